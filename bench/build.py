@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles the C of this folder when it is first needed, into build/, named by its contents."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE / "build"
+LOOPS = HERE / "loops"
+FLAGS = ("-std=gnu11", "-O3", "-march=native", "-Wall", "-Wextra", "-Wno-unused-function")
+
+
+class BuildError(Exception):
+    """The C compiler is missing or refused a source; the text says which."""
+
+
+@cache
+def executable(source: Path, *libraries: str) -> Path:
+    """The compiled form of one C file; raises BuildError."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise BuildError("no C compiler: install gcc or clang")
+    target = BUILD / f"{source.stem}-{_digest(source)}"
+    if not target.exists():
+        _compile(compiler, source, target, libraries)
+    return target
+
+
+def _digest(source: Path) -> str:
+    contents = [path.read_bytes() for path in (source, *sorted(source.parent.glob("*.h")))]
+    return hashlib.sha256(b"\0".join(contents) + repr(FLAGS).encode()).hexdigest()[:12]
+
+
+def _compile(compiler: str, source: Path, target: Path, libraries: tuple[str, ...]) -> None:
+    BUILD.mkdir(exist_ok=True)
+    partial = target.with_suffix(".partial")
+    links = [f"-l{library}" for library in libraries]
+    command = [compiler, *FLAGS, "-o", str(partial), str(source), *links]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BuildError(f"{source.name}: {done.stderr.strip()}")
+    partial.replace(target)

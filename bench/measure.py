@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running contenders: in turn, on one core, medians of several runs.
+
+The machine is never quiet, so only what ran beside each other is compared: every round runs each
+contender once, and the first round, which warms the page cache and compiles, is not counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workloads import Capture
+
+from build import HERE, LOOPS, BuildError, executable
+
+LOOP_LIBRARIES = {"libpcap": ("pcap",)}
+DEFAULT_SLOTS_LOG2 = 18
+
+Contender = Callable[[], float]
+"""One run; gives nanoseconds per packet and raises RunError."""
+
+
+class RunError(Exception):
+    """A contender failed or exceeded its time; the text says how."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Nanoseconds per packet of each counted run of one contender."""
+
+    samples_ns: tuple[float, ...]
+
+    @property
+    def median_ns(self) -> float:
+        """The median of the runs."""
+        return statistics.median(self.samples_ns)
+
+    @property
+    def million_packets_per_second(self) -> float:
+        """The median as a rate."""
+        return 1000 / self.median_ns
+
+
+@dataclass
+class Turns:
+    """What a round of contenders gave; a contender that failed is in `failures` alone."""
+
+    timings: dict[str, Timing] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def in_turn(contenders: Mapping[str, Contender], runs: int) -> Turns:
+    """Run all contenders once unmeasured, then `runs` times in turn."""
+    samples: dict[str, list[float]] = {name: [] for name in contenders}
+    turns = Turns()
+    for round_number in range(runs + 1):
+        for name in [name for name in contenders if name not in turns.failures]:
+            try:
+                sample = contenders[name]()
+            except (RunError, BuildError) as error:
+                turns.failures[name] = str(error)
+                continue
+            samples[name] += [sample] if round_number else []
+    turns.timings = {
+        name: Timing(tuple(values))
+        for name, values in samples.items()
+        if name not in turns.failures
+    }
+    return turns
+
+
+def pin(core: int | None) -> int:
+    """Keep this process and its children on one core, by default the last that is allowed."""
+    chosen = max(os.sched_getaffinity(0)) if core is None else core
+    os.sched_setaffinity(0, {chosen})
+    return chosen
+
+
+def run_loop(name: str, capture: Capture, slots_log2: int, *flags: str) -> dict[str, Any]:
+    """One run of a hand-written loop; what it printed."""
+    program = executable(LOOPS / f"{name}.c", *LOOP_LIBRARIES.get(name, ()))
+    command = [str(program), str(capture.path), str(slots_log2), *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RunError(done.stderr.strip() or f"{name} ended with {done.returncode}")
+    return dict(json.loads(done.stdout))
+
+
+def loop(
+    name: str, capture: Capture, slots_log2: int = DEFAULT_SLOTS_LOG2, *flags: str
+) -> Contender:
+    """A loop as a contender, by its own clock."""
+    return lambda: float(run_loop(name, capture, slots_log2, *flags)["ns_per_packet"])
+
+
+def loops(
+    capture: Capture, *names: str, slots_log2: int = DEFAULT_SLOTS_LOG2
+) -> dict[str, Contender]:
+    """Loops as contenders, each over the mapped file and over one that is read through a buffer.
+
+    Which is faster depends on the size of the packets and on the machine, so both have to run.
+    """
+    both = (("", ()), (", read", ("--read",)))
+    return {
+        name + suffix: loop(name, capture, slots_log2, *flags)
+        for name in names
+        for suffix, flags in both
+    }
+
+
+def run_ours(function: str, capture: Capture, query: str, **settings: Any) -> dict[str, Any]:
+    """One run of a function of ours.py in its own process; what it returned."""
+    process = _start_ours()
+    return _finish_ours(process, function, capture, query, settings)
+
+
+def _start_ours() -> subprocess.Popen[str]:
+    command = [sys.executable, str(HERE / "ours.py")]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def _finish_ours(
+    process: subprocess.Popen[str],
+    function: str,
+    capture: Capture,
+    query: str,
+    settings: dict[str, Any],
+) -> dict[str, Any]:
+    request = {"function": function, "path": str(capture.path), "query": query}
+    output, messages = process.communicate(json.dumps({**request, "settings": settings}))
+    if process.returncode != 0:
+        raise RunError((messages.strip().splitlines() or ["no message"])[-1])
+    return dict(json.loads(output))
+
+
+def ours(function: str, capture: Capture, query: str, **settings: Any) -> Contender:
+    """The engine as a contender, by the clock of ours.py."""
+
+    def run() -> float:
+        seconds = float(run_ours(function, capture, query, **settings)["seconds"])
+        return 1e9 * seconds / capture.packets
+
+    return run
+
+
+def command(words: list[str], capture: Capture, time_limit_seconds: float) -> Contender:
+    """Another tool as a contender: the wall time of its whole process."""
+
+    def run() -> float:
+        start = time.perf_counter()
+        _run_command(words, time_limit_seconds)
+        return 1e9 * (time.perf_counter() - start) / capture.packets
+
+    return run
+
+
+def _run_command(words: list[str], time_limit_seconds: float) -> None:
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=time_limit_seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise RunError(f"not done in {time_limit_seconds:g} s") from None
+    if done.returncode != 0:
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise RunError(last[0] if last else f"{words[0]} ended with {done.returncode}")
+
+
+def peak_anonymous_bytes(capture: Capture, query: str) -> int:
+    """The greatest RssAnon (memory of its own: no mapped files) of a run over both levels."""
+    process = _start_ours()
+    peaks: list[int] = []
+    watcher = threading.Thread(target=_watch, args=(process, peaks))
+    watcher.start()
+    try:
+        _finish_ours(process, "whole_path", capture, query, {})
+    finally:
+        watcher.join()
+    return max(peaks, default=0)
+
+
+def _watch(process: subprocess.Popen[str], peaks: list[int]) -> None:
+    while process.poll() is None:
+        peaks.append(_anonymous_bytes(process.pid))
+        time.sleep(0.005)
+
+
+def _anonymous_bytes(process_id: int) -> int:
+    try:
+        status = Path(f"/proc/{process_id}/status").read_text()
+    except OSError:
+        return 0
+    lines = [line.split() for line in status.splitlines() if line.startswith("RssAnon:")]
+    return int(lines[0][1]) * 1024 if lines else 0

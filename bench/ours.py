@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only file of the benchmarks that calls the engine.
+
+Every run is a process of its own, so that one run leaves nothing to the next and memory can be read
+from outside: the runner starts this file with a request on its standard input and reads one line of
+JSON. The time goes from the call until the last batch is here; start of the interpreter and import
+are before it, and the compiled query comes from the cache because an unmeasured run went first.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How long a run took, and how many rows it gave."""
+
+    seconds: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A run's rows folded like those of the loops (loops/output.h), to compare the two."""
+
+    rows: int
+    tuple_packets: int
+    tuple_bytes: int
+    checksum: int
+
+
+def low_level(path: str, query: str, **settings: Any) -> Measurement:
+    """Run only the low level: partial rows leave it and are counted."""
+    return _measure(path, query, low_level_only=True, **settings)
+
+
+def whole_path(path: str, query: str, **settings: Any) -> Measurement:
+    """Run both levels: exact rows as Arrow record batches."""
+    return _measure(path, query, **settings)
+
+
+def unavailable() -> str | None:
+    """Why the engine cannot be measured here; None if it can."""
+    try:
+        from gigastream import run  # noqa: F401
+    except ImportError as error:
+        return str(error)
+    return None
+
+
+def _measure(path: str, query: str, **settings: Any) -> Measurement:
+    _import()
+    start = time.perf_counter()
+    batches = _batches(path, query, **settings)
+    rows = sum(batch.num_rows for batch in batches)
+    return Measurement(time.perf_counter() - start, rows)
+
+
+def _import() -> None:
+    """What a program imports once, not for each query."""
+    import pyarrow  # noqa: F401
+
+    import gigastream.engine.session
+    import gigastream.gsql.binder  # noqa: F401
+
+
+def _batches(path: str, query: str, **settings: Any) -> Iterator[Any]:
+    import gigastream
+    from gigastream.settings import Settings
+
+    return gigastream.run(query, [path], settings=Settings(**settings))
+
+
+def talkers_answer(path: str, query: str, **settings: Any) -> Answer:
+    """The rows of (minute, source, destination, packets, bytes), folded."""
+    return _fold(_batches(path, query, **settings), _talkers_row)
+
+
+def selection_answer(path: str, query: str, **settings: Any) -> Answer:
+    """The rows of (timestamp, source, destination, length), folded."""
+    return _fold(_batches(path, query, **settings), _selection_row)
+
+
+def _fold(batches: Iterator[Any], fold_row: Callable[..., tuple[int, int, int]]) -> Answer:
+    rows = packets = size = checksum = 0
+    for batch in batches:
+        for row in zip(*(_numbers(column) for column in batch.columns), strict=True):
+            row_packets, row_bytes, row_checksum = fold_row(*row)
+            rows, packets, size = rows + 1, packets + row_packets, size + row_bytes
+            checksum = (checksum + row_checksum) & MASK
+    return Answer(rows, packets, size, checksum)
+
+
+def _numbers(column: Any) -> list[Any]:
+    numbers = column.cast("int64") if "timestamp" in str(column.type) else column
+    return list(numbers.to_pylist())
+
+
+def _mix(x: int) -> int:
+    x ^= x >> 30
+    x = x * 0xBF58476D1CE4E5B9 & MASK
+    x ^= x >> 27
+    x = x * 0x94D049BB133111EB & MASK
+    return x ^ x >> 31
+
+
+def _address_words(source: int | bytes, dest: int | bytes) -> tuple[int, ...]:
+    if isinstance(source, int) and isinstance(dest, int):
+        return (source << 32 | dest,)
+    both = bytes(source) + bytes(dest)
+    return tuple(int.from_bytes(both[i : i + 8], "big") for i in range(0, 32, 8))
+
+
+def _talkers_row(
+    minute: int, source: int | bytes, dest: int | bytes, packets: int, size: int
+) -> tuple[int, int, int]:
+    key = _mix(minute)
+    for word in _address_words(source, dest):
+        key = _mix(key ^ word)
+    return packets, size, key * (packets * 1000003 + size) & MASK
+
+
+def _selection_row(timestamp_ns: int, source: int, dest: int, length: int) -> tuple[int, int, int]:
+    key = _mix(timestamp_ns) ^ (source << 32 | dest)
+    return 1, length, _mix(_mix(key) ^ length)
+
+
+FUNCTIONS: dict[str, Callable[..., Measurement | Answer]] = {
+    function.__name__: function
+    for function in (low_level, whole_path, talkers_answer, selection_answer)
+}
+
+
+def main() -> int:
+    """Answer the one request on standard input."""
+    request = json.load(sys.stdin)
+    function = FUNCTIONS[request["function"]]
+    answer = function(request["path"], request["query"], **request["settings"])
+    print(json.dumps(asdict(answer)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

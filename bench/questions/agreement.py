@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the loops and the engine give the same answer? Speed means nothing otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from context import Bench
+from measure import DEFAULT_SLOTS_LOG2, RunError, run_loop, run_ours
+from queries import SELECTION, TALKERS, TALKERS_TCP
+from report import Figure
+from workloads import Capture
+
+from build import BuildError
+
+TITLE = "The same rows from every loop and from the engine (1 is yes)"
+CAPTURES = ("tenth-26k", "real")
+FOLDED = ("tuple_packets", "tuple_bytes", "checksum")
+PARTIAL_LOOPS = ("direct", "reference", "libpcap", "exact")
+ENGINE = (
+    ("talkers", "exact", "talkers_answer", TALKERS),
+    ("talkers over TCP", "inet", "talkers_answer", TALKERS_TCP),
+    ("selection", "select", "selection_answer", SELECTION),
+)
+
+
+def ask(bench: Bench) -> list[Figure]:
+    """One figure per loop and per engine query on each capture."""
+    figures: list[Figure] = []
+    for capture in bench.captures(CAPTURES):
+        figures += _loops(capture)
+        figures += _engine(capture)
+    return figures
+
+
+def _loops(capture: Capture) -> Iterator[Figure]:
+    truth = partial(_loop_answer, "parse", capture)
+    for name in PARTIAL_LOOPS:
+        yield _compare(capture, f"{name} loop = plain truth", truth, name)
+    read = partial(_loop_answer, "reference", capture, "--read")
+    yield _compare(capture, "reference loop read = mapped", read, "reference")
+
+
+def _compare(
+    capture: Capture, what: str, other: Callable[[], dict[str, Any]], loop_name: str
+) -> Figure:
+    try:
+        same = _folded(other()) == _folded(_loop_answer(loop_name, capture))
+    except (RunError, BuildError) as error:
+        return Figure(capture.name, what, None, "", 1, note=str(error))
+    return Figure(capture.name, what, float(same), "", 1)
+
+
+def _engine(capture: Capture) -> Iterator[Figure]:
+    for what, loop_name, function, query in ENGINE:
+        answer = partial(run_ours, function, capture, query)
+        yield _compare(capture, f"engine's {what} = {loop_name} loop", answer, loop_name)
+
+
+def _loop_answer(name: str, capture: Capture, *flags: str) -> dict[str, Any]:
+    return run_loop(name, capture, DEFAULT_SLOTS_LOG2, "--check", *flags)
+
+
+def _folded(answer: dict[str, Any]) -> tuple[int, ...]:
+    return tuple(answer[name] for name in FOLDED)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The job that is measured: one high level over one of two sources, into nothing."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from made import PLAN, STREAM
+from pyspark.sql import functions as F
+
+from spark_sink.dataframes import dataframe
+from spark_sink.run import Streams
+from spark_sink.session import make_session, session_settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def session(state: str = "memory") -> SparkSession:
+    """Our own session; its state store changes with every call."""
+    found = make_session(state=state)
+    for name in ("providerClass", "rocksdb.changelogCheckpointing.enabled"):
+        found.conf.unset(f"spark.sql.streaming.stateStore.{name}")
+    for name, value in session_settings(2, state).items():
+        if "stateStore" in name:
+            found.conf.set(name, value)
+    return found
+
+
+def from_spool(
+    spark: SparkSession, folder: Path, options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """The query over a spool."""
+    streams = Streams(spark, [str(folder)], options or {})
+    return dataframe(PLAN, PLAN.outputs[0], streams)
+
+
+def from_parquet(spark: SparkSession, folder: Path) -> DataFrame:
+    """The same query over the same rows as Parquet, through Spark's own source."""
+    rows = spark.readStream.schema(spark.read.parquet(str(folder)).schema).parquet(str(folder))
+    names = [column.name for column in STREAM.schema.columns]
+    return dataframe(PLAN, PLAN.outputs[0], lambda node, columns: rows.select("_hb", *names))
+
+
+def write_parquet(spark: SparkSession, spool: Path, folder: Path, files: int) -> None:
+    """A spool's rows as Parquet, with the heartbeat that ends them."""
+    read = (
+        spark.read.format("gigastream")
+        .options(timestamps="nanoseconds", unsigned="bits")
+        .load(str(spool))
+    )
+    end = read.limit(1).select(
+        F.lit("9999-12-31 00:00:00").cast("timestamp").alias("_hb"),
+        *(F.lit(None).cast(field.dataType).alias(field.name) for field in read.schema[1:]),
+    )
+    read.where("_hb is null").repartition(files).write.parquet(str(folder))
+    end.coalesce(1).write.mode("append").parquet(str(folder))
+
+
+def seconds_of(rows: DataFrame) -> tuple[float, int]:
+    """How long a job takes over all that there is, and how many rows it gives."""
+    with tempfile.TemporaryDirectory() as checkpoint:
+        started = time.monotonic()
+        query = (
+            rows.writeStream.format("noop")
+            .option("checkpointLocation", checkpoint)
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return time.monotonic() - started, _rows_out(query.recentProgress)
+
+
+def _rows_out(progress: list[object]) -> int:
+    return sum(p.sink.numOutputRows for p in progress)  # type: ignore[attr-defined]

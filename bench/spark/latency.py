@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a punctuation's making to the row that it lets go, by trigger; the engine's own beside it.
+
+A window of a second is written each second, ended by its punctuation, and read by a growing job.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from jobs import from_spool, session
+from made import FIRST_MINUTE, PLAN, STREAM, Shape, open_track, rows_of, write
+from report import Figure
+
+from gigastream.engine.high_session import HighSession
+from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter
+
+TITLE = "From punctuation to row"
+TRIGGERS = {"at once": "0 seconds", "1 s": "1 second", "5 s": "5 seconds"}
+ROWS = 100_000
+GROUPS = 1000
+INTERVAL_S = 1.0
+
+
+def ask(folder: Path, rows: int, runs: int) -> list[Figure]:
+    """The figures."""
+    figures = [_figure("engine, no spool", _of_engine(20))]
+    for name, trigger in TRIGGERS.items():
+        figures.append(_figure(f"Spark, trigger {name}", _of_spark(trigger, 20)))
+    return figures
+
+
+def _figure(what: str, delays_s: list[float]) -> Figure:
+    return Figure(f"{ROWS:,} rows/s", what, median(delays_s) * 1000, "ms", note="median")
+
+
+def _of_engine(windows: int) -> list[float]:
+    delays = []
+    with HighSession(PLAN, ["eth0"]) as session:
+        for minute in range(FIRST_MINUTE, FIRST_MINUTE + windows):
+            for rows in rows_of(Shape(ROWS, GROUPS, minutes=1), minute):
+                session.push(STREAM.name, "eth0", rows, (minute, *(NOTHING,) * 4))
+            started = time.monotonic()
+            session.push(STREAM.name, "eth0", None, (minute + 1, *(NOTHING,) * 4))
+            assert sum(event.batch.row_count for event in session.batches()) > 0
+            delays.append(time.monotonic() - started)
+    return delays
+
+
+def _of_spark(trigger: str, windows: int) -> list[float]:
+    made: dict[int, float] = {}
+    seen: dict[int, float] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with SpoolWriter(folder / "spool", SpoolSettings(segment_age_ns=10**8)) as writer:
+            track = open_track(writer)
+            query = (
+                from_spool(session(), folder / "spool")
+                .select("tb")
+                .writeStream.foreachBatch(_noting(seen))
+                .option("checkpointLocation", str(folder / "checkpoint"))
+                .trigger(processingTime=trigger)
+                .start()
+            )
+            feeder = threading.Thread(target=_feed, args=(writer, track, windows, made))
+            feeder.start()
+            feeder.join()
+            query.processAllAvailable()
+            query.stop()
+    warm = sorted(made)[3:]
+    return [seen[minute] - made[minute] for minute in warm]
+
+
+def _noting(seen: dict[int, float]) -> Callable[[Any, int], None]:
+    def note(rows: Any, _number: int) -> None:
+        for row in rows.distinct().collect():
+            seen.setdefault(row.tb, time.monotonic())
+
+    return note
+
+
+def _feed(writer: SpoolWriter, track: Any, windows: int, made: dict[int, float]) -> None:
+    number = 0
+    for minute in range(FIRST_MINUTE, FIRST_MINUTE + windows):
+        begun = time.monotonic()
+        for rows in rows_of(Shape(ROWS, GROUPS, minutes=1), minute):
+            write(track, rows, minute * 60, number := number + 1)
+        while time.monotonic() - begun < INTERVAL_S:
+            time.sleep(0.02)
+            writer.tick()
+        write(track, None, (minute + 1) * 60, number := number + 1)
+        made[minute] = time.monotonic()
+        writer.tick()
+    track.write(None, (END, *(NOTHING,) * 4), END, number + 1, is_end=True)

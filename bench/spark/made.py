@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spools for measuring: partial rows of count and bytes by minute, source and destination."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.compute as pc
+
+from gigastream.arrow_schema import arrow_schema
+from gigastream.gsql.source import SourceFile
+from gigastream.plan import Plan, plan_queries
+from gigastream.plan.to_json import to_json
+from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter, TrackWriter
+from gigastream.spooled import queries_to_json
+
+QUERY = """
+SELECT tb, srcIP, destIP, count(*) AS packets, sum(len) AS bytes
+FROM IPV4 GROUP BY time/60 AS tb, srcIP, destIP
+"""
+INTERFACE = "eth0"
+FIRST_MINUTE = 29_000_000
+COLUMNS = 5
+TEXTS = QueryTexts((SourceFile("query", QUERY),), interfaces={INTERFACE: {}})
+PLAN: Plan = plan_queries(check_texts(TEXTS).queries)
+STREAM = PLAN.low[0]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How much there is of what."""
+
+    rows: int
+    groups: int
+    """Of a minute."""
+    minutes: int = 10
+    segment_rows: int = 1 << 18
+    batch_rows: int = 1 << 14
+
+
+def write_spool(folder: Path, shape: Shape, heartbeats_per_minute: int = 1) -> None:
+    """Write a finished spool of that shape."""
+    with SpoolWriter(folder, SpoolSettings(segment_rows=shape.segment_rows)) as writer:
+        track = open_track(writer)
+        sequence = 0
+        for minute in range(FIRST_MINUTE, FIRST_MINUTE + shape.minutes):
+            for rows in rows_of(shape, minute):
+                write(track, rows, minute * 60, sequence := sequence + 1)
+            for beat in range(heartbeats_per_minute):
+                second = minute * 60 + (beat + 1) * 60 // heartbeats_per_minute
+                write(track, None, second, sequence := sequence + 1)
+        end = (END, *(NOTHING,) * (COLUMNS - 1))
+        track.write(None, end, END, sequence + 1, is_end=True)
+
+
+def open_track(writer: SpoolWriter) -> TrackWriter:
+    """Open the query's only stream."""
+    columns: list[dict[str, Any]] = [
+        {
+            "name": column.name,
+            "type": str(column.type),
+            "temporal": column.temporal.value,
+            "nullable": column.nullable,
+            "subtype": column.subtype,
+            "clock": column.clock,
+        }
+        for column in STREAM.schema.columns
+    ]
+    schema, queries = arrow_schema(STREAM.schema), queries_to_json(TEXTS)
+    return writer.open_track(STREAM.name, INTERFACE, schema, columns, to_json(PLAN), queries)
+
+
+def write(track: TrackWriter, rows: pyarrow.RecordBatch | None, second: int, number: int) -> None:
+    """Write rows, and that no later packet is before a second."""
+    bounds = (second // 60, *(NOTHING,) * (COLUMNS - 1))
+    track.write(rows, bounds, second * 10**9, number)
+
+
+def rows_of(shape: Shape, minute: int) -> Iterator[pyarrow.RecordBatch]:
+    """The partial rows of a minute, in batches as the engine makes them."""
+    left = shape.rows // shape.minutes
+    while left > 0:
+        count = min(left, shape.batch_rows)
+        yield _batch(count, shape.groups, minute)
+        left -= count
+
+
+def _batch(count: int, groups: int, minute: int) -> pyarrow.RecordBatch:
+    group = _whole(count, groups)
+    packets = pc.add(_whole(count, 20), 1)
+    columns = {
+        "tb": pyarrow.repeat(minute, count),
+        "srcIP": pc.add(group, 0x0A000000),
+        "destIP": pc.bit_wise_and(pc.multiply(group, 2654435761), 0xFFFFFFFF),
+        "packets": packets,
+        "bytes": pc.multiply(packets, 400),
+    }
+    schema = arrow_schema(STREAM.schema)
+    arrays = [array.cast(field.type) for array, field in zip(columns.values(), schema, strict=True)]
+    return pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _whole(count: int, below: int) -> pyarrow.Array:
+    return pc.floor(pc.multiply(pc.random(count), below)).cast(pyarrow.int64())

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The captures that the questions are asked about, made when first needed and kept."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
+
+from generate import Synthetic, generate
+from join_real import DEFAULT_MINUTES, DEFAULT_PACKETS, join, real_captures_folder
+
+REAL = "real"
+
+
+@dataclass(frozen=True)
+class Capture:
+    """A capture file and what is known of it without reading it."""
+
+    name: str
+    path: Path
+    packets: int
+
+
+def synthetic_workloads(packets: int) -> dict[str, Synthetic]:
+    """The synthetic captures by name, scaled to so many packets."""
+    uniform = Synthetic(packets=packets)
+    return {
+        "uniform-66k": replace(uniform, groups=66_000),
+        "uniform-260k": uniform,
+        "uniform-520k": replace(uniform, groups=520_000),
+        "zipf-260k": replace(uniform, zipf=1.1),
+        "mixed-260k": replace(uniform, packets=packets * 2 // 5, snap_bytes=0),
+        "quarter-260k": replace(uniform, packets=packets // 4),
+        "one-minute": replace(uniform, packets=packets // 5, minutes=1),
+        "tenth-26k": replace(uniform, packets=packets // 10, groups=26_000),
+        "one-packet": replace(uniform, packets=1),
+        "fiftieth-5k": replace(uniform, packets=packets // 50, groups=5_200),
+    }
+
+
+class Workloads:
+    """Captures by name in one folder."""
+
+    def __init__(self, folder: Path, packets: int) -> None:
+        self._folder = folder
+        self._synthetic = synthetic_workloads(packets)
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def get(self, name: str) -> Capture | None:
+        """The capture of that name, made now if need be; None if its material is not here."""
+        if name == REAL:
+            return self._real()
+        settings = self._synthetic[name]
+        stem = "-".join(str(value) for value in astuple(settings))
+        path = self._folder / f"synthetic-{stem}.pcap"
+        if not path.exists():
+            partial = path.with_suffix(".partial")
+            generate(settings, partial)
+            partial.replace(path)
+        return Capture(name, path, settings.packets)
+
+    def _real(self) -> Capture | None:
+        folder = real_captures_folder()
+        if folder is None:
+            return None
+        found = sorted(self._folder.glob("real-*.pcap"))
+        path = found[0] if found else self._join(folder)
+        return Capture(REAL, path, int(path.stem.split("-")[1]))
+
+    def _join(self, folder: Path) -> Path:
+        partial = self._folder / "real.partial"
+        packets = join(folder, partial, DEFAULT_PACKETS, DEFAULT_MINUTES)
+        return partial.replace(self._folder / f"real-{packets}.pcap")

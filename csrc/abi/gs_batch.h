@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one message that flows between operators: Arrow columns and a punctuation (OPERATORS
+ * section 1). A heartbeat is a batch of no rows. Columns have Arrow's memory layout, so that giving
+ * one away is handing over its buffers. */
+#ifndef GS_BATCH_H
+#define GS_BATCH_H
+
+#include "gs_types.h"
+
+struct gs_field {
+    const char *name;
+    const char *subtype; /* presentation: "mac" or "" */
+    uint8_t type;        /* enum gs_type */
+    uint8_t nullable;
+    int8_t temporal; /* 1 increasing, -1 decreasing (its bounds are of the negative), 0 varying */
+};
+
+struct gs_schema {
+    const char *stream; /* the query's name, or an inner stream's */
+    uint32_t column_count;
+    const struct gs_field *fields;
+};
+
+/* One column. `values`: fixed-width values in Arrow's layout (GS_BOOL: one bit a row, least bit
+ * first; GS_INET and GS_IPV6: 16 bytes); for GS_STRING the bytes, row i being those from offsets[i]
+ * to offsets[i + 1]. `validity` is NULL where the field is not nullable, else one bit a row. */
+struct gs_column {
+    void *values;
+    int32_t *offsets;
+    uint8_t *validity;
+    uint32_t string_capacity; /* bytes of `values` of a string column */
+};
+
+#define GS_TRACE_CAPACITY 16
+
+/* What a heartbeat met on its way (Johnson et al., VLDB 2005, section 4.3). */
+struct gs_trace_step {
+    uint32_t node;
+    uint32_t queue_length;
+    int64_t received_ns;
+    uint64_t rows_in;
+    uint64_t rows_out;
+    int64_t cost_ns;
+};
+
+struct gs_trace {
+    uint64_t trace_id;
+    uint32_t step_count;
+    struct gs_trace_step steps[GS_TRACE_CAPACITY];
+};
+
+struct gs_punctuation {
+    gs_bound *bounds; /* one a column: no later row is below it; GS_BOUND_NONE where varying */
+};
+
+struct gs_batch {
+    const struct gs_schema *schema;
+    struct gs_column *columns;
+    struct gs_punctuation punctuation;
+    uint32_t row_count;
+    uint32_t row_capacity;
+    uint32_t source;    /* node and interface that made it */
+    uint64_t sequence;  /* of this stream, from 0 */
+    int64_t made_at_ns; /* monotonic clock */
+    bool is_heartbeat;  /* sent by the timer, with or without rows */
+    bool is_end;        /* the stream's last: every bound is infinite */
+    bool is_partial;    /* rows of a window in which groups were refused (max_groups) */
+    struct gs_trace trace;
+    uint32_t references;
+    struct gs_batch *parent;      /* whose columns these are, where this is a view; else NULL */
+    struct gs_schema *own_schema; /* freed with the batch, where no query set owns it; else NULL */
+};
+
+static inline void gs_bit_set(void *bits, uint32_t row, bool value)
+{
+    uint8_t *byte = (uint8_t *)bits + (row >> 3);
+    uint8_t mask = (uint8_t)(1u << (row & 7));
+    *byte = value ? (uint8_t)(*byte | mask) : (uint8_t)(*byte & ~mask);
+}
+
+static inline bool gs_bit_get(const void *bits, uint32_t row)
+{
+    return (((const uint8_t *)bits)[row >> 3] >> (row & 7)) & 1;
+}
+
+static inline bool gs_column_is_null(const struct gs_column *column, uint32_t row)
+{
+    return column->validity != NULL && !gs_bit_get(column->validity, row);
+}
+
+static inline struct gs_string gs_column_string(const struct gs_column *column, uint32_t row)
+{
+    struct gs_string s = {(const uint8_t *)column->values + column->offsets[row],
+                          (uint32_t)(column->offsets[row + 1] - column->offsets[row])};
+    return s;
+}
+
+/* Whether a string of this length can be put into row `row` as it is. */
+static inline bool gs_column_fits(const struct gs_column *column, uint32_t row, uint32_t length)
+{
+    return length <= column->string_capacity - (uint32_t)column->offsets[row];
+}
+
+/* Appends; the caller has made sure of the room (lfta_room, operator_room). */
+static inline void gs_column_put_string(struct gs_column *column, uint32_t row, struct gs_string s)
+{
+    int32_t at = column->offsets[row];
+    if (s.length > 0) memcpy((uint8_t *)column->values + at, s.bytes, s.length);
+    column->offsets[row + 1] = at + (int32_t)s.length;
+}
+
+#endif

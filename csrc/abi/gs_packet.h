@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One packet on its way through a burst: the capture stage fills the first part, the decode stage
+ * the second; later stages only read. The bytes belong to the capture until it is released. */
+#ifndef GS_PACKET_H
+#define GS_PACKET_H
+
+#include "gs_types.h"
+
+/* What a packet is a packet of (GSQL section 8): a set of these. */
+enum gs_protocol {
+    GS_PROTOCOL_PKT = 1u << 0,
+    GS_PROTOCOL_ETH = 1u << 1,
+    GS_PROTOCOL_IPV4 = 1u << 2,
+    GS_PROTOCOL_IPV6 = 1u << 3,
+    GS_PROTOCOL_IP = 1u << 4, /* IPV4 or IPV6 */
+    GS_PROTOCOL_TCP = 1u << 5,
+    GS_PROTOCOL_UDP = 1u << 6,
+    GS_PROTOCOL_ICMP = 1u << 7, /* ICMP over IPv4, ICMPv6 over IPv6 */
+    GS_PROTOCOL_DATA = 1u << 8  /* TCP or UDP: DataProtocol */
+};
+
+/* How deep the query set looks: the decoder goes no further. */
+enum gs_depth {
+    GS_DEPTH_RECORD = 0,
+    GS_DEPTH_LINK = 1,
+    GS_DEPTH_NETWORK = 2,
+    GS_DEPTH_TRANSPORT = 3
+};
+
+/* Why the capture stage gives a record that is no packet for any query. */
+enum gs_frame_flag {
+    GS_FRAME_NO_TIME = 1u << 0,     /* its nanoseconds leave 63 bits */
+    GS_FRAME_UNSUPPORTED = 1u << 1, /* a link type that we do not decode */
+    GS_FRAME_TRUNCATED = 1u << 2,   /* caplen < len: a property, not a loss */
+    GS_FRAME_FILTERED = 1u << 3     /* the kernel's filter has let it pass */
+};
+
+#define GS_BURST_CAPACITY 256
+
+struct gs_packet {
+    /* filled by capture */
+    const uint8_t *bytes; /* caplen bytes from the link header on */
+    int64_t timestamp_ns; /* ns since the epoch */
+    uint64_t packet_id;   /* position in the source, from 0, every record counted */
+    uint64_t offset;      /* where the record begins in the source's own (uncompressed) bytes */
+    uint32_t caplen;      /* bytes */
+    uint32_t len;         /* bytes, as it was on the wire */
+    uint16_t interface;   /* index into the source's interfaces (pcapng: in order of appearance) */
+    uint8_t link;         /* enum gs_link */
+    uint8_t flags;        /* enum gs_frame_flag */
+    /* filled by decode */
+    uint16_t protocols;         /* set of enum gs_protocol */
+    uint16_t ether_type;        /* what follows the last tag; 0 where there is none */
+    uint16_t vlan;              /* VID of the outer tag, 0: none */
+    uint16_t inner_vlan;        /* VID of the next tag, 0: none */
+    uint32_t mpls_label;        /* the outermost label, valid if has_mpls */
+    uint32_t network_offset;    /* of the IP header, valid if IP */
+    uint32_t transport_offset;  /* of the TCP, UDP or ICMP header, valid if one of these */
+    uint32_t ip_payload_length; /* bytes of IP payload from transport_offset on, from the headers */
+    uint8_t ip_protocol; /* what follows IPv4 or the IPv6 extension headers that are walked */
+    uint8_t has_mpls;
+    uint8_t is_fragment;       /* a fragment: more_frag or a fragment offset */
+    uint8_t is_later_fragment; /* fragment offset > 0 */
+};
+
+#endif

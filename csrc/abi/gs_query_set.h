@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The boundary between the engine and a generated query set.
+ *
+ * A query set is one shared object that exports one symbol, `gs_query_set`: constant tables of
+ * what its nodes are and functions that work on bursts, batches and groups with the types known.
+ * What is the same for every query (tables of slots, flush policies, windows, punctuation,
+ * scheduling) is ordinary C in the engine, reached through struct gs_host. */
+#ifndef GS_QUERY_SET_H
+#define GS_QUERY_SET_H
+
+#include "gs_batch.h"
+#include "gs_hash.h"
+#include "gs_packet.h"
+#include "gs_scratch.h"
+
+#define GS_ABI_VERSION 1
+#define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
+#define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
+#define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
+#define GS_SLOT_EMPTY 0u
+
+#define GS_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define GS_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* ---- the low level ---- */
+
+struct gs_burst {
+    const struct gs_packet *packets;
+    uint32_t count;
+    uint32_t interface;                      /* ordinal of the Gigastream interface */
+    const struct gs_string *interface_names; /* by packet->interface */
+    struct gs_scratch *scratch;              /* strings that functions make; reset every tuple */
+};
+
+struct gs_lfta_counters {
+    uint64_t not_of_protocol;
+    uint64_t prefiltered;
+    uint64_t rejected;
+    uint64_t no_value;
+    uint64_t accepted;
+    uint64_t evicted; /* partial groups that left by collision */
+};
+
+/* A window present in an LFTA table. Its occupied slots are the bits of a three-level bitmap, so
+ * that a flush costs what is occupied and goes in slot order. */
+struct gs_lfta_window {
+    gs_bound values[GS_TEMPORAL_MAX];
+    uint32_t group_count;
+    bool is_old;
+    uint64_t *occupied[3];
+};
+
+/* The fixed-size direct-mapped table (OPERATORS section 3). A slot begins with its control word:
+ * 0 where empty, else the hash's upper 24 bits and the window's index + 1. */
+struct gs_lfta_table {
+    uint8_t *slots;
+    uint32_t slot_count; /* a power of two */
+    uint32_t slot_mask;
+    uint64_t hash_key[GS_HASH_KEY_WORDS];
+    uint64_t until_drip;  /* accepted packets until one old group leaves; UINT64_MAX: none is due */
+    uint32_t last_window; /* index of the window met last */
+    bool has_last_window;
+    bool leaves_in_order; /* immediate and slow_inorder: lower windows leave before a collision */
+    struct gs_lfta_window windows[GS_LFTA_WINDOWS];
+};
+
+struct gs_host;
+struct gs_lfta_ops;
+
+/* The part of an LFTA that generated code sees; the engine's struct begins with it. */
+struct gs_lfta {
+    const struct gs_lfta_ops *ops;
+    const struct gs_host *host;
+    struct gs_lfta_counters counters;
+    struct gs_lfta_table table;
+    struct gs_batch *output; /* rows not yet delivered */
+    void *const *handles;    /* of the query set */
+};
+
+enum gs_lfta_kind { GS_LFTA_SELECTION = 1, GS_LFTA_AGGREGATION = 2 };
+enum gs_flush_policy {
+    GS_FLUSH_SLOW = 0,
+    GS_FLUSH_IMMEDIATE,
+    GS_FLUSH_SLOW_INORDER,
+    GS_FLUSH_LAZY
+};
+
+struct gs_lfta_ops {
+    uint32_t kind;
+    uint32_t slot_size;
+    uint32_t slot_count;     /* asked by the query, 0: the engine's default */
+    uint32_t flush_policy;   /* enum gs_flush_policy */
+    uint32_t slow_flush;     /* one old group every so many accepted packets; 0: adaptive */
+    uint32_t max_disorder;   /* max_lfta_disorder, in steps of each temporal variable */
+    uint32_t temporal_count; /* length of the vectors of `bounds` */
+    const uint32_t *temporal_columns; /* output column of each */
+    uint32_t need_count;              /* length of the vector of `needs` */
+    const char *const *interfaces;    /* names it is bound to, NULL-terminated; NULL: every one */
+    /* Runs the LFTA over a burst whose columns are filled. */
+    void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
+    /* Appends the partial row of a slot to lfta->output, which has room. */
+    void (*emit)(struct gs_lfta *lfta, const void *slot, const gs_bound *window);
+    /* Carries "no later timestamp is below t" to each temporal column of the output. */
+    void (*bounds)(int64_t timestamp_ns, gs_bound *bounds);
+    /* Carries it to what the consumers look at: a change is worth a punctuation. */
+    void (*needs)(int64_t timestamp_ns, gs_bound *needs);
+};
+
+/* ---- the high level ---- */
+
+struct gs_group_window; /* the engine's */
+
+/* The groups of one window: entries in the order of their arrival, and an index over them by open
+ * addressing. An index word is 0 where empty, else the group's control word (the low 31 bits of its
+ * hash and the top bit) above the entry's number. */
+struct gs_group_table {
+    uint64_t *index;
+    uint8_t *entries;
+    uint32_t mask;     /* words of the index - 1 */
+    uint32_t count;    /* entries */
+    uint32_t capacity; /* entries that there is room for */
+};
+
+struct gs_operator_counters {
+    uint64_t rows_in;
+    uint64_t rows_out;
+    uint64_t rejected; /* by WHERE or HAVING */
+    uint64_t no_value;
+    uint64_t groups_refused; /* rows of groups beyond max_groups */
+};
+
+struct gs_operator_ops;
+
+/* The part of an operator that generated code sees; the engine's struct begins with it. */
+struct gs_operator {
+    const struct gs_operator_ops *ops;
+    const struct gs_host *host;
+    struct gs_operator_counters counters;
+    struct gs_batch *output;
+    struct gs_scratch *scratch;
+    void *const *handles;
+    const uint64_t *hash_key;
+};
+
+enum gs_operator_kind {
+    GS_OPERATOR_SELECT = 1,
+    GS_OPERATOR_AGGREGATE = 2,
+    GS_OPERATOR_UNION = 3,
+    GS_OPERATOR_ORDER = 4,
+    GS_OPERATOR_OUTPUT = 5
+};
+
+struct gs_operator_ops {
+    /* select: appends what comes of rows first..count-1; aggregate: adds them to their groups */
+    void (*rows)(struct gs_operator *op, const struct gs_batch *input);
+    /* select, union: input bounds to output bounds, a bound for each output column.
+     * aggregate: input bounds to the bounds of the temporal group variables. */
+    void (*bounds)(const gs_bound *input, gs_bound *output);
+    /* aggregate: one group to the output, which has room: HAVING, then the SELECT list. */
+    void (*emit)(struct gs_operator *op, const void *entry, const gs_bound *window);
+    /* aggregate: the bounds of output columns from those of the temporal group variables. */
+    void (*group_bounds)(const gs_bound *groups, gs_bound *output);
+    /* order: <0, 0, >0 as row a stands before row b. */
+    int (*compare)(const struct gs_batch *a, uint32_t row_a, const struct gs_batch *b,
+                   uint32_t row_b);
+    /* order: one row to the output, which has room. */
+    void (*copy)(struct gs_operator *op, const struct gs_batch *input, uint32_t row);
+    uint32_t entry_size;     /* aggregate */
+    uint32_t temporal_count; /* aggregate: temporal group variables; order: window columns */
+    const uint32_t *temporal_columns; /* order: input columns that make the window */
+    uint32_t has_string_keys;         /* aggregate: entries point into the window's arena */
+    uint64_t limit;                   /* order: rows of a window, UINT64_MAX: all */
+};
+
+/* ---- the query set ---- */
+
+enum gs_node_kind { GS_NODE_LFTA = 1, GS_NODE_OPERATOR = 2 };
+
+struct gs_node {
+    const char *name;
+    const struct gs_schema *schema; /* of what it puts out */
+    uint32_t kind;                  /* enum gs_node_kind */
+    uint32_t operator_kind;         /* enum gs_operator_kind */
+    const void *ops;                /* struct gs_lfta_ops or struct gs_operator_ops */
+    uint32_t input_count;
+    const uint32_t *inputs; /* nodes before this one */
+};
+
+struct gs_handle_ops {
+    void *(*make)(char *message, size_t message_size);
+    void (*free)(void *handle);
+};
+
+struct gs_query_set {
+    uint32_t abi_version;
+    uint32_t depth;      /* enum gs_depth: how deep the decoder goes */
+    size_t columns_size; /* bytes of the columns of a burst */
+    uint32_t node_count;
+    const struct gs_node *nodes; /* in topological order */
+    uint32_t handle_count;
+    const struct gs_handle_ops *handles;
+    /* Unpacks the fields that are used and evaluates the prefilter over the burst. */
+    void (*unpack)(const struct gs_burst *burst, void *columns);
+};
+
+/* What generated code calls in the engine. */
+struct gs_host {
+    /* Index of the window with these values, made if it is new (the oldest leaves for it). */
+    uint32_t (*lfta_window)(struct gs_lfta *lfta, const gs_bound *values);
+    /* The slot is empty and will hold a group of `window`. */
+    void (*lfta_occupy)(struct gs_lfta *lfta, uint32_t slot, uint32_t window);
+    /* The resident of the slot leaves (is emitted) for a group of `window`. */
+    void (*lfta_evict)(struct gs_lfta *lfta, uint32_t slot, uint32_t window);
+    /* One old group leaves, and the count to the next is set. */
+    void (*lfta_drip)(struct gs_lfta *lfta);
+    /* Makes room for one more row whose string columns, in their order, have these lengths; the
+     * rows before it may be delivered for that. false: there is no memory, the run has failed. */
+    bool (*lfta_room)(struct gs_lfta *lfta, const uint32_t *string_lengths);
+    /* The same for operators. */
+    bool (*operator_room)(struct gs_operator *op, const uint32_t *string_lengths);
+    /* The table of the window with these values, made if it is new. NULL, and counted why, where it
+     * is closed already (a clock has wrapped), or where max_groups leaves it no group. */
+    struct gs_group_table *(*group_window)(struct gs_operator *op, const gs_bound *values);
+    /* One more entry, the last; false: refused (max_groups), counted. May move index and entries.
+     */
+    bool (*group_admit)(struct gs_operator *op, struct gs_group_table *table);
+    /* A copy of the bytes that lives as long as the window, in `room` bytes (at least theirs). */
+    struct gs_string (*group_string)(struct gs_operator *op, struct gs_group_table *table,
+                                     struct gs_string s, uint32_t room);
+};
+
+/* A string that a group replaces (FIRST, LAST): its room at least doubles when it grows, so that a
+ * group takes less than four times its longest string of the window's memory. */
+static inline void gs_keep_string(struct gs_operator *op, struct gs_group_table *table,
+                                  struct gs_string *kept, uint32_t *room, struct gs_string s)
+{
+    if (s.length > *room || kept->bytes == NULL) {
+        *room = s.length > 2 * *room ? s.length : 2 * *room;
+        *kept = op->host->group_string(op, table, s, *room);
+        return;
+    }
+    if (s.length > 0) memcpy((uint8_t *)kept->bytes, s.bytes, s.length);
+    kept->length = s.length;
+}
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "batch.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define GS_BUFFER_ALIGNMENT 64
+
+size_t gs_column_bytes(uint8_t type, uint32_t rows)
+{
+    static const uint8_t width[] = {
+        [GS_USHORT] = 2, [GS_UINT] = 4, [GS_INT] = 4,   [GS_ULLONG] = 8, [GS_LLONG] = 8,
+        [GS_FLOAT] = 8,  [GS_IP] = 4,   [GS_IPV6] = 16, [GS_INET] = 16,  [GS_TIMESTAMP] = 8};
+    if (type == GS_BOOL) return (rows + 7) / 8;
+    return (size_t)width[type] * rows;
+}
+
+static void *buffer_new(size_t bytes)
+{
+    size_t rounded = (bytes + GS_BUFFER_ALIGNMENT - 1) / GS_BUFFER_ALIGNMENT * GS_BUFFER_ALIGNMENT;
+    return aligned_alloc(GS_BUFFER_ALIGNMENT, rounded ? rounded : GS_BUFFER_ALIGNMENT);
+}
+
+static bool string_column_init(struct gs_column *column, uint32_t rows)
+{
+    column->string_capacity = 4096;
+    column->values = buffer_new(column->string_capacity);
+    column->offsets = buffer_new(((size_t)rows + 1) * sizeof(int32_t));
+    if (column->values == NULL || column->offsets == NULL) return false;
+    column->offsets[0] = 0;
+    return true;
+}
+
+static bool column_init(struct gs_column *column, const struct gs_field *field, uint32_t rows)
+{
+    if (field->nullable) {
+        column->validity = buffer_new((rows + 7) / 8);
+        if (column->validity == NULL) return false;
+    }
+    if (field->type == GS_STRING) return string_column_init(column, rows);
+    column->values = buffer_new(gs_column_bytes(field->type, rows));
+    return column->values != NULL;
+}
+
+static void columns_free(struct gs_batch *batch)
+{
+    for (uint32_t c = 0; batch->columns != NULL && c < batch->schema->column_count; c++) {
+        free(batch->columns[c].values);
+        free(batch->columns[c].offsets);
+        free(batch->columns[c].validity);
+    }
+    free(batch->columns);
+}
+
+static void batch_free(struct gs_batch *batch)
+{
+    if (batch->parent != NULL)
+        gs_batch_release(batch->parent);
+    else
+        columns_free(batch);
+    if (batch->parent == NULL) free(batch->own_schema);
+    free(batch->punctuation.bounds);
+    free(batch);
+}
+
+static bool batch_init(struct gs_batch *batch)
+{
+    uint32_t count = batch->schema->column_count;
+    batch->columns = calloc(count ? count : 1, sizeof *batch->columns);
+    batch->punctuation.bounds = calloc(count ? count : 1, sizeof *batch->punctuation.bounds);
+    if (batch->columns == NULL || batch->punctuation.bounds == NULL) return false;
+    for (uint32_t c = 0; c < count; c++) {
+        batch->punctuation.bounds[c] = GS_BOUND_NONE;
+        if (!column_init(&batch->columns[c], &batch->schema->fields[c], batch->row_capacity))
+            return false;
+    }
+    return true;
+}
+
+struct gs_batch *gs_batch_new(const struct gs_schema *schema, uint32_t row_capacity)
+{
+    struct gs_batch *batch = calloc(1, sizeof *batch);
+    if (batch == NULL) return NULL;
+    batch->schema = schema;
+    batch->row_capacity = row_capacity;
+    batch->references = 1;
+    if (batch_init(batch)) return batch;
+    batch_free(batch);
+    return NULL;
+}
+
+struct gs_batch *gs_batch_view(struct gs_batch *parent, const struct gs_schema *schema)
+{
+    struct gs_batch *view = malloc(sizeof *view);
+    if (view == NULL) return NULL;
+    *view = *parent;
+    view->schema = schema;
+    view->references = 1;
+    view->punctuation.bounds = calloc(schema->column_count + 1, sizeof(gs_bound));
+    if (view->punctuation.bounds == NULL) {
+        free(view);
+        return NULL;
+    }
+    view->parent = gs_batch_retain(parent);
+    return view;
+}
+
+struct gs_batch *gs_batch_retain(struct gs_batch *batch)
+{
+    __atomic_fetch_add(&batch->references, 1, __ATOMIC_RELAXED);
+    return batch;
+}
+
+void gs_batch_release(struct gs_batch *batch)
+{
+    if (batch != NULL && __atomic_sub_fetch(&batch->references, 1, __ATOMIC_ACQ_REL) == 0)
+        batch_free(batch);
+}
+
+struct gs_batch *gs_batch_renew(struct gs_batch *batch)
+{
+    if (__atomic_load_n(&batch->references, __ATOMIC_ACQUIRE) == 1) {
+        batch->row_count = 0;
+        batch->is_heartbeat = batch->is_partial = batch->is_end = false;
+        return batch;
+    }
+    struct gs_batch *fresh = gs_batch_new(batch->schema, batch->row_capacity);
+    gs_batch_release(batch);
+    return fresh;
+}
+
+bool gs_batch_takes(const struct gs_batch *batch, const uint32_t *string_lengths)
+{
+    uint32_t row = batch->row_count;
+    if (row == 0 || row == batch->row_capacity) return row < batch->row_capacity;
+    for (uint32_t c = 0; c < batch->schema->column_count; c++) {
+        if (batch->schema->fields[c].type != GS_STRING) continue;
+        uint64_t bytes = (uint64_t)(uint32_t)batch->columns[c].offsets[row] + *string_lengths++;
+        if (bytes > GS_BATCH_STRING_BYTES) return false;
+    }
+    return true;
+}
+
+static bool column_grow(struct gs_column *column, uint32_t used, uint64_t needed)
+{
+    if (needed > INT32_MAX / 2) return false;
+    uint32_t capacity = column->string_capacity;
+    while (capacity < needed)
+        capacity *= 2;
+    uint8_t *grown = buffer_new(capacity);
+    if (grown == NULL) return false;
+    memcpy(grown, column->values, used);
+    free(column->values);
+    column->values = grown;
+    column->string_capacity = capacity;
+    return true;
+}
+
+bool gs_column_reserve(struct gs_column *column, uint64_t bytes)
+{
+    return bytes <= column->string_capacity || column_grow(column, 0, bytes);
+}
+
+bool gs_batch_reserve(struct gs_batch *batch, const uint32_t *string_lengths)
+{
+    uint32_t row = batch->row_count;
+    if (row == batch->row_capacity) return false;
+    for (uint32_t c = 0; c < batch->schema->column_count; c++) {
+        if (batch->schema->fields[c].type != GS_STRING) continue;
+        struct gs_column *column = &batch->columns[c];
+        uint32_t length = *string_lengths++, used = (uint32_t)column->offsets[row];
+        if (!gs_column_fits(column, row, length) &&
+            !column_grow(column, used, (uint64_t)used + length))
+            return false;
+    }
+    return true;
+}
+
+int64_t gs_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, sharing and giving away batches. A batch is counted by reference: a consumer that keeps
+ * one takes a reference, and its producer then starts a new one. */
+#ifndef GS_ARROW_BATCH_H
+#define GS_ARROW_BATCH_H
+
+#include "../base/error.h"
+#include "gs_batch.h"
+
+/* A batch of no rows with room for `row_capacity`; NULL where there is no memory. */
+struct gs_batch *gs_batch_new(const struct gs_schema *schema, uint32_t row_capacity);
+struct gs_batch *gs_batch_retain(struct gs_batch *batch);
+void gs_batch_release(struct gs_batch *batch);
+/* The rows of `parent` under another schema of the same types, with bounds of its own. */
+struct gs_batch *gs_batch_view(struct gs_batch *parent, const struct gs_schema *schema);
+/* The same batch emptied where nobody else holds it, else a new one; NULL without memory. */
+struct gs_batch *gs_batch_renew(struct gs_batch *batch);
+/* Whether one more row, whose string columns have these lengths in their order, belongs into this
+ * batch: there is a row left, and no string column would pass GS_BATCH_STRING_BYTES. */
+bool gs_batch_takes(const struct gs_batch *batch, const uint32_t *string_lengths);
+/* Memory for that row; false where there is none, or no row left. */
+bool gs_batch_reserve(struct gs_batch *batch, const uint32_t *string_lengths);
+#define GS_BATCH_STRING_BYTES (1u << 20)
+/* Memory for so many bytes of a string column that holds nothing yet; false where there is none. */
+bool gs_column_reserve(struct gs_column *column, uint64_t bytes);
+/* Bytes of the values of a column that is no string. */
+size_t gs_column_bytes(uint8_t type, uint32_t rows);
+/* What the Arrow C data interface calls a type. */
+const char *gs_arrow_format(uint8_t type);
+
+/* Nanoseconds of the monotonic clock. */
+int64_t gs_monotonic_ns(void);
+
+#endif

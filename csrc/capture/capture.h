@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The capture stage: records in, packets with their capture part filled out.
+ *
+ * A capture method is a table of operations; adding one is a file and a line below. A
+ * method never blocks for longer than it is told, never exits, and keeps its state in what it
+ * gives out in `open`. */
+#ifndef GS_CAPTURE_H
+#define GS_CAPTURE_H
+
+#include "../base/error.h"
+#include "gs_packet.h"
+
+/* Link types (the numbers of pcap's LINKTYPE_ registry are translated to these on open). */
+enum gs_link {
+    GS_LINK_UNSUPPORTED = 0,
+    GS_LINK_ETHERNET,
+    GS_LINK_RAW, /* IP: the version nibble decides */
+    GS_LINK_NULL,
+    GS_LINK_LOOP,
+    GS_LINK_SLL,
+    GS_LINK_SLL2,
+    GS_LINK_PPP,
+    GS_LINK_IEEE802_11,
+    GS_LINK_RADIOTAP,
+    GS_LINK_IPV4, /* IP of one version: a packet of the other is no tuple */
+    GS_LINK_IPV6
+};
+
+struct gs_capture; /* each method's own */
+
+struct gs_mock_ring; /* mock_ring.h */
+struct sock_filter;  /* linux/filter.h */
+
+/* A classic BPF program for devices of one link type. */
+struct gs_link_filter {
+    uint32_t link_type; /* LINKTYPE_ number */
+    uint32_t length;    /* instructions */
+    const struct sock_filter *instructions;
+};
+
+/* A live link. */
+struct gs_live_config {
+    const char *device;   /* "eth0" */
+    uint32_t block_bytes; /* of the ring; a power of two, at least a page */
+    uint32_t block_count;
+    uint32_t retire_timeout_ms; /* after which the kernel hands over a block that is not full */
+    uint32_t snap_length;       /* bytes of a packet that are captured */
+    bool promiscuous;           /* frames for others, too */
+    bool outgoing;              /* frames that this host sends, too */
+    const struct gs_link_filter *filters; /* needed only while it is opened */
+    uint32_t filter_count;
+    struct gs_mock_ring *mock; /* in the place of the device; owned by the caller */
+};
+
+struct gs_capture_config {
+    const char *path; /* of a file; NULL: `descriptor` is read */
+    int descriptor; /* a pipe or stdin, or the reading end of a decompressor; owned by the caller */
+    bool use_mmap;  /* plain files only */
+    const struct gs_live_config *live; /* of a live link only: then there is neither of these */
+};
+
+/* Whether packets can come in. */
+enum gs_link_state {
+    GS_LINK_STATE_NONE = 0, /* no link: a file */
+    GS_LINK_STATE_UP,
+    GS_LINK_STATE_DOWN,
+    GS_LINK_STATE_GONE /* the device has been removed; one of its name is awaited */
+};
+
+/* What a person wants to know of one interface of a source. */
+struct gs_capture_interface {
+    char name[64];      /* pcapng if_name, else "" */
+    uint32_t link_type; /* the number in the file */
+    uint32_t snap_length;
+    uint8_t link; /* enum gs_link */
+};
+
+struct gs_capture_stats {
+    uint64_t records;     /* records given out */
+    uint64_t bytes;       /* bytes of the source consumed so far */
+    uint64_t total_bytes; /* of a regular file, else 0 */
+    /* of a live link, as the kernel counted them since it was opened */
+    uint64_t kernel_received; /* that passed the filter; those dropped among them */
+    uint64_t kernel_dropped;  /* for want of room in the ring */
+    uint64_t freezes;         /* how often the ring was full */
+    uint64_t nic_dropped;     /* by the device or its driver: nobody has seen them */
+    uint8_t link_state;       /* enum gs_link_state */
+};
+
+struct gs_capture_ops {
+    const char *name;
+    int (*open)(struct gs_capture **capture, const struct gs_capture_config *config,
+                struct gs_error *error);
+    /* Gives up to `capacity` records in the capture part of `packets`; their bytes stay valid
+     * until `release`. GS_OK with *count > 0; GS_AGAIN: none came within timeout_ms (or a signal
+     * came); GS_END; GS_DAMAGED with a message that says where: records given before it are good,
+     * nothing comes after it; GS_ERROR. With GS_OK the call never waits once it has a record. */
+    int (*next_burst)(struct gs_capture *capture, struct gs_packet *packets, uint32_t capacity,
+                      int timeout_ms, uint32_t *count, struct gs_error *error);
+    /* The bytes of the last burst are needed no more. */
+    void (*release)(struct gs_capture *capture);
+    void (*stats)(const struct gs_capture *capture, struct gs_capture_stats *stats);
+    /* The interfaces seen so far; index < count. What `interface` returns is good until the next
+     * burst is asked for. */
+    uint32_t (*interface_count)(const struct gs_capture *capture);
+    const struct gs_capture_interface *(*interface)(const struct gs_capture *capture,
+                                                    uint32_t index);
+    void (*close)(struct gs_capture *capture);
+
+    /* Of live links; NULL elsewhere. */
+    /* Records are there that next_burst would give without waiting. */
+    bool (*has_unread)(const struct gs_capture *capture);
+    /* Once a timer period: counters and the state of the link are looked at again, a link that has
+     * come back is taken up. */
+    void (*refresh)(struct gs_capture *capture);
+    /* Nothing more comes in; next_burst gives what is still there, then GS_END. */
+    void (*finish)(struct gs_capture *capture);
+    /* Readable, or in error, when next_burst may have something; -1: none. */
+    int (*descriptor)(const struct gs_capture *capture);
+};
+
+/* The methods. */
+extern const struct gs_capture_ops gs_file_capture; /* file_capture.c */
+extern const struct gs_capture_ops gs_ring_capture; /* ring.c */
+
+/* Opens a capture file, pipe or decompressor; pcap or pcapng is found out from the first bytes.
+ * GS_ERROR with a message where it is refused: 0 bytes, unknown magic, unsupported version,
+ * unsupported link type of a classic pcap. A pipe that has not said enough yet opens at once; then
+ * it is the first next_burst that refuses. next_burst also gives GS_ERROR, in the place of GS_END,
+ * for a file all of whose records (one at least) had GS_FRAME_UNSUPPORTED. Messages do not name the
+ * source and read on from it: "x.pcap: is empty (0 bytes)". */
+int gs_capture_open_file(const struct gs_capture_config *config, const struct gs_capture_ops **ops,
+                         struct gs_capture **capture, struct gs_error *error);
+
+/* What a file promises before it is opened (OPERATORS section 2, several sources): the least
+ * timestamp (ns) of its first two blocks of `block_bytes` in which records begin. INT64_MAX: it has
+ * no records; GS_BOUND_NONE: none of these has a usable timestamp. A damaged file promises what it
+ * has before the damage. GS_ERROR where it is refused, GS_AGAIN where a signal came. */
+int gs_capture_scan_promise(const struct gs_capture_config *config, uint64_t block_bytes,
+                            int64_t *least_timestamp_ns, struct gs_error *error);
+
+/* enum gs_link of a LINKTYPE_ number; GS_LINK_UNSUPPORTED for the rest. */
+uint8_t gs_link_of_linktype(uint32_t linktype);
+/* "EN10MB", "LINUX_SLL", … or NULL for a number without a name here. */
+const char *gs_linktype_name(uint32_t linktype);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A TPACKET_V3 ring: blocks of memory that the kernel fills with packets and hands over, one after
+ * the other, when they are full or the retire timeout has passed. Where they come from is a device,
+ * a packet socket or a mock of one; how they are walked (ring.c) is the same for both. */
+#ifndef GS_CAPTURE_RING_H
+#define GS_CAPTURE_RING_H
+
+#include <linux/if_packet.h>
+
+#include "capture.h"
+
+/* Room in front of each packet for the tag that the kernel has taken out of it. */
+#define GS_RING_TAG_BYTES 4
+
+/* Since the device was opened. */
+struct gs_ring_counts {
+    uint64_t received; /* dropped ones among them, as the kernel counts */
+    uint64_t dropped;
+    uint64_t freezes;
+    uint64_t nic_dropped;
+};
+
+struct gs_ring_device;
+
+struct gs_ring_device_ops {
+    /* Until a block may have been handed over: GS_OK; GS_AGAIN: not within timeout_ms, or a signal
+     * came; GS_ERROR. Negative: forever. */
+    int (*wait)(struct gs_ring_device *device, int timeout_ms, struct gs_error *error);
+    /* Brings counts and link_state up to date; takes up a link that has come back. */
+    void (*refresh)(struct gs_ring_device *device);
+    /* Nothing more comes in. */
+    void (*finish)(struct gs_ring_device *device);
+    /* After finish: no block will be handed over any more. */
+    bool (*is_drained)(const struct gs_ring_device *device);
+    void (*close)(struct gs_ring_device *device);
+};
+
+/* What all devices have; the first member of each. */
+struct gs_ring_device {
+    const struct gs_ring_device_ops *ops;
+    uint8_t *blocks;
+    uint32_t block_bytes, block_count;
+    uint32_t link_type; /* LINKTYPE_ number */
+    uint32_t snap_length;
+    uint8_t link;        /* enum gs_link */
+    uint8_t link_state;  /* enum gs_link_state */
+    bool kernel_filters; /* packets without a tag have passed the filter */
+    int descriptor;      /* to wait on; -1: none */
+    struct gs_ring_counts counts;
+};
+
+/* packet_socket.c: an AF_PACKET socket on a device of this host. GS_ERROR with a message that does
+ * not name the device. */
+int gs_packet_socket_open(const struct gs_live_config *config, struct gs_ring_device **device,
+                          struct gs_error *error);
+
+static inline struct tpacket_block_desc *gs_ring_block(const struct gs_ring_device *device,
+                                                       uint32_t index)
+{
+    return (struct tpacket_block_desc *)(device->blocks + (size_t)index * device->block_bytes);
+}
+
+/* The kernel writes a block, then its status; whoever sees the status sees the block. */
+static inline bool gs_ring_is_handed_over(struct tpacket_block_desc *block)
+{
+    return __atomic_load_n(&block->hdr.bh1.block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER;
+}
+
+static inline void gs_ring_give_back(struct tpacket_block_desc *block)
+{
+    __atomic_store_n(&block->hdr.bh1.block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* IEEE 802.2 LLC with SNAP, as unnumbered information, of an organization whose protocols are
+ * EtherTypes: RFC 1042's 000000, and 0000f8 for bridged tunnels. What it names is not the field
+ * etherType: that stays what stands behind the last tag. */
+#include "layer.h"
+
+#define SNAP 0xaaaa03u
+
+static bool names_ether_type(const uint8_t *header)
+{
+    uint32_t organization = gs_load_be32(header + 2) & 0xffffff;
+    bool is_snap = gs_load_be32(header) >> 8 == SNAP;
+
+    return is_snap && (organization == 0x000000 || organization == 0x0000f8);
+}
+
+enum gs_layer gs_decode_llc(struct gs_packet *packet, struct gs_cursor *cursor)
+{
+    const uint8_t *header = packet->bytes + cursor->offset;
+
+    if (!gs_is_captured(packet, cursor->offset, 8) || !names_ether_type(header))
+        return GS_LAYER_END;
+    cursor->offset += 8;
+    return gs_layer_of_ether_type(gs_load_be16(header + 6));
+}

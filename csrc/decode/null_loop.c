@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BSD loopback: four bytes of address family, in the byte order of the capturing host (NULL) or in
+ * network order (LOOP); no family is so great that its order could be mistaken. */
+#include "layer.h"
+
+static uint32_t family_in_either_order(const uint8_t *bytes)
+{
+    uint32_t family = gs_load_be32(bytes);
+
+    return family > 0xffff ? __builtin_bswap32(family) : family;
+}
+
+enum gs_layer gs_decode_null(struct gs_packet *packet, struct gs_cursor *cursor)
+{
+    if (!gs_is_captured(packet, cursor->offset, 4)) return GS_LAYER_END;
+    cursor->offset += 4;
+    switch (family_in_either_order(packet->bytes + cursor->offset - 4)) {
+    case 2:
+        return GS_LAYER_IPV4;
+    case 10: /* AF_INET6 of Linux, Windows, NetBSD and OpenBSD, FreeBSD, macOS */
+    case 23:
+    case 24:
+    case 28:
+    case 30:
+        return GS_LAYER_IPV6;
+    default:
+        return GS_LAYER_END;
+    }
+}

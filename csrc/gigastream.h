@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine's boundary: what a host program (here: Python through cffi) sees of it. Every function
+ * that can fail returns enum gs_status and fills `error`. One engine is used by one thread at a
+ * time. */
+#ifndef GIGASTREAM_H
+#define GIGASTREAM_H
+
+#include "arrow/c_data.h"
+#include "base/error.h"
+#include "capture/capture.h"
+#include "capture/mock_ring.h"
+#include "gs_batch.h"
+
+struct gs_engine;
+
+struct gs_engine_settings {
+    uint32_t burst;              /* packets, 1 to 256 */
+    uint32_t batch_rows;         /* rows of a batch, at least 1 */
+    uint32_t default_slot_count; /* LFTA table, where the query says nothing */
+    int32_t flush_policy;        /* enum gs_flush_policy for every query, -1: what the query says */
+    int64_t slot_count;          /* for every query, 0: what the query says */
+    uint64_t max_groups;         /* that one aggregation may hold at once */
+    uint64_t disorder_bytes;     /* of a capture file, 0: all of it */
+    int64_t slack_ns;            /* of a pipe; of a file too if file_by_slack */
+    bool file_by_slack;
+    int64_t heartbeat_ns;       /* of capture time, 0: none */
+    uint64_t heartbeat_packets; /* 0: none */
+    uint64_t hash_key[2];
+    bool low_level_only;      /* the high level is not built: LFTA rows are counted and dropped */
+    bool high_level_only;     /* nor is the low one: no sources, batches are pushed */
+    bool low_taps;            /* each LFTA's batches are put out as well, interface by interface */
+    bool output_punctuation;  /* outputs give batches without rows too */
+    bool deliver_every_burst; /* rows do not wait for a full batch (tests) */
+};
+
+struct gs_source_config {
+    const char *interface; /* the Gigastream interface that it is a source of */
+    const char *label;     /* for messages: the file's name */
+    const char *path;      /* a plain file, or NULL */
+    int descriptor;        /* where path is NULL */
+    bool use_mmap;
+    bool is_pipe;                       /* the pipe's rule of time, else the file's */
+    const struct gs_live_config *live;  /* a live link, which has neither path nor descriptor */
+    int64_t live_slack_ns, max_skew_ns; /* of it (OPERATORS section 2, Ring) */
+    int64_t promise_ns;                 /* known before it is opened, INT64_MIN: nothing */
+};
+
+/* A batch that comes into the high level from elsewhere. */
+struct gs_push {
+    uint32_t port;
+    struct ArrowArray *array; /* the rows, which are taken over; NULL: none */
+    struct ArrowSchema *schema;
+    const gs_bound *bounds; /* one a column */
+    bool is_heartbeat, is_end;
+};
+
+/* The counters of OPERATORS section 7, and what a person wants to know besides. */
+struct gs_source_statistics {
+    const char *interface;
+    const char *label;
+    uint64_t read, undecodable, filtered, late, skew, decoded;
+    uint64_t truncated;
+    uint64_t bytes, total_bytes;
+    int64_t worst_lateness_ns; /* how far the latest packet was below W */
+    /* of a live link, as the kernel counts (struct gs_capture_stats) */
+    uint64_t kernel_received, kernel_dropped, freezes, nic_dropped;
+    int32_t link_state; /* enum gs_link_state */
+    int32_t is_open, is_ended, is_damaged;
+    const char *message; /* of the damage, or "" */
+};
+
+struct gs_lfta_statistics {
+    const char *name;
+    const char *interface;
+    uint64_t not_of_protocol, prefiltered, rejected, no_value, accepted, evicted;
+};
+
+struct gs_operator_statistics {
+    const char *name;
+    const char *kind;
+    uint64_t rows_in, rows_out, rejected, no_value, held, groups_refused;
+};
+
+/* A BPF program for one link type: pcap_offline_filter's arguments; `program` is libpcap's struct
+ * bpf_program. Before the live links that it is for are added. */
+typedef int (*gs_filter_function)(const void *program, const void *header, const uint8_t *bytes);
+
+/* Loads a generated query set. */
+int gs_engine_new(const char *object_path, const struct gs_engine_settings *settings,
+                  struct gs_engine **engine, struct gs_error *error);
+/* A live link is opened at once: GS_REFUSED where it cannot be. */
+int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config *config,
+                         struct gs_error *error);
+int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter_function function,
+                         const void *program, struct gs_error *error);
+/* Batches of this node are also put out (tests, `explain --follow`). Before gs_engine_start. */
+int gs_engine_tap(struct gs_engine *engine, uint32_t node, struct gs_error *error);
+/* An interface that no source is of: its batches are pushed. Before gs_engine_start. */
+int gs_engine_add_interface(struct gs_engine *engine, const char *name, struct gs_error *error);
+int gs_engine_start(struct gs_engine *engine, struct gs_error *error);
+/* Runs for about `packet_budget` packets or until there is output. GS_OK: call again; GS_AGAIN: the
+ * sources had nothing for timeout_ms, and all that can be out is; GS_END: all is out. */
+int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
+                  struct gs_error *error);
+/* Replay by a clock: records after this timestamp wait, and run gives GS_AGAIN. */
+void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns);
+/* Of the record that is read next, as far as it is known; INT64_MAX where there is none. */
+int64_t gs_engine_next_timestamp(const struct gs_engine *engine);
+/* Input ends here, whatever files and pipes still have; what the kernel has captured of a live link
+ * is read. */
+void gs_engine_stop(struct gs_engine *engine);
+/* Tests: from now on the clocks stand at this reading. */
+void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t wall_ns);
+/* Pushes a batch into a port of a high level that stands alone; what it makes due comes by
+ * gs_engine_run, whose GS_END then means: all that is due is out. The array is released. */
+int gs_engine_push(struct gs_engine *engine, const struct gs_push *push, struct gs_error *error);
+/* The next batch put out and the node it comes from, for a low tap the number of nodes + its port;
+ * NULL: none now. The caller releases it. */
+struct gs_batch *gs_engine_take(struct gs_engine *engine, uint32_t *node);
+void gs_engine_free(struct gs_engine *engine);
+
+/* The least timestamp of a file's first two blocks, for a source that is not opened at once. */
+int gs_scan_promise(const char *path, int descriptor, uint64_t block_bytes, int64_t *promise_ns,
+                    struct gs_error *error);
+
+uint32_t gs_engine_node_count(const struct gs_engine *engine);
+const char *gs_engine_node_name(const struct gs_engine *engine, uint32_t node);
+/* Ports: a low node on an interface. Known once the engine is started. */
+uint32_t gs_engine_port_count(const struct gs_engine *engine);
+uint32_t gs_engine_port_node(const struct gs_engine *engine, uint32_t port);
+const char *gs_engine_port_interface(const struct gs_engine *engine, uint32_t port);
+uint32_t gs_engine_source_count(const struct gs_engine *engine);
+void gs_engine_source_statistics(const struct gs_engine *engine, uint32_t source,
+                                 struct gs_source_statistics *statistics);
+uint32_t gs_engine_lfta_count(const struct gs_engine *engine);
+void gs_engine_lfta_statistics(const struct gs_engine *engine, uint32_t lfta,
+                               struct gs_lfta_statistics *statistics);
+uint32_t gs_engine_operator_count(const struct gs_engine *engine);
+void gs_engine_operator_statistics(const struct gs_engine *engine, uint32_t op,
+                                   struct gs_operator_statistics *statistics);
+
+/* Gives the rows away through the Arrow C data interface; the batch is retained by the array. */
+int gs_batch_export(struct gs_batch *batch, struct ArrowArray *array, struct ArrowSchema *schema,
+                    struct gs_error *error);
+/* A batch with a copy of an Arrow array's rows, which must be of this schema's types and names; no
+ * bound is known. The array is released, whatever comes of it. The lengths of its buffers are not
+ * part of the interface: the caller has had them checked (pyarrow's validate). All else is checked
+ * here. gs_batch_import keeps a copy of `schema`, gs_batch_import_as the pointer. */
+int gs_batch_import(struct ArrowArray *array, struct ArrowSchema *arrow_schema,
+                    const struct gs_schema *schema, struct gs_batch **batch,
+                    struct gs_error *error);
+int gs_batch_import_as(struct ArrowArray *array, struct ArrowSchema *arrow_schema,
+                       const struct gs_schema *schema, struct gs_batch **batch,
+                       struct gs_error *error);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The high level's operators all look alike: a struct of state that begins with this one, and a
+ * table of methods. Rows come in by on_batch, progress by on_punctuation; rows that are due leave
+ * by step, a batch at a time, without waiting for input (OPERATORS section 4). An operator is its
+ * own file and a line in operator.c. */
+#ifndef GS_HFTA_OPERATOR_H
+#define GS_HFTA_OPERATOR_H
+
+#include "../arrow/batch.h"
+#include "../runtime/stream.h"
+#include "gs_query_set.h"
+
+struct gs_operator_state;
+
+struct gs_operator_settings {
+    uint32_t batch_rows;
+    uint64_t max_groups; /* groups that one aggregation may hold */
+    const uint64_t *hash_key;
+    bool output_punctuation; /* outputs pass on batches without rows too */
+    struct gs_output_queue *outputs;
+};
+
+struct gs_operator_methods {
+    const char *name;
+    size_t state_size;
+    int (*open)(struct gs_operator_state *op, const struct gs_operator_settings *settings,
+                struct gs_error *error);
+    void (*on_batch)(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch);
+    /* input_bounds[port] has grown, or the batch is a heartbeat. */
+    void (*on_punctuation)(struct gs_operator_state *op, uint32_t port,
+                           const struct gs_batch *batch);
+    /* Puts out at most a batch of what is due; true while there is more. */
+    bool (*step)(struct gs_operator_state *op);
+    uint64_t (*held)(const struct gs_operator_state *op);
+    void (*close)(struct gs_operator_state *op);
+};
+
+struct gs_operator_state {
+    struct gs_operator base; /* first: generated code is given a pointer to it */
+    const struct gs_operator_methods *methods;
+    const struct gs_node *node;
+    uint32_t index; /* of the node */
+    struct gs_stream stream;
+    uint32_t port_count;
+    uint32_t *port_columns;  /* columns of each input */
+    gs_bound **input_bounds; /* by port, by column of that input */
+    gs_bound *bounds;        /* given out, by column of the output */
+    gs_bound *next_bounds;   /* scratch of the same length */
+    /* For the strings of a row that waits for its consumers: they have scratches of their own. */
+    struct gs_scratch scratch;
+    uint64_t sequence;
+    uint32_t ended_ports;
+    bool failed;
+};
+
+/* Operators of the engine. */
+extern const struct gs_operator_methods gs_select_methods;
+extern const struct gs_operator_methods gs_aggregate_methods;
+extern const struct gs_operator_methods gs_union_methods;
+extern const struct gs_operator_methods gs_order_methods;
+extern const struct gs_operator_methods gs_output_methods;
+
+/* Makes the operator of a node with `port_count` inputs of these schemas. */
+int gs_operator_open(struct gs_operator_state **op, const struct gs_node *node, uint32_t index,
+                     uint32_t port_count, const struct gs_schema *const *inputs,
+                     const struct gs_operator_settings *settings, const struct gs_host *host,
+                     void *const *handles, struct gs_error *error);
+void gs_operator_close(struct gs_operator_state *op);
+
+/* Raises op->bounds to op->next_bounds; true where something grew. */
+bool gs_operator_raise(struct gs_operator_state *op);
+/* Every input has ended. */
+bool gs_operator_ended(const struct gs_operator_state *op);
+/* Takes what a punctuation says to the output bounds by way of op->next_bounds, and sends it where
+ * it is news, a heartbeat or the end (`is_end`: nothing will follow). */
+void gs_operator_progress(struct gs_operator_state *op, const struct gs_batch *cause, bool is_end);
+/* Sends the output batch with op->bounds; `cause` is the heartbeat that it passes on, or NULL. */
+void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause);
+/* Rows gathered so far go on, whether the batch is full or not. */
+void gs_operator_flush_output(struct gs_operator_state *op);
+/* What generated code calls. */
+bool gs_operator_room(struct gs_operator *op, const uint32_t *string_lengths);
+
+/* Aggregate's part of the host. */
+struct gs_group_table *gs_group_window(struct gs_operator *op, const gs_bound *values);
+bool gs_group_admit(struct gs_operator *op, struct gs_group_table *table);
+struct gs_string gs_group_string(struct gs_operator *op, struct gs_group_table *table,
+                                 struct gs_string s, uint32_t room);
+
+/* The output operator's queue: what Python takes. */
+struct gs_output_item {
+    struct gs_batch *batch;
+    uint32_t node;
+};
+
+struct gs_output_queue {
+    struct gs_output_item *items;
+    uint32_t head, count, capacity;
+};
+
+bool gs_output_push(struct gs_output_queue *queue, uint32_t node, struct gs_batch *batch);
+/* NULL where it is empty; the caller releases the batch. */
+struct gs_batch *gs_output_take(struct gs_output_queue *queue, uint32_t *node);
+void gs_output_clear(struct gs_output_queue *queue);
+
+#endif

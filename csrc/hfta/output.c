@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output: batches wait in a queue for whoever asked the query. */
+#include <stdlib.h>
+
+#include "operator.h"
+
+struct output_state {
+    struct gs_operator_state op;
+    struct gs_output_queue *queue;
+    bool passes_punctuation;
+};
+
+bool gs_output_push(struct gs_output_queue *queue, uint32_t node, struct gs_batch *batch)
+{
+    if (queue->head + queue->count == queue->capacity) {
+        uint32_t capacity = queue->count < 32 ? 64 : queue->count * 2;
+        struct gs_output_item *items = malloc(capacity * sizeof *items);
+        if (items == NULL) return false;
+        for (uint32_t i = 0; i < queue->count; i++)
+            items[i] = queue->items[queue->head + i];
+        free(queue->items);
+        queue->items = items;
+        queue->head = 0;
+        queue->capacity = capacity;
+    }
+    struct gs_output_item item = {gs_batch_retain(batch), node};
+    queue->items[queue->head + queue->count++] = item;
+    return true;
+}
+
+struct gs_batch *gs_output_take(struct gs_output_queue *queue, uint32_t *node)
+{
+    if (queue->count == 0) return NULL;
+    struct gs_output_item item = queue->items[queue->head++];
+    if (--queue->count == 0) queue->head = 0;
+    *node = item.node;
+    return item.batch;
+}
+
+void gs_output_clear(struct gs_output_queue *queue)
+{
+    uint32_t node;
+    struct gs_batch *batch;
+    while ((batch = gs_output_take(queue, &node)) != NULL)
+        gs_batch_release(batch);
+    free(queue->items);
+    memset(queue, 0, sizeof *queue);
+}
+
+static int open_output(struct gs_operator_state *op, const struct gs_operator_settings *settings,
+                       struct gs_error *error)
+{
+    (void)error;
+    struct output_state *state = (struct output_state *)op;
+    state->queue = settings->outputs;
+    state->passes_punctuation = settings->output_punctuation;
+    return GS_OK;
+}
+
+static void queue_batch(struct gs_operator_state *op, struct gs_batch *batch)
+{
+    if (!gs_output_push(((struct output_state *)op)->queue, op->index, batch)) op->failed = true;
+}
+
+static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
+{
+    (void)port;
+    op->base.counters.rows_in += batch->row_count;
+    op->base.counters.rows_out += batch->row_count;
+    queue_batch(op, batch);
+}
+
+/* A batch of rows has carried its punctuation already. */
+static void on_punctuation(struct gs_operator_state *op, uint32_t port,
+                           const struct gs_batch *batch)
+{
+    (void)port;
+    if (batch->row_count == 0 && ((struct output_state *)op)->passes_punctuation)
+        queue_batch(op, (struct gs_batch *)batch);
+}
+
+const struct gs_operator_methods gs_output_methods = {
+    .name = "output",
+    .state_size = sizeof(struct output_state),
+    .open = open_output,
+    .on_batch = on_batch,
+    .on_punctuation = on_punctuation,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Select: rows as they come; each bound through its function (OPERATORS section 4). */
+#include "operator.h"
+
+static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
+{
+    (void)port;
+    op->base.counters.rows_in += batch->row_count;
+    if (op->base.output->is_partial != batch->is_partial) gs_operator_flush_output(op);
+    op->base.output->is_partial = batch->is_partial;
+    op->base.ops->rows(&op->base, batch);
+}
+
+static void on_punctuation(struct gs_operator_state *op, uint32_t port,
+                           const struct gs_batch *batch)
+{
+    op->base.ops->bounds(op->input_bounds[port], op->next_bounds);
+    gs_operator_progress(op, batch, gs_operator_ended(op));
+}
+
+const struct gs_operator_methods gs_select_methods = {
+    .name = "select",
+    .state_size = sizeof(struct gs_operator_state),
+    .on_batch = on_batch,
+    .on_punctuation = on_punctuation,
+};

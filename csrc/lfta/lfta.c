@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An LFTA's life: open, time moves on, rows are delivered with their punctuation, close. */
+#include "lfta.h"
+
+static void bounds_at(void (*carry)(int64_t, gs_bound *), uint32_t count, int64_t timestamp_ns,
+                      gs_bound *bounds)
+{
+    for (uint32_t k = 0; k < count; k++)
+        bounds[k] = timestamp_ns == INT64_MIN ? GS_BOUND_NONE : GS_BOUND_END;
+    if (timestamp_ns != INT64_MIN && timestamp_ns != INT64_MAX) carry(timestamp_ns, bounds);
+}
+
+/* Component-wise maximum; true where something grew. */
+static bool raise(gs_bound *bounds, const gs_bound *to, uint32_t count)
+{
+    bool grew = false;
+    for (uint32_t k = 0; k < count; k++)
+        if (to[k] > bounds[k]) {
+            bounds[k] = to[k];
+            grew = true;
+        }
+    return grew;
+}
+
+/* The same with what a timestamp is carried to. */
+static bool raise_at(gs_bound *bounds, void (*carry)(int64_t, gs_bound *), uint32_t count,
+                     int64_t timestamp_ns)
+{
+    gs_bound to[GS_TEMPORAL_MAX];
+    bounds_at(carry, count, timestamp_ns, to);
+    return raise(bounds, to, count);
+}
+
+static void none(gs_bound *bounds)
+{
+    for (uint32_t k = 0; k < GS_TEMPORAL_MAX; k++)
+        bounds[k] = GS_BOUND_NONE;
+}
+
+/* The least timestamp at which one of `needs` grows. */
+static int64_t next_change(const struct gs_lfta_state *lfta, const gs_bound *needs)
+{
+    int64_t low = INT64_MIN, high = INT64_MAX;
+    gs_bound bounds[GS_TEMPORAL_MAX];
+    if (lfta->base.ops->need_count == 0) return INT64_MAX;
+    while (low < high) {
+        int64_t middle = (int64_t)(((__int128)low + high) >> 1);
+        bounds_at(lfta->base.ops->needs, lfta->base.ops->need_count, middle, bounds);
+        bool grown = false;
+        for (uint32_t k = 0; k < lfta->base.ops->need_count; k++)
+            grown |= bounds[k] > needs[k];
+        if (grown)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static void stamp(struct gs_lfta_state *lfta, bool is_heartbeat)
+{
+    struct gs_batch *batch = lfta->base.output;
+    for (uint32_t k = 0; k < lfta->base.ops->temporal_count; k++)
+        batch->punctuation.bounds[lfta->base.ops->temporal_columns[k]] = lfta->punctuation[k];
+    batch->sequence = lfta->sequence++;
+    batch->source = lfta->source;
+    batch->made_at_ns = gs_monotonic_ns();
+    batch->is_heartbeat = is_heartbeat;
+    batch->trace.trace_id = is_heartbeat ? ++lfta->trace_id : 0;
+    batch->trace.step_count = 0;
+}
+
+static void deliver(struct gs_lfta_state *lfta, bool is_heartbeat, bool is_end)
+{
+    stamp(lfta, is_heartbeat);
+    lfta->base.output->is_end = is_end;
+    gs_stream_push(lfta->stream, lfta->base.output);
+    struct gs_batch *renewed = gs_batch_renew(lfta->base.output);
+    if (renewed == NULL)
+        lfta->failed = true; /* the rows stay where they are until there is room */
+    else
+        lfta->base.output = renewed;
+}
+
+void gs_lfta_flush_output(struct gs_lfta_state *lfta)
+{
+    if (lfta->base.output->row_count > 0) deliver(lfta, false, false);
+}
+
+bool gs_lfta_room(struct gs_lfta *base, const uint32_t *string_lengths)
+{
+    struct gs_lfta_state *lfta = (struct gs_lfta_state *)base;
+    if (!gs_batch_takes(base->output, string_lengths)) deliver(lfta, false, false);
+    if (gs_batch_reserve(base->output, string_lengths)) return true;
+    lfta->failed = true;
+    return false;
+}
+
+/* Punctuation = max(previous, min(f(W), oldest window in the table)), column by column. */
+static bool punctuate(struct gs_lfta_state *lfta)
+{
+    uint32_t count = lfta->base.ops->temporal_count;
+    gs_bound bounds[GS_TEMPORAL_MAX];
+    memcpy(bounds, lfta->promise, sizeof bounds);
+    for (uint32_t w = 0; w < GS_LFTA_WINDOWS; w++) {
+        const struct gs_lfta_window *window = &lfta->base.table.windows[w];
+        for (uint32_t k = 0; window->group_count != 0 && k < count; k++)
+            if (window->values[k] < bounds[k]) bounds[k] = window->values[k];
+    }
+    return raise(lfta->punctuation, bounds, count);
+}
+
+void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
+                     bool is_heartbeat, bool is_end)
+{
+    const struct gs_lfta_ops *ops = lfta->base.ops;
+    uint32_t count = ops->temporal_count;
+    bool promise_grew = raise_at(lfta->promise, ops->bounds, count, promise_ns);
+    bool high_grew = raise_at(lfta->high, ops->bounds, count, high_ns);
+    bool needed = raise_at(lfta->promise_needs, ops->needs, ops->need_count, promise_ns);
+    if (needed) lfta->next_promise_ns = next_change(lfta, lfta->promise_needs);
+    if (raise_at(lfta->high_needs, ops->needs, ops->need_count, high_ns))
+        lfta->next_high_ns = next_change(lfta, lfta->high_needs);
+    /* another LFTA's time has moved: what this one puts out must not depend on its neighbours */
+    if (!promise_grew && !high_grew && !is_heartbeat && !is_end) return;
+    if (ops->kind == GS_LFTA_AGGREGATION) gs_flush_advance(lfta, promise_grew, is_heartbeat);
+    else if (!needed && !is_heartbeat && !is_end) return; /* no consumer would see a change */
+    if (is_end) gs_flush_all(lfta);
+    if (punctuate(lfta) || is_heartbeat || is_end) deliver(lfta, is_heartbeat, is_end);
+}
+
+void gs_lfta_idle(struct gs_lfta_state *lfta)
+{
+    if (lfta->flush_policy == GS_FLUSH_SLOW && lfta->base.ops->slow_flush == 0) {
+        uint32_t oldest;
+        while ((oldest = gs_table_oldest(lfta, true)) != GS_LFTA_WINDOWS)
+            gs_flush_window(lfta, oldest);
+        /* also where collisions and drips had emptied the oldest window: no rows carry it */
+        if (punctuate(lfta)) deliver(lfta, false, false);
+    }
+    gs_lfta_flush_output(lfta);
+}
+
+static uint32_t power_of_two(uint64_t wanted)
+{
+    uint32_t count = 1;
+    while (count < wanted && count < (1u << 30))
+        count *= 2;
+    return count;
+}
+
+int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
+                 const struct gs_lfta_settings *settings, const struct gs_host *host,
+                 void *const *handles, struct gs_stream *stream, struct gs_error *error)
+{
+    const struct gs_lfta_ops *ops = node->ops;
+    memset(lfta, 0, sizeof *lfta);
+    lfta->base.ops = ops;
+    lfta->base.host = host;
+    lfta->base.handles = handles;
+    lfta->stream = stream;
+    lfta->flush_policy =
+        settings->flush_policy >= 0 ? (uint32_t)settings->flush_policy : ops->flush_policy;
+    none(lfta->high), none(lfta->promise), none(lfta->punctuation);
+    none(lfta->high_needs), none(lfta->promise_needs);
+    none(lfta->heartbeat_high), none(lfta->heartbeat_promise);
+    lfta->pace = lfta->flush_policy == GS_FLUSH_SLOW && ops->slow_flush > 0 ? ops->slow_flush : 1;
+    lfta->countdown = UINT64_MAX;
+    lfta->next_high_ns = next_change(lfta, lfta->high_needs);
+    lfta->next_promise_ns = next_change(lfta, lfta->promise_needs);
+    memcpy(lfta->base.table.hash_key, settings->hash_key, sizeof lfta->base.table.hash_key);
+    lfta->base.table.leaves_in_order =
+        lfta->flush_policy == GS_FLUSH_IMMEDIATE || lfta->flush_policy == GS_FLUSH_SLOW_INORDER;
+    lfta->base.table.until_drip = UINT64_MAX;
+    lfta->base.output = gs_batch_new(node->schema, settings->batch_rows);
+    if (lfta->base.output == NULL) return gs_fail(error, GS_ERROR, "no memory for a batch");
+    if (ops->kind != GS_LFTA_AGGREGATION) return GS_OK;
+    uint64_t wanted = settings->slot_count > 0 ? (uint64_t)settings->slot_count
+                      : ops->slot_count > 0    ? ops->slot_count
+                                               : settings->default_slot_count;
+    return gs_table_open(lfta, power_of_two(wanted), error);
+}
+
+void gs_lfta_close(struct gs_lfta_state *lfta)
+{
+    gs_batch_release(lfta->base.output);
+    if (lfta->base.table.slots != NULL || lfta->bitmap_memory != NULL) gs_table_close(lfta);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One LFTA on one interface: what generated code sees (struct gs_lfta) and what the engine adds:
+ * the windows' policy, the punctuation, the stream that it feeds. */
+#ifndef GS_LFTA_H
+#define GS_LFTA_H
+
+#include "../arrow/batch.h"
+#include "../runtime/stream.h"
+#include "gs_query_set.h"
+
+struct gs_lfta_settings {
+    uint32_t default_slot_count;
+    int32_t flush_policy; /* enum gs_flush_policy, -1: what the query says */
+    int64_t slot_count;   /* overrides the query's, 0: no */
+    uint32_t batch_rows;
+    const uint64_t *hash_key;
+};
+
+struct gs_lfta_state {
+    struct gs_lfta base; /* first: generated code is given a pointer to it */
+    struct gs_stream *stream;
+    uint32_t source; /* for batch->source */
+    uint32_t flush_policy;
+    uint64_t sequence;
+    void *slots_memory;
+    size_t slots_bytes;
+    uint64_t *bitmap_memory;
+    gs_bound high[GS_TEMPORAL_MAX];        /* f(H) */
+    gs_bound promise[GS_TEMPORAL_MAX];     /* f(W) */
+    gs_bound punctuation[GS_TEMPORAL_MAX]; /* given out */
+    gs_bound high_needs[GS_TEMPORAL_MAX];  /* the consumers' view of H and W */
+    gs_bound promise_needs[GS_TEMPORAL_MAX];
+    int64_t next_high_ns; /* the least H, and W, at which they grow in a consumer's eyes */
+    int64_t next_promise_ns;
+    gs_bound step_limit[GS_LFTA_WINDOWS][GS_TEMPORAL_MAX]; /* current at which the m check acts */
+    gs_bound heartbeat_high[GS_TEMPORAL_MAX]; /* f(H) and f(W) as the last heartbeat found them */
+    gs_bound heartbeat_promise[GS_TEMPORAL_MAX];
+    uint64_t accepted_at_heartbeat;
+    uint64_t accepted_last_period;
+    uint64_t old_groups;
+    uint64_t pace;      /* accepted packets for each old group that leaves */
+    uint64_t counted;   /* towards the next one, when the countdown was set */
+    uint64_t countdown; /* what it was set to */
+    uint64_t trace_id;
+    bool failed; /* no memory for a batch */
+};
+
+int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
+                 const struct gs_lfta_settings *settings, const struct gs_host *host,
+                 void *const *handles, struct gs_stream *stream, struct gs_error *error);
+void gs_lfta_close(struct gs_lfta_state *lfta);
+
+/* Time has moved to H and W, or the timer has fired (OPERATORS section 3: W advances; windows
+ * become old; the flush policy acts; punctuation). At the end everything leaves. */
+void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
+                     bool is_heartbeat, bool is_end);
+/* The source is idle: old groups need not wait for packets, rows not for a full batch. */
+void gs_lfta_idle(struct gs_lfta_state *lfta);
+/* Rows gathered so far go to the consumers. */
+void gs_lfta_flush_output(struct gs_lfta_state *lfta);
+
+/* flush.c: the four policies. */
+/* The number of old groups has changed from or to none, or the pace has: set the countdown. */
+void gs_flush_set_countdown(struct gs_lfta_state *lfta);
+void gs_flush_advance(struct gs_lfta_state *lfta, bool promise_grew, bool is_heartbeat);
+void gs_flush_drip(struct gs_lfta *lfta);
+/* Every window leaves, oldest first. */
+void gs_flush_all(struct gs_lfta_state *lfta);
+void gs_flush_window(struct gs_lfta_state *lfta, uint32_t window);
+
+/* table.c: what generated code calls. */
+uint32_t gs_table_window(struct gs_lfta *lfta, const gs_bound *values);
+void gs_table_occupy(struct gs_lfta *lfta, uint32_t slot, uint32_t window);
+void gs_table_evict(struct gs_lfta *lfta, uint32_t slot, uint32_t window);
+bool gs_lfta_room(struct gs_lfta *lfta, const uint32_t *string_lengths);
+int gs_table_open(struct gs_lfta_state *lfta, uint32_t slot_count, struct gs_error *error);
+void gs_table_close(struct gs_lfta_state *lfta);
+/* A group leaves: its row is put out, its slot is free. */
+void gs_table_leave(struct gs_lfta_state *lfta, uint32_t window, uint32_t slot);
+/* Lowest window present, by its values in order; GS_LFTA_WINDOWS where there is none.
+ * `only_old` looks at old ones alone. */
+uint32_t gs_table_oldest(const struct gs_lfta_state *lfta, bool only_old);
+/* Window a of the list is below window b. */
+bool gs_table_is_before(const struct gs_lfta_state *lfta, uint32_t a, uint32_t b);
+int gs_window_compare(const gs_bound *a, const gs_bound *b, uint32_t count);
+/* Any temporal column of the window is below its bound. */
+bool gs_window_passed(const gs_bound *window, const gs_bound *bounds, uint32_t count);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine: sources are read in the order of their next timestamps, burst by burst; each burst
+ * goes capture → decode → prefilter → LFTAs; between bursts time advances where it has moved, and
+ * the operators put out what is due. */
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "../decode/decode.h"
+#include "engine_state.h"
+
+/* ---- making ---- */
+
+static int load(struct gs_engine *engine, const char *path, struct gs_error *error)
+{
+    engine->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (engine->object == NULL)
+        return gs_fail(error, GS_ERROR, "cannot load the compiled query set: %s", dlerror());
+    engine->query_set = dlsym(engine->object, "gs_query_set");
+    if (engine->query_set == NULL || engine->query_set->abi_version != GS_ABI_VERSION)
+        return gs_fail(error, GS_ERROR, "%s is not a query set of this version; compile it again",
+                       path);
+    engine->tapped = calloc(engine->query_set->node_count + 1, sizeof *engine->tapped);
+    engine->columns = calloc(1, engine->query_set->columns_size + 64);
+    if (engine->tapped == NULL || engine->columns == NULL)
+        return gs_fail(error, GS_ERROR, "no memory for the query set");
+    return GS_OK;
+}
+
+int gs_engine_new(const char *object_path, const struct gs_engine_settings *settings,
+                  struct gs_engine **result, struct gs_error *error)
+{
+    struct gs_engine *engine = calloc(1, sizeof *engine);
+    *result = engine;
+    if (engine == NULL) return gs_fail(error, GS_ERROR, "no memory for the engine");
+    engine->settings = *settings;
+    engine->replay_until_ns = INT64_MAX;
+    if (settings->burst < 1 || settings->burst > GS_BURST_CAPACITY || settings->batch_rows < 1)
+        return gs_fail(error, GS_ERROR, "a burst has 1 to %d packets, a batch at least 1 row",
+                       GS_BURST_CAPACITY);
+    return load(engine, object_path, error);
+}
+
+static int find_interface(struct gs_engine *engine, const char *name, uint32_t *index,
+                          struct gs_error *error)
+{
+    for (*index = 0; *index < engine->interface_count; ++*index)
+        if (strcmp(engine->interfaces[*index].name, name) == 0) return GS_OK;
+    struct gs_interface *grown =
+        realloc(engine->interfaces, (engine->interface_count + 1) * sizeof *grown);
+    if (grown == NULL) return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
+    engine->interfaces = grown;
+    grown[*index] = (struct gs_interface){.name = strdup(name),
+                                          .high_ns = INT64_MIN,
+                                          .promise_ns = INT64_MIN,
+                                          .heartbeat_at_ns = INT64_MAX,
+                                          .records_to_heartbeat = UINT64_MAX};
+    if (grown[*index].name == NULL)
+        return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
+    engine->interface_count++;
+    return GS_OK;
+}
+
+/* The kernel runs the filter of the device's link type, as far as it can. */
+static int open_link(struct gs_engine *engine, struct gs_source *source, struct gs_error *error)
+{
+    struct gs_link_filter filters[GS_FILTER_MAX];
+    for (uint32_t i = 0; i < engine->filter_count; i++) {
+        const struct gs_filter_program *program = engine->filters[i].program;
+        filters[i] = (struct gs_link_filter){engine->filters[i].link_type, program->length,
+                                             program->instructions};
+    }
+    engine->interfaces[source->interface].is_live = true;
+    source->live.filters = filters;
+    source->live.filter_count = engine->filter_count;
+    int status = gs_source_open(source, error);
+    source->live.filters = NULL;
+    return status;
+}
+
+int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config *config,
+                         struct gs_error *error)
+{
+    uint32_t interface;
+    GS_RETURN_IF_ERROR(find_interface(engine, config->interface, &interface, error));
+    struct gs_source **grown = realloc(engine->sources, (engine->source_count + 1) * sizeof *grown);
+    if (grown == NULL) return gs_fail(error, GS_ERROR, "no memory for source %s", config->label);
+    engine->sources = grown;
+    struct gs_source *source = grown[engine->source_count] = malloc(sizeof *source);
+    if (source == NULL) return gs_fail(error, GS_ERROR, "no memory for source %s", config->label);
+    engine->source_count++;
+    source->interface = interface;
+    GS_RETURN_IF_ERROR(gs_source_init(source, config, &engine->settings, error));
+    source->interface = interface;
+    const char *name = engine->interfaces[interface].name;
+    source->interface_name = (struct gs_string){(const uint8_t *)name, (uint32_t)strlen(name)};
+    return gs_source_is_live(source) ? open_link(engine, source, error) : GS_OK;
+}
+
+int gs_engine_add_interface(struct gs_engine *engine, const char *name, struct gs_error *error)
+{
+    uint32_t index;
+    return find_interface(engine, name, &index, error);
+}
+
+int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter_function function,
+                         const void *program, struct gs_error *error)
+{
+    if (engine->filter_count == GS_FILTER_MAX)
+        return gs_fail(error, GS_ERROR, "more than %d filters", GS_FILTER_MAX);
+    engine->filters[engine->filter_count++] = (struct gs_filter){link_type, function, program};
+    return GS_OK;
+}
+
+int gs_engine_tap(struct gs_engine *engine, uint32_t node, struct gs_error *error)
+{
+    if (node >= engine->query_set->node_count)
+        return gs_fail(error, GS_ERROR, "there is no node %u", node);
+    engine->tapped[node] = true;
+    return GS_OK;
+}
+
+/* ---- packets ---- */
+
+/* What a source alone cannot bring about need not end its bursts. */
+static struct gs_burst_limits limits_of(const struct gs_engine *engine,
+                                        const struct gs_source *source)
+{
+    const struct gs_interface *interface = &engine->interfaces[source->interface];
+    struct gs_burst_limits limits = {
+        .high_ns = interface->next_high_ns,
+        .promise_ns = interface->next_promise_ns,
+        .until_ns = gs_source_is_live(source) ? INT64_MAX : engine->replay_until_ns,
+        .packets = interface->records_to_heartbeat,
+        .burst = engine->settings.burst,
+        .filters = engine->filters,
+        .filter_count = engine->filter_count};
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        const struct gs_source *other = engine->sources[s];
+        if (other == source || other->interface != source->interface || other->is_ended) continue;
+        if (other->time.high_timestamp_ns < limits.high_ns) limits.high_ns = INT64_MAX;
+        if (other->time.promise_ns < limits.promise_ns) limits.promise_ns = INT64_MAX;
+    }
+    return limits;
+}
+
+static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_packet *packets,
+                      uint32_t count)
+{
+    struct gs_burst burst = {.packets = packets,
+                             .count = count,
+                             .interface = source->interface,
+                             .interface_names = source->names,
+                             .scratch = &engine->graph.scratch};
+    gs_decode_burst(packets, count, (enum gs_depth)engine->query_set->depth);
+    engine->query_set->unpack(&burst, engine->columns);
+    for (uint32_t at = 0; at < engine->graph.lfta_count; at++) {
+        struct gs_lfta_state *lfta = &engine->graph.lftas[at];
+        if (engine->graph.ports[at].interface == source->interface)
+            lfta->base.ops->burst(&lfta->base, &burst, engine->columns);
+    }
+}
+
+static uint64_t run_source(struct gs_engine *engine, struct gs_source *source)
+{
+    struct gs_burst_limits limits = limits_of(engine, source);
+    struct gs_interface *interface = &engine->interfaces[source->interface];
+    uint32_t first, count;
+    uint64_t records;
+    bool reached = gs_source_take(source, &limits, &first, &count, &records);
+    if (count > 0) run_burst(engine, source, source->packets + first, count);
+    if (interface->records_to_heartbeat != UINT64_MAX) interface->records_to_heartbeat -= records;
+    if (reached || interface->records_to_heartbeat == 0)
+        gs_engine_advance(engine, source->interface);
+    return records;
+}
+
+/* ---- the order of sources ---- */
+
+static int make_ready(struct gs_engine *engine, struct gs_source *source, int timeout_ms,
+                      struct gs_error *error)
+{
+    if (!source->is_open) GS_RETURN_IF_ERROR(gs_source_open(source, error));
+    int status = gs_source_fill(source, timeout_ms, error);
+    source->is_waiting = status == GS_AGAIN;
+    if (status != GS_END) return status;
+    source->is_ended = true;
+    gs_engine_advance(engine, source->interface);
+    return GS_AGAIN;
+}
+
+/* A live link goes first: a file waits without a loss. */
+static bool goes_before(const struct gs_source *a, const struct gs_source *b)
+{
+    if (gs_source_is_live(a) != gs_source_is_live(b)) return gs_source_is_live(a);
+    return gs_source_next_timestamp(a) < gs_source_next_timestamp(b);
+}
+
+static struct gs_source *next_source(const struct gs_engine *engine)
+{
+    struct gs_source *next = NULL;
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        struct gs_source *source = engine->sources[s];
+        if (source->is_ended || !gs_source_is_ready(source)) continue;
+        if (next == NULL || goes_before(source, next)) next = source;
+    }
+    return next;
+}
+
+/* GS_OK where one of the silent sources has spoken or ended. */
+static int wait_for_sources(struct gs_engine *engine, int timeout_ms, struct gs_error *error)
+{
+    if (!gs_engine_wait(engine, timeout_ms)) return GS_AGAIN;
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        struct gs_source *source = engine->sources[s];
+        if (source->is_ended || !source->is_waiting) continue;
+        int status = make_ready(engine, source, 0, error);
+        if (status == GS_OK || source->is_ended) return GS_OK;
+        if (status != GS_AGAIN) return status;
+    }
+    return GS_AGAIN;
+}
+
+static bool all_ended(const struct gs_engine *engine)
+{
+    for (uint32_t s = 0; s < engine->source_count; s++)
+        if (!engine->sources[s]->is_ended) return false;
+    return true;
+}
+
+/* ---- running ---- */
+
+int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
+{
+    const struct gs_engine_settings *s = &engine->settings;
+    struct gs_graph_settings settings = {.lfta = {.default_slot_count = s->default_slot_count,
+                                                  .flush_policy = s->flush_policy,
+                                                  .slot_count = s->slot_count,
+                                                  .batch_rows = s->batch_rows,
+                                                  .hash_key = s->hash_key},
+                                         .operators = {.batch_rows = s->batch_rows,
+                                                       .max_groups = s->max_groups,
+                                                       .output_punctuation = s->output_punctuation,
+                                                       .hash_key = s->hash_key},
+                                         .low_level_only = s->low_level_only,
+                                         .high_level_only = s->high_level_only,
+                                         .low_taps = s->low_taps,
+                                         .tapped = engine->tapped};
+    const char **names = calloc(engine->interface_count + 1, sizeof *names);
+    if (names == NULL) return gs_fail(error, GS_ERROR, "no memory for the interfaces");
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        names[i] = engine->interfaces[i].name;
+    int status = gs_graph_open(&engine->graph, engine->query_set, names, engine->interface_count,
+                               &settings, error);
+    free(names);
+    GS_RETURN_IF_ERROR(status);
+    for (uint32_t i = 0; i < engine->interface_count; i++) {
+        if (s->heartbeat_ns > 0 && !engine->interfaces[i].is_live)
+            engine->interfaces[i].heartbeat_at_ns = INT64_MIN + 1;
+        if (s->heartbeat_packets > 0)
+            engine->interfaces[i].records_to_heartbeat = s->heartbeat_packets;
+        gs_engine_find_next_changes(engine, i);
+    }
+    engine->is_started = true;
+    /* what files promise unopened is known already: captures of an hour ago need not hold theirs
+     * back until those of this hour are reached */
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        gs_engine_advance(engine, i);
+    return GS_OK;
+}
+
+static bool has_output(const struct gs_engine *engine)
+{
+    return engine->graph.outputs.count > 0;
+}
+
+/* Nothing comes now: all that is due goes out, without waiting for input. */
+static void settle(struct gs_engine *engine)
+{
+    for (uint32_t at = 0; at < engine->graph.lfta_count; at++)
+        gs_lfta_idle(&engine->graph.lftas[at]);
+    while (gs_graph_step(&engine->graph))
+        continue;
+    gs_graph_flush_output(&engine->graph);
+}
+
+/* The input is over; what is due leaves a batch at a time, as fast as it is taken. */
+static int drain(struct gs_engine *engine)
+{
+    while (!has_output(engine)) {
+        if (gs_graph_step(&engine->graph)) continue;
+        gs_graph_flush_output(&engine->graph);
+        return has_output(engine) ? GS_OK : GS_END;
+    }
+    return GS_OK;
+}
+
+static int run_once(struct gs_engine *engine, int timeout_ms, uint64_t *records,
+                    struct gs_error *error)
+{
+    gs_engine_tick(engine);
+    struct gs_source *source = next_source(engine);
+    if (source == NULL) {
+        if (all_ended(engine)) return GS_END;
+        settle(engine);
+        return has_output(engine) ? GS_AGAIN : wait_for_sources(engine, timeout_ms, error);
+    }
+    int status = make_ready(engine, source, 0, error);
+    if (status == GS_AGAIN) return GS_OK;
+    GS_RETURN_IF_ERROR(status);
+    if (!gs_source_is_live(source) && gs_source_next_timestamp(source) > engine->replay_until_ns) {
+        settle(engine);
+        return GS_AGAIN;
+    }
+    *records += run_source(engine, source);
+    gs_graph_step(&engine->graph);
+    if (engine->settings.deliver_every_burst) gs_graph_flush_output(&engine->graph);
+    return GS_OK;
+}
+
+int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
+                  struct gs_error *error)
+{
+    uint64_t records = 0;
+    int status = GS_OK;
+    while (status == GS_OK && !engine->is_stopped && records < packet_budget && !has_output(engine))
+        status = run_once(engine, timeout_ms, &records, error);
+    if (gs_graph_failed(&engine->graph))
+        return gs_fail(error, GS_ERROR, "out of memory while running the query");
+    if (engine->is_stopped || status == GS_END) return drain(engine);
+    return status;
+}
+
+void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns)
+{
+    engine->replay_until_ns = timestamp_ns;
+}
+
+int64_t gs_engine_next_timestamp(const struct gs_engine *engine)
+{
+    int64_t next_ns = INT64_MAX;
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        const struct gs_source *source = engine->sources[s];
+        if (source->is_ended || gs_source_is_live(source) || !gs_source_is_ready(source)) continue;
+        if (gs_source_next_timestamp(source) < next_ns) next_ns = gs_source_next_timestamp(source);
+    }
+    return next_ns;
+}
+
+void gs_engine_stop(struct gs_engine *engine)
+{
+    if (engine->is_stopping) return;
+    engine->is_stopping = true;
+    for (uint32_t s = 0; s < engine->source_count; s++)
+        gs_source_finish(engine->sources[s]);
+    engine->is_stopped = all_ended(engine);
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        gs_engine_advance(engine, i);
+}
+
+struct gs_batch *gs_engine_take(struct gs_engine *engine, uint32_t *node)
+{
+    return gs_output_take(&engine->graph.outputs, node);
+}
+
+void gs_engine_free(struct gs_engine *engine)
+{
+    if (engine == NULL) return;
+    gs_graph_close(&engine->graph);
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        gs_source_close(engine->sources[s]);
+        free(engine->sources[s]);
+    }
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        free(engine->interfaces[i].name);
+    free(engine->sources);
+    free(engine->interfaces);
+    free(engine->tapped);
+    free(engine->columns);
+    free(engine);
+}

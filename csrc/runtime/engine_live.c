@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes by the clock: the timer of live links, and waiting. A timer interrupts every wait, so
+ * that a link on which nothing comes still sends its heartbeats (Johnson et al., VLDB 2005). */
+#include <poll.h>
+
+#include "engine_state.h"
+
+#define WAITING_MAX 64   /* sources that are waited for with one system call */
+#define WAIT_SHARE_MS 10 /* of a wait, where there are more */
+#define NS_PER_MS 1000000
+
+static struct gs_clock_reading now(const struct gs_engine *engine)
+{
+    return engine->has_set_clock ? engine->set_clock : gs_clock_now();
+}
+
+void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t wall_ns)
+{
+    engine->has_set_clock = true;
+    engine->set_clock = (struct gs_clock_reading){monotonic_ns, wall_ns};
+}
+
+static void heartbeat(struct gs_engine *engine, uint32_t index, struct gs_clock_reading reading)
+{
+    struct gs_interface *interface = &engine->interfaces[index];
+    interface->timer_at_ns = reading.monotonic_ns + engine->settings.heartbeat_ns;
+    interface->timer_has_fired = true;
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        struct gs_source *source = engine->sources[s];
+        if (source->interface == index && gs_source_is_live(source) && !source->is_ended)
+            gs_source_heartbeat(source, reading);
+    }
+    gs_engine_advance(engine, index);
+}
+
+static bool has_timer(const struct gs_engine *engine, uint32_t index)
+{
+    const struct gs_interface *interface = &engine->interfaces[index];
+    return interface->is_live && !interface->is_ended && engine->settings.heartbeat_ns > 0;
+}
+
+/* Monotonic time of the next heartbeat of any interface; INT64_MAX: there is no timer. */
+static int64_t next_timer(const struct gs_engine *engine)
+{
+    int64_t next_ns = INT64_MAX;
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        if (has_timer(engine, i) && engine->interfaces[i].timer_at_ns < next_ns)
+            next_ns = engine->interfaces[i].timer_at_ns;
+    return next_ns;
+}
+
+void gs_engine_tick(struct gs_engine *engine)
+{
+    int64_t due_ns = next_timer(engine);
+    if (due_ns == INT64_MAX) return;
+    /* read before any ring is looked at: what is unread then may be as old as this, not older */
+    struct gs_clock_reading reading = now(engine);
+    if (reading.monotonic_ns < due_ns) return;
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        if (has_timer(engine, i) && reading.monotonic_ns >= engine->interfaces[i].timer_at_ns)
+            heartbeat(engine, i, reading);
+}
+
+/* ---- waiting ---- */
+
+static int until_next_timer(const struct gs_engine *engine, int timeout_ms)
+{
+    int64_t due_ns = next_timer(engine);
+    if (engine->has_set_clock) return 0;
+    if (due_ns == INT64_MAX) return timeout_ms;
+    int64_t left_ms = (due_ns - now(engine).monotonic_ns + NS_PER_MS - 1) / NS_PER_MS;
+    if (left_ms < 0) left_ms = 0;
+    return timeout_ms < 0 || left_ms < timeout_ms ? (int)left_ms : timeout_ms;
+}
+
+bool gs_engine_wait(struct gs_engine *engine, int timeout_ms)
+{
+    struct pollfd wanted[WAITING_MAX];
+    uint32_t count = 0, waiting = 0;
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        const struct gs_source *source = engine->sources[s];
+        if (source->is_ended || !source->is_waiting) continue;
+        waiting++;
+        if (count < WAITING_MAX)
+            wanted[count++] = (struct pollfd){.fd = gs_source_descriptor(source), .events = POLLIN};
+    }
+    timeout_ms = until_next_timer(engine, timeout_ms);
+    if (waiting > count && timeout_ms > WAIT_SHARE_MS) timeout_ms = WAIT_SHARE_MS;
+    return poll(wanted, count, timeout_ms) >= 0;
+}

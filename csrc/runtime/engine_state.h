@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine's state, private to runtime/: engine.c runs it, engine_time.c moves its time,
+ * engine_statistics.c tells of it. */
+#ifndef GS_RUNTIME_ENGINE_STATE_H
+#define GS_RUNTIME_ENGINE_STATE_H
+
+#include "graph.h"
+#include "source.h"
+
+struct gs_interface {
+    char *name;
+    int64_t high_ns, promise_ns;           /* H and W: the least of its sources' */
+    int64_t next_high_ns, next_promise_ns; /* where a consumer sees them grow */
+    int64_t heartbeat_at_ns;               /* H at which the timer fires */
+    uint64_t records_to_heartbeat;
+    bool is_live;         /* one of its sources is: the timer runs by the clock */
+    bool timer_has_fired; /* and the LFTAs are to be told */
+    int64_t timer_at_ns;  /* monotonic time of the next heartbeat */
+    bool is_ended;
+};
+
+struct gs_engine {
+    struct gs_engine_settings settings;
+    void *object;
+    const struct gs_query_set *query_set;
+    struct gs_graph graph;
+    struct gs_interface *interfaces;
+    uint32_t interface_count;
+    struct gs_source **sources;
+    uint32_t source_count;
+    struct gs_filter filters[GS_FILTER_MAX];
+    uint32_t filter_count;
+    bool *tapped;
+    void *columns;           /* of the burst, generated code's */
+    int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
+    bool is_started, is_stopping, is_stopped;
+    bool has_set_clock; /* tests: the clock stands */
+    struct gs_clock_reading set_clock;
+};
+
+/* engine_time.c: H and W of an interface are looked at again, its LFTAs are told of their growth
+ * and of the timer, and the next H and W that matter are found. */
+void gs_engine_advance(struct gs_engine *engine, uint32_t interface);
+/* The next H and W at which an LFTA of the interface, or the timer, must be told. */
+void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t interface);
+
+/* engine_live.c: what goes by the clock. Timers that are due fire. */
+void gs_engine_tick(struct gs_engine *engine);
+/* The wait until a source that waits may have something, at most as long as the next timer lets.
+ * False: nothing has come, or a signal. */
+bool gs_engine_wait(struct gs_engine *engine, int timeout_ms);
+
+#endif

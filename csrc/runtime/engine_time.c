@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time in the engine: from the sources of an interface to its LFTAs (OPERATORS section 2). */
+#include "engine_state.h"
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* H and W of an interface are the least of its sources that are open or still to come. */
+static void observe_interface(const struct gs_engine *engine, uint32_t index, int64_t *high_ns,
+                              int64_t *promise_ns)
+{
+    *high_ns = *promise_ns = INT64_MAX;
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        const struct gs_source *source = engine->sources[s];
+        if (source->interface != index || source->is_ended) continue;
+        *high_ns = least(*high_ns, source->time.high_timestamp_ns);
+        *promise_ns = least(*promise_ns, source->time.promise_ns);
+    }
+}
+
+static bool all_sources_ended(const struct gs_engine *engine, uint32_t interface)
+{
+    for (uint32_t s = 0; s < engine->source_count; s++)
+        if (engine->sources[s]->interface == interface && !engine->sources[s]->is_ended)
+            return false;
+    return true;
+}
+
+void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t index)
+{
+    struct gs_interface *interface = &engine->interfaces[index];
+    interface->next_high_ns = interface->heartbeat_at_ns;
+    interface->next_promise_ns = INT64_MAX;
+    for (uint32_t at = 0; at < engine->graph.lfta_count; at++) {
+        const struct gs_lfta_state *lfta = &engine->graph.lftas[at];
+        if (engine->graph.ports[at].interface != index) continue;
+        interface->next_high_ns = least(interface->next_high_ns, lfta->next_high_ns);
+        interface->next_promise_ns = least(interface->next_promise_ns, lfta->next_promise_ns);
+    }
+}
+
+/* The timer of a live link has fired or not (engine_live.c). In replay it fires when H has passed a
+ * period, once however far H has jumped. Where all is over H is infinite, and no timer runs. */
+static bool timer_fires(struct gs_engine *engine, struct gs_interface *interface)
+{
+    int64_t period = engine->settings.heartbeat_ns, high_ns = interface->high_ns;
+    bool has_time =
+        period > 0 && !interface->is_live && high_ns != INT64_MIN && high_ns != INT64_MAX;
+    bool fires = interface->records_to_heartbeat == 0 || interface->timer_has_fired ||
+                 (has_time && high_ns >= interface->heartbeat_at_ns);
+    interface->timer_has_fired = false;
+    if (fires && engine->settings.heartbeat_packets > 0)
+        interface->records_to_heartbeat = engine->settings.heartbeat_packets;
+    if (!has_time) return fires;
+    int64_t into = ((high_ns % period) + period) % period;
+    if (__builtin_add_overflow(high_ns - into, period, &interface->heartbeat_at_ns))
+        interface->heartbeat_at_ns = INT64_MAX;
+    return fires;
+}
+
+void gs_engine_advance(struct gs_engine *engine, uint32_t index)
+{
+    struct gs_interface *interface = &engine->interfaces[index];
+    int64_t high_ns, promise_ns;
+    if (interface->is_ended) return;
+    observe_interface(engine, index, &high_ns, &promise_ns);
+    if (high_ns > interface->high_ns) interface->high_ns = high_ns;
+    if (promise_ns > interface->promise_ns) interface->promise_ns = promise_ns;
+    interface->is_ended = all_sources_ended(engine, index);
+    bool fires = timer_fires(engine, interface);
+    for (uint32_t at = 0; at < engine->graph.lfta_count; at++)
+        if (engine->graph.ports[at].interface == index)
+            gs_lfta_advance(&engine->graph.lftas[at], interface->high_ns, interface->promise_ns,
+                            fires, interface->is_ended);
+    gs_engine_find_next_changes(engine, index);
+}

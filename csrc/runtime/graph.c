@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "graph.h"
+
+#include <stdlib.h>
+
+static const struct gs_host host = {
+    .lfta_window = gs_table_window,
+    .lfta_occupy = gs_table_occupy,
+    .lfta_evict = gs_table_evict,
+    .lfta_drip = gs_flush_drip,
+    .lfta_room = gs_lfta_room,
+    .operator_room = gs_operator_room,
+    .group_window = gs_group_window,
+    .group_admit = gs_group_admit,
+    .group_string = gs_group_string,
+};
+
+static bool is_bound_to(const struct gs_lfta_ops *ops, const char *interface)
+{
+    if (ops->interfaces == NULL) return true;
+    for (uint32_t i = 0; ops->interfaces[i] != NULL; i++)
+        if (strcmp(ops->interfaces[i], interface) == 0) return true;
+    return false;
+}
+
+static uint32_t count_ports(const struct gs_query_set *query_set, const char *const *interfaces,
+                            uint32_t interface_count)
+{
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < query_set->node_count; n++)
+        for (uint32_t i = 0; i < interface_count && query_set->nodes[n].kind == GS_NODE_LFTA; i++)
+            count += is_bound_to(query_set->nodes[n].ops, interfaces[i]);
+    return count;
+}
+
+static int allocate(struct gs_graph *graph, uint32_t port_count, struct gs_error *error)
+{
+    uint32_t nodes = graph->query_set->node_count;
+    graph->handles = calloc(graph->query_set->handle_count + 1, sizeof *graph->handles);
+    graph->ports = calloc(port_count + 1, sizeof *graph->ports);
+    graph->lftas = calloc(port_count + 1, sizeof *graph->lftas);
+    graph->unions = calloc(nodes + 1, sizeof *graph->unions);
+    graph->operators = calloc(nodes + 1, sizeof *graph->operators);
+    graph->taps = calloc(nodes + 1, sizeof *graph->taps);
+    if (gs_scratch_open(&graph->scratch) && graph->handles && graph->ports && graph->lftas &&
+        graph->unions && graph->operators && graph->taps)
+        return GS_OK;
+    return gs_fail(error, GS_ERROR, "no memory for the query set");
+}
+
+static int make_handles(struct gs_graph *graph, struct gs_error *error)
+{
+    for (uint32_t h = 0; h < graph->query_set->handle_count; h++) {
+        char message[400] = "";
+        graph->handles[h] = graph->query_set->handles[h].make(message, sizeof message);
+        if (graph->handles[h] == NULL) return gs_fail(error, GS_ERROR, "%s", message);
+    }
+    return GS_OK;
+}
+
+static int connect(struct gs_stream *stream, struct gs_operator_state *op, uint32_t port,
+                   struct gs_error *error)
+{
+    struct gs_consumer *consumers =
+        realloc(stream->consumers, (stream->consumer_count + 1) * sizeof *consumers);
+    if (consumers == NULL) return gs_fail(error, GS_ERROR, "no memory for a stream");
+    consumers[stream->consumer_count++] = (struct gs_consumer){op, port};
+    stream->consumers = consumers;
+    return GS_OK;
+}
+
+static const struct gs_node *node_at(const struct gs_graph *graph, uint32_t n)
+{
+    return &graph->query_set->nodes[n];
+}
+
+/* The union of an LFTA node's interfaces (a protocol over several interfaces is that). */
+static int open_union(struct gs_graph *graph, uint32_t n, uint32_t ports,
+                      const struct gs_graph_settings *settings, struct gs_error *error)
+{
+    static const struct gs_operator_ops none;
+    struct gs_node *node = calloc(1, sizeof *node);
+    const struct gs_schema **inputs = calloc(ports + 1, sizeof *inputs);
+    int status = gs_fail(error, GS_ERROR, "no memory for a union");
+    if (node != NULL && inputs != NULL) {
+        *node = *node_at(graph, n);
+        node->kind = GS_NODE_OPERATOR;
+        node->operator_kind = GS_OPERATOR_UNION;
+        node->ops = &none;
+        for (uint32_t port = 0; port < ports; port++)
+            inputs[port] = node->schema;
+        status = gs_operator_open(&graph->unions[n], node, n, ports, inputs, &settings->operators,
+                                  &host, graph->handles, error);
+    }
+    if (graph->unions[n] == NULL) free(node);
+    free(inputs);
+    return status;
+}
+
+/* An output that gives everything, `index` being what the queue calls it. */
+static int open_output(struct gs_operator_state **tap, const struct gs_graph *graph, uint32_t n,
+                       uint32_t index, struct gs_stream *stream,
+                       const struct gs_graph_settings *settings, struct gs_error *error)
+{
+    struct gs_node *node = calloc(1, sizeof *node);
+    if (node == NULL) return gs_fail(error, GS_ERROR, "no memory for a tap");
+    *node = *node_at(graph, n);
+    node->operator_kind = GS_OPERATOR_OUTPUT;
+    struct gs_operator_settings all = settings->operators;
+    all.output_punctuation = true;
+    int status =
+        gs_operator_open(tap, node, index, 1, &node->schema, &all, &host, graph->handles, error);
+    if (*tap == NULL) free(node);
+    GS_RETURN_IF_ERROR(status);
+    return connect(stream, *tap, 0, error);
+}
+
+static int open_port(struct gs_graph *graph, uint32_t n, uint32_t interface,
+                     const struct gs_graph_settings *settings, struct gs_error *error)
+{
+    uint32_t at = graph->port_count++;
+    struct gs_port *port = &graph->ports[at];
+    port->node = n;
+    port->interface = interface;
+    if (settings->low_taps)
+        GS_RETURN_IF_ERROR(open_output(&port->tap, graph, n, graph->query_set->node_count + at,
+                                       &port->stream, settings, error));
+    if (settings->high_level_only) return GS_OK;
+    return gs_lfta_open(&graph->lftas[graph->lfta_count++], node_at(graph, n), &settings->lfta,
+                        &host, graph->handles, &port->stream, error);
+}
+
+static int open_ports(struct gs_graph *graph, uint32_t n, const char *const *interfaces,
+                      uint32_t interface_count, const struct gs_graph_settings *settings,
+                      struct gs_error *error)
+{
+    uint32_t first = graph->port_count;
+    for (uint32_t i = 0; i < interface_count; i++)
+        if (is_bound_to(node_at(graph, n)->ops, interfaces[i]))
+            GS_RETURN_IF_ERROR(open_port(graph, n, i, settings, error));
+    if (settings->low_level_only && !settings->tapped[n]) return GS_OK;
+    GS_RETURN_IF_ERROR(open_union(graph, n, graph->port_count - first, settings, error));
+    for (uint32_t at = first; at < graph->port_count; at++)
+        GS_RETURN_IF_ERROR(connect(&graph->ports[at].stream, graph->unions[n], at - first, error));
+    return GS_OK;
+}
+
+/* The stream of a node: an LFTA node's is its union's. NULL where the node is not built. */
+static struct gs_stream *stream_of(struct gs_graph *graph, uint32_t n)
+{
+    struct gs_operator_state *op = graph->unions[n] ? graph->unions[n] : graph->operators[n];
+    return op == NULL ? NULL : &op->stream;
+}
+
+static int open_operator(struct gs_graph *graph, uint32_t n,
+                         const struct gs_graph_settings *settings, struct gs_error *error)
+{
+    const struct gs_node *node = node_at(graph, n);
+    const struct gs_schema **inputs = calloc(node->input_count + 1, sizeof *inputs);
+    if (inputs == NULL) return gs_fail(error, GS_ERROR, "no memory for operator %s", node->name);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        inputs[i] = node_at(graph, node->inputs[i])->schema;
+    int status = gs_operator_open(&graph->operators[n], node, n, node->input_count, inputs,
+                                  &settings->operators, &host, graph->handles, error);
+    free(inputs);
+    GS_RETURN_IF_ERROR(status);
+    for (uint32_t i = 0; i < node->input_count; i++)
+        GS_RETURN_IF_ERROR(
+            connect(stream_of(graph, node->inputs[i]), graph->operators[n], i, error));
+    return GS_OK;
+}
+
+static int open_tap(struct gs_graph *graph, uint32_t n, const struct gs_graph_settings *settings,
+                    struct gs_error *error)
+{
+    struct gs_stream *stream = stream_of(graph, n);
+    if (stream == NULL) return GS_OK;
+    return open_output(&graph->taps[n], graph, n, n, stream, settings, error);
+}
+
+int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
+                  const char *const *interfaces, uint32_t interface_count,
+                  const struct gs_graph_settings *given, struct gs_error *error)
+{
+    struct gs_graph_settings settings = *given;
+    graph->query_set = query_set;
+    settings.operators.outputs = &graph->outputs;
+    GS_RETURN_IF_ERROR(allocate(graph, count_ports(query_set, interfaces, interface_count), error));
+    GS_RETURN_IF_ERROR(make_handles(graph, error));
+    for (uint32_t n = 0; n < query_set->node_count; n++) {
+        if (node_at(graph, n)->kind == GS_NODE_LFTA)
+            GS_RETURN_IF_ERROR(open_ports(graph, n, interfaces, interface_count, &settings, error));
+        else if (!settings.low_level_only)
+            GS_RETURN_IF_ERROR(open_operator(graph, n, &settings, error));
+        if (settings.tapped[n]) GS_RETURN_IF_ERROR(open_tap(graph, n, &settings, error));
+    }
+    return GS_OK;
+}
+
+bool gs_graph_step(struct gs_graph *graph)
+{
+    bool more = false;
+    for (uint32_t n = 0; n < graph->query_set->node_count; n++) {
+        struct gs_operator_state *op = graph->operators[n];
+        if (op != NULL && op->methods->step != NULL) more |= op->methods->step(op);
+    }
+    return more;
+}
+
+void gs_graph_flush_output(struct gs_graph *graph)
+{
+    for (uint32_t at = 0; at < graph->lfta_count; at++)
+        gs_lfta_flush_output(&graph->lftas[at]);
+    for (uint32_t n = 0; n < graph->query_set->node_count; n++)
+        if (graph->operators[n] != NULL) gs_operator_flush_output(graph->operators[n]);
+}
+
+bool gs_graph_failed(const struct gs_graph *graph)
+{
+    bool failed = false;
+    for (uint32_t at = 0; at < graph->lfta_count; at++)
+        failed |= graph->lftas[at].failed;
+    for (uint32_t n = 0; n < graph->query_set->node_count; n++) {
+        if (graph->operators[n] != NULL) failed |= graph->operators[n]->failed;
+        if (graph->unions[n] != NULL) failed |= graph->unions[n]->failed;
+    }
+    for (uint32_t at = 0; at < graph->port_count; at++)
+        if (graph->ports[at].tap != NULL) failed |= graph->ports[at].tap->failed;
+    return failed;
+}
+
+static void close_made(struct gs_operator_state *op)
+{
+    if (op == NULL) return;
+    void *node = (void *)op->node; /* made here, for a union or a tap */
+    gs_operator_close(op);
+    free(node);
+}
+
+static void close_nodes(struct gs_graph *graph)
+{
+    for (uint32_t n = 0; n < graph->query_set->node_count; n++) {
+        if (graph->taps != NULL) close_made(graph->taps[n]);
+        if (graph->unions != NULL) close_made(graph->unions[n]);
+        if (graph->operators != NULL) gs_operator_close(graph->operators[n]);
+    }
+    for (uint32_t at = 0; at < graph->lfta_count; at++)
+        gs_lfta_close(&graph->lftas[at]);
+    for (uint32_t at = 0; at < graph->port_count; at++) {
+        close_made(graph->ports[at].tap);
+        free(graph->ports[at].stream.consumers);
+    }
+    for (uint32_t h = 0; graph->handles != NULL && h < graph->query_set->handle_count; h++)
+        if (graph->handles[h] != NULL) graph->query_set->handles[h].free(graph->handles[h]);
+}
+
+void gs_graph_close(struct gs_graph *graph)
+{
+    if (graph->query_set != NULL) close_nodes(graph);
+    gs_output_clear(&graph->outputs);
+    free(graph->handles);
+    free(graph->ports);
+    free(graph->lftas);
+    free(graph->unions);
+    free(graph->operators);
+    free(graph->taps);
+    gs_scratch_close(&graph->scratch);
+    memset(graph, 0, sizeof *graph);
+}

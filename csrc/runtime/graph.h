@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A query set made live: a port for each interface that a low node reads, behind it an LFTA or
+ * whoever pushes batches, the operators above them, and the streams between. */
+#ifndef GS_RUNTIME_GRAPH_H
+#define GS_RUNTIME_GRAPH_H
+
+#include "../gigastream.h"
+#include "../hfta/operator.h"
+#include "../lfta/lfta.h"
+
+/* Where a low node's batches from one interface come in. */
+struct gs_port {
+    uint32_t node, interface;
+    struct gs_stream stream;
+    struct gs_operator_state *tap; /* NULL where it is not tapped */
+    uint64_t sequence;             /* of pushed batches */
+    bool is_ended;                 /* by a pushed batch */
+};
+
+struct gs_graph {
+    const struct gs_query_set *query_set;
+    void **handles;
+    struct gs_port *ports;
+    uint32_t port_count;
+    struct gs_lfta_state *lftas;          /* by port */
+    uint32_t lfta_count;                  /* 0 where batches are pushed, else that of ports */
+    struct gs_operator_state **unions;    /* by node: of an LFTA node's interfaces; else NULL */
+    struct gs_operator_state **operators; /* by node; NULL for LFTA nodes */
+    struct gs_operator_state **taps;      /* by node; NULL where it is not tapped */
+    struct gs_output_queue outputs;
+    struct gs_scratch scratch; /* of the LFTAs: none of them waits for another */
+};
+
+struct gs_graph_settings {
+    struct gs_lfta_settings lfta;
+    struct gs_operator_settings operators;
+    bool low_level_only;  /* no union, no operator, but where a tap wants it */
+    bool high_level_only; /* no LFTA */
+    bool low_taps;        /* each LFTA's batches are put out, before the union */
+    const bool *tapped;   /* by node */
+};
+
+int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
+                  const char *const *interfaces, uint32_t interface_count,
+                  const struct gs_graph_settings *settings, struct gs_error *error);
+/* Each operator puts out a batch of what is due; true while one has more. */
+bool gs_graph_step(struct gs_graph *graph);
+/* Rows held for a fuller batch go on. */
+void gs_graph_flush_output(struct gs_graph *graph);
+/* An operator or LFTA could not get memory. */
+bool gs_graph_failed(const struct gs_graph *graph);
+void gs_graph_close(struct gs_graph *graph);
+
+#endif

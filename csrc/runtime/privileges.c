@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "privileges.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CAPABILITY_MAX 63
+
+static int failed(struct gs_error *error, const char *what)
+{
+    return gs_fail(error, GS_ERROR, "giving up privileges: %s: %s", what, strerror(errno));
+}
+
+struct capabilities {
+    struct __user_cap_data_struct parts[_LINUX_CAPABILITY_U32S_3];
+};
+
+static long capabilities_call(long call, struct capabilities *capabilities)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    return syscall(call, &header, capabilities->parts);
+}
+
+/* ---- before there are other threads ---- */
+
+/* Only who has CAP_SETPCAP can empty the bounding set; to others no_new_privs says the same. */
+static void empty_bounding_set(void)
+{
+    for (unsigned long capability = 0; capability <= CAPABILITY_MAX; capability++)
+        if (prctl(PR_CAPBSET_READ, capability) == 1)
+            (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+}
+
+int gs_gain_no_privileges(struct gs_error *error)
+{
+    struct capabilities own;
+    empty_bounding_set();
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    if (capabilities_call(SYS_capget, &own) != 0) return failed(error, "capget");
+    for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+        own.parts[i].inheritable = 0;
+    if (capabilities_call(SYS_capset, &own) != 0) return failed(error, "capset");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed(error, "no_new_privs");
+    return GS_OK;
+}
+
+/* ---- when all is open ---- */
+
+static int become(uint32_t user, uint32_t group, struct gs_error *error)
+{
+    if (geteuid() != 0 && getuid() != 0) return GS_OK;
+    if (user == 0 || group == 0)
+        return gs_fail(error, GS_ERROR, "a capture does not go on as root");
+    if (setgroups(0, NULL) != 0) return failed(error, "setgroups");
+    if (setresgid(group, group, group) != 0) return failed(error, "setresgid");
+    if (setresuid(user, user, user) != 0) return failed(error, "setresuid");
+    return GS_OK;
+}
+
+/* One line of /proc/PID/task/TID/status. */
+static bool is_given_up(const char *line)
+{
+    char name[16];
+    unsigned long long set;
+    if (sscanf(line, "NoNewPrivs: %llu", &set) == 1) return set == 1;
+    if (sscanf(line, "Uid: %llu", &set) == 1) return set != 0;
+    if (sscanf(line, "Cap%15[A-Za-z]: %llx", name, &set) != 2) return true;
+    return set == 0 || strcmp(name, "Bnd") == 0;
+}
+
+static bool has_given_up(const char *thread)
+{
+    char path[64], line[256];
+    bool all = true;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
+    FILE *status = fopen(path, "re");
+    if (status == NULL) return errno == ENOENT || errno == ESRCH; /* it has ended */
+    while (fgets(line, sizeof line, status) != NULL)
+        all = is_given_up(line) && all;
+    fclose(status);
+    return all;
+}
+
+static int check_threads(struct gs_error *error)
+{
+    bool all = true;
+    DIR *threads = opendir("/proc/self/task");
+    if (threads == NULL) return failed(error, "/proc/self/task");
+    for (struct dirent *thread; (thread = readdir(threads)) != NULL;)
+        if (thread->d_name[0] != '.') all = has_given_up(thread->d_name) && all;
+    closedir(threads);
+    if (all) return GS_OK;
+    return gs_fail(error, GS_ERROR,
+                   "a thread would keep its privileges: run as root, which then becomes another "
+                   "user, or with an output that needs no threads (table, json, csv)");
+}
+
+int gs_give_up_privileges(uint32_t user, uint32_t group, struct gs_error *error)
+{
+    struct capabilities none = {0};
+    GS_RETURN_IF_ERROR(become(user, group, error));
+    if (capabilities_call(SYS_capset, &none) != 0) return failed(error, "capset");
+    return check_threads(error);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A source on its way through the engine: the capture behind it, the records read ahead, its time
+ * and its counters. */
+#ifndef GS_RUNTIME_SOURCE_H
+#define GS_RUNTIME_SOURCE_H
+
+#include "../capture/capture.h"
+#include "../capture/clock.h"
+#include "../capture/source_time.h"
+#include "../gigastream.h"
+#include "gs_query_set.h"
+
+#define GS_FILTER_MAX 32
+
+struct gs_filter {
+    uint32_t link_type;
+    gs_filter_function function;
+    const void *program;
+};
+
+/* What `program` is: libpcap's struct bpf_program, whose instructions are the kernel's. */
+struct gs_filter_program {
+    unsigned length;
+    const struct sock_filter *instructions;
+};
+
+struct gs_source {
+    char *label, *path;
+    struct gs_capture_config config;
+    struct gs_live_config live; /* of a live link */
+    struct gs_clock clock;
+    int64_t max_skew_ns;
+    const struct gs_capture_ops *ops;
+    struct gs_capture *capture;
+    uint32_t interface; /* ordinal of the Gigastream interface */
+    struct gs_string interface_name;
+    struct gs_source_time time;
+    bool is_open, is_ended, is_damaged, is_waiting, is_observed;
+    enum gs_timeliness timeliness; /* of the packet at the cursor, if is_observed */
+    uint32_t cursor, filled;
+    struct gs_packet packets[GS_BURST_CAPACITY];
+    struct gs_string *names; /* by packet->interface */
+    uint32_t name_count;
+    struct gs_source_statistics statistics;
+    char message[512];
+};
+
+static inline bool gs_source_is_live(const struct gs_source *source)
+{
+    return source->config.live != NULL;
+}
+
+int gs_source_init(struct gs_source *source, const struct gs_source_config *config,
+                   const struct gs_engine_settings *settings, struct gs_error *error);
+int gs_source_open(struct gs_source *source, struct gs_error *error);
+/* Reads ahead where nothing is left; GS_OK, GS_AGAIN, GS_END (or ended by damage) or GS_ERROR. */
+int gs_source_fill(struct gs_source *source, int timeout_ms, struct gs_error *error);
+/* Whether it would give a record without waiting, as far as that is known without a system call. */
+bool gs_source_is_ready(const struct gs_source *source);
+/* The timer of a live link: looks at the link again, and lets time pass on it where all that has
+ * come was read by the time of the reading. */
+void gs_source_heartbeat(struct gs_source *source, struct gs_clock_reading reading);
+/* No more input; a live link then ends when what the kernel has captured is read. */
+void gs_source_finish(struct gs_source *source);
+/* What says by poll(2) that a source that waits may have something; -1: nothing does. */
+int gs_source_descriptor(const struct gs_source *source);
+/* Timestamp of the next record, or what is promised of it. */
+int64_t gs_source_next_timestamp(const struct gs_source *source);
+void gs_source_statistics(const struct gs_source *source, struct gs_source_statistics *statistics);
+void gs_source_close(struct gs_source *source);
+
+/* What ends a burst before it is full. */
+struct gs_burst_limits {
+    int64_t high_ns;    /* H reaching it */
+    int64_t promise_ns; /* W reaching it */
+    int64_t until_ns;   /* replay by the wall clock: a later record waits */
+    uint64_t packets;   /* records until a heartbeat is due */
+    uint32_t burst;     /* packets */
+    const struct gs_filter *filters;
+    uint32_t filter_count;
+};
+
+/* Takes records until a limit, dropping and counting what is no tuple; the packets taken lie from
+ * *first on. True where H or W has reached its limit: time must advance before the next record. */
+bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limits, uint32_t *first,
+                    uint32_t *count, uint64_t *records);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream carries batches from the node that makes them to the operators that read it. */
+#ifndef GS_RUNTIME_STREAM_H
+#define GS_RUNTIME_STREAM_H
+
+#include "gs_batch.h"
+
+struct gs_operator_state;
+
+struct gs_consumer {
+    struct gs_operator_state *op;
+    uint32_t port;
+};
+
+struct gs_stream {
+    struct gs_consumer *consumers;
+    uint32_t consumer_count;
+};
+
+/* Rows first, then the punctuation that closes the batch. */
+void gs_stream_push(const struct gs_stream *stream, struct gs_batch *batch);
+
+#endif

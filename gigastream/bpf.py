@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trailing BPF filter of a command line, compiled by libpcap for a link type.
+
+The engine runs the program itself: it gets the address of a `struct bpf_program` and of libpcap's
+`pcap_offline_filter`, so no Python runs per packet. libpcap comes with the PyPI package of that
+name; only its shared object is loaded, its Python is never imported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import platform
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_SNAP_LENGTH_BYTES = 262144
+_NETMASK_UNKNOWN = 0xFFFFFFFF
+
+
+class FilterError(Exception):
+    """A filter that libpcap does not take, or no libpcap to ask."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class _Program(ctypes.Structure):
+    """`struct bpf_program`."""
+
+    _fields_ = (("length", ctypes.c_uint), ("instructions", ctypes.c_void_p))
+
+
+class CompiledFilter:
+    """A BPF program for one link type; its memory lives as long as this object."""
+
+    def __init__(self, text: str, link_type: int) -> None:
+        """Compile a filter (pcap-filter(7)) for a DLT_ number; FilterError says what is wrong."""
+        self._library = _libpcap()
+        self._program = _Program()
+        capture = self._library.pcap_open_dead(link_type, _SNAP_LENGTH_BYTES)
+        try:
+            self._compile(capture, text)
+        finally:
+            self._library.pcap_close(capture)
+
+    def _compile(self, capture: int, text: str) -> None:
+        program = ctypes.byref(self._program)
+        status = self._library.pcap_compile(capture, program, text.encode(), 1, _NETMASK_UNKNOWN)
+        if status != 0:
+            message = self._library.pcap_geterr(capture).decode(errors="replace")
+            raise FilterError(f"filter '{text}': {message}", _hint(text))
+
+    def __del__(self) -> None:
+        if getattr(self, "_program", None) is not None and self._program.instructions:
+            self._library.pcap_freecode(ctypes.byref(self._program))
+
+    @property
+    def program_address(self) -> int:
+        """Address of the `struct bpf_program`."""
+        return ctypes.addressof(self._program)
+
+    @property
+    def match_address(self) -> int:
+        """Address of `int pcap_offline_filter(program, const struct pcap_pkthdr *, bytes)`."""
+        function = ctypes.cast(self._library.pcap_offline_filter, ctypes.c_void_p)
+        return function.value or 0
+
+
+def _hint(text: str) -> str | None:
+    """Say what is likely meant where a word of the filter is a file."""
+    for word in text.split():
+        if Path(word).is_file():
+            return f"{word} is a file: a capture is named with -r, a query file ends in .gsql"
+    return None
+
+
+@cache
+def _libpcap() -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(str(_shared_object()))
+    except OSError as error:
+        raise FilterError(f"libpcap cannot be loaded: {error}") from None
+    library.pcap_open_dead.restype = ctypes.c_void_p
+    library.pcap_close.argtypes = (ctypes.c_void_p,)
+    library.pcap_geterr.argtypes = (ctypes.c_void_p,)
+    library.pcap_geterr.restype = ctypes.c_char_p
+    library.pcap_compile.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_char_p,
+        ctypes.c_int,
+        ctypes.c_uint,
+    )
+    library.pcap_freecode.argtypes = (ctypes.c_void_p,)
+    return library
+
+
+def _shared_object() -> Path:
+    for folder in _package_folders():
+        found = sorted(folder.glob(f"_platform/linux/{platform.machine()}/**/libpcap.so*"))
+        if found:
+            return found[0]
+    raise FilterError(
+        f"a filter needs libpcap, which is not here for {platform.machine()}",
+        "pip install libpcap",
+    )
+
+
+def _package_folders() -> Iterator[Path]:
+    package = importlib.util.find_spec("libpcap")
+    if package is not None:
+        yield from map(Path, package.submodule_search_locations or ())

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from gigastream.cli.errors import UsageError
+
+QUERY_SUFFIX = ".gsql"
+
+
+class CommandParser(argparse.ArgumentParser):
+    """argparse whose errors are values, and whose options are never guessed from a beginning."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, f"{self.prog} --help")
+
+
+def told(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a parser whose ValueError is what the user reads."""
+
+    def parse_argument(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse_argument
+
+
+def add_query_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says which queries are meant: -e, --param, --definitions, --library, -c."""
+    group = parser.add_argument_group("queries")
+    group.add_argument(
+        "-e", "--expression", action="append", default=[], metavar="GSQL", help="a query's text"
+    )
+    group.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        type=told(parse_parameter),
+        metavar="[QUERY.]NAME=VALUE",
+        help="a parameter's value",
+    )
+    group.add_argument(
+        "--definitions",
+        action="append",
+        default=[],
+        metavar="FILE.gsql",
+        help="protocols, functions and interface sets of your own",
+    )
+    group.add_argument("--library", metavar="DIR", help="where FROM dir/name looks for queries")
+    group.add_argument("-c", "--config", metavar="FILE.toml", help="settings from a file")
+
+
+def add_query_files(parser: argparse.ArgumentParser) -> None:
+    """Add the query files, for commands that take nothing else."""
+    parser.add_argument("words", nargs="*", metavar="QUERY.gsql", help="a file of queries")
+
+
+def parse_parameter(text: str) -> tuple[str, str]:
+    """Read `[query.]name=value`."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise ValueError(f"'{text}' is not NAME=VALUE")
+    return name, value
+
+
+def split_words(words: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Split what stands without an option: query files first, then the words of a BPF filter."""
+    count = 0
+    while count < len(words) and words[count].endswith(QUERY_SUFFIX):
+        count += 1
+    return tuple(words[:count]), " ".join(words[count:])

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gigastream compile: a query set as a shared object, for hosts that have no compiler."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gigastream.cli.arguments import add_query_files, add_query_options
+from gigastream.cli.queries import config_of, plan_of, query_texts
+from gigastream.library import compile_plan
+
+SUFFIX = ".so"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Queries, and where the object goes."""
+    add_query_files(parser)
+    parser.add_argument("-o", "--output", metavar="PATH.so", help="default: the first query's name")
+    add_query_options(parser)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Compile; print the path of the object."""
+    texts = query_texts(arguments, arguments.words, config_of(arguments))
+    plan = plan_of(texts)
+    target = Path(arguments.output or f"{plan.outputs[0].name}{SUFFIX}")
+    print(compile_plan(plan, target, texts.include))
+    return 0

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors as text for a person, never as a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_TRACEBACK_VARIABLE = "GIGASTREAM_TRACEBACK"
+_OURS = ("gigastream.", "spark_sink.")
+
+
+class UsageError(Exception):
+    """The command line or a configuration file asks for something that is not there."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def report(error: Exception) -> int:
+    """Write what is wrong to stderr and return the exit code.
+
+    Errors in a query carry their places with them. An error of a class of ours is meant for a
+    person; it may have an `exit_code` other than 1, and a `hint`. Everything else is a fault of
+    ours, and is called so.
+    """
+    from gigastream.gsql.diagnostics import GsqlError
+
+    if isinstance(error, GsqlError):
+        print(error, file=sys.stderr)
+        return 2
+    if type(error).__module__.startswith(_OURS):
+        complain(str(error), getattr(error, "hint", None))
+        return int(getattr(error, "exit_code", 1))
+    if isinstance(error, OSError):
+        complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return 1
+    return _report_fault(error)
+
+
+def complain(message: str, hint: str | None = None) -> None:
+    """Write one error to stderr."""
+    print(f"gigastream: {message}", file=sys.stderr)
+    if hint is not None:
+        print(f"hint: {hint}", file=sys.stderr)
+
+
+def silence_stdout() -> None:
+    """Let whatever is still buffered for a reader that has left go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _report_fault(error: Exception) -> int:
+    if os.environ.get(_TRACEBACK_VARIABLE):
+        import traceback
+
+        traceback.print_exception(error)
+    complain(
+        f"a fault in Gigastream itself: {type(error).__name__}: {error}",
+        f"please report it, with what {_TRACEBACK_VARIABLE}=1 adds",
+    )
+    return 1

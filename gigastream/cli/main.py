@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: a table of commands, each a file of its own that is loaded when it is called.
+
+A command's module has `add_arguments(parser)` and `execute(arguments) -> exit code`. Errors pass
+through it as values; this is the one place that turns them into text and an exit code.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from gigastream.cli.arguments import CommandParser
+from gigastream.cli.errors import UsageError, report, silence_stdout
+
+COMMANDS = {
+    "run": "answer queries over captures",
+    "spark": "answer queries over spools on Spark, on and on",
+    "check": "say whether queries are right, and if not what is wrong",
+    "explain": "show what becomes of a query: plan, order, prefilter, C",
+    "compile": "make the shared object of a query set, for hosts without a compiler",
+    "fields": "list the protocols, or the fields of one",
+    "functions": "list the functions and aggregates",
+    "version": "print the version",
+}
+_HELP = ("-h", "--help", "help")
+_INTERRUPTED = 130
+
+
+def run_command_line(words: Sequence[str]) -> int:
+    """Run a command and return its exit code: 0 done, 1 failed while running, 2 asked wrongly."""
+    try:
+        return _run(words)
+    except BrokenPipeError:
+        silence_stdout()
+        return 0
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except Exception as error:
+        return report(error)
+
+
+def _run(words: Sequence[str]) -> int:
+    if not words:
+        raise UsageError("a command is missing", "gigastream --help")
+    name = "version" if words[0] == "--version" else words[0]
+    if name in _HELP:
+        print(_overview())
+        return 0
+    if name not in COMMANDS:
+        raise UsageError(f"there is no command '{name}'", _nearest(name))
+    command = import_module(f"gigastream.cli.{name}")
+    parser = CommandParser(prog=f"gigastream {name}", description=COMMANDS[name])
+    command.add_arguments(parser)
+    code: int = command.execute(parser.parse_intermixed_args(list(words[1:])))
+    sys.stdout.flush()
+    return code
+
+
+def _overview() -> str:
+    commands = "\n".join(f"  {name:<10} {text}" for name, text in COMMANDS.items())
+    return (
+        "usage: gigastream COMMAND …\n\n"
+        f"{commands}\n\n"
+        "gigastream COMMAND --help says more. Try:\n"
+        "  gigastream run -r FILE.pcap -e 'SELECT tb, srcIP, sum(len) AS bytes"
+        " FROM IPV4 GROUP BY time/60 AS tb, srcIP'"
+    )
+
+
+def _nearest(name: str) -> str:
+    from gigastream.gsql.diagnostics import did_you_mean
+
+    return did_you_mean(name, COMMANDS) or "one of " + ", ".join(COMMANDS)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gigastream spark: the high level over spools, on and on, as spark-submit would run it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gigastream.cli.answering import output_queries, stopped_by_signals
+from gigastream.cli.arguments import add_query_files, add_query_options, parse_parameter, told
+from gigastream.cli.errors import complain
+from gigastream.cli.queries import config_of, query_texts
+from gigastream.cli.spark_extra import require_spark
+from gigastream.outputs import default_format
+from gigastream.settings import parse_bytes, parse_count, parse_duration
+
+if TYPE_CHECKING:
+    from gigastream.query_texts import QueryTexts
+    from spark_sink.job import Job, JobOptions, Printing
+
+_NS_PER_MS = 1_000_000
+_EPILOG = """\
+Without a query the spools' own is answered. -o parquet:PATH and -o spark:FORMAT[:PATH] are exactly
+once as far as Spark's sink is; table, json, csv and arrow are printed here, for looking at.
+SIGTERM and Ctrl-C stop the job; the same command goes on where it was.
+
+exit codes: 0 done, 1 failed while running (something of a spool was damaged: the rest is answered),
+2 the query, an option, a spool or the checkpoint is wrong."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Spools, queries, the checkpoint, the outputs, Spark."""
+    parser.epilog = _EPILOG
+    add_query_files(parser)
+    parser.add_argument(
+        "--spool",
+        action="append",
+        required=True,
+        metavar="PATH",
+        help="a folder that `gigastream run -o spool:PATH` writes; any number of them",
+    )
+    parser.add_argument(
+        "--checkpoint", required=True, metavar="DIR", help="where the job's progress is kept"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        metavar="FORMAT[:PATH]",
+        help="parquet:PATH, spark:FORMAT[:PATH], or table, json, csv, arrow; any number of them",
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        type=told(parse_parameter),
+        metavar="NAME=VALUE",
+        help="an option of Spark's sink",
+    )
+    parser.add_argument(
+        "--trigger",
+        type=told(parse_trigger),
+        default=parse_trigger("continuous"),
+        metavar="TIME|now|continuous",
+        help="micro-batches every so often; now: what is there, then end; continuous (default): "
+        "one behind the other",
+    )
+    _add_spark_options(parser.add_argument_group("spark"))
+    add_query_options(parser)
+
+
+def _add_spark_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--master", metavar="URL", help="a cluster; default: here, on all cores")
+    group.add_argument(
+        "--state",
+        choices=("memory", "rocksdb"),
+        default="memory",
+        help="where open groups are kept; rocksdb above about a million of them",
+    )
+    group.add_argument(
+        "--starting-at",
+        metavar="earliest|latest",
+        help="where a new checkpoint begins in the spools (earliest)",
+    )
+    group.add_argument(
+        "--max-rows", type=told(parse_count), metavar="N", help="of a micro-batch, about"
+    )
+    group.add_argument(
+        "--max-bytes", type=told(parse_bytes), metavar="BYTES", help="of a micro-batch, about"
+    )
+    group.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        type=told(parse_parameter),
+        metavar="NAME=VALUE",
+        help="a setting of Spark's",
+    )
+    group.add_argument("--log", type=Path, metavar="FILE", help="where what Spark prints goes")
+
+
+def parse_trigger(text: str) -> dict[str, Any]:
+    """Read a time, `now` or `continuous` as the arguments of Spark's `trigger`. ValueError."""
+    if text == "now":
+        return {"availableNow": True}
+    milliseconds = 0 if text == "continuous" else parse_duration(text) // _NS_PER_MS
+    return {"processingTime": f"{milliseconds} milliseconds"}
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Run the job until a signal, its failure, or with --trigger now its end."""
+    require_spark()
+    from spark_sink.job import run_job
+
+    options = _options(arguments)
+    signals = _Signals()
+    with stopped_by_signals(signals):
+        job = run_job(options, signals.came.is_set, _printing(), complain)
+    _summarise(job)
+    return 1 if job.losses else 0
+
+
+class _Signals:
+    """Remembers that the job is to stop."""
+
+    def __init__(self) -> None:
+        self.came = threading.Event()
+
+    def stop(self) -> None:
+        self.came.set()
+
+
+def _options(arguments: argparse.Namespace) -> JobOptions:
+    from spark_sink.job import JobOptions
+    from spark_sink.run import spool_paths
+    from spark_sink.sinks import parse_sink
+
+    sinks = arguments.output or [default_format(sys.stdout.isatty())]
+    return JobOptions(
+        spools=spool_paths(arguments.spool),
+        checkpoint=arguments.checkpoint,
+        sinks=[parse_sink(text) for text in sinks],
+        texts=_texts(arguments),
+        sink_options=dict(arguments.option),
+        source_options=_source_options(arguments),
+        trigger=arguments.trigger,
+        master=arguments.master,
+        state=arguments.state,
+        settings=dict(arguments.conf),
+        log=arguments.log,
+    )
+
+
+def _texts(arguments: argparse.Namespace) -> QueryTexts | None:
+    if not arguments.words and not arguments.expression:
+        return None
+    return query_texts(arguments, arguments.words, config_of(arguments))
+
+
+def _source_options(arguments: argparse.Namespace) -> dict[str, str]:
+    named = {
+        "startingAt": arguments.starting_at,
+        "maxRowsPerTrigger": arguments.max_rows,
+        "maxBytesPerTrigger": arguments.max_bytes,
+    }
+    return {name: str(value) for name, value in named.items() if value is not None}
+
+
+def _printing() -> Printing | None:
+    """What prints rows here, if the engine is installed: a cluster's driver may do without."""
+    from spark_sink.job import Printing
+
+    try:
+        from gigastream.engine.batch import NativeBatch
+    except ImportError:
+        return None
+    return Printing(NativeBatch.from_arrow, output_queries)
+
+
+def _summarise(job: Job) -> None:
+    for name, count in job.account.items():
+        print(f"{name}: {count:,} micro-batches", file=sys.stderr)

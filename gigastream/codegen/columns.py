@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading and writing the columns of batches, and the tables that describe them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from gigastream.codegen.c_text import C_TYPE, ENUM, Lines, string_literal
+from gigastream.codegen.expressions import Value
+from gigastream.gsql.expressions import ColumnRef, Expression, walk
+from gigastream.gsql.types import Column, Schema, Temporal, Type
+
+_TEMPORAL = {Temporal.INCREASING: 1, Temporal.DECREASING: -1}
+
+
+def write_schema(lines: Lines, prefix: str, stream: str, schema: Schema) -> None:
+    """`prefix`_schema, the constant description of a stream's columns."""
+    with lines.block(f"static const struct gs_field {prefix}_fields[] =", "};"):
+        for column in schema.columns:
+            lines.add(
+                f"{{{string_literal(column.name.encode())}, "
+                f"{string_literal(column.subtype.encode())}, {ENUM[column.type]}, "
+                f"{int(column.nullable)}, {_TEMPORAL.get(column.temporal, 0)}}},"
+            )
+    lines.add(
+        f"static const struct gs_schema {prefix}_schema = "
+        f"{{{string_literal(stream.encode())}, {len(schema.columns)}, {prefix}_fields}};",
+        "",
+    )
+
+
+def write_inputs(lines: Lines, expressions: Iterable[Expression], batch: str) -> None:
+    """A typed pointer c<index> for each column that the expressions read."""
+    seen: dict[int, Type] = {}
+    for expression in expressions:
+        for node in walk(expression):
+            if isinstance(node, ColumnRef):
+                seen.setdefault(node.index, node.type)
+    for index, type_ in sorted(seen.items()):
+        if type_ in (Type.STRING, Type.BOOL):
+            lines.add(f"const struct gs_column *c{index} = &{batch}->columns[{index}];")
+        else:
+            lines.add(f"const {C_TYPE[type_]} *c{index} = {batch}->columns[{index}].values;")
+
+
+def column_leaf(batch: str, row: str) -> Callable[[Expression], Value]:
+    """Reads ColumnRefs of a batch whose columns write_inputs has declared."""
+
+    def leaf(e: Expression) -> Value:
+        assert isinstance(e, ColumnRef)
+        null = f"gs_column_is_null(&{batch}->columns[{e.index}], {row})" if e.nullable else ""
+        if e.type is Type.STRING:
+            return Value(f"gs_column_string(c{e.index}, {row})", null)
+        if e.type is Type.BOOL:
+            return Value(f"gs_bit_get(c{e.index}->values, {row})", null)
+        return Value(f"c{e.index}[{row}]", null)
+
+    return leaf
+
+
+def put(batch: str, index: int, column: Column, row: str, value: Value) -> list[str]:
+    """Statements that write one value; strings have been reserved before."""
+    at = f"{batch}->columns[{index}]"
+    if column.type is Type.STRING:
+        lines = [f"gs_column_put_string(&{at}, {row}, {value.code});"]
+    elif column.type is Type.BOOL:
+        lines = [f"gs_bit_set({at}.values, {row}, {value.code});"]
+    else:
+        lines = [f"(({C_TYPE[column.type]} *){at}.values)[{row}] = {value.code};"]
+    if column.nullable:
+        lines.append(f"gs_bit_set({at}.validity, {row}, !({value.null or '0'}));")
+    return lines
+
+
+def write_row(
+    lines: Lines, owner: str, level: str, schema: Schema, values: list[Value], skip: str
+) -> None:
+    """Append a row to `owner`->output; `skip` is the statement where there is no memory for it."""
+    lengths = {
+        index: f"{value.code}.length"
+        for index, (column, value) in enumerate(zip(schema.columns, values, strict=True))
+        if column.type is Type.STRING
+    }
+    if lengths:
+        lines.add(f"const uint32_t lengths[] = {{{', '.join(lengths.values())}}};")
+    output = f"{owner}->output"
+    full = [f"{output}->row_count == {output}->row_capacity"]
+    full += [
+        f"!gs_column_fits(&{output}->columns[{index}], {output}->row_count, {length})"
+        for index, length in lengths.items()
+    ]
+    room = f"{owner}->host->{level}_room({owner}, {'lengths' if lengths else 'NULL'})"
+    lines.add(
+        f"if (GS_UNLIKELY({' || '.join(full)}) && !{room}) {skip};",
+        f"struct gs_batch *out = {output};",
+        "const uint32_t to = out->row_count++;",
+    )
+    for index, (column, value) in enumerate(zip(schema.columns, values, strict=True)):
+        lines.add(*put("out", index, column, "to", value))

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Group keys: their hash, their equality, and the window's values.
+
+The temporal group variables are the window, kept beside the key; the hash is over the others, and
+is the same function below and above the border.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gigastream.codegen.c_text import C_TYPE, Lines
+from gigastream.gsql.types import Temporal, Type
+
+_SMALL = (Type.BOOL, Type.USHORT, Type.UINT, Type.INT, Type.IP)
+
+
+def size_rank(c_type: str) -> int:
+    """Members of four bytes or less come first, beside the control word, then the wide ones."""
+    ranks = {"uint32_t": 0, "int32_t": 0, "uint16_t": 1, "uint8_t": 2, "bool": 2}
+    return ranks.get(c_type, 3)
+
+
+def write_hash(
+    lines: Lines, name: str, key: str, types: Sequence[Type], values: Sequence[str]
+) -> None:
+    """`uint64_t name`, the keyed hash of the values."""
+    lines.add(f"uint64_t {name} = {key}[0];")
+    small = [v for v, t in zip(values, types, strict=True) if t in _SMALL]
+    for at in range(0, len(small), 2):
+        pair = small[at : at + 2]
+        word = f"(uint64_t)(uint32_t){pair[0]}"
+        if len(pair) == 2:
+            word += f" << 32 | (uint32_t){pair[1]}"
+        lines.add(f"{name} = gs_hash_word({name}, {word}, {key});")
+    for value, type_ in zip(values, types, strict=True):
+        if type_ not in _SMALL:
+            _write_wide(lines, name, key, value, type_)
+
+
+def _write_wide(lines: Lines, name: str, key: str, value: str, type_: Type) -> None:
+    if type_ is Type.STRING:
+        lines.add(f"{name} = gs_hash_bytes({name}, {value}, {key});")
+    elif type_ in (Type.INET, Type.IPV6):
+        for word in (0, 1):
+            lines.add(f"{name} = gs_hash_word({name}, {value}.words[{word}], {key});")
+    elif type_ is Type.FLOAT:
+        bits = lines.name("bits")
+        lines.add(
+            f"uint64_t {bits};",
+            f"memcpy(&{bits}, &(double){{{value} + 0.0}}, 8); /* one hash for 0 and -0 */",
+            f"{name} = gs_hash_word({name}, {bits}, {key});",
+        )
+    else:
+        lines.add(f"{name} = gs_hash_word({name}, (uint64_t){value}, {key});")
+
+
+def equal(type_: Type, a: str, b: str) -> str:
+    """C condition: two key values are the same."""
+    if type_ in (Type.INET, Type.IPV6):
+        return f"gs_inet_equal({a}, {b})"
+    if type_ is Type.STRING:
+        return f"({a}.length == {b}.length && memcmp({a}.bytes, {b}.bytes, {a}.length) == 0)"
+    return f"{a} == {b}"
+
+
+def to_bound(value: str, temporal: Temporal) -> str:
+    """A temporal value as windows and bounds hold it."""
+    return f"-(gs_bound){value}" if temporal is Temporal.DECREASING else f"(gs_bound){value}"
+
+
+def from_bound(bound: str, type_: Type, temporal: Temporal) -> str:
+    """And back."""
+    sign = "-" if temporal is Temporal.DECREASING else ""
+    return f"({C_TYPE[type_]}){sign}{bound}"

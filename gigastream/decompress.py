@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compressed captures: a thread reads gzip or zstd and writes what is in it into a pipe.
+
+The engine reads the other end as it reads any pipe. What is decompressed before the stream turns
+out to be damaged is delivered; then the pipe ends, and `damage` says what was found.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow
+
+MAGIC_BYTES = 4
+_PIPE_BYTES = 1 << 20
+_READ_BYTES = 1 << 16
+_ZSTD_PIECE_BYTES = 1 << 12
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_FORMAT = 16 + zlib.MAX_WBITS
+
+
+class DamagedStreamError(Exception):
+    """A compressed stream that cannot be read on."""
+
+
+def compression_of(first_bytes: bytes) -> str | None:
+    """Return `gzip`, `zstd` or None for the first four bytes of a stream."""
+    if first_bytes.startswith(_GZIP_MAGIC):
+        return "gzip"
+    magic = int.from_bytes(first_bytes[:MAGIC_BYTES], "little")
+    is_skippable_frame = magic & 0xFFFFFFF0 == 0x184D2A50
+    return "zstd" if magic == 0xFD2FB528 or is_skippable_frame else None
+
+
+def peek_pipe(descriptor: int) -> bytes:
+    """Return the first bytes of a pipe and leave them in it; waits for them.
+
+    Returns fewer than four at the end of the stream, none of what is not a pipe (a device).
+    """
+    import ctypes
+    import time
+
+    tee = ctypes.CDLL(None, use_errno=True).tee
+    while True:
+        reader, writer = os.pipe()
+        try:
+            count = tee(descriptor, writer, ctypes.c_size_t(MAGIC_BYTES), 0)
+            seen = os.read(reader, MAGIC_BYTES) if count > 0 else b""
+        finally:
+            os.close(reader)
+            os.close(writer)
+        if count <= 0 or len(seen) == MAGIC_BYTES or _has_ended(descriptor):
+            return seen
+        time.sleep(0.001)
+
+
+def _has_ended(descriptor: int) -> bool:
+    """Whether nobody writes into the pipe any more."""
+    import select
+
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
+class Decompression:
+    """One compressed stream on its way into a pipe."""
+
+    def __init__(self, descriptor: int, compression: str) -> None:
+        """Take over an open descriptor; nothing is read before `start`."""
+        self._input = _CompressedInput(descriptor)
+        self._chunks = _CHUNKS[compression]
+        self.total_bytes = os.fstat(descriptor).st_size
+        self.damage: str | None = None
+
+    @property
+    def bytes_taken(self) -> int:
+        """Compressed bytes read so far."""
+        return self._input.bytes_taken
+
+    def start(self) -> int:
+        """Start the thread; return the descriptor to read from, which the caller closes."""
+        reader, writer = os.pipe()
+        _widen(writer)
+        threading.Thread(target=self._run, args=(writer,), daemon=True).start()
+        return reader
+
+    def _run(self, writer: int) -> None:
+        """Deliver everything; the damage is known before the pipe ends."""
+        try:
+            for chunk in self._chunks(self._input):
+                _write_all(writer, chunk)
+        except BrokenPipeError:
+            pass  # the reader has had enough
+        except (DamagedStreamError, OSError) as error:
+            self.damage = f"{error}, at byte {self.bytes_taken:,} of the compressed stream"
+        finally:
+            os.close(writer)
+            self._input.release()
+
+
+class _CompressedInput:
+    """The compressed bytes, counted as they are taken; as much of a file as pyarrow asks for."""
+
+    closed = False
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self.bytes_taken = 0
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes, none at the end."""
+        data = os.read(self._descriptor, size)
+        self.bytes_taken += len(data)
+        return data
+
+    def rewind(self) -> bool:
+        """Go back to the start of a file; False for a pipe."""
+        try:
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+        except OSError:
+            return False
+        self.bytes_taken = 0
+        return True
+
+    def close(self) -> None:
+        """Do nothing: pyarrow closes what it reads, but `release` is the owner's."""
+
+    def release(self) -> None:
+        """Close the descriptor."""
+        os.close(self._descriptor)
+
+
+def _gzip_chunks(stream: _CompressedInput) -> Iterator[bytes]:
+    """Decompress all members of a gzip stream."""
+    member = zlib.decompressobj(_GZIP_FORMAT)
+    data = stream.read(_READ_BYTES)
+    while data:
+        if member.eof:
+            member = _next_member(data)
+        yield from _member_chunks(member, data)
+        data = member.unused_data or stream.read(_READ_BYTES)
+    if not member.eof:
+        raise DamagedStreamError("the gzip stream ends too early")
+
+
+def _next_member(data: bytes) -> zlib._Decompress:
+    if not data.startswith(_GZIP_MAGIC[: len(data)]):
+        raise DamagedStreamError("what follows the gzip stream is no gzip")
+    return zlib.decompressobj(_GZIP_FORMAT)
+
+
+def _member_chunks(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    try:
+        while data and not member.eof:
+            yield member.decompress(data, _READ_BYTES)
+            data = member.unconsumed_tail
+    except zlib.error as error:
+        raise DamagedStreamError(f"the gzip stream is damaged ({error})") from None
+
+
+def _zstd_chunks(stream: _CompressedInput) -> Iterator[bytes]:
+    """Decompress all frames of a zstd stream, in pieces of a page.
+
+    pyarrow keeps back what it had of a piece in which it meets damage, so a file's last piece is
+    asked for once more, byte by byte.
+    """
+    delivered = 0
+    try:
+        for chunk in _zstd_pieces(stream, _ZSTD_PIECE_BYTES):
+            delivered += len(chunk)
+            yield chunk
+    except OSError as error:
+        yield from _zstd_rest(stream, delivered)
+        raise DamagedStreamError(f"the zstd stream is damaged ({error})") from None
+
+
+def _zstd_pieces(stream: _CompressedInput, piece_bytes: int) -> Iterator[bytes]:
+    source = _open_zstd(stream)
+    while piece := source.read(piece_bytes):
+        yield piece
+
+
+def _zstd_rest(stream: _CompressedInput, delivered: int) -> Iterator[bytes]:
+    """Return what lies between the bytes delivered and the damage; of a file only."""
+    if not stream.rewind():
+        return
+    source = _open_zstd(stream)
+    while delivered > 0:
+        delivered -= len(source.read(min(delivered, _ZSTD_PIECE_BYTES)))
+    try:
+        while byte := source.read(1):
+            yield byte
+    except OSError:
+        return
+
+
+def _open_zstd(stream: _CompressedInput) -> pyarrow.NativeFile:
+    import pyarrow
+
+    return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, mode="r"), "zstd")
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _widen(pipe: int) -> None:
+    """Ask for a pipe that holds a megabyte; a smaller one is slower, not wrong."""
+    with suppress(OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+
+_CHUNKS: dict[str, Callable[[_CompressedInput], Iterator[bytes]]] = {
+    "gzip": _gzip_chunks,
+    "zstd": _zstd_chunks,
+}

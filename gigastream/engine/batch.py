@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A batch of the engine in Python's hands: its rows as Arrow or text, its punctuation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gigastream.engine._native import ffi, lib
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from gigastream.gsql.types import Schema
+
+
+class EngineError(Exception):
+    """The engine failed; the message is for a person."""
+
+
+def check(status: int, error: Any) -> int:
+    """`status`, unless it is a failure: then EngineError with the engine's message."""
+    if status >= lib.GS_ERROR:
+        raise EngineError(ffi.string(error.message).decode(errors="replace"))
+    return status
+
+
+class NativeBatch:
+    """Rows with the punctuation that closes them. The memory is the engine's until it is let go."""
+
+    __slots__ = ("_batch",)
+
+    def __init__(self, batch: Any) -> None:
+        """Take over a reference to a `struct gs_batch`."""
+        self._batch = ffi.gc(batch, lib.gs_batch_release)
+
+    @classmethod
+    def from_arrow(cls, record_batch: pyarrow.RecordBatch, schema: Schema) -> NativeBatch:
+        """A batch with a copy of these rows, of which no bound is known.
+
+        `record_batch` has the names and types of gigastream.arrow_schema.arrow_schema(schema).
+        EngineError says what is different, or damaged.
+        """
+        native, _keep = native_schema(schema)
+        array, arrow_schema = lend_to_c(record_batch)
+        batch, error = ffi.new("struct gs_batch **"), ffi.new("struct gs_error *")
+        check(lib.gs_batch_import(array, arrow_schema, native, batch, error), error)
+        return cls(batch[0])
+
+    @property
+    def row_count(self) -> int:
+        """Rows."""
+        return int(self._batch.row_count)
+
+    @property
+    def is_heartbeat(self) -> bool:
+        """Sent by the timer."""
+        return bool(self._batch.is_heartbeat)
+
+    @property
+    def is_end(self) -> bool:
+        """The stream's last."""
+        return bool(self._batch.is_end)
+
+    @property
+    def is_partial(self) -> bool:
+        """Rows of a window in which groups were refused (max_groups)."""
+        return bool(self._batch.is_partial)
+
+    @property
+    def sequence(self) -> int:
+        """Number of the batch in its stream, from 0."""
+        return int(self._batch.sequence)
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """For each column, the value below which no later row is; -2^63: nothing is promised."""
+        count = self._batch.schema.column_count
+        return tuple(ffi.unpack(self._batch.punctuation.bounds, count)) if count else ()
+
+    @property
+    def trace(self) -> tuple[int, tuple[tuple[int, ...], ...]]:
+        """Of a heartbeat: its id, and (node, received ns, queue, rows in, rows out, cost ns)."""
+        trace = self._batch.trace
+        steps = tuple(
+            (s.node, s.received_ns, s.queue_length, s.rows_in, s.rows_out, s.cost_ns)
+            for s in trace.steps[0 : trace.step_count]
+        )
+        return int(trace.trace_id), steps
+
+    def to_arrow(self) -> pyarrow.RecordBatch:
+        """The rows as Arrow; nothing is copied."""
+        import pyarrow
+
+        array, schema = ffi.new("struct ArrowArray *"), ffi.new("struct ArrowSchema *")
+        error = ffi.new("struct gs_error *")
+        check(lib.gs_batch_export(self._batch, array, schema, error), error)
+        return pyarrow.RecordBatch._import_from_c(
+            int(ffi.cast("uintptr_t", array)), int(ffi.cast("uintptr_t", schema))
+        )
+
+    def csv(self) -> bytes:
+        """The rows as csv lines, without a header."""
+        return _text(lambda text: lib.gs_csv_rows(self._batch, text))
+
+    def json(self, query_name: str | None) -> bytes:
+        """The rows as json, one object a line; with a name, the first member is "query"."""
+        name = ffi.NULL if query_name is None else query_name.encode()
+        return _text(lambda text: lib.gs_json_rows(self._batch, name, text))
+
+
+def lend_to_c(record_batch: pyarrow.RecordBatch) -> tuple[Any, Any]:
+    """The batch as a `struct ArrowArray *` and a `struct ArrowSchema *`, which C releases.
+
+    Buffers that are shorter than the batch says (of a damaged file) are an EngineError.
+    """
+    import pyarrow
+
+    try:
+        record_batch.validate()
+    except pyarrow.ArrowException as problem:
+        raise EngineError(f"a damaged Arrow batch: {problem}") from None
+    array, schema = ffi.new("struct ArrowArray *"), ffi.new("struct ArrowSchema *")
+    record_batch._export_to_c(int(ffi.cast("uintptr_t", array)), int(ffi.cast("uintptr_t", schema)))
+    return array, schema
+
+
+def native_schema(schema: Schema) -> tuple[Any, list[Any]]:
+    """A `struct gs_schema *` and what must live as long as it."""
+    from gigastream.gsql.types import Temporal
+
+    direction = {Temporal.INCREASING: 1, Temporal.DECREASING: -1}
+    fields = ffi.new("struct gs_field[]", max(1, len(schema.columns)))
+    keep: list[Any] = [fields]
+    for field, column in zip(fields, schema.columns, strict=False):
+        keep += [ffi.new("char[]", text.encode()) for text in (column.name, column.subtype)]
+        field.name, field.subtype = keep[-2:]
+        field.type, field.nullable = column.type, column.nullable
+        field.temporal = direction.get(column.temporal, 0)
+    native = ffi.new("struct gs_schema *")
+    native.column_count, native.fields = len(schema.columns), fields
+    return native, keep
+
+
+def _text(write: Any) -> bytes:
+    text = ffi.new("struct gs_text *")
+    try:
+        if write(text) != lib.GS_OK:
+            raise EngineError("no memory for the text of a batch")
+        return bytes(ffi.buffer(text.bytes, text.length)) if text.length else b""
+    finally:
+        lib.gs_text_free(text)

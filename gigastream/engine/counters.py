@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading the counters of an engine into dataclasses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from gigastream.engine._native import ffi, lib
+from gigastream.engine.statistics import (
+    LINK_STATES,
+    LftaStatistics,
+    OperatorStatistics,
+    SourceStatistics,
+    Statistics,
+)
+from gigastream.sources import OpenSource
+
+_SOURCE_COUNTERS = (
+    "read", "undecodable", "filtered", "late", "skew", "decoded", "truncated",
+    "worst_lateness_ns", "kernel_received", "kernel_dropped", "freezes", "nic_dropped",
+)  # fmt: skip
+_LFTA_COUNTERS = (
+    "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted",
+)  # fmt: skip
+_OPERATOR_COUNTERS = (
+    "rows_in", "rows_out", "rejected", "no_value", "held", "groups_refused",
+)  # fmt: skip
+
+
+def statistics(engine: Any, opened: Sequence[OpenSource | None] = ()) -> Statistics:
+    """All counters so far; `opened` are the engine's sources."""
+    return Statistics(_sources(engine, opened), _lftas(engine), _operators(engine))
+
+
+def _sources(engine: Any, opened: Sequence[OpenSource | None]) -> tuple[SourceStatistics, ...]:
+    native = ffi.new("struct gs_source_statistics *")
+    found = []
+    for index in range(lib.gs_engine_source_count(engine)):
+        lib.gs_engine_source_statistics(engine, index, native)
+        found.append(_source(native, opened[index]))
+    return tuple(found)
+
+
+def _source(native: Any, opened: OpenSource | None) -> SourceStatistics:
+    """`opened` is None of a live link."""
+    compressed = None if opened is None else opened.compressed_bytes
+    done, total = compressed or (native.bytes, native.total_bytes)
+    damage = None if opened is None else opened.damage
+    damage = damage or (_string(native.message) if native.is_damaged else None)
+    return SourceStatistics(
+        label=_string(native.label),
+        interface=_string(native.interface),
+        bytes=done,
+        total_bytes=total,
+        damage=damage,
+        link=LINK_STATES[native.link_state],
+        **{name: getattr(native, name) for name in _SOURCE_COUNTERS},
+    )
+
+
+def _lftas(engine: Any) -> tuple[LftaStatistics, ...]:
+    native = ffi.new("struct gs_lfta_statistics *")
+    found = []
+    for index in range(lib.gs_engine_lfta_count(engine)):
+        lib.gs_engine_lfta_statistics(engine, index, native)
+        counters = {name: getattr(native, name) for name in _LFTA_COUNTERS}
+        found.append(LftaStatistics(_string(native.name), _string(native.interface), **counters))
+    return tuple(found)
+
+
+def _operators(engine: Any) -> tuple[OperatorStatistics, ...]:
+    native = ffi.new("struct gs_operator_statistics *")
+    found = []
+    for index in range(lib.gs_engine_operator_count(engine)):
+        lib.gs_engine_operator_statistics(engine, index, native)
+        if _string(native.kind) in ("lfta", "output"):
+            continue
+        counters = {name: getattr(native, name) for name in _OPERATOR_COUNTERS}
+        found.append(OperatorStatistics(_string(native.name), _string(native.kind), **counters))
+    return tuple(found)
+
+
+def _string(text: Any) -> str:
+    return os.fsdecode(ffi.string(text))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The high level alone: batches that an LFTA put out, here or elsewhere, become a query's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gigastream.engine import counters
+from gigastream.engine._native import ffi, lib
+from gigastream.engine.batch import check, lend_to_c
+from gigastream.engine.events import Event, Origin, origins, ports, taken
+from gigastream.engine.opening import new_engine
+from gigastream.engine.statistics import Statistics
+from gigastream.plan import Plan
+from gigastream.settings import Settings
+
+if TYPE_CHECKING:
+    import pyarrow
+
+PACKET_BUDGET = 1
+"""There are no packets; the engine asks for a number."""
+END = (1 << 63) - 1
+
+
+class HighSession:
+    """A plan's unions and operators, fed by push(). EngineError where something cannot be."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        interfaces: Sequence[str],
+        settings: Settings | None = None,
+        *,
+        include: Sequence[Path] = (),
+    ) -> None:
+        """Open a plan whose low nodes read these interfaces."""
+        self._engine: Any = new_engine(
+            plan, settings or Settings(), include, interfaces=len(interfaces), high_level_only=True
+        )
+        self._columns = {node.name: len(node.schema.columns) for node in plan.low}
+        try:
+            self._start(interfaces)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, interfaces: Sequence[str]) -> None:
+        error = ffi.new("struct gs_error *")
+        for name in interfaces:
+            check(lib.gs_engine_add_interface(self._engine, name.encode(), error), error)
+        check(lib.gs_engine_start(self._engine, error), error)
+        self._origins: list[Origin] = origins(self._engine)
+        self._ports = {port: number for number, port in enumerate(ports(self._engine))}
+
+    @property
+    def ports(self) -> tuple[tuple[str, str], ...]:
+        """Every (stream, interface) that may be pushed; the answer ends when all have ended."""
+        return tuple(self._ports)
+
+    def push(
+        self,
+        stream: str,
+        interface: str,
+        batch: pyarrow.RecordBatch | None,
+        bounds: Sequence[int],
+        *,
+        is_heartbeat: bool = False,
+        is_end: bool = False,
+    ) -> None:
+        """Give a batch of a low node's stream on an interface: rows, then what they promise.
+
+        `bounds` has one value for each column, below which no later row is (-2^63: nothing is
+        promised; of a decreasing column the negative). EngineError where the rows are not of the
+        stream's types, or the stream has ended. KeyError where there is no such port; ValueError
+        where bounds are missing.
+        """
+        if len(bounds) != self._columns[stream]:
+            raise ValueError(f"{len(bounds)} bounds for {self._columns[stream]} columns")
+        push, error = ffi.new("struct gs_push *"), ffi.new("struct gs_error *")
+        keep = [ffi.new("int64_t[]", list(bounds))]
+        push.port, push.bounds = self._ports[stream, interface], keep[0]
+        push.is_heartbeat, push.is_end = is_heartbeat, is_end
+        if batch is not None:
+            push.array, push.schema = keep[1:] = lend_to_c(batch)
+        check(lib.gs_engine_push(self._engine, push, error), error)
+
+    def end(self, stream: str, interface: str) -> None:
+        """Say that nothing more comes of a port."""
+        self.push(stream, interface, None, [END] * self._columns[stream], is_end=True)
+
+    def batches(self) -> Iterator[Event]:
+        """Batches that are due by what was pushed; more may be due after the next push."""
+        error = ffi.new("struct gs_error *")
+        status = lib.GS_OK
+        while status != lib.GS_END:
+            status = check(lib.gs_engine_run(self._engine, PACKET_BUDGET, 0, error), error)
+            yield from taken(self._engine, self._origins)
+
+    def statistics(self) -> Statistics:
+        """The counters of the operators so far."""
+        return counters.statistics(self._engine)
+
+    def close(self) -> None:
+        """Give everything back; batches that were taken stay good."""
+        if self._engine != ffi.NULL:
+            lib.gs_engine_free(self._engine)
+            self._engine = ffi.NULL
+
+    def __enter__(self) -> HighSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

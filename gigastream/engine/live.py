@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A live link as the engine takes it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from gigastream.codegen.context import depth_of
+from gigastream.engine._native import ffi
+from gigastream.live import LiveSource
+from gigastream.plan import Plan
+from gigastream.plan.costs import fields_of
+
+CAPABILITY = "CAP_NET_RAW"
+FULL_PACKET_BYTES = 1 << 18
+RECORD_BYTES = 64
+RECORD_DEPTH = "GS_DEPTH_RECORD"
+_NS_PER_MS = 10**6
+
+
+def snap_bytes(plan: Plan, has_filter: bool) -> int:
+    """Bytes of each packet that a plan's answer may depend on: few where it is about records alone.
+
+    Headers have no greatest length (tags and extension headers may be any number), so that of a
+    packet that is decoded at all everything is captured.
+    """
+    fields = fields_of(*plan.prefilter, *(e for node in plan.low for e in node.expressions))
+    of_records = all(field.protocol.upper() == "PKT" for field in fields)
+    is_cut_unseen = of_records and all(field.accessor != "caplen" for field in fields)
+    is_decoded = depth_of(plan) != RECORD_DEPTH
+    return FULL_PACKET_BYTES if is_decoded or has_filter or not is_cut_unseen else RECORD_BYTES
+
+
+def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
+    """Fill a `struct gs_source_config` for a link; what is returned must live until it is added.
+
+    `snap` are the bytes of a packet that are captured unless the link's settings say else.
+    """
+    live = ffi.new("struct gs_live_config *")
+    device = ffi.new("char[]", os.fsencode(source.device))
+    settings = source.settings
+    live.device = device
+    live.block_bytes, live.block_count = settings.block_bytes, settings.block_count
+    live.retire_timeout_ms = max(1, settings.retire_ns // _NS_PER_MS)
+    live.snap_length = settings.snap_bytes or snap
+    live.promiscuous, live.outgoing = settings.promiscuous, settings.outgoing
+    live.mock = ffi.NULL if source.mock is None else source.mock
+    config.live = live
+    config.descriptor = -1
+    config.live_slack_ns, config.max_skew_ns = settings.link_slack_ns, settings.max_skew_ns
+    return [live, device]
+
+
+def hint_for(message: str) -> str | None:
+    """What to do where a link cannot be opened."""
+    if CAPABILITY not in message:
+        return None
+    python = os.path.realpath(sys.executable)
+    return f"sudo gigastream …, or once: sudo setcap {CAPABILITY.lower()}+ep {python}"

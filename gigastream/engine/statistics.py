@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The counters of OPERATORS section 7, as the engine counted them: none is a remainder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LINK_STATES = (None, "up", "down", "gone")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatistics:
+    """read = undecodable + filtered + late + skew + decoded."""
+
+    label: str
+    interface: str
+    read: int
+    undecodable: int
+    filtered: int
+    late: int
+    skew: int
+    decoded: int
+    truncated: int
+    """Packets cut by the snap length: a property, not a loss."""
+    bytes: int
+    total_bytes: int
+    """Of the source; 0 where it is not known."""
+    worst_lateness_ns: int
+    """How far below W the latest packet was."""
+    damage: str | None
+    kernel_received: int = 0
+    """Of a live link: what passed its filter, by the kernel's own count: read, and the next."""
+    kernel_dropped: int = 0
+    """By the kernel, because the ring was full."""
+    freezes: int = 0
+    """How often the ring was full."""
+    nic_dropped: int = 0
+    """By the device or its driver."""
+    link: str | None = None
+    """Of a live link: up, down or gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class LftaStatistics:
+    """decoded = not_of_protocol + prefiltered + rejected + no_value + accepted."""
+
+    name: str
+    interface: str
+    not_of_protocol: int
+    prefiltered: int
+    rejected: int
+    no_value: int
+    accepted: int
+    evicted: int
+    """Partial groups that left by collision."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorStatistics:
+    """Rows of an operator of the high level."""
+
+    name: str
+    kind: str
+    rows_in: int
+    rows_out: int
+    rejected: int
+    no_value: int
+    held: int
+    groups_refused: int
+    """Rows of groups beyond max_groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """All counters of a run."""
+
+    sources: tuple[SourceStatistics, ...]
+    lftas: tuple[LftaStatistics, ...]
+    operators: tuple[OperatorStatistics, ...]

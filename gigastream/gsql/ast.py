@@ -1,0 +1,620 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the parser makes of GSQL: immutable nodes, each with the place it came from.
+
+Nodes say what was written, never what it means: names are unresolved and nothing has a type.
+Equality ignores places, so that two spellings of one query compare equal.
+
+Reading order: expressions; the FROM clause; query bodies; queries; definition files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any
+
+from gigastream.gsql.source import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The root of all nodes: it has a place."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression(Node):
+    """A value or a condition; GSQL draws no line between them before types are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken(Expression):
+    """What could not be read, and was reported; no further message about it is wanted.
+
+    Only in what the parser returns when it is asked to keep broken queries.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName(Node):
+    """The name of a type, as written: `uint`, `IP`, or a storage such as `fstring12`."""
+
+    name: str
+
+
+# Expressions (GSQL.md §3, §4) -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expression):
+    """A constant. The kind says how it was written; the value's Python type follows from it.
+
+    | kind | written | value |
+    |---|---|---|
+    | `int` | `35` | int, 0 … 2^64-1 |
+    | `uint`, `ullong` | `35UL`, `35ULL` | int |
+    | `hex`, `lhex` | `HEX'7fff'` (32 bits), `LHEX'…'` (64 bits) | int |
+    | `float` | `1.5`, `1e3` | float |
+    | `bool`, `null` | `TRUE`, `NULL` | bool, None |
+    | `string` | `'it''s'` | str |
+    | `ip`, `ipv6` | `IP_VAL'1.2.3.4'`, `IPV6_VAL'2001:db8::1'` | int, of 32 or 128 bits |
+    | `ip_prefix`, `ipv6_prefix` | `IP_VAL'10.0.0.0/8'` | (address: int, length: int) |
+    """
+
+    kind: str
+    value: int | float | bool | str | tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Expression):
+    """A column or group variable: `col`, `alias.col`, `iface.Table.col`."""
+
+    qualifier: tuple[str, ...]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Star(Expression):
+    """`*` or `a.*` in a SELECT list; the star of `count(*)` is a flag of Call."""
+
+    qualifier: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Expression):
+    """`$name`: a parameter of the query."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Define(Expression):
+    """`#name`: a string constant of the DEFINE block."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceProperty(Expression):
+    """`@name` or `source.@name`: a property of the interface that a tuple came from."""
+
+    name: str
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expression):
+    """`-x`, `~x`, `!x` or `NOT x`. `x NOT IN …` is read as `NOT x IN …`, and so on."""
+
+    op: str
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expression):
+    """Arithmetic: one of `+ - * / % & | << >>`, and `^` (between `|` and `&`)."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Expression):
+    """One of `= <> < <= > >=`; `!=` is read as `<>`."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Logical(Expression):
+    """`AND` or `OR` of two or more conditions, as flat as it was written."""
+
+    op: str
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InList(Expression):
+    """`x IN [a, b, …]`: the items are literals, their negatives, parameters or defines."""
+
+    operand: Expression
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InPrefix(Expression):
+    """`x IN IP_VAL'10.0.0.0/8'`: the prefix is a prefix literal, a parameter or a define."""
+
+    operand: Expression
+    prefix: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Between(Expression):
+    """`x BETWEEN low AND high`, both ends included."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Expression):
+    """`x IS NULL`."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class When(Node):
+    """One arm of a CASE."""
+
+    condition: Expression
+    result: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Expression):
+    """`CASE WHEN … THEN … ELSE … END`; `CASE x WHEN v …` is read as `WHEN x = v`."""
+
+    whens: tuple[When, ...]
+    default: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expression):
+    """`CAST(x AS type)`."""
+
+    operand: Expression
+    type: TypeName
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expression):
+    """`f(args)`, `count(*)`, `count(DISTINCT x)`, and `f$(args)`, a superaggregate.
+
+    Functions, aggregates, UDAFs and stateful functions look alike; the binder tells them apart.
+    """
+
+    name: str
+    args: tuple[Expression, ...] = ()
+    star: bool = False
+    distinct: bool = False
+    superaggregate: bool = False
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateCall(Expression):
+    """`p[args]`: a predicate function."""
+
+    name: str
+    args: tuple[Expression, ...] = ()
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+# Windows and the FROM clause (GSQL.md §6 items 3, 7, 8 and the last lines) -----------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Duration(Node):
+    """A length of a window. The unit is `ms`, `s`, `min`, `hour`, `day`, `rows` or None.
+
+    Other spellings (`sec`, `minutes`) are read as these; None is the attribute's own unit.
+    """
+
+    value: int
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Node):
+    """`[RANGE 5 min, SLIDE 1 min, WA ts]`, its parts in any order."""
+
+    range: Duration | None = None
+    slide: Duration | None = None
+    attribute: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FromItem(Node):
+    """Something that a query reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table(FromItem):
+    """A protocol, stream, query or list by its name, over an interface or a set of them.
+
+    `P`; `iface.P` (an interface, or a set without brackets: the binder looks it up);
+    `'host'.iface.P` or `host.iface.P`; `[set].P`; `lib/query`, whose name keeps its slashes.
+    """
+
+    name: str
+    interface: str | None = None
+    interface_set: str | None = None
+    host: str | None = None
+    alias: str | None = None
+    window: Window | None = None
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    interface_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    alias_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UnionSource(FromItem):
+    """`A UNION B AS M`: the alias and the window belong to the whole union."""
+
+    branches: tuple[Table, ...]
+    alias: str | None = None
+    window: Window | None = None
+    alias_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedSource(FromItem):
+    """`A a LEFT JOIN B b ON p`; the kind is `INNER`, `LEFT_OUTER`, `RIGHT_OUTER` or `OUTER`.
+
+    Without ON the condition is None and stands in WHERE, as TigonSQL writes it.
+    """
+
+    kind: str
+    left: FromItem
+    right: FromItem
+    condition: Expression | None = None
+
+
+# Query bodies (GSQL.md §6) ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SelectItem(Node):
+    """`e [AS n]`."""
+
+    expression: Expression
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupItem(Node):
+    """`g [AS n]`."""
+
+    expression: Expression
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cube(Node):
+    """`CUBE(g, …)`."""
+
+    items: tuple[GroupItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rollup(Node):
+    """`ROLLUP(g, …)`."""
+
+    items: tuple[GroupItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingSets(Node):
+    """`GROUPING_SETS((g, …), …)`."""
+
+    sets: tuple[tuple[GroupItem, ...], ...]
+
+
+GroupElement = GroupItem | Cube | Rollup | GroupingSets
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem(Node):
+    """`e [ASC|DESC]`."""
+
+    expression: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JoinClause(Node):
+    """What stands before FROM, and makes its list a join.
+
+    The kind is `INNER`, `LEFT_OUTER`, `RIGHT_OUTER`, `OUTER`, `FILTER` or `WATCHLIST`; only
+    `FILTER_JOIN(column, ticks)` has the two other fields.
+    """
+
+    kind: str
+    column: Name | None = None
+    ticks: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Node):
+    """A SELECT: selection, aggregation, sampling, every join but MERGE.
+
+    `window` windows the whole query. It is written behind the SELECT list, or behind a FROM list
+    (one of several items is windowed by a bracket without SLIDE; a bracket with SLIDE behind the
+    last of several is the query's). The bracket of the only FROM item is always put here, so a
+    Table's or UnionSource's own `window` is set only where FROM has several items or a JOIN.
+    """
+
+    items: tuple[SelectItem, ...]
+    sources: tuple[FromItem, ...]
+    distinct: bool = False
+    join: JoinClause | None = None
+    window: Window | None = None
+    where: Expression | None = None
+    group_by: tuple[GroupElement, ...] = ()
+    supergroup: tuple[Name, ...] = ()
+    having: Expression | None = None
+    cleaning_when: Expression | None = None
+    cleaning_by: Expression | None = None
+    closing_when: Expression | None = None
+    order_by: tuple[OrderItem, ...] = ()
+    limit: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Merge(Node):
+    """`MERGE a.t : b.t [: c.t …] [SLACK n] FROM A a, B b, …`."""
+
+    columns: tuple[Name, ...]
+    sources: tuple[FromItem, ...]
+    slack: Expression | None = None
+
+
+# Queries (GSQL.md §1) -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterDeclaration(Node):
+    """`name type [literal];` in a PARAM block; a signed number is Unary('-', Literal)."""
+
+    name: str
+    type: TypeName
+    default: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DefineEntry(Node):
+    """`option value;` in a DEFINE block: an option that GSQL.md §1 names, or a constant `#name`.
+
+    The value is a text whether it was quoted or not; an on/off option without one is `true`.
+    """
+
+    name: str
+    value: str
+    value_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Node):
+    """One query. The name comes from `query_name`, or for a file's first one from the file."""
+
+    name: str
+    body: Select | Merge
+    parameters: tuple[ParameterDeclaration, ...] = ()
+    defines: tuple[DefineEntry, ...] = ()
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    def option(self, name: str) -> DefineEntry | None:
+        """Return the DEFINE entry of that name (any case), or None."""
+        wanted = name.lower()
+        return next((entry for entry in self.defines if entry.name.lower() == wanted), None)
+
+
+# Definition files (GSQL.md §2, and interface sets of §6) ------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Node):
+    """An attribute of a field, such as `increasing`, `clock ns`, `snap_len 54`."""
+
+    name: str
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDeclaration(Node):
+    """`type field accessor (attributes) [unpack functions];`; a STREAM's field has no accessor."""
+
+    type: TypeName
+    name: str
+    accessor: str | None = None
+    attributes: tuple[Attribute, ...] = ()
+    unpack: tuple[Name, ...] = ()
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol(Node):
+    """`PROTOCOL name (base, …) [unpack functions] { fields }`."""
+
+    name: str
+    bases: tuple[Name, ...]
+    fields: tuple[FieldDeclaration, ...]
+    unpack: tuple[Name, ...] = ()
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackFunction(Node):
+    """`name function cost;` of an UNPACK_FCNS block."""
+
+    name: str
+    function: str
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(Node):
+    """`STREAM name { type field (attributes); … }`."""
+
+    name: str
+    fields: tuple[FieldDeclaration, ...]
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Modifier(Node):
+    """A modifier of a declaration: `LFTA_LEGAL`, `COST HIGH`, `SUBAGGR u`; the name in capitals."""
+
+    name: str
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterType(Node):
+    """`type [HANDLE|CONST]` of a declared function."""
+
+    type: TypeName
+    handle: bool = False
+    const: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration(Node):
+    """What the declarations of functions have in common."""
+
+    name: str
+    parameters: tuple[ParameterType, ...] = ()
+    modifiers: tuple[Modifier, ...] = ()
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDeclaration(Declaration):
+    """`type FUN [mods] f(type, …);`."""
+
+    result: TypeName = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateDeclaration(Declaration):
+    """`PRED [mods] p[type, …];`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateDeclaration(Declaration):
+    """`type UDAF [mods] f storage (type, …);`."""
+
+    result: TypeName = field(kw_only=True)
+    storage: TypeName = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractorDeclaration(Declaration):
+    """`type EXTR f udaf extractor (type, …);`."""
+
+    result: TypeName = field(kw_only=True)
+    aggregate: Name = field(kw_only=True)
+    extractor: Name = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class StateDeclaration(Declaration):
+    """`storage STATE s;`."""
+
+    storage: TypeName = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class StatefulFunctionDeclaration(Declaration):
+    """`type SFUN f state (type, …);`."""
+
+    result: TypeName = field(kw_only=True)
+    state: Name = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceSet(Node):
+    """`name : Contains[type, pcap] and not Equals[role, 'backup'];`.
+
+    The arguments of the predicates are a property's Name and a Name, string or number.
+    """
+
+    name: str
+    predicate: Expression
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """All that definition files declare, each kind in the order written."""
+
+    protocols: tuple[Protocol, ...] = ()
+    unpack_functions: tuple[UnpackFunction, ...] = ()
+    streams: tuple[Stream, ...] = ()
+    functions: tuple[FunctionDeclaration, ...] = ()
+    predicates: tuple[PredicateDeclaration, ...] = ()
+    aggregates: tuple[AggregateDeclaration, ...] = ()
+    extractors: tuple[ExtractorDeclaration, ...] = ()
+    states: tuple[StateDeclaration, ...] = ()
+    stateful_functions: tuple[StatefulFunctionDeclaration, ...] = ()
+    interface_sets: tuple[InterfaceSet, ...] = ()
+
+    def __add__(self, other: Definitions) -> Definitions:
+        """Return the definitions of both, those of the left first."""
+        names = [item.name for item in fields(self)]
+        return Definitions(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+# Walking ------------------------------------------------------------------------------------------
+
+
+def children(node: Node) -> Iterator[Node]:
+    """Yield the nodes directly below a node, in the order written in its class."""
+    kind: Any = type(node)
+    for name in _names_below(kind):
+        value = getattr(node, name)
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _nodes_in(value)
+
+
+@cache
+def _names_below(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a class that may hold nodes."""
+    return tuple(item.name for item in fields(kind) if not item.name.endswith("span"))
+
+
+def _nodes_in(parts: tuple[object, ...]) -> Iterator[Node]:
+    for part in parts:
+        if isinstance(part, Node):
+            yield part
+        elif isinstance(part, tuple):
+            yield from _nodes_in(part)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and all below it, parents first, left to right."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(tuple(children(current))))

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From GSQL text to checked queries: the front end's one entry.
+
+All independent errors of all texts are found in one run. What is wrong is reported once: whatever
+depends on it is left out in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from gigastream.gsql import ast
+from gigastream.gsql.binder_aggregates import NAMES
+from gigastream.gsql.binder_context import Context
+from gigastream.gsql.binder_joins import check_merge, flat_sources
+from gigastream.gsql.binder_options import bind_options
+from gigastream.gsql.binder_parameters import GivenParameters, bind_parameters
+from gigastream.gsql.binder_select import bind_select
+from gigastream.gsql.binder_set import Entry, QuerySet
+from gigastream.gsql.binder_sources import QueryOutput, Tables, bind_source
+from gigastream.gsql.catalog import Catalog
+from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.queries import CheckedQuery
+
+
+def check(
+    texts: Sequence[tuple[str, str]],
+    *,
+    catalog: Catalog,
+    parameters: Mapping[str, str] | None = None,
+    interfaces: Iterable[str] | None = None,
+    library: str | PathLike[str] | None = None,
+    sink: DiagnosticSink | None = None,
+) -> list[CheckedQuery]:
+    """Check query texts, each with the name of its file; return the queries of all of them.
+
+    A query stands behind those that it reads; otherwise the order is that of the texts. Library
+    queries that are read are among them, named `dir/name`, and are no outputs.
+    `parameters` are the values of `--param [query.]name=value`. `interfaces` are the names of all
+    interfaces; None where they are not known yet. Warnings are left in `sink`, if one is given.
+
+    Raises GsqlError with everything that is wrong.
+    """
+    sink = sink if sink is not None else DiagnosticSink()
+    queries = QuerySet(catalog, None if library is None else Path(library), sink)
+    for text, file in texts:
+        queries.add_text(text, file)
+    queries.resolve()
+    known = None if interfaces is None else frozenset(interfaces)
+    checked = _check_all(queries.ordered(), catalog, GivenParameters(parameters or {}), known, sink)
+    sink.raise_if_errors()
+    return checked
+
+
+def _check_all(
+    entries: Sequence[Entry],
+    catalog: Catalog,
+    given: GivenParameters,
+    interfaces: frozenset[str] | None,
+    sink: DiagnosticSink,
+) -> list[CheckedQuery]:
+    outputs = {entry.key: QueryOutput(entry.node.name, None) for entry in entries}
+    found = []
+    for entry in entries:
+        visible = {**outputs, **_beside(entry, outputs)}
+        tables = Tables(catalog, sink, visible, interfaces)
+        if entry.is_broken:
+            _check_rest(entry.node, tables, given)
+            continue
+        checked = _check_query(entry.node, tables, given)
+        if checked is not None:
+            found.append(checked)
+            outputs[entry.key] = QueryOutput(entry.node.name, checked.schema)
+    given.report_unwanted(sink)
+    return found
+
+
+def _beside(entry: Entry, outputs: Mapping[str, QueryOutput]) -> dict[str, QueryOutput]:
+    """What this query means by the names in its FROM, where that is not what others mean."""
+    return {table.name.lower(): outputs[key] for table, key in entry.reads if key in outputs}
+
+
+_SURE = (
+    *("unknown-function", "unknown-table", "unknown-interface", "unknown-set", "unknown-type"),
+    *("wrong-type", "wrong-arguments", "division-by-zero", "bad-option", "misplaced-aggregate"),
+)
+"""What is wrong whatever else a query says: not a name that a part which is missing may give."""
+
+
+def _check_rest(query: ast.Query, tables: Tables, given: GivenParameters) -> None:
+    """Report what is surely wrong in a query of which parts could not be read."""
+    own = DiagnosticSink()
+    _check_query(query, replace(tables, sink=own), given)
+    for item in own.diagnostics:
+        if item.code in _SURE or item.severity == "warning":
+            tables.sink.add(item)
+
+
+def _check_query(query: ast.Query, tables: Tables, given: GivenParameters) -> CheckedQuery | None:
+    sink = tables.sink
+    options = bind_options(query, sink)
+    context = Context(
+        sink=sink,
+        catalog=tables.catalog,
+        parameters=bind_parameters(query, given, tables.catalog, sink),
+        defines={entry.name.lower(): entry.value for entry in query.defines},
+        aggregate_names=NAMES,
+    )
+    if isinstance(query.body, ast.Select):
+        return bind_select(query, query.body, context, tables, options)
+    nodes = flat_sources(query.body.sources)
+    items = [bind_source(node, index, tables) for index, node in enumerate(nodes)]
+    if items and query.body.columns:
+        check_merge(query.body, items, sink)
+    return None

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions of the syntax tree to checked ones.
+
+None stands for an expression that was wrong, and reported: what it is part of is None in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gigastream.gsql import arithmetic, ast, conditions
+from gigastream.gsql.binder_aggregates import AGGREGATES, Aggregates, refuse, unsupported_aggregate
+from gigastream.gsql.binder_calls import declared_function, language_function
+from gigastream.gsql.binder_context import Context, not_supported
+from gigastream.gsql.binder_literals import constant, define, is_prefix, literal, parameter
+from gigastream.gsql.binder_membership import in_prefix, in_values
+from gigastream.gsql.binder_names import Scope
+from gigastream.gsql.catalog_protocols import resolved_type
+from gigastream.gsql.diagnostics import did_you_mean
+from gigastream.gsql.expressions import Expression
+from gigastream.gsql.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an expression stands."""
+
+    clause: str
+    aggregates: Aggregates | None = None
+    """Where its aggregates are collected; None where it may have none."""
+    rows: Scope | None = None
+    """What names mean inside of aggregates."""
+
+
+class Binder:
+    """Checks the expressions of one place of a query."""
+
+    def __init__(self, context: Context, scope: Scope, place: Place) -> None:
+        self.context = context
+        self.sink = context.sink
+        self.scope = scope
+        self.place = place
+
+    def bind(self, node: ast.Expression) -> Expression | None:
+        """Return the checked expression, or None after an error."""
+        return _BINDERS[type(node)](self, node)
+
+    def condition(self, node: ast.Expression) -> Expression | None:
+        """Return a checked condition, or None after an error."""
+        return conditions.condition(self.bind(node), self.sink)
+
+    # Leaves
+
+    def _literal(self, node: ast.Literal) -> Expression | None:
+        return literal(node, self.sink)
+
+    def _name(self, node: ast.Name) -> Expression | None:
+        return self.scope.resolve(node, self.sink)
+
+    def _parameter(self, node: ast.Parameter) -> Expression | None:
+        return parameter(node, self.context)
+
+    def _define(self, node: ast.Define) -> Expression | None:
+        return define(node, self.context)
+
+    def _property(self, node: ast.InterfaceProperty) -> Expression | None:
+        not_supported(self.sink, f"the interface property @{node.name}", node.span)
+        return None
+
+    def _star(self, node: ast.Star) -> Expression | None:
+        message = "* stands alone in SELECT * and count(*)"
+        self.sink.error("syntax", message, node.span)
+        return None
+
+    def _broken(self, node: ast.Broken) -> Expression | None:
+        return None
+
+    # Operators
+
+    def _unary(self, node: ast.Unary) -> Expression | None:
+        operand = self.bind(node.operand)
+        if node.op == "-":
+            return arithmetic.negated(operand, node.span, self.sink)
+        if node.op == "~":
+            return arithmetic.complemented(operand, node.span, self.sink)
+        return conditions.inverted(operand, node.span, self.sink)
+
+    def _binary(self, node: ast.Binary) -> Expression | None:
+        left, right = self.bind(node.left), self.bind(node.right)
+        return arithmetic.binary(node.op, left, right, node.span, self.sink)
+
+    def _comparison(self, node: ast.Comparison) -> Expression | None:
+        left, right = self.bind(node.left), self.bind(node.right)
+        return conditions.comparison(node.op, left, right, node.span, self.sink)
+
+    def _logical(self, node: ast.Logical) -> Expression | None:
+        operands = [self.bind(operand) for operand in node.operands]
+        return conditions.conjunction(node.op, operands, node.span, self.sink)
+
+    def _between(self, node: ast.Between) -> Expression | None:
+        operand, low, high = (self.bind(part) for part in (node.operand, node.low, node.high))
+        above = conditions.comparison(">=", operand, low, node.span, self.sink)
+        below = conditions.comparison("<=", operand, high, node.span, self.sink)
+        return conditions.conjunction("AND", [above, below], node.span, self.sink)
+
+    def _is_null(self, node: ast.IsNull) -> Expression | None:
+        return conditions.null_test(self.bind(node.operand), node.span)
+
+    def _case(self, node: ast.Case) -> Expression | None:
+        branches = [(self.bind(when.condition), self.bind(when.result)) for when in node.whens]
+        otherwise: Expression | None = constant(Type.BOOL, None, node.span)
+        if node.default is not None:
+            otherwise = self.bind(node.default)
+        return arithmetic.choice(branches, otherwise, node.span, self.sink)
+
+    def _cast(self, node: ast.Cast) -> Expression | None:
+        operand = self.bind(node.operand)
+        type_ = resolved_type(node.type, self.sink)
+        return None if type_ is None else arithmetic.cast(operand, type_, node.span, self.sink)
+
+    # IN
+
+    def _in_list(self, node: ast.InList) -> Expression | None:
+        operand = self.bind(node.operand)
+        values = [self.bind(item) for item in node.items if not is_prefix(item)]
+        tests = [] if not values else [in_values(operand, values, node.span, self.sink)]
+        for item in node.items:
+            if is_prefix(item):
+                tests.append(in_prefix(operand, item, node.span, self.context))
+        if len(tests) == 1:
+            return tests[0]
+        return conditions.conjunction("OR", tests, node.span, self.sink)
+
+    def _in_prefix(self, node: ast.InPrefix) -> Expression | None:
+        return in_prefix(self.bind(node.operand), node.prefix, node.span, self.context)
+
+    # Calls
+
+    def _call(self, node: ast.Call) -> Expression | None:
+        if node.superaggregate:
+            not_supported(self.sink, f"the superaggregate {node.name}$", node.name_span)
+            return None
+        if node.name.upper() in AGGREGATES:
+            return self._aggregate(node)
+        if unsupported_aggregate(node, self.context):
+            for argument in node.args:
+                self._argument(node, argument)
+            return None
+        return self._function(node)
+
+    def _function(self, node: ast.Call) -> Expression | None:
+        arguments = [self.bind(argument) for argument in node.args]
+        if node.star or node.distinct:
+            mark = "*" if node.star else "DISTINCT"
+            message = f"{node.name} is no aggregate, so it takes no {mark}"
+            hint = did_you_mean(node.name.lower(), tuple(name.lower() for name in AGGREGATES))
+            self.sink.error("wrong-arguments", message, node.span, hint or "write count(*)")
+            return None
+        function = language_function(node.name)
+        if function is not None:
+            return function(self.context, node, arguments)
+        return declared_function(self.context, node, arguments)
+
+    def _aggregate(self, node: ast.Call) -> Expression | None:
+        table = self.place.aggregates
+        if table is None:
+            refuse(node, self.place.clause, self.sink)
+            return None
+        arguments = [self._argument(node, argument) for argument in node.args]
+        return table.add(node, arguments, self.context)
+
+    def _argument(self, node: ast.Call, argument: ast.Expression) -> Expression | None:
+        rows = self.place.rows or self.scope
+        place = Place(f"the argument of {node.name}")
+        return Binder(self.context, rows, place).bind(argument)
+
+    def _predicate(self, node: ast.PredicateCall) -> Expression | None:
+        arguments = [self.bind(argument) for argument in node.args]
+        return declared_function(self.context, node, arguments)
+
+
+_BINDERS: dict[type[ast.Node], Callable[[Binder, Any], Expression | None]] = {
+    ast.Literal: Binder._literal,
+    ast.Name: Binder._name,
+    ast.Star: Binder._star,
+    ast.Parameter: Binder._parameter,
+    ast.Define: Binder._define,
+    ast.InterfaceProperty: Binder._property,
+    ast.Unary: Binder._unary,
+    ast.Binary: Binder._binary,
+    ast.Comparison: Binder._comparison,
+    ast.Logical: Binder._logical,
+    ast.InList: Binder._in_list,
+    ast.InPrefix: Binder._in_prefix,
+    ast.Between: Binder._between,
+    ast.IsNull: Binder._is_null,
+    ast.Case: Binder._case,
+    ast.Cast: Binder._cast,
+    ast.Call: Binder._call,
+    ast.PredicateCall: Binder._predicate,
+    ast.Broken: Binder._broken,
+}

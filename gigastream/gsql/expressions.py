@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checked expressions: every node knows its type, its temporal type and whether it may be NULL.
+
+The binder makes them from the syntax tree; the planner moves and rewrites them; the back ends
+(C, Spark) turn them into code. All names are resolved, all parameters and defines are constants,
+all implicit conversions are explicit `Cast` nodes, and the operands of an operation have the
+operation's operand type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from gigastream.gsql.source import Span
+from gigastream.gsql.types import Temporal, Type
+
+ConstantValue = bool | int | float | bytes
+"""IP: the address, an int in host order; IPV6, INET: 16 bytes; TIMESTAMP: ns; STRING: bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expression:
+    """Base of all checked expressions."""
+
+    type: Type
+    temporal: Temporal = Temporal.VARYING
+    nullable: bool = False
+    span: Span = field(compare=False)
+    """Two expressions are equal wherever they stand."""
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return ()
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        """The same node over other children (same number, same types)."""
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant(Expression):
+    """A literal, parameter or define; `value` is None for NULL."""
+
+    value: ConstantValue | None
+    name: str = ""
+    """`$name` or `#name` where it came from, for printing."""
+    flexible: bool = False
+    """A whole number written without a suffix: it takes the type of what it meets, if it fits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldRef(Expression):
+    """A field of a packet protocol: only below the low level's border."""
+
+    protocol: str
+    """The protocol whose block declares the field."""
+    field: str
+    """The declared name (aliases resolved)."""
+    accessor: str
+    """Of the C function gs_field_<accessor>; of an address by type: srcIP_ip, …_ipv6, …_inet."""
+    cost: int = 1
+    source: int = 0
+    """Index of the FROM item."""
+    clock: str = ""
+    """`s`, `ms`, `us` or `ns`: a temporal field that counts time since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnRef(Expression):
+    """Column `index` of input stream `source`."""
+
+    index: int
+    name: str
+    source: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRef(Expression):
+    """Group variable `index` of the enclosing aggregation."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateRef(Expression):
+    """Aggregate `index` of the enclosing aggregation."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation(Expression):
+    """An operator of GSQL section 4.
+
+    `operator` is one of: + - * / % & | ^ << >> (arithmetic; operands are cast to `operand_type`),
+    neg ~ (unary), = <> < <= > >= (comparison, operands of one type), AND OR NOT, IS_NULL (unary),
+    IS_PREFIX (address, Constant address; `prefix_length`), IN (x, constants…).
+    The right operand of << and >> is an ullong; the left one has the result's type.
+    """
+
+    operator: str
+    operands: tuple[Expression, ...]
+    prefix_length: int = 0
+    checked: bool = False
+    """The result can leave the type: the generated code checks, and the tuple has no value then."""
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.operands
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return replace(self, operands=children)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cast(Expression):
+    """Conversion of `operand` to `type`; `checked` where a value may not fit (no value then)."""
+
+    operand: Expression
+    checked: bool = False
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.operand,)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return replace(self, operand=children[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case(Expression):
+    """CASE WHEN … THEN … ELSE … END, and IF(b, x, y): `branches` of (condition, value)."""
+
+    branches: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (*(e for branch in self.branches for e in branch), self.otherwise)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        pairs = tuple(zip(children[0:-1:2], children[1:-1:2], strict=True))
+        return replace(self, branches=pairs, otherwise=children[-1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionCall(Expression):
+    """A scalar function or predicate of a definition file."""
+
+    name: str
+    symbol: str
+    """C symbol: gs_function_<name>_<types> or gs_predicate_<name>_<types>."""
+    arguments: tuple[Expression, ...]
+    handle: int | None = None
+    """Index of the HANDLE argument (a Constant), or None."""
+    partial: bool = False
+    lfta_legal: bool = False
+    hfta_legal: bool = True
+    cost: int = 10
+    header: str = ""
+    """C header of a user's function; empty for one of configs/functions.gsql."""
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.arguments
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return replace(self, arguments=children)
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and all below it, parents first."""
+    yield expression
+    for child in expression.children:
+        yield from walk(child)
+
+
+def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """`expression` with `change` applied to every node, children first."""
+    children = expression.children
+    new = tuple(rewrite(child, change) for child in children)
+    if any(a is not b for a, b in zip(children, new, strict=True)):
+        expression = expression.with_children(new)
+    return change(expression)

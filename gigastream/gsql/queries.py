@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checked queries: what the binder gives and the planner takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gigastream.gsql.expressions import Expression
+from gigastream.gsql.source import Span
+from gigastream.gsql.types import Schema, Type
+
+NO_COLUMNS = Schema(())
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolSource:
+    """Packets of a protocol on some interfaces."""
+
+    protocol: str
+    interface_set: str = "default"
+    """A set's name; "" where `interface` names one interface."""
+    interface: str = ""
+    interfaces: tuple[str, ...] | None = None
+    """Names of the set's interfaces; None: every one, or not known yet."""
+    base_protocol: str = ""
+    """The built-in protocol whose bit the decoder sets (equal to `protocol` for built-in ones)."""
+    required: tuple[Expression, ...] = ()
+    """Fields (FieldRef) that a packet must have to be a tuple: required ones of user protocols and
+    every named field whose presence the protocol (or `narrowed_to`) does not guarantee."""
+    headers: tuple[str, ...] = ()
+    """C headers of user protocols that hold the accessors."""
+    narrowed_to: str = ""
+    """IPV4 or IPV6 where WHERE has `ipversion = 4` (6): fields are those of that protocol, so its
+    bit is tested first; a packet without it would be rejected by WHERE in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySource:
+    """The output of another query of the set."""
+
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnionSource:
+    """FROM a UNION b UNION c: rows of all, one schema."""
+
+    inputs: tuple[ProtocolSource | QuerySource, ...]
+
+
+Source = ProtocolSource | QuerySource | UnionSource
+
+
+@dataclass(frozen=True, slots=True)
+class GroupVariable:
+    name: str
+    expression: Expression
+    """Over the source: FieldRef or ColumnRef leaves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One distinct aggregate call of a query."""
+
+    function: str
+    """COUNT SUM MIN MAX AVG AND_AGGR OR_AGGR XOR_AGGR FIRST LAST VAR STDDEV (upper case)."""
+    argument: Expression | None
+    """None for COUNT(*)."""
+    type: Type
+    nullable: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    name: str
+    expression: Expression
+    """Selection: over the source. Aggregation: over GroupRef and AggregateRef."""
+    subtype: str = ""
+    clock: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem:
+    expression: Expression
+    """Over GroupRef and AggregateRef."""
+    descending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A query whose every name and type is known.
+
+    An aggregation has `groups` (or no_temporal_aggr) and/or `aggregates`; a SELECT DISTINCT is an
+    aggregation whose groups are its columns and which has no aggregates.
+    """
+
+    name: str
+    span: Span
+    text: str
+    """The query as printed back from the syntax tree."""
+    source: Source
+    outputs: tuple[OutputColumn, ...]
+    where: Expression | None = None
+    is_aggregation: bool = False
+    groups: tuple[GroupVariable, ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
+    having: Expression | None = None
+    order_by: tuple[OrderItem, ...] = ()
+    limit: int | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    schema: Schema = NO_COLUMNS
+    """Columns of the output."""
+
+    @property
+    def is_output(self) -> bool:
+        return self.options.get("visibility", "external") != "internal"

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Source texts and places in them: what every message about a query points at."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+MAX_CHARACTERS = 1 << 18
+"""A longer text is refused: no query needs it, and a wrong file must not keep anyone waiting."""
+
+
+class SourceFile:
+    """One GSQL text and the name by which messages call it.
+
+    Line starts are computed when a message is rendered, never for a query that has no errors.
+    """
+
+    __slots__ = ("_line_starts", "name", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self._line_starts: list[int] | None = None
+
+    def __repr__(self) -> str:
+        return f"SourceFile({self.name!r}, {len(self.text)} characters)"
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return the line and column (both from 1, in characters) of a character offset."""
+        starts = self._starts()
+        line = bisect_right(starts, min(offset, len(self.text)))
+        return line, min(offset, len(self.text)) - starts[line - 1] + 1
+
+    def line_bounds(self, line: int) -> tuple[int, int]:
+        """Return the offsets between which a line (from 1) lies, its line end excluded."""
+        starts = self._starts()
+        start = starts[line - 1]
+        end = starts[line] - 1 if line < len(starts) else len(self.text)
+        if end > start and self.text[end - 1] == "\r":
+            end -= 1
+        return start, end
+
+    def _starts(self) -> list[int]:
+        if self._line_starts is None:
+            starts, find = [0], self.text.find
+            at = find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = find("\n", at + 1)
+            self._line_starts = starts
+        return self._line_starts
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a file's bytes.
+
+    A byte that is not UTF-8 becomes U+FFFD, which the lexer reports with its place. A byte order
+    mark at the start, which some editors write, is no part of the text.
+    """
+    return data.decode("utf-8-sig", errors="replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of characters [start, end) of one source text."""
+
+    file: SourceFile
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """The line (from 1) in which the range begins."""
+        return self.file.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        """The column (from 1, in characters) at which the range begins."""
+        return self.file.position(self.start)[1]
+
+    @property
+    def text(self) -> str:
+        """The characters of the range."""
+        return self.file.text[self.start : self.end]
+
+    def to(self, other: Span) -> Span:
+        """Return the range from the start of this one to the end of the other."""
+        return Span(self.file, self.start, max(self.end, other.end))
+
+
+NOWHERE = Span(SourceFile("<generated>", ""), 0, 0)
+"""The place of nodes that no text was written for: those that the planner makes."""

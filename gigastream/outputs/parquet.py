@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet, for what comes after. A window's rows are too few for a row group, so they gather."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+from gigastream.outputs import Batch, Query
+
+ROWS_PER_GROUP = 1 << 17
+
+
+class ParquetWriter:
+    """Gathers batches into row groups."""
+
+    def __init__(self, stream: BinaryIO, schema: Any) -> None:
+        import pyarrow.parquet
+
+        self._schema = schema
+        self._writer = pyarrow.parquet.ParquetWriter(stream, schema)
+        self._gathered: list[Any] = []
+        self._rows = 0
+
+    def write(self, _query: Query, batch: Batch) -> None:
+        """Take a batch; write a row group when there are enough."""
+        self._gathered.append(batch.to_arrow())
+        self._rows += batch.row_count
+        if self._rows >= ROWS_PER_GROUP:
+            self._write_group()
+
+    def close(self) -> None:
+        """Write the last row group and the footer."""
+        self._write_group()
+        self._writer.close()
+
+    def _write_group(self) -> None:
+        import pyarrow
+
+        if self._gathered:
+            self._writer.write_table(pyarrow.Table.from_batches(self._gathered, self._schema))
+        self._gathered, self._rows = [], 0
+
+
+def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> ParquetWriter:
+    """Return a writer for the only query."""
+    (query,) = queries
+    return ParquetWriter(stream, query.arrow_schema())

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checked queries to a plan of nodes below and above the border."""
+
+from gigastream.plan.lowering import plan_queries
+from gigastream.plan.nodes import Plan
+
+__all__ = ["Plan", "plan_queries"]

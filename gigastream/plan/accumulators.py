@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What aggregates are made of: accumulators that an LFTA keeps and an HFTA completes.
+
+Sub-aggregate and super-aggregate of the papers: count becomes a sum of counts, avg a sum and a
+count. A new aggregate is a line in AGGREGATES and, where it needs a new accumulator, one in KINDS
+and its C in gigastream/codegen/accumulators.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+from gigastream.gsql.expressions import Expression, walk
+from gigastream.gsql.queries import Aggregate
+from gigastream.gsql.types import Column, Type
+from gigastream.plan.nodes import Accumulator, Final
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The columns of a partial row, as (suffix, type); None is the argument's type."""
+
+    columns: tuple[tuple[str, Type | None], ...]
+
+
+POSITION_COLUMNS = (("_ts", Type.LLONG), ("_if", Type.ULLONG), ("_pos", Type.ULLONG))
+KINDS = {
+    "count": Kind((("", Type.ULLONG),)),
+    "sum_unsigned": Kind((("", Type.ULLONG),)),
+    "sum_signed": Kind((("", Type.LLONG),)),
+    "sum_float": Kind((("", Type.FLOAT),)),
+    "min": Kind((("", None),)),
+    "max": Kind((("", None),)),
+    "and": Kind((("", None),)),
+    "or": Kind((("", None),)),
+    "xor": Kind((("", None),)),
+    "first": Kind((("", None), *POSITION_COLUMNS)),
+    "last": Kind((("", None), *POSITION_COLUMNS)),
+    "moments": Kind((("_n", Type.ULLONG), ("_mean", Type.FLOAT), ("_m2", Type.FLOAT))),
+}
+
+
+def partial_columns(accumulator: Accumulator, name: str) -> tuple[Column, ...]:
+    """The columns in which an accumulator leaves an LFTA."""
+    return tuple(
+        Column(name + suffix, accumulator.type if type_ is None else type_)
+        for suffix, type_ in KINDS[accumulator.kind].columns
+    )
+
+
+@dataclass(slots=True)
+class AccumulatorList:
+    """Distinct accumulators of a query, in order of their first use."""
+
+    position: tuple[Expression, ...]
+    items: list[Accumulator]
+
+    def add(self, kind: str, argument: Expression | None) -> int:
+        """Index of an accumulator, made if it is new."""
+        type_ = Type.ULLONG if argument is None else argument.type
+        position = self.position if kind in ("first", "last") else ()
+        wanted = Accumulator(kind, argument, type_, position)
+        for index, item in enumerate(self.items):
+            if _same(item, wanted):
+                return index
+        self.items.append(wanted)
+        return len(self.items) - 1
+
+
+def _same(a: Accumulator, b: Accumulator) -> bool:
+    if (a.kind, a.type) != (b.kind, b.type):
+        return False
+    if a.argument is None or b.argument is None:
+        return a.argument is b.argument
+    return expression_key(a.argument) == expression_key(b.argument)
+
+
+def expression_key(expression: Expression) -> object:
+    """Equal for two expressions that compute the same, wherever and however they are written."""
+    own = tuple(
+        (item.name, repr(getattr(expression, item.name)))
+        for item in fields(expression)
+        if item.name not in _NOT_COMPUTED
+    )
+    return (type(expression).__name__, own, tuple(map(expression_key, expression.children)))
+
+
+_NOT_COMPUTED = frozenset(
+    (
+        *("span", "name", "field", "protocol", "flexible", "cost"),
+        *("operand", "operands", "arguments", "branches", "otherwise"),
+    )
+)
+"""Attributes that say nothing of the value, and those that are children."""
+
+
+def _sum_kind(type_: Type) -> str:
+    if type_ is Type.FLOAT:
+        return "sum_float"
+    return "sum_unsigned" if type_.is_unsigned else "sum_signed"
+
+
+def _count(call: Aggregate, found: AccumulatorList) -> Final:
+    argument = call.argument
+    if argument is not None and not (argument.nullable or _may_have_no_value(argument)):
+        argument = None
+    index = found.add("count", argument)
+    return Final("value", (index,), call.type, call.nullable)
+
+
+def _may_have_no_value(expression: Expression) -> bool:
+    """True where a row may be dropped for it, so that count(x) is not count(*)."""
+    return any(
+        getattr(node, "checked", False) or getattr(node, "partial", False)
+        for node in walk(expression)
+    )
+
+
+def _sum(call: Aggregate, found: AccumulatorList) -> Final:
+    assert call.argument is not None
+    index = found.add(_sum_kind(call.argument.type), call.argument)
+    return Final("value", (index,), call.type, call.nullable)
+
+
+def _average(call: Aggregate, found: AccumulatorList) -> Final:
+    assert call.argument is not None
+    total = found.add(_sum_kind(call.argument.type), call.argument)
+    count = found.add("count", call.argument if call.argument.nullable else None)
+    return Final("average", (total, count), call.type, call.nullable)
+
+
+def _plain(kind: str) -> Callable[[Aggregate, AccumulatorList], Final]:
+    def build(call: Aggregate, found: AccumulatorList) -> Final:
+        return Final("value", (found.add(kind, call.argument),), call.type, call.nullable)
+
+    return build
+
+
+def _moments(kind: str) -> Callable[[Aggregate, AccumulatorList], Final]:
+    def build(call: Aggregate, found: AccumulatorList) -> Final:
+        return Final(kind, (found.add("moments", call.argument),), call.type, call.nullable)
+
+    return build
+
+
+AGGREGATES: dict[str, Callable[[Aggregate, AccumulatorList], Final]] = {
+    "COUNT": _count,
+    "SUM": _sum,
+    "AVG": _average,
+    "MIN": _plain("min"),
+    "MAX": _plain("max"),
+    "AND_AGGR": _plain("and"),
+    "OR_AGGR": _plain("or"),
+    "XOR_AGGR": _plain("xor"),
+    "FIRST": _plain("first"),
+    "LAST": _plain("last"),
+    "VAR": _moments("variance"),
+    "STDDEV": _moments("deviation"),
+}
+
+
+def decompose(
+    calls: tuple[Aggregate, ...], position: tuple[Expression, ...]
+) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
+    """The accumulators of a query's aggregates, and how each aggregate is made of them."""
+    found = AccumulatorList(position, [])
+    finals = tuple(AGGREGATES[call.function](call, found) for call in calls)
+    return tuple(found.items), finals

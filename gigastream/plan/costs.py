@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an expression costs on a packet, and whether it may be evaluated below the border."""
+
+from __future__ import annotations
+
+from gigastream.gsql.expressions import (
+    Case,
+    Cast,
+    ColumnRef,
+    Constant,
+    Expression,
+    FieldRef,
+    FunctionCall,
+    Operation,
+    walk,
+)
+from gigastream.gsql.types import Type
+
+DIVISION = 5
+EXPENSIVE = 1000
+"""From this cost on (COST EXPENSIVE) a function stays above the border."""
+
+
+def cost(expression: Expression) -> int:
+    """A unit is about a load or an addition."""
+    return sum(_own_cost(node) for node in walk(expression))
+
+
+def _own_cost(node: Expression) -> int:
+    if isinstance(node, FieldRef | FunctionCall):
+        return node.cost
+    if isinstance(node, Operation):
+        return DIVISION if node.operator in ("/", "%") else 1
+    return 0
+
+
+def is_low_legal(expression: Expression) -> bool:
+    """True if every function in it may run, and is cheap enough to run, on every packet."""
+    return not why_not_low(expression)
+
+
+def why_not_low(expression: Expression) -> str:
+    """What keeps an expression above the border; empty if nothing does.
+
+    What may run nowhere else (LFTA_ONLY) runs below it at any cost.
+    """
+    for node in walk(expression):
+        if isinstance(node, FunctionCall) and not node.lfta_legal:
+            return f"{node.name} is not LFTA-legal"
+        if isinstance(node, FunctionCall) and node.cost >= EXPENSIVE and node.hfta_legal:
+            return f"{node.name} is expensive"
+    return ""
+
+
+def is_total_and_cheap(expression: Expression) -> bool:
+    """True for what the prefilter may evaluate for any packet at all, of its protocol or not.
+
+    Nothing that has no value for some packets, no function, no NULL.
+    """
+    return not expression.nullable and all(_is_prefilter_node(node) for node in walk(expression))
+
+
+def _is_prefilter_node(node: Expression) -> bool:
+    if isinstance(node, Constant):
+        return True
+    if isinstance(node, FieldRef):
+        return node.cost < DIVISION and not _needs_memory(node)
+    if isinstance(node, Operation):
+        return not node.checked and node.operator not in ("/", "%")
+    return isinstance(node, Cast | Case) and not getattr(node, "checked", False)
+
+
+def _needs_memory(node: FieldRef) -> bool:
+    """Strings point into the packet: they are not kept in a column of the burst."""
+    return node.type is Type.STRING
+
+
+def fields_of(*expressions: Expression) -> tuple[FieldRef, ...]:
+    """The distinct packet fields (by accessor) that expressions read, in order of appearance."""
+    found: dict[str, FieldRef] = {}
+    for expression in expressions:
+        for node in walk(expression):
+            if isinstance(node, FieldRef):
+                found.setdefault(node.accessor, node)
+    return tuple(found.values())
+
+
+def columns_of(*expressions: Expression) -> frozenset[int]:
+    """The columns of the input that expressions read."""
+    return frozenset(
+        node.index for e in expressions for node in walk(e) if isinstance(node, ColumnRef)
+    )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which row is first: what makes FIRST and LAST definite (OPERATORS section 5)."""
+
+from __future__ import annotations
+
+from gigastream.gsql.expressions import Cast, ColumnRef, Constant, Expression, FieldRef
+from gigastream.gsql.source import Span
+from gigastream.gsql.types import Temporal, Type
+from gigastream.plan.nodes import Node
+
+INTERFACE_ORDINAL = "@interface_ordinal"
+"""The accessor of the interface's number, which no query can name."""
+
+
+def packet_position(span: Span) -> tuple[Expression, ...]:
+    """(timestamp, interface, position in the source) of a packet."""
+    timestamp = FieldRef(
+        type=Type.TIMESTAMP,
+        temporal=Temporal.INCREASING,
+        span=span,
+        protocol="PKT",
+        field="timestamp",
+        accessor="timestamp",
+        clock="ns",
+    )
+    return (
+        Cast(type=Type.LLONG, span=span, operand=timestamp),
+        _field("interface_ordinal", INTERFACE_ORDINAL, span),
+        _field("packet_id", "packet_id", span),
+    )
+
+
+def _field(name: str, accessor: str, span: Span) -> FieldRef:
+    return FieldRef(type=Type.ULLONG, span=span, protocol="PKT", field=name, accessor=accessor)
+
+
+def stream_position(stream: Node, span: Span) -> tuple[Expression, ...]:
+    """Rows of a stream come by their first temporal column; the value decides between equals."""
+    nothing = _zero(Type.ULLONG, span)
+    for index, column in enumerate(stream.schema.columns):
+        if column.temporal.is_temporal:
+            read = ColumnRef(type=column.type, span=span, index=index, name=column.name)
+            return (Cast(type=Type.LLONG, span=span, operand=read), nothing, nothing)
+    return (_zero(Type.LLONG, span), nothing, nothing)
+
+
+def _zero(type_: Type, span: Span) -> Constant:
+    return Constant(type=type_, temporal=Temporal.CONSTANT, span=span, value=0)

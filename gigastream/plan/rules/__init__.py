@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The optimizer is this tuple: rules in order, a file each, every one a Plan to a Plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gigastream.plan.nodes import Plan
+from gigastream.plan.rules.choose_prefilter import choose_prefilter
+from gigastream.plan.rules.choose_unpacking import choose_unpacking
+from gigastream.plan.rules.describe_needs import describe_needs
+from gigastream.plan.rules.order_predicates import order_predicates
+
+RULES: tuple[Callable[[Plan], Plan], ...] = (
+    order_predicates,
+    choose_prefilter,
+    choose_unpacking,
+    describe_needs,
+)

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The split at the border (Gigascope's): what is LFTA-legal and cheap enough goes low.
+
+An aggregation whose group variables, arguments and WHERE all may go low becomes a partial
+aggregation low and one that completes it high; otherwise a low selection of the fields that are
+needed, and the rest high. A protocol union is an LFTA for each of its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gigastream.gsql.binder_options import is_on
+from gigastream.gsql.diagnostics import Diagnostic, GsqlError
+from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
+from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn, ProtocolSource
+from gigastream.gsql.types import Schema, Type
+from gigastream.plan.accumulators import decompose, expression_key, partial_columns
+from gigastream.plan.builders import (
+    NodeNames,
+    aggregate_node,
+    column_of,
+    conjuncts,
+    progressing,
+    select_node,
+    union_of,
+)
+from gigastream.plan.costs import is_low_legal, why_not_low
+from gigastream.plan.nodes import (
+    Accumulator,
+    Final,
+    LowSelect,
+    Node,
+    PartialAggregate,
+    accumulator_expressions,
+)
+from gigastream.plan.ordering import is_ordered, sort_columns
+from gigastream.plan.partials import over_partials
+from gigastream.plan.position import packet_position
+from gigastream.plan.text import expression_text
+
+MAX_TEMPORAL_GROUPS = 4
+"""Temporal group variables of a low table: windows of more of them are kept above the border."""
+Sources = tuple[ProtocolSource, ...]
+Place = Callable[[Expression], Expression]
+"""Puts an expression over packets above the border, over the columns that come from below."""
+
+
+def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
+    """The nodes of a query over packets; its top has the query's name."""
+    where = conjuncts(query.where)
+    low = tuple(p for p in where if is_low_legal(p))
+    high = tuple(p for p in where if not is_low_legal(p))
+    if not query.is_aggregation:
+        return _split_selection(query, sources, names, low, high)
+    accumulators, finals = decompose(query.aggregates, packet_position(query.span))
+    reason = _why_high(query, accumulators, high)
+    if not reason:
+        return _split_aggregation(query, sources, names, low, accumulators, finals)
+    if is_on(query.options, "lfta_aggregation"):
+        _refuse(query, reason)
+    return _aggregate_high(query, sources, names, low, high, accumulators, finals, reason)
+
+
+# Aggregation
+
+
+def _why_high(
+    query: CheckedQuery, accumulators: tuple[Accumulator, ...], high: tuple[Expression, ...]
+) -> str:
+    """Why an aggregation cannot begin below the border; empty if it can."""
+    if is_on(query.options, "select_lfta"):
+        return "DEFINE select_lfta"
+    temporal = sum(group.expression.temporal.is_temporal for group in query.groups)
+    if temporal > MAX_TEMPORAL_GROUPS:
+        return f"{temporal} temporal group variables"
+    values = [e for a in accumulators for e in accumulator_expressions(a)]
+    reasons = [why_not_low(e) for e in high]
+    reasons += [_why_not_kept(e) for e in (*(g.expression for g in query.groups), *values)]
+    return "; ".join(dict.fromkeys(filter(None, reasons)))
+
+
+def _why_not_kept(e: Expression) -> str:
+    """Why a slot of the low table cannot hold a value; empty if it can."""
+    reason = why_not_low(e)
+    if not reason and e.type is Type.STRING:
+        reason = f"{expression_text(e)} is a string, which has no fixed size"
+    if not reason and e.nullable:
+        reason = f"{expression_text(e)} may be NULL"
+    return reason
+
+
+def _refuse(query: CheckedQuery, reason: str) -> None:
+    message = f"{query.name} cannot be aggregated at the low level alone: {reason}"
+    hint = "leave lfta_aggregation out"
+    raise GsqlError([Diagnostic("error", "lfta-aggregation", message, query.span, hint)])
+
+
+def _split_aggregation(
+    query: CheckedQuery,
+    sources: Sources,
+    names: NodeNames,
+    low: tuple[Expression, ...],
+    accumulators: tuple[Accumulator, ...],
+    finals: tuple[Final, ...],
+) -> Node:
+    """Partial groups below; above they are completed, or with lfta_aggregation left as they are."""
+    schema = _partial_schema(query, accumulators)
+
+    def part(name: str, source: ProtocolSource) -> Node:
+        return PartialAggregate(
+            name=name,
+            schema=schema,
+            order=progressing(schema),
+            source=source,
+            predicates=low,
+            groups=query.groups,
+            accumulators=accumulators,
+            options=query.options,
+        )
+
+    stream = _over_sources(names.fresh(f"{query.name}_low"), sources, names, part)
+    outputs = query.outputs + sort_columns(query)
+    name = names.fresh(f"{query.name}_groups") if is_ordered(query) else query.name
+    if is_on(query.options, "lfta_aggregation"):
+        return _partials_as_rows(query, name, stream, accumulators, finals, outputs)
+    return aggregate_node(
+        query,
+        name,
+        stream,
+        (),
+        tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups)),
+        accumulators,
+        finals,
+        outputs,
+        merges_partials=True,
+    )
+
+
+def _partial_schema(query: CheckedQuery, accumulators: tuple[Accumulator, ...]) -> Schema:
+    """Group variables, then what each accumulator leaves."""
+    columns = [column_of(OutputColumn(g.name, g.expression)) for g in query.groups]
+    for index, accumulator in enumerate(accumulators):
+        columns += partial_columns(accumulator, f"{accumulator.kind}{index}")
+    return Schema(tuple(columns))
+
+
+def _as_column(group: GroupVariable, index: int) -> ColumnRef:
+    e = group.expression
+    return ColumnRef(type=e.type, temporal=e.temporal, span=e.span, index=index, name=group.name)
+
+
+def _partials_as_rows(
+    query: CheckedQuery,
+    name: str,
+    stream: Node,
+    accumulators: tuple[Accumulator, ...],
+    finals: tuple[Final, ...],
+    outputs: tuple[OutputColumn, ...],
+) -> Node:
+    """lfta_aggregation: a row for each partial group, so a group may come more than once."""
+    place = over_partials(query.groups, stream.schema.columns, accumulators, finals)
+    placed = tuple(replace(o, expression=place(o.expression)) for o in outputs)
+    having = tuple(map(place, conjuncts(query.having)))
+    top = select_node(query, stream, having, placed)
+    return replace(top, name=name, schema=Schema(tuple(map(column_of, placed))))
+
+
+def _aggregate_high(
+    query: CheckedQuery,
+    sources: Sources,
+    names: NodeNames,
+    low: tuple[Expression, ...],
+    high: tuple[Expression, ...],
+    accumulators: tuple[Accumulator, ...],
+    finals: tuple[Final, ...],
+    reason: str,
+) -> Node:
+    read = [group.expression for group in query.groups]
+    read += [e for a in accumulators for e in accumulator_expressions(a)]
+    stream, place = _carry(query, sources, names, low, (*read, *high))
+    top = aggregate_node(
+        query,
+        names.fresh(f"{query.name}_groups") if is_ordered(query) else query.name,
+        stream,
+        tuple(map(place, high)),
+        tuple(GroupVariable(g.name, place(g.expression)) for g in query.groups),
+        tuple(_placed(a, place) for a in accumulators),
+        finals,
+        query.outputs + sort_columns(query),
+        merges_partials=False,
+    )
+    return replace(top, why_high=reason)
+
+
+def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
+    argument = None if accumulator.argument is None else place(accumulator.argument)
+    position = tuple(map(place, accumulator.position))
+    return Accumulator(accumulator.kind, argument, accumulator.type, position)
+
+
+# Selection
+
+
+def _split_selection(
+    query: CheckedQuery,
+    sources: Sources,
+    names: NodeNames,
+    low: tuple[Expression, ...],
+    high: tuple[Expression, ...],
+) -> Node:
+    read = tuple(output.expression for output in query.outputs)
+    reason = "; ".join(dict.fromkeys(filter(None, map(why_not_low, (*high, *read)))))
+    if not reason:
+        return _low_select(query, query.name, sources, names, low, query.outputs)
+    stream, place = _carry(query, sources, names, low, (*read, *high))
+    outputs = tuple(replace(o, expression=place(o.expression)) for o in query.outputs)
+    top = select_node(query, stream, tuple(map(place, high)), outputs)
+    return replace(top, why_high=reason)
+
+
+def _low_select(
+    query: CheckedQuery,
+    name: str,
+    sources: Sources,
+    names: NodeNames,
+    predicates: tuple[Expression, ...],
+    outputs: tuple[OutputColumn, ...],
+) -> Node:
+    schema = Schema(tuple(map(column_of, outputs)))
+
+    def part(name: str, source: ProtocolSource) -> Node:
+        return LowSelect(
+            name=name,
+            schema=schema,
+            order=progressing(schema),
+            source=source,
+            predicates=predicates,
+            outputs=outputs,
+            options=query.options,
+        )
+
+    return _over_sources(name, sources, names, part)
+
+
+def _over_sources(
+    name: str,
+    sources: Sources,
+    names: NodeNames,
+    part: Callable[[str, ProtocolSource], Node],
+) -> Node:
+    """An LFTA, or the union of one for each source."""
+    if len(sources) == 1:
+        return part(name, sources[0])
+    parts = [part(names.fresh(f"{name}_{i}"), source) for i, source in enumerate(sources)]
+    return union_of(name, tuple(parts))
+
+
+# What a low selection carries for expressions above the border
+
+
+def _carry(
+    query: CheckedQuery,
+    sources: Sources,
+    names: NodeNames,
+    low: tuple[Expression, ...],
+    expressions: tuple[Expression, ...],
+) -> tuple[Node, Place]:
+    """A low selection of what `expressions` read, and what places them above it."""
+    carried: dict[object, Expression] = {}
+    for expression in expressions:
+        _collect(expression, carried)
+    outputs = tuple(_carried_column(e, i) for i, e in enumerate(carried.values()))
+    name = names.fresh(f"{query.name}_low")
+    stream = _low_select(query, name, sources, names, low, outputs)
+    columns = {key: index for index, key in enumerate(carried)}
+
+    def place(node: Expression) -> Expression:
+        index = columns.get(expression_key(node)) if _must_be_low(node) else None
+        return node if index is None else _column_ref(node, index, outputs[index].name)
+
+    return stream, lambda expression: _rewritten(expression, place)
+
+
+def _rewritten(expression: Expression, place: Place) -> Expression:
+    """Parents first, so that what is carried whole is not taken apart."""
+    placed = place(expression)
+    if placed is not expression or not expression.children:
+        return placed
+    return expression.with_children(tuple(_rewritten(c, place) for c in expression.children))
+
+
+def _collect(expression: Expression, carried: dict[object, Expression]) -> None:
+    if not _must_be_low(expression):
+        for child in expression.children:
+            _collect(child, carried)
+        return
+    if isinstance(expression, FunctionCall) and not is_low_legal(expression):
+        _refuse_low_only(expression)
+    carried.setdefault(expression_key(expression), expression)
+
+
+def _must_be_low(e: Expression) -> bool:
+    """Fields live below the border, and calls of functions that are LFTA_ONLY."""
+    return isinstance(e, FieldRef) or (isinstance(e, FunctionCall) and not e.hfta_legal)
+
+
+def _refuse_low_only(call: FunctionCall) -> None:
+    message = f"{call.name} runs at the low level only, and what it is given does not"
+    hint = f"{why_not_low(call)}: let another query read the rows"
+    raise GsqlError([Diagnostic("error", "lfta-only", message, call.span, hint)])
+
+
+def _carried_column(e: Expression, index: int) -> OutputColumn:
+    if isinstance(e, FieldRef):
+        clock = e.clock if e.temporal.is_temporal else ""
+        return OutputColumn(e.field, e, clock=clock)
+    return OutputColumn(f"carried_{index}", e)
+
+
+def _column_ref(e: Expression, index: int, name: str) -> ColumnRef:
+    return ColumnRef(
+        type=e.type,
+        temporal=e.temporal,
+        nullable=e.nullable,
+        span=e.span,
+        index=index,
+        name=name,
+    )

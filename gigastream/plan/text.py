@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checked expressions as GSQL, for explain and for the comments of generated code."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from gigastream.gsql.expressions import (
+    AggregateRef,
+    Case,
+    Cast,
+    ColumnRef,
+    Constant,
+    Expression,
+    FieldRef,
+    FunctionCall,
+    GroupRef,
+    Operation,
+)
+from gigastream.gsql.types import Type
+
+_WORDS = {"AND", "OR"}
+
+
+def expression_text(e: Expression) -> str:
+    """The expression in GSQL, with parentheses where operators meet; implicit casts not shown."""
+    if isinstance(e, Constant):
+        return e.name or constant_text(e)
+    if isinstance(e, FieldRef):
+        return e.field
+    if isinstance(e, ColumnRef | GroupRef | AggregateRef):
+        return e.name
+    if isinstance(e, Cast):
+        return expression_text(e.operand)
+    if isinstance(e, Operation):
+        return _operation_text(e)
+    if isinstance(e, FunctionCall):
+        return _call_text(e)
+    assert isinstance(e, Case)
+    branches = " ".join(
+        f"WHEN {expression_text(c)} THEN {expression_text(v)}" for c, v in e.branches
+    )
+    return f"CASE {branches} ELSE {expression_text(e.otherwise)} END"
+
+
+def constant_text(e: Constant) -> str:
+    """A literal."""
+    value = e.value
+    if value is None:
+        return "NULL"
+    if e.type is Type.IP:
+        return f"IP_VAL'{ipaddress.IPv4Address(int(value))}'"
+    if e.type in (Type.INET, Type.IPV6):
+        assert isinstance(value, bytes)
+        return f"IPV6_VAL'{ipaddress.IPv6Address(value)}'"
+    if isinstance(value, bytes):
+        return "'" + value.decode("utf-8", "backslashreplace").replace("'", "''") + "'"
+    return str(value).upper() if isinstance(value, bool) else str(value)
+
+
+def _operand(e: Expression) -> str:
+    text = expression_text(e)
+    inner = e
+    while isinstance(inner, Cast):
+        inner = inner.operand
+    return f"({text})" if isinstance(inner, Operation) and len(inner.operands) > 1 else text
+
+
+def _operation_text(e: Operation) -> str:
+    if e.operator == "IS_PREFIX":
+        network = expression_text(e.operands[1])[:-1]
+        return f"{_operand(e.operands[0])} IN {network}/{e.prefix_length}'"
+    if e.operator == "IN":
+        items = ", ".join(map(expression_text, e.operands[1:]))
+        return f"{_operand(e.operands[0])} IN [{items}]"
+    if len(e.operands) == 1:
+        word = {"neg": "-", "NOT": "NOT "}.get(e.operator, e.operator)
+        return f"{word}{_operand(e.operands[0])}"
+    sign = f" {e.operator} " if e.operator in _WORDS or e.operator not in "*/%" else e.operator
+    return sign.join(map(_operand, e.operands))
+
+
+def _call_text(e: FunctionCall) -> str:
+    arguments = ", ".join(map(expression_text, e.arguments))
+    is_predicate = e.symbol.startswith("gs_predicate_")
+    return f"{e.name}[{arguments}]" if is_predicate else f"{e.name}({arguments})"

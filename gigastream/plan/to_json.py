@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan as plain data: the form in which it leaves this process.
+
+The Spark back end reads it and the spool keeps its hash, so it is complete and stable: all that
+decides an answer is in it, and nothing else (no places in the text, no costs, no names that only
+print). Nodes and their inputs go by name, and inputs come first; an expression is an object with
+its `kind`, its types and its children.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from gigastream.gsql.order import Monotone
+from gigastream.gsql.types import Schema, Type
+from gigastream.plan.nodes import Node, Output, Plan
+
+FORMAT = 1
+"""Goes up when a reader of the form before would misread it."""
+
+_LEFT_OUT = frozenset(("span", "flexible", "why_high", "cost"))
+
+
+def to_json(plan: Plan) -> dict[str, Any]:
+    """The plan as dicts, lists, texts, numbers and None; equal plans give equal data.
+
+    Bytes (strings, IPV6 and INET addresses) are in hexadecimal.
+    """
+    return {
+        "format": FORMAT,
+        "queries": dict(plan.texts),
+        "prefilter": [_value(predicate) for predicate in plan.prefilter],
+        "early_fields": list(plan.early_fields),
+        "nodes": [_node(node) for node in plan.nodes if not isinstance(node, Output)],
+        "outputs": [{"query": node.name, "input": node.input.name} for node in plan.outputs],
+    }
+
+
+def _node(node: Node) -> dict[str, Any]:
+    own = {
+        item.name: _value(getattr(node, item.name))
+        for item in fields(node)
+        if item.name not in ("input", "parts", *_LEFT_OUT)
+    }
+    inputs = [child.name for child in node.inputs]
+    bounds = [_bound(function) for function in node.bounds]
+    return {"kind": type(node).__name__, "inputs": inputs, **own, "bounds": bounds}
+
+
+def _bound(function: Monotone | None) -> dict[str, Any] | None:
+    """How punctuation comes to a column; the reader makes the function from the expression."""
+    if function is None:
+        return None
+    return {
+        "temporal": function.temporal.value,
+        "inputs": [_value(item) for item in function.inputs],
+        "forward": function.forward_text,
+        "inverse": function.inverse_text,
+    }
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Monotone):
+        return _bound(value)
+    if isinstance(value, Type):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Schema):
+        return [_value(column) for column in value.columns]
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Mapping):
+        return {str(key): _value(value[key]) for key in sorted(value)}
+    if isinstance(value, tuple):
+        return [_value(item) for item in value]
+    return _object(value) if is_dataclass(value) else value
+
+
+def _object(value: Any) -> dict[str, Any]:
+    shown = {
+        item.name: _value(getattr(value, item.name))
+        for item in fields(value)
+        if item.name not in _LEFT_OUT
+    }
+    return {"kind": type(value).__name__, **shown}

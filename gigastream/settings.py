@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run can be told besides its queries and sources; the same names everywhere.
+
+A setting is a field of Settings, an option of the command line and a key of a configuration file:
+OPTIONS is the only list of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+_BYTES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_BYTES |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9}
+_NANOSECONDS |= {"min": 60 * 10**9, "h": 3600 * 10**9}
+_QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
+FLUSH_POLICIES = ("immediate", "slow_inorder", "slow", "lazy")
+MAX_BURST_PACKETS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a run, with their defaults; None: what the query or the engine says."""
+
+    disorder_bytes: int = 16 << 20
+    """How far a capture file may step back, in its own bytes; 0: as far as it likes."""
+    slack_ns: int | None = None
+    """How far a pipe may step back in time (default 1 s); given, files follow the same rule."""
+    speed: float | None = None
+    """Replay by the wall clock, so many times faster; None: as fast as it goes."""
+    heartbeat_ns: int = 10**9
+    """Capture time between heartbeats; 0: none."""
+    heartbeat_packets: int = 1 << 17
+    """Packets between heartbeats; 0: none."""
+    flush: str | None = None
+    """Flush policy of every LFTA table."""
+    slots: int | None = None
+    """Slots of every LFTA table; a power of two is taken."""
+    burst: int = 64
+    """Packets that go through the low level together."""
+    batch_rows: int | None = None
+    """Rows of a batch between operators."""
+    max_groups: int | None = None
+    """Groups that one high-level aggregation may hold."""
+    use_mmap: bool = False
+    """Map plain files instead of reading them."""
+    hash_key: tuple[int, int] | None = None
+    """Of the group hash; None: random for each process. Fixed, a run can be repeated exactly."""
+    low_level_only: bool = False
+    """Only count what the low level puts out: how fast it is alone."""
+    output_punctuation: bool = False
+    """Outputs give heartbeats and other batches without rows too."""
+    deliver_every_burst: bool = False
+    """Rows do not wait for a fuller batch, and outputs give their punctuation."""
+    filter: str = ""
+    """A BPF filter (pcap-filter(7)) that packets must pass; no option, but the trailing words."""
+
+
+def parse_bytes(text: str) -> int:
+    """Read `4096`, `64kB`, `16MiB`: bytes. ValueError says what was expected."""
+    return round(_quantity(text, _BYTES, "a size such as 64kB or 16MiB"))
+
+
+def parse_disorder(text: str) -> int:
+    """Read a size of at least a byte, or `all`: 0."""
+    if text == "all":
+        return 0
+    size = parse_bytes(text)
+    if size == 0:
+        raise ValueError("a disorder of 0 bytes is none at all: at least 1, or 'all'")
+    return size
+
+
+def parse_duration(text: str) -> int:
+    """Read `10ms`, `1s`, `2 min`: nanoseconds; a bare number is seconds."""
+    return round(_quantity(text, _NANOSECONDS, "a time such as 10ms or 1s"))
+
+
+def parse_count(text: str) -> int:
+    """Read a positive whole number."""
+    count = int(text) if text.isdecimal() else 0
+    if count < 1:
+        raise ValueError(f"'{text}' is not a positive number")
+    return count
+
+
+def parse_whole(text: str) -> int:
+    """Read a whole number, 0 among them."""
+    if not text.isdecimal():
+        raise ValueError(f"'{text}' is not a whole number")
+    return int(text)
+
+
+def parse_burst(text: str) -> int:
+    """Read a number of packets that fits a burst."""
+    count = parse_count(text)
+    if count > MAX_BURST_PACKETS:
+        raise ValueError(f"a burst has at most {MAX_BURST_PACKETS} packets, not {count}")
+    return count
+
+
+def parse_flush(text: str) -> str:
+    """Read a flush policy."""
+    if text not in FLUSH_POLICIES:
+        raise ValueError(f"'{text}' is no flush policy: one of {', '.join(FLUSH_POLICIES)}")
+    return text
+
+
+def parse_speed(text: str) -> float:
+    """Read a factor above 0."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = 0.0
+    if not 0 < factor < float("inf"):
+        raise ValueError(f"'{text}' is not a factor such as 1 or 0.5")
+    return factor
+
+
+def parse_sync(text: str) -> int | str:
+    """Read `segment`, or a time above 0: nanoseconds."""
+    if text == "segment":
+        return text
+    period = parse_duration(text)
+    if period == 0:
+        raise ValueError("a period of 0: 'segment' is the safest, or a time such as 100ms")
+    return period
+
+
+def _quantity(text: str, units: dict[str, int], expected: str) -> float:
+    found = _QUANTITY.fullmatch(text)
+    if found is None or found[2].lower() not in units:
+        raise ValueError(f"'{text}' is not {expected}")
+    unit = units[found[2].lower()]
+    value = int(found[1]) * unit if found[1].isdecimal() else float(found[1]) * unit
+    if value >= 1 << 63:
+        raise ValueError(f"'{text}' is too much")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A setting as a person gives it."""
+
+    name: str
+    field: str
+    parse: Callable[[str], Any]
+    metavar: str
+    help: str
+
+
+OPTIONS = (
+    Option(
+        "disorder",
+        "disorder_bytes",
+        parse_disorder,
+        "BYTES|all",
+        "how far a capture file may step back, in its own bytes (16MiB)",
+    ),
+    Option(
+        "slack",
+        "slack_ns",
+        parse_duration,
+        "TIME",
+        "how far a pipe may step back in time (1s); given, files follow it, too",
+    ),
+    Option("speed", "speed", parse_speed, "X", "replay by the wall clock, X times as fast"),
+    Option(
+        "heartbeat", "heartbeat_ns", parse_duration, "TIME", "capture time between heartbeats (1s)"
+    ),
+    Option(
+        "heartbeat-packets",
+        "heartbeat_packets",
+        parse_whole,
+        "N",
+        "packets between heartbeats (131072; 0: none)",
+    ),
+    Option(
+        "flush",
+        "flush",
+        parse_flush,
+        "POLICY",
+        "of every low-level table: " + ", ".join(FLUSH_POLICIES),
+    ),
+    Option("slots", "slots", parse_count, "N", "slots of every low-level table"),
+    Option("burst", "burst", parse_burst, "N", "packets that are processed together (64)"),
+    Option("batch-rows", "batch_rows", parse_count, "N", "rows of a batch between operators"),
+    Option(
+        "max-groups", "max_groups", parse_count, "N", "groups that one aggregation may hold at once"
+    ),
+)
+
+SPOOL_OPTIONS = (
+    Option(
+        "segment-rows",
+        "segment_rows",
+        parse_count,
+        "N",
+        "rows after which a segment is cut (1048576)",
+    ),
+    Option(
+        "segment-bytes",
+        "segment_bytes",
+        parse_bytes,
+        "BYTES",
+        "bytes after which a segment is cut (64MiB)",
+    ),
+    Option(
+        "segment-age",
+        "segment_age_ns",
+        parse_duration,
+        "TIME",
+        "how old a segment's first row becomes before it is cut (1s)",
+    ),
+    Option(
+        "sync",
+        "sync",
+        parse_sync,
+        "segment|TIME",
+        "when segments are made durable: each before it is listed (segment), or every TIME",
+    ),
+    Option(
+        "keep-bytes",
+        "keep_bytes",
+        parse_bytes,
+        "BYTES",
+        "of a stream's segments on an interface that are kept; older ones go (all)",
+    ),
+    Option(
+        "keep-age", "keep_age_ns", parse_duration, "TIME", "how long segments are kept (for ever)"
+    ),
+    Option(
+        "keep-margin",
+        "keep_margin_ns",
+        parse_duration,
+        "TIME",
+        "how long segments are kept beyond what readers have committed (60s)",
+    ),
+)
+"""Of a spool that is written: fields of gigastream.spool.SpoolSettings."""

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The spool: a stream's rows and punctuation on disk, between capture and whoever reads them.
+
+README.md beside this file shows one. Imports nothing else of the package. Loading it loads pyarrow,
+so that the command line imports it late.
+"""
+
+from gigastream.spool.entry import END, NOTHING, Entry, Lost
+from gigastream.spool.errors import SegmentDamage, SpoolError, SpoolReadError
+from gigastream.spool.layout import query_set_hash
+from gigastream.spool.retention import Retained
+from gigastream.spool.settings import SpoolSettings
+from gigastream.spool.spool import Spool
+from gigastream.spool.track import Track, commit_reader
+from gigastream.spool.track_writer import Progress, TrackWriter
+from gigastream.spool.writer import SpoolWriter
+
+__all__ = [
+    "END",
+    "NOTHING",
+    "Entry",
+    "Lost",
+    "Progress",
+    "Retained",
+    "SegmentDamage",
+    "Spool",
+    "SpoolError",
+    "SpoolReadError",
+    "SpoolSettings",
+    "SpoolWriter",
+    "Track",
+    "TrackWriter",
+    "commit_reader",
+    "query_set_hash",
+]

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What readers have told the writer: the segments below a number are done with.
+
+A reader's file is in the generation's folder. When a commit was made is not asked of its reader,
+whose clock may be another host's: the writer counts from when it saw the commit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from pathlib import Path
+
+from gigastream.spool import layout
+from gigastream.spool.entry import END
+
+ALL = END
+"""The floor where no reader holds anything."""
+
+
+class CommitWatch:
+    """The commits of one generation, the least that they were within the margin."""
+
+    def __init__(self, folder: Path, margin_ns: int) -> None:
+        self._folder = folder / layout.READERS
+        self._margin_ns = margin_ns
+        floor = ALL if committed_floor(self._folder) == ALL else 0
+        self._seen: deque[tuple[int, int]] = deque([(0, floor)])
+
+    def floor(self, now_ns: int) -> int:
+        """Return the segment below which no reader needs anything; `now_ns` is monotonic."""
+        floor = committed_floor(self._folder)
+        if floor != self._seen[-1][1]:
+            self._seen.append((now_ns, floor))
+        while len(self._seen) > 1 and self._seen[1][0] <= now_ns - self._margin_ns:
+            self._seen.popleft()
+        return min(floor for _, floor in self._seen)
+
+
+def committed_floor(readers_folder: Path) -> int:
+    """Return the least segment that some reader still needs, ALL if there is no reader."""
+    try:
+        names = os.listdir(readers_folder)
+    except OSError:
+        return ALL
+    return min((_committed(readers_folder / name) for name in names if name[0] != "."), default=ALL)
+
+
+def _committed(path: Path) -> int:
+    """Return a reader's commit; 0, which keeps everything, if its file does not say."""
+    try:
+        segment = json.loads(path.read_bytes())["segment"]
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return 0
+    return segment if type(segment) is int else 0

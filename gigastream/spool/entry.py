@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A line of the manifest: what it says, as text and back.
+
+A line is the CRC-32 of its text in eight hexadecimal digits, a blank, the text (JSON), a newline.
+Each line is complete in itself: one that is torn or changed is told from a good one without its
+neighbours. A bound that says nothing is `null`.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+NOTHING = -(1 << 63)
+"""The bound that promises nothing."""
+END = (1 << 63) - 1
+"""The bound that nothing is below: no later row."""
+
+MAX_LINE_BYTES = 256 << 10
+"""Longer lines are neither written nor held in memory by a reader."""
+MAX_COUNT = END
+KINDS = ("segment", "punctuation", "run", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What a run found missing of the run before, which did not end."""
+
+    manifest_bytes: int = 0
+    """Bytes of a torn last line."""
+    segments: int = 0
+    """Segment files that were not listed yet, now deleted."""
+    segment_bytes: int = 0
+    """Their bytes."""
+    damaged_segments: int = 0
+    """Listed segments that the crash left torn or changed."""
+    damaged_rows: int = 0
+    """Their rows."""
+
+    def __bool__(self) -> bool:
+        return any(asdict(self).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the manifest.
+
+    `bounds`: one for each column of the stream, as held (negated for decreasing ones); no row of a
+    later segment is below. `base_ns`: the same, carried back to packet time. `first`, `last`: the
+    batches' sequence numbers. `checksum`: CRC-32 of the segment's file. `made_ns`: wall clock.
+    """
+
+    kind: str
+    segment: int | None
+    rows: int
+    size_bytes: int
+    checksum: int
+    bounds: tuple[int, ...]
+    base_ns: int
+    first: int
+    last: int
+    made_ns: int
+    lost: Lost | None = None
+
+
+class BadLineError(ValueError):
+    """Bytes that are no line of a manifest; the text says why."""
+
+
+def encode(entry: Entry) -> bytes:
+    """Return the line of an entry, its newline included. Raises ValueError if it is too long."""
+    text = json.dumps(_plain(entry), separators=(",", ":")).encode()
+    line = b"%08x %s\n" % (zlib.crc32(text), text)
+    if len(line) > MAX_LINE_BYTES:
+        raise ValueError(f"a manifest line of {len(line)} bytes: the limit is {MAX_LINE_BYTES}")
+    return line
+
+
+def decode(line: bytes) -> Entry:
+    """Return the entry of a line (without its newline). Raises BadLineError for any other bytes."""
+    checksum, blank, text = line[:8], line[8:9], line[9:]
+    if blank != b" " or checksum != b"%08x" % zlib.crc32(text):
+        raise BadLineError("its checksum does not fit")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadLineError("it is not JSON") from None
+    if not isinstance(value, dict):
+        raise BadLineError("it is not an object")
+    return _entry(value)
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    value: dict[str, Any] = {"kind": entry.kind}
+    if entry.segment is not None:
+        value |= {"segment": entry.segment, "rows": entry.rows, "size_bytes": entry.size_bytes}
+        value["checksum"] = entry.checksum
+    value["bounds"] = [_bound_or_null(bound) for bound in entry.bounds]
+    value["base_ns"] = _bound_or_null(entry.base_ns)
+    value |= {"first": entry.first, "last": entry.last, "made_ns": entry.made_ns}
+    if entry.lost is not None:
+        value["lost"] = asdict(entry.lost)
+    return value
+
+
+def _bound_or_null(bound: int) -> int | None:
+    return None if bound == NOTHING else bound
+
+
+def _entry(value: dict[str, Any]) -> Entry:
+    kind = value.get("kind")
+    if kind not in KINDS:
+        raise BadLineError("it is of no known kind")
+    is_segment = kind == "segment"
+    return Entry(
+        kind=kind,
+        segment=_count(value, "segment") if is_segment else None,
+        rows=_count(value, "rows") if is_segment else 0,
+        size_bytes=_count(value, "size_bytes") if is_segment else 0,
+        checksum=_count(value, "checksum") if is_segment else 0,
+        bounds=_bounds(value.get("bounds")),
+        base_ns=_bound(value.get("base_ns")),
+        first=_count(value, "first"),
+        last=_count(value, "last"),
+        made_ns=_count(value, "made_ns"),
+        lost=_lost(value.get("lost")) if kind == "run" else None,
+    )
+
+
+def _count(value: dict[str, Any], name: str) -> int:
+    number = value.get(name)
+    if type(number) is not int or not 0 <= number <= MAX_COUNT:
+        raise BadLineError(f"its {name} is no count")
+    return number
+
+
+def _bound(bound: object) -> int:
+    if bound is None:
+        return NOTHING
+    if type(bound) is not int or not NOTHING <= bound <= END:
+        raise BadLineError("a bound is not a 64-bit number")
+    return bound
+
+
+def _bounds(bounds: object) -> tuple[int, ...]:
+    if not isinstance(bounds, list):
+        raise BadLineError("it has no bounds")
+    return tuple(_bound(bound) for bound in bounds)
+
+
+def _lost(value: object) -> Lost:
+    if not isinstance(value, dict):
+        raise BadLineError("it does not say what was lost")
+    return Lost(**{field.name: _count(value, field.name) for field in fields(Lost)})

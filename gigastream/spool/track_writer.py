@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's side of a track: rows into the open segment, and when it is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import pyarrow
+
+from gigastream.spool import layout
+from gigastream.spool.entry import END, NOTHING, Entry
+from gigastream.spool.errors import SpoolError, writing
+from gigastream.spool.lister import Lister
+from gigastream.spool.segment import OpenSegment
+from gigastream.spool.settings import SpoolSettings
+from gigastream.spool.track_log import TrackLog
+
+
+class Progress(NamedTuple):
+    """How far a track has come: a bound a column, and the base bound in packet time."""
+
+    bounds: tuple[int, ...]
+    base_ns: int
+
+    def advanced(self, bounds: Sequence[int], base_ns: int) -> Progress:
+        """Return the later of two in every column: what was promised is not taken back."""
+        if len(bounds) != len(self.bounds):
+            raise ValueError(f"{len(bounds)} bounds for {len(self.bounds)} columns")
+        if any(not NOTHING <= bound <= END for bound in (*bounds, base_ns)):
+            raise ValueError("a bound is not a 64-bit number")
+        return Progress(tuple(map(max, self.bounds, bounds)), max(self.base_ns, base_ns))
+
+
+class TrackWriter:
+    """Writes one stream of one interface.
+
+    `resume`: the progress of the last run, whose generation this one continues; all NOTHING in a
+    fresh generation. Rows below it must not be written: readers may have closed their windows.
+    """
+
+    def __init__(
+        self,
+        log: TrackLog,
+        lister: Lister,
+        schema: pyarrow.Schema,
+        resume: Progress,
+        next_segment: int,
+        settings: SpoolSettings,
+    ) -> None:
+        self.resume = resume
+        self._log = log
+        self._lister = lister
+        self._schema = schema
+        self._settings = settings
+        self._progress = self._listed = resume
+        self._next_segment = next_segment
+        self._open: OpenSegment | None = None
+        self._failure: SpoolError | None = None
+        self._is_over = False
+
+    def write(
+        self,
+        batch: pyarrow.RecordBatch | None,
+        bounds: Sequence[int],
+        base_ns: int,
+        sequence: int,
+        *,
+        is_end: bool = False,
+    ) -> None:
+        """Take a batch, or punctuation alone.
+
+        `bounds` hold after the batch's rows. Where no rows wait, punctuation that has grown is
+        listed at once, else with the segment. `is_end` ends the generation. Raises SpoolError;
+        ValueError for bounds or a schema that are not the track's.
+        """
+        self._check()
+        progress = self._progress.advanced(bounds, base_ns)
+        if batch is not None and batch.num_rows:
+            self._add(batch, sequence)
+        if is_end:
+            self._end(progress, sequence)
+            return
+        self._progress = progress
+        if self._open is not None:
+            self._cut_if_due()
+        elif self._progress != self._listed:
+            self._list("punctuation", sequence)
+
+    def tick(self) -> None:
+        """Cut the open segment if it is old enough; call it now and then. Raises SpoolError."""
+        if not self._is_over:
+            self._check()
+            self._cut_if_due()
+
+    def close(self) -> None:
+        """List what is written. The generation goes on with the next run. Raises SpoolError."""
+        if self._is_over:
+            return
+        self._is_over = True
+        if self._failure is None:
+            self._cut()
+        self._lister.submit(self._log.close)
+
+    def _check(self) -> None:
+        if self._is_over:
+            raise ValueError("the track is closed or has ended")
+        if self._failure is not None:
+            raise self._failure
+        self._lister.check()
+
+    def _add(self, batch: pyarrow.RecordBatch, sequence: int) -> None:
+        if batch.schema != self._schema:
+            raise ValueError(f"a batch of {batch.schema} on a track of {self._schema}")
+        if self._open is None:
+            self._open = self._opened(sequence)
+        segment = self._open
+        self._on_segment(segment, lambda: segment.write(batch, sequence))
+
+    def _opened(self, sequence: int) -> OpenSegment:
+        path = self._log.folder / layout.segment_name(self._next_segment)
+        with writing(f"cannot write {path}"):
+            segment = OpenSegment(path, self._next_segment, self._schema, sequence)
+        self._next_segment += 1
+        return segment
+
+    def _on_segment(self, segment: OpenSegment, act: Callable[[], None]) -> None:
+        """Do something with the open segment; if that fails the track takes no more."""
+        try:
+            with writing(f"cannot write {segment.path}: {segment.rows} rows are lost"):
+                act()
+        except SpoolError as error:
+            self._failure = error
+            self._open = None
+            segment.abandon()
+            raise
+
+    def _cut_if_due(self) -> None:
+        segment, settings = self._open, self._settings
+        if segment is not None and (
+            segment.rows >= settings.segment_rows
+            or segment.size_bytes >= settings.segment_bytes
+            or segment.age_ns >= settings.segment_age_ns
+        ):
+            self._cut()
+
+    def _cut(self) -> None:
+        segment = self._open
+        if segment is None:
+            return
+        self._on_segment(segment, segment.close)
+        self._open = None
+        entry = self._entry("segment", segment.first, segment.last, segment.number, segment.rows)
+        path = segment.path
+        self._lister.submit_segment(lambda: self._log.list_segment(path, entry))
+
+    def _end(self, progress: Progress, sequence: int) -> None:
+        # The last segment does not carry the end's bounds: after a crash between the two lines a
+        # run that goes on could write nothing above them.
+        self._cut()
+        self._progress = progress._replace(base_ns=END)
+        self._list("end", sequence)
+        self._is_over = True
+        self._lister.submit(self._log.close)
+
+    def _list(self, kind: str, sequence: int) -> None:
+        entry = self._entry(kind, sequence, sequence, None, 0)
+        self._lister.submit(lambda: self._log.list_line(entry))
+
+    def _entry(self, kind: str, first: int, last: int, segment: int | None, rows: int) -> Entry:
+        """Return a line that carries the progress; the log fills in what it finds on the disk."""
+        self._listed = self._progress
+        return Entry(
+            kind, segment, rows, 0, 0, self._progress.bounds, self._progress.base_ns, first, last, 0
+        )

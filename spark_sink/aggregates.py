@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accumulators and finals of gigastream/plan as Spark's aggregate functions.
+
+The super-aggregate of a partial row (a count becomes a sum of counts) and the aggregate of a plain
+row are two lines of one table. Sums hold any number of 64-bit values: one that leaves its type is
+no value, as in the engine, and never a wrong number. They are made of two halves, sums of 32 bits
+in a bigint each, since a decimal in every row is slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from gigastream.gsql.types import Type
+from gigastream.plan.nodes import Accumulator, Final
+from spark_sink.expressions import Value
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+KINDS_OF_BITS = ("count", "sum_unsigned")
+"""Those whose partial column is an ullong, which is merged as its bits."""
+Columns = Sequence["Column"]
+Build = Callable[[Columns, Accumulator], "Column"]
+_BIAS = "18446744073709551616"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """An accumulator: over the columns of partial rows, and over an argument and its position."""
+
+    merge: Build
+    plain: Build
+
+
+def accumulator_column(accumulator: Accumulator, columns: Columns, *, partial: bool) -> Column:
+    """The aggregate function over the columns of a partial row, or over argument and position."""
+    kind = KINDS[accumulator.kind]
+    return (kind.merge if partial else kind.plain)(columns, accumulator)
+
+
+def _sum(x: Columns, accumulator: Accumulator) -> Column:
+    """Of plain rows: an ullong is a decimal there, anything else fits a bigint."""
+    if accumulator.type is Type.ULLONG:
+        return F.sum(x[0])
+    value = x[0].cast("bigint")
+    return _of_halves(F.shiftright(value, 32), value)
+
+
+def _sum_of_bits(x: Columns, _: Accumulator) -> Column:
+    """Of the 64 bits of an ullong."""
+    return _of_halves(F.shiftrightunsigned(x[0], 32), x[0])
+
+
+def _of_halves(high: Column, value: Column) -> Column:
+    """The sum of the high halves, each worth 2^32, and that of the low ones: neither overflows."""
+    low = value.bitwiseAND(F.lit(0xFFFFFFFF))
+    total = F.sum(high).cast("decimal(20,0)") * F.lit(1 << 32).cast("decimal(10,0)")
+    return (total + F.sum(low).cast("decimal(20,0)")).cast("decimal(38,0)")
+
+
+def _count(x: Columns, _: Accumulator) -> Column:
+    return F.count(x[0] if x else F.lit(1)).cast("decimal(20,0)")
+
+
+def _float_sum(x: Columns, _: Accumulator) -> Column:
+    return F.sum(x[0])
+
+
+def _min(x: Columns, _: Accumulator) -> Column:
+    return F.min(x[0])
+
+
+def _max(x: Columns, _: Accumulator) -> Column:
+    return F.max(x[0])
+
+
+def _bits(name: str) -> Build:
+    """Of 64 bits, whatever the type is; an ullong goes through the long of the same bits."""
+
+    def build(x: Columns, accumulator: Accumulator) -> Column:
+        if accumulator.type is not Type.ULLONG:
+            return F.call_function(name, x[0])
+        bias = F.lit(_BIAS).cast("decimal(20,0)")
+        high = F.lit(str(1 << 63)).cast("decimal(20,0)")
+        bits = F.when(x[0] >= high, x[0] - bias).otherwise(x[0]).cast("bigint")
+        found = F.call_function(name, bits).cast("decimal(20,0)")
+        return F.when(found < 0, found + bias).otherwise(found).cast("decimal(20,0)")
+
+    return build
+
+
+def _positioned(name: str) -> Build:
+    """The value of the row whose position is the least, or the greatest; then that of the value."""
+
+    def build(x: Columns, _: Accumulator) -> Column:
+        value, *position = x
+        parts = [part.alias(f"p{index}") for index, part in enumerate(position)]
+        row = F.struct(*parts, value.alias("value"))
+        return F.call_function(name, F.when(value.isNotNull(), row)).getField("value")
+
+    return build
+
+
+def _merged_moments(x: Columns, _: Accumulator) -> Column:
+    """All partial moments of a group: they are combined when it leaves (`_combined`)."""
+    count, mean, squares = x
+    return F.collect_list(
+        F.struct(count.cast("double").alias("n"), mean.alias("mean"), squares.alias("m2"))
+    )
+
+
+def _plain_moments(x: Columns, _: Accumulator) -> Column:
+    """The moments as one partial row's."""
+    value = x[0].cast("double")
+    count = F.count(value).cast("double")
+    squares = F.coalesce(F.var_pop(value) * count, F.lit(0.0))
+    one = F.struct(count.alias("n"), F.avg(value).alias("mean"), squares.alias("m2"))
+    return F.array(one)
+
+
+KINDS: dict[str, Kind] = {
+    "count": Kind(_sum_of_bits, _count),
+    "sum_unsigned": Kind(_sum_of_bits, _sum),
+    "sum_signed": Kind(_sum, _sum),
+    "sum_float": Kind(_float_sum, _float_sum),
+    "min": Kind(_min, _min),
+    "max": Kind(_max, _max),
+    "and": Kind(_bits("bit_and"), _bits("bit_and")),
+    "or": Kind(_bits("bit_or"), _bits("bit_or")),
+    "xor": Kind(_bits("bit_xor"), _bits("bit_xor")),
+    "first": Kind(_positioned("min"), _positioned("min")),
+    "last": Kind(_positioned("max"), _positioned("max")),
+    "moments": Kind(_merged_moments, _plain_moments),
+}
+
+
+# Finals
+
+
+def final_value(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
+    """The value of an aggregate when its group leaves."""
+    return _FINALS[final.kind](final, accumulators, columns)
+
+
+def _value(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
+    index = final.accumulators[0]
+    column, kind = columns[index], accumulators[index].kind
+    if kind == "sum_unsigned":
+        return _fitting(column, 0, (1 << 64) - 1, "decimal(20,0)")
+    if kind == "sum_signed":
+        return _fitting(column, -(1 << 63), (1 << 63) - 1, "bigint")
+    return Value(column.cast("decimal(20,0)") if kind == "count" else column, None)
+
+
+def _fitting(column: Column, least: int, greatest: int, type_: str) -> Value:
+    """A sum that leaves its 64 bits is no value."""
+    limits = [F.lit(str(limit)).cast("decimal(20,0)") for limit in (least, greatest)]
+    fits = F.coalesce(column.between(*limits), F.lit(True))
+    return Value(F.when(fits, column).cast(type_), fits)
+
+
+def _average(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
+    total, count = (columns[index] for index in final.accumulators)
+    quotient = F.when(count > 0, total.cast("double") / count.cast("double"))
+    if accumulators[final.accumulators[0]].kind != "sum_unsigned":
+        return Value(quotient, None)
+    return Value(quotient, _fitting(total, 0, (1 << 64) - 1, "decimal(20,0)").valid)
+
+
+def _variance(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
+    moments = _combined(columns[final.accumulators[0]])
+    count, squares = moments.getField("n"), moments.getField("m2")
+    return Value(F.when(count > 1, squares / (count - 1)), None)
+
+
+def _deviation(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
+    return Value(F.sqrt(_variance(final, accumulators, columns).column), None)
+
+
+def _combined(moments: Column) -> Column:
+    """Chan, Golub and LeVeque's combination of means and squared deviations, pair by pair."""
+    zero = F.lit(0.0)
+    start = F.struct(zero.alias("n"), zero.alias("mean"), zero.alias("m2"))
+    return F.aggregate(moments, start, _pair)
+
+
+def _pair(a: Column, b: Column) -> Column:
+    n = a.getField("n") + b.getField("n")
+    share = F.when(n > 0, b.getField("n") / n).otherwise(F.lit(0.0))
+    difference = F.coalesce(b.getField("mean"), F.lit(0.0)) - a.getField("mean")
+    squares = a.getField("m2") + b.getField("m2") + difference**2 * a.getField("n") * share
+    mean = a.getField("mean") + difference * share
+    return F.struct(n.alias("n"), mean.alias("mean"), squares.alias("m2"))
+
+
+_FINALS: dict[str, Callable[[Final, Sequence[Accumulator], Columns], Value]] = {
+    "value": _value,
+    "average": _average,
+    "variance": _variance,
+    "deviation": _deviation,
+}

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a checkpoint is of: Spark would go on with the state of another query, and answer wrongly.
+
+A small file of ours beside Spark's own says which query set, spools and outputs a job has. One that
+comes back must have the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pyarrow
+import pyarrow.fs
+
+from gigastream.plan.to_json import to_json
+from spark_sink.job_errors import JobError
+
+if TYPE_CHECKING:
+    from gigastream.plan.nodes import Plan
+
+FORMAT = 1
+"""Goes up when the state of a query changes: what is aggregated (aggregates.py), and by what."""
+FILE = "gigastream.json"
+_DIFFERENCES = (
+    ("query_set", "other queries"),
+    ("spools", "other spools"),
+    ("outputs", "other outputs"),
+    ("format", "another version of Gigastream"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What must not change while a checkpoint lives."""
+
+    plan: Plan
+    spools: Sequence[str]
+    outputs: Sequence[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the file holds."""
+        plan = json.dumps(to_json(self.plan), sort_keys=True)
+        return {
+            "format": FORMAT,
+            "query_set": hashlib.sha256(plan.encode()).hexdigest(),
+            "spools": sorted(self.spools),
+            "outputs": sorted(self.outputs),
+        }
+
+
+def claim(folder: str, job: Job) -> bool:
+    """Write down what the checkpoint in `folder` is of; return whether a job has run there before.
+
+    Raises JobError where it was another job, or the folder cannot be used.
+    """
+    system, path = _filesystem(folder)
+    wanted = job.to_json()
+    try:
+        before = _read(system, f"{path}/{FILE}")
+        if before is None:
+            _write(system, path, wanted)
+    except OSError as error:
+        raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
+    if before is not None:
+        _check_same(folder, before, wanted)
+    return before is not None
+
+
+def part(folder: str, number: int, query: str, sink: str) -> str:
+    """Return the folder of one streaming query of a job, for an output and a sink."""
+    return f"{folder.rstrip('/')}/{number}-{quote(query, safe='')}-{quote(sink, safe='')}"
+
+
+def _check_same(folder: str, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    for key, what in _DIFFERENCES:
+        if before.get(key) != wanted[key]:
+            raise JobError(
+                f"the checkpoint {folder} belongs to a job with {what}",
+                "a job that is changed begins anew: name a --checkpoint that is not there yet",
+                exit_code=2,
+            )
+
+
+def _read(system: pyarrow.fs.FileSystem, path: str) -> Mapping[str, Any] | None:
+    if system.get_file_info(path).type == pyarrow.fs.FileType.NotFound:
+        return None
+    with system.open_input_stream(path) as stream:
+        try:
+            found = json.loads(stream.read())
+        except ValueError:
+            found = None
+    return found if isinstance(found, dict) else {}
+
+
+def _write(system: pyarrow.fs.FileSystem, folder: str, value: Mapping[str, Any]) -> None:
+    """By rename: a file that is there is whole."""
+    system.create_dir(folder, recursive=True)
+    temporary = f"{folder}/.{FILE}.new"
+    with system.open_output_stream(temporary) as stream:
+        stream.write(json.dumps(value, indent=1).encode())
+    system.move(temporary, f"{folder}/{FILE}")
+
+
+def _filesystem(folder: str) -> tuple[pyarrow.fs.FileSystem, str]:
+    if "://" not in folder:
+        return pyarrow.fs.LocalFileSystem(), str(Path(folder).absolute())
+    try:
+        system, path = pyarrow.fs.FileSystem.from_uri(folder)
+    except (OSError, pyarrow.ArrowInvalid) as error:
+        raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
+    return system, path

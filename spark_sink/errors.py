@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the source says to a person: an error that ends the query, or a sentence on stderr."""
+
+from __future__ import annotations
+
+import sys
+
+
+class SourceError(Exception):
+    """A spool or an option that cannot be what was meant; the hint says what to do."""
+
+    def __init__(self, message: str, hint: str | None = None, exit_code: int = 2) -> None:
+        # Spark hands on the text alone, so the hint is part of it.
+        super().__init__(message if hint is None else f"{message}\nhint: {hint}")
+        self.message = message
+        self.hint = hint
+        self.exit_code = exit_code
+
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, str | None, int]]:
+        return SourceError, (self.message, self.hint, self.exit_code)
+
+
+def tell(sentence: str) -> None:
+    """Write a sentence to stderr: the worker's, which is in Spark's log.
+
+    `gigastream spark` hands it on (spark_sink/sentences.py), and counts it as a loss unless it
+    begins with `note: `.
+    """
+    print(f"gigastream: {sentence}", file=sys.stderr, flush=True)

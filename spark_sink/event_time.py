@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a group is over, as Spark's event time.
+
+Spark has one watermark, which heartbeats move in base time. A value v of a temporal column ends at
+the base instant g(v+1), g being the inverse of the column as a function of base time (OPERATORS
+section 1), so that `time/60` and `time` live under that one watermark. Spark emits a group whose
+event time is at or below the watermark; both are whole milliseconds here, the event time rounded up
+and the watermark down, so that no group leaves early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from gigastream.gsql import bounds
+from gigastream.gsql.bounds import END, NONE
+from gigastream.gsql.order import Monotone
+from gigastream.gsql.order_functions import Extreme, Leaf, Node, Stepped
+from gigastream.gsql.types import Temporal
+from gigastream.plan.base_time import Alternatives
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+COLUMN = "_event_time"
+END_MS = 253_402_300_799_000
+"""9999-12-31T23:59:59Z: the end of all streams."""
+METADATA = {"spark.watermarkDelayMs": 0}
+"""What makes a column event time without a watermark of its own."""
+_NS_PER_MS = 1_000_000
+_NEAR_END = END - (1 << 56)
+"""Two years before what 63 bits of nanoseconds hold."""
+
+
+def has_event_time(alternatives: Alternatives) -> bool:
+    """True if the end of a value of such a column can be written as a Spark expression."""
+    return bool(alternatives) and all(_is_invertible(function.node) for function in alternatives)
+
+
+def event_time(values: Sequence[tuple[Column, Alternatives]]) -> Column:
+    """The event time of a group, of its temporal values (bigint) and what they are of base time.
+
+    It leaves as soon as one of them is passed; a value that rows of several streams may have is
+    passed once it is in all of them. Without temporal values it is the end of the stream.
+    """
+    ends = [_of_all([_end(value, f) for f in functions]) for value, functions in values]
+    if not ends:
+        return F.timestamp_millis(F.lit(END_MS)).alias(COLUMN, metadata=METADATA)
+    first = ends[0] if len(ends) == 1 else F.least(*ends)
+    return F.timestamp_millis(_milliseconds(first)).alias(COLUMN, metadata=METADATA)
+
+
+def _of_all(ends: list[Column]) -> Column:
+    return ends[0] if len(ends) == 1 else F.greatest(*ends)
+
+
+def _end(value: Column, function: Monotone) -> Column:
+    """g(v + 1) in ns; a decreasing column is held as its negative."""
+    held = -_within(value, NONE + 1, END) if _is_falling(function) else value
+    return _inverse(function.node, _within(held, NONE, END - 1) + 1)
+
+
+def _is_falling(function: Monotone) -> bool:
+    return function.temporal is Temporal.DECREASING
+
+
+def _milliseconds(ns: Column) -> Column:
+    """Rounded up: an event time that is not above the watermark is in fact passed by it."""
+    return F.when(_is_end(ns), _long(END_MS)).otherwise(_ceiling(ns, _NS_PER_MS))
+
+
+# Inverses, step by step: gigastream/gsql/bounds.py in Spark's arithmetic
+
+
+def _is_invertible(node: Node) -> bool:
+    if isinstance(node, Stepped):
+        return type(node.step) in _INVERSES and _is_invertible(node.inner)
+    if isinstance(node, Extreme):
+        return _is_invertible(node.left) and _is_invertible(node.right)
+    return isinstance(node, Leaf)
+
+
+def _inverse(node: Node, value: Column) -> Column:
+    if isinstance(node, Leaf):
+        return value
+    if isinstance(node, Stepped):
+        return _inverse(node.inner, _step_inverse(node.step, value))
+    assert isinstance(node, Extreme)
+    pair = _inverse(node.left, value), _inverse(node.right, value)
+    # max(f, g) >= v as soon as one of them is, min(f, g) >= v once both are
+    return F.least(*pair) if node.greatest else F.greatest(*pair)
+
+
+def _step_inverse(step: bounds.Step, value: Column) -> Column:
+    return value if step.is_identity else _INVERSES[type(step)](value, step.constant)
+
+
+def _add(v: Column, c: int) -> Column:
+    return F.when(_is_end(v), _long(END)).otherwise(_within(v, NONE + c, END + c) - c)
+
+
+def _multiply(v: Column, c: int) -> Column:
+    return _ceiling(v, c)
+
+
+def _divide(v: Column, c: int) -> Column:
+    """The inverse is c * v above 0, c * (v - 1) + 1 at and below it."""
+    return _times(v, c) - (v <= 0).cast("bigint") * (c - 1)
+
+
+def _floor_divide(v: Column, c: int) -> Column:
+    return _times(v, c)
+
+
+def _ceiling_divide(v: Column, c: int) -> Column:
+    return _times(_within(v, NONE + 1, END) - 1, c) + 1
+
+
+def _floor_multiple(v: Column, c: int) -> Column:
+    return _times(_ceiling(v, c), c)
+
+
+def _ceiling_multiple(v: Column, c: int) -> Column:
+    return _ceiling_divide(_ceiling(v, c), c)
+
+
+def _at_least(v: Column, c: int) -> Column:
+    return F.when(v <= c, _long(NONE)).otherwise(v)
+
+
+def _at_most(v: Column, c: int) -> Column:
+    return F.when(v > c, _long(END)).otherwise(v)
+
+
+_INVERSES: dict[type[bounds.Step], Callable[[Column, int], Column]] = {
+    bounds.Add: _add,
+    bounds.Multiply: _multiply,
+    bounds.Divide: _divide,
+    bounds.FloorDivide: _floor_divide,
+    bounds.CeilingDivide: _ceiling_divide,
+    bounds.FloorMultiple: _floor_multiple,
+    bounds.CeilingMultiple: _ceiling_multiple,
+    bounds.AtLeast: _at_least,
+    bounds.AtMost: _at_most,
+}
+"""Reciprocals are left out: nobody opens windows by 1/t."""
+
+# Arithmetic of 64 bits that stops near its ends instead of leaving them. What is that far away in
+# time waits for the end of the stream.
+
+
+def _is_end(ns: Column) -> Column:
+    return ns >= _NEAR_END
+
+
+def _times(value: Column, factor: int) -> Column:
+    # a factor less from the ends, so that what is then added stays within them
+    return _within(value, -(END // factor) + 1, END // factor - 1) * factor
+
+
+def _within(value: Column, least: int, greatest: int) -> Column:
+    return F.least(F.greatest(value, _long(max(least, NONE))), _long(min(greatest, END)))
+
+
+def _long(value: int) -> Column:
+    return F.lit(value).cast("bigint")
+
+
+def _quotient(value: Column, divisor: int) -> Column:
+    """Truncated towards zero."""
+    return F.call_function("div", value, _long(divisor))
+
+
+def _ceiling(value: Column, divisor: int) -> Column:
+    """Rounded up; the divisor is above 0."""
+    return _quotient(value, divisor) + (value % _long(divisor) > 0).cast("bigint")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AND, OR and CASE: what decides alone spares the rest, so that a guarded division is safe.
+
+The same order as in the engine decides whether there is a value: an operand that is not reached may
+have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from spark_sink.expressions.values import Value, all_of, has_value
+
+Branch = tuple[Value, Value]
+
+
+def logical(operator: str, operands: Sequence[Value]) -> Value:
+    """AND or OR of any number of operands, one after the other."""
+    return reduce(lambda left, right: _pair(operator, left, right), operands)
+
+
+def _pair(operator: str, left: Value, right: Value) -> Value:
+    both = left.column & right.column if operator == "AND" else left.column | right.column
+    if left.valid is None and right.valid is None:
+        return Value(both)
+    decides = F.lit(operator == "OR")
+    reached = F.lit(True)
+    if right.valid is not None:
+        reached = left.column.eqNullSafe(decides) | right.valid
+    return Value(both, reached if left.valid is None else left.valid & reached)
+
+
+def choice(branches: Sequence[Branch], otherwise: Value, *, nullable: bool) -> Value:
+    """CASE: the value behind the first condition that is true; NULL is not."""
+    values = [part for branch in branches for part in branch] + [otherwise]
+    if all(value.valid is None for value in values):
+        return Value(_chosen([(c.column, v.column) for c, v in branches], otherwise.column))
+    if not nullable and all(value.valid is None or value.implied for value in values):
+        return _implied(branches, otherwise)
+    return Value(
+        _chosen([(c.column, v.column) for c, v in branches], otherwise.column),
+        _valid(list(branches), otherwise),
+    )
+
+
+def _implied(branches: Sequence[Branch], otherwise: Value) -> Value:
+    """A condition without a value ends the search with NULL, which is none."""
+    steps = []
+    for condition, value in branches:
+        steps.append((condition.column, value.column))
+        if condition.implied:
+            steps.append((condition.column.isNull(), F.lit(None)))
+    return has_value(_chosen(steps, otherwise.column))
+
+
+def _valid(branches: list[Branch], otherwise: Value) -> Column | None:
+    if not branches:
+        return otherwise.valid
+    (condition, value), *rest = branches
+    later, conditions = _valid(rest, otherwise), [condition.valid]
+    if value.valid is not None or later is not None:
+        chosen = F.coalesce(condition.column, F.lit(False))
+        conditions.append(F.when(chosen, _always(value.valid)).otherwise(_always(later)))
+    return all_of([part for part in conditions if part is not None])
+
+
+def _always(valid: Column | None) -> Column:
+    return F.lit(True) if valid is None else valid
+
+
+def _chosen(steps: Sequence[tuple[Column, Column]], otherwise: Column) -> Column:
+    (condition, value), *rest = steps
+    result = F.when(condition, value)
+    for condition, value in rest:
+        result = result.when(condition, value)
+    return result.otherwise(otherwise)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+r"""A job: the high level of a query set over spools, on and on, into sinks.
+
+As a program it takes the options of `gigastream spark`:
+
+    spark-submit --master spark://host:7077 spark_sink/job.py --spool /var/spool/gigastream \
+        --checkpoint /data/checkpoint -o parquet:/data/talkers
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if __name__ == "__main__":
+    # spark-submit puts this file's folder first, whose modules are not for everybody
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+from gigastream.outputs import Output, Query, parse_output
+from spark_sink import checkpoint
+from spark_sink.dataframes import dataframe
+from spark_sink.job_errors import JobError
+from spark_sink.run import Streams, plan_of_paths
+from spark_sink.sentences import Sentences
+from spark_sink.session import open_session
+from spark_sink.sinks import DriverSink, MakeBatch, Sink, spark_writer, start
+from spark_sink.streaming import Running, stop, told, watch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from gigastream.plan.nodes import Output as OutputNode
+    from gigastream.plan.nodes import Plan
+    from gigastream.query_texts import QueryTexts
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """What a job is told."""
+
+    spools: Sequence[str]
+    checkpoint: str
+    sinks: Sequence[Sink]
+    texts: QueryTexts | None = None
+    """None: the queries that the spools were written for."""
+    sink_options: Mapping[str, str] = field(default_factory=dict)
+    source_options: Mapping[str, str] = field(default_factory=dict)
+    trigger: Mapping[str, Any] = field(default_factory=lambda: {"processingTime": "0 seconds"})
+    master: str | None = None
+    state: str = "memory"
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Spark's own."""
+    log: Path | None = None
+    """What Spark prints; None: it is thrown away."""
+
+
+@dataclass(frozen=True)
+class Printing:
+    """What prints rows on the driver."""
+
+    make_batch: MakeBatch
+    queries: Callable[[Plan], tuple[Query, ...]]
+
+
+@dataclass
+class Job:
+    """A job whose queries are known to be right and whose checkpoint is its own."""
+
+    options: JobOptions
+    plan: Plan
+    printing: Printing | None
+    running: list[Running] = field(default_factory=list)
+    account: dict[str, int] = field(default_factory=dict)
+    """By streaming query, its micro-batches, once it has ended."""
+    losses: int = 0
+    """Sentences about what could not be read."""
+    _outputs: ExitStack = field(default_factory=ExitStack)
+
+    def start(self, session: SparkSession) -> None:
+        """Start a streaming query for every output of the plan and sink."""
+        read = Streams(session, self.options.spools, self.options.source_options)
+        for sink in self.options.sinks:
+            printers = {} if sink.is_sparks else self._printers(sink)
+            for node in self.plan.outputs:
+                self._start(read, node, sink, printers.get(node.name))
+
+    def _start(
+        self, read: Streams, node: OutputNode, sink: Sink, printer: DriverSink | None
+    ) -> None:
+        rows = dataframe(self.plan, node, read)
+        if printer is None:
+            folder = node.name if len(self.plan.outputs) > 1 else None
+            writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
+        else:
+            writer = printer.writer(rows)
+        place = checkpoint.part(self.options.checkpoint, len(self.running), node.name, sink.format)
+        name = f"{node.name} to {sink.text}"
+        self.running.append(Running(start(writer, place, name, self.options.trigger), printer))
+
+    def _printers(self, sink: Sink) -> dict[str, DriverSink]:
+        assert self.printing is not None
+        output = self._outputs.enter_context(
+            _closing(Output(*parse_output(sink.text), self.printing.queries(self.plan)))
+        )
+        lock = threading.Lock()
+        return {
+            node.name: DriverSink(output, lock, node.name, node.schema, self.printing.make_batch)
+            for node in self.plan.outputs
+        }
+
+    def close(self) -> None:
+        """Stop the streaming queries, then end the files that the driver wrote."""
+        stop(self.running)
+        self._outputs.close()
+
+
+def run_job(
+    options: JobOptions,
+    is_over: Callable[[], bool],
+    printing: Printing | None = None,
+    hand_on: Callable[[str], None] = print,
+) -> Job:
+    """Run a job until it is over, or its queries end by themselves (trigger `now`).
+
+    `hand_on` gets what there is to say of the spools meanwhile: segments that are damaged. Raises
+    GsqlError, SpooledPlanError, JobError before it starts, and JobError when it fails.
+    """
+    job = prepare(options, printing)
+    with _log(options) as log:
+        sentences = Sentences(log, hand_on)
+
+        def look() -> bool:
+            sentences.look()
+            return is_over()
+
+        try:
+            _run(job, look, log)
+        finally:
+            sentences.look()
+    job.losses = sentences.losses
+    return job
+
+
+def _run(job: Job, is_over: Callable[[], bool], log: Path) -> None:
+    asked = job.options
+    with (
+        open_session(asked.master, state=asked.state, settings=asked.settings, log=log) as session,
+        _closing(job),
+        told(),
+    ):
+        job.start(session)
+        watch(job.running, is_over)
+        job.account = {each.query.name: each.micro_batches for each in job.running}
+
+
+@contextmanager
+def _log(options: JobOptions) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="gigastream-job-") as folder:
+        yield options.log or Path(folder) / "log"
+
+
+def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
+    """Make the plan and claim the checkpoint; errors as for `run_job`."""
+    plan = plan_of_paths(options.spools, options.texts)
+    for sink in options.sinks:
+        if not sink.is_sparks and printing is None:
+            raise JobError(
+                f"{sink.text} is printed by the engine, which is not installed here",
+                "-o parquet:PATH, or -o spark:FORMAT for any sink of Spark's",
+                exit_code=2,
+            )
+    outputs = [sink.text for sink in options.sinks]
+    is_back = checkpoint.claim(options.checkpoint, checkpoint.Job(plan, options.spools, outputs))
+    if is_back:
+        _refuse_files(options.sinks)
+    return Job(options, plan, printing)
+
+
+def _refuse_files(sinks: Sequence[Sink]) -> None:
+    """A file that the driver wrote would be written anew, without what it had."""
+    for sink in sinks:
+        if not sink.is_sparks and sink.path is not None:
+            raise JobError(
+                f"{sink.text} cannot go on where the last run of this checkpoint ended",
+                "-o parquet:PATH and Spark's other sinks can",
+                exit_code=2,
+            )
+
+
+@contextmanager
+def _closing(closable: Any) -> Iterator[Any]:
+    try:
+        yield closable
+    finally:
+        closable.close()
+
+
+if __name__ == "__main__":
+    from gigastream.cli.main import run_command_line
+
+    sys.exit(run_command_line(["spark", *sys.argv[1:]]))

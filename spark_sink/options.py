@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source's options: named, checked before anything is opened, answered with a hint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from spark_sink.admission import Limits
+from spark_sink.errors import SourceError
+
+EARLIEST = "earliest"
+LATEST = "latest"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a query asks of its spools."""
+
+    paths: tuple[str, ...]
+    stream: str | None = None
+    interfaces: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    generation: int | None = None
+    starting_at: str | int = EARLIEST
+    limits: Limits = field(default_factory=Limits)
+    partitions: int | None = None
+    as_bigint: frozenset[str] = frozenset()
+    """The types of which a bigint is wanted."""
+    heartbeats: bool = True
+    fails_on_damage: bool = False
+    reader: str | None = None
+
+
+def parse(given: Mapping[str, str]) -> Options:
+    """Read the options of `readStream`; SourceError for one that is unknown, wrong or missing."""
+    values = {_known(name): _parsed(name, text) for name, text in given.items()}
+    paths = _paths(values)
+    return Options(
+        paths=paths,
+        stream=values.get("stream"),
+        interfaces=values.get("interfaces"),
+        columns=values.get("columns"),
+        generation=values.get("generation"),
+        starting_at=values.get("startingat", EARLIEST),
+        limits=Limits(
+            values.get("maxrowspertrigger"),
+            values.get("maxsegmentspertrigger"),
+            values.get("maxbytespertrigger"),
+        ),
+        partitions=values.get("partitions"),
+        as_bigint=_as_bigint(values),
+        heartbeats=values.get("heartbeats", True),
+        fails_on_damage=values.get("ondamage") == "fail",
+        reader=values.get("reader"),
+    )
+
+
+def _as_bigint(values: Mapping[str, Any]) -> frozenset[str]:
+    wanted = {
+        "timestamp": values.get("timestamps") == "nanoseconds",
+        "ullong": values.get("unsigned") == "bits",
+    }
+    return frozenset(type_ for type_, is_wanted in wanted.items() if is_wanted)
+
+
+def _known(name: str) -> str:
+    if name.lower() in _PARSERS:
+        return name.lower()
+    close = get_close_matches(name.lower(), _PARSERS, n=1, cutoff=0.5)
+    names = ", ".join(spelling for spelling, _ in _OPTIONS)
+    hint = f"did you mean {_SPELLINGS[close[0]]}?" if close else f"the options are {names}"
+    raise SourceError(f"the source gigastream has no option {name}", hint)
+
+
+def _parsed(name: str, text: str) -> Any:
+    try:
+        return _PARSERS[name.lower()](text)
+    except ValueError as error:
+        spelling = _SPELLINGS[name.lower()]
+        raise SourceError(f"option {spelling}: {text!r} is not {error}") from None
+
+
+def _paths(values: Mapping[str, Any]) -> tuple[str, ...]:
+    if ("path" in values) == ("paths" in values):
+        message = "the source gigastream needs the path of a spool"
+        raise SourceError(message, 'give it as .load("/var/spool/…"), or several as a list')
+    return values["paths"] if "paths" in values else (values["path"],)
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise ValueError("a name")
+    return text
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise ValueError("a whole number greater than 0")
+    return int(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """A JSON list, or names with commas between them; no name is an empty list."""
+    if not text.lstrip().startswith("["):
+        return tuple(name.strip() for name in text.split(",") if name.strip())
+    try:
+        names = json.loads(text)
+    except json.JSONDecodeError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("a list of names: a,b or a JSON list")
+    return tuple(names)
+
+
+def _some_names(text: str) -> tuple[str, ...]:
+    names = _names(text)
+    if not names:
+        raise ValueError("a list of names, which needs one at least")
+    return names
+
+
+def _starting_at(text: str) -> str | int:
+    if text.lower() in (EARLIEST, LATEST):
+        return text.lower()
+    if text.isdecimal():
+        return int(text)
+    raise ValueError(f"{EARLIEST}, {LATEST} or the number of a segment")
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse_choice(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(" or ".join(choices))
+        return text.lower()
+
+    return parse_choice
+
+
+def _is_true(text: str) -> bool:
+    return _one_of("true", "false")(text) == "true"
+
+
+_OPTIONS: tuple[tuple[str, Callable[[str], Any]], ...] = (
+    ("path", _text),
+    ("paths", _some_names),
+    ("stream", _text),
+    ("interfaces", _some_names),
+    ("columns", _names),
+    ("generation", _count),
+    ("startingAt", _starting_at),
+    ("maxRowsPerTrigger", _count),
+    ("maxSegmentsPerTrigger", _count),
+    ("maxBytesPerTrigger", _count),
+    ("partitions", _count),
+    ("timestamps", _one_of("microseconds", "nanoseconds")),
+    ("unsigned", _one_of("decimal", "bits")),
+    ("heartbeats", _is_true),
+    ("onDamage", _one_of("skip", "fail")),
+    ("reader", _text),
+)
+_PARSERS = {name.lower(): parser for name, parser in _OPTIONS}
+_SPELLINGS = {name.lower(): name for name, _ in _OPTIONS}

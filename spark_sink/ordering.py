@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ORDER BY … LIMIT for each window: the window's rows as one sorted array, cut and spread again.
+
+A sort of a stream exists in Spark only where all of it is known. A window that is over is: its rows
+are gathered under the event time of its end, and leave with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from gigastream.gsql.types import Type
+from gigastream.plan.nodes import OrderLimit
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_HEX = "0123456789ABCDEF"
+_PAST_HEX = "G"
+
+
+def sorted_rows(node: OrderLimit, rows: DataFrame, end: Column) -> DataFrame:
+    """The rows of each window in order, cut at the limit; `end` is its event time."""
+    count = len(node.schema.columns)
+    windows = [rows[f"c{index}"].alias(f"w{index}") for index in node.windows]
+    keys = [_key(node, rows, *key).alias(f"k{n}") for n, key in enumerate(node.keys)]
+    # equal keys: by all columns, so that the answer is one (OPERATORS section 4)
+    row = F.struct(*keys, *(rows[f"c{index}"] for index in range(count))).alias("row")
+    keyed = rows.select(end, *windows, row)
+    groups = keyed.groupBy(*(name for name in keyed.columns if name != "row"))
+    found = F.sort_array(F.collect_list("row"))
+    if node.limit is not None:
+        found = F.slice(found, 1, node.limit)
+    gathered = groups.agg(found.alias("rows")).select(F.explode("rows").alias("row"))
+    return gathered.select(*(F.col(f"row.c{index}") for index in range(count)))
+
+
+def _key(node: OrderLimit, rows: DataFrame, index: int, is_descending: bool) -> Column:
+    """What sorts upwards as the column is to sort. NULL stands below every value."""
+    value = rows[f"c{index}"]
+    return _reversed(value, node.input.schema.columns[index].type) if is_descending else value
+
+
+def _reversed(value: Column, type_: Type) -> Column:
+    return F.struct(value.isNull().alias("is_null"), _mirrored(value, type_).alias("value"))
+
+
+def _mirrored(value: Column, type_: Type) -> Column:
+    """A value of another type whose order is the opposite; nothing overflows."""
+    if type_ is Type.BOOL:
+        return ~value
+    if type_ in (Type.ULLONG, Type.FLOAT):
+        return -value
+    if type_ in (Type.STRING, Type.IPV6, Type.INET):
+        mirror = F.translate(F.hex(value), _HEX, _HEX[::-1])
+        return F.concat(mirror, F.lit(_PAST_HEX))
+    return F.bitwise_not(value)

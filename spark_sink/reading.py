@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One track as a query reads it: where it may begin, and what is no longer to be had."""
+
+from __future__ import annotations
+
+from gigastream.spool import NOTHING, Track
+from spark_sink.errors import SourceError, tell
+from spark_sink.ledger import Ledger
+from spark_sink.offsets import Position
+from spark_sink.options import EARLIEST, LATEST
+
+
+class Reading:
+    """A track of a spool, and its ledger as far as the manifest has been read."""
+
+    def __init__(self, path: str, track: Track) -> None:
+        self.path = path
+        self.track = track
+        self.ledger = Ledger()
+        self._told = 0
+
+    def refresh(self) -> None:
+        """Read on in the manifest; what is wrong with it is told once."""
+        self.ledger.add(self.track.poll())
+        # The ledger forgets what is committed; a query that runs for months needs no second copy.
+        self.track.entries.clear()
+        for sentence in self.track.damage[self._told :]:
+            tell(sentence)
+            self._told += 1
+
+    def beginning(self, starting_at: str | int) -> Position:
+        """Where a query begins that has no checkpoint yet. Raises SourceError."""
+        first = self.track.retained().first
+        if starting_at == EARLIEST:
+            return Position(self.track.generation, first, NOTHING)
+        after = max(first, self.ledger.next_segment)
+        segment = after if starting_at == LATEST else max(first, int(starting_at))
+        if segment > after:
+            raise SourceError(
+                f"startingAt {segment}: the next segment of {self.track.interface} is {after}",
+                "latest begins with what is still to come",
+            )
+        return Position(self.track.generation, segment, self.ledger.heartbeat_before_ns(segment))
+
+    def check_reaches(self, segment: int) -> None:
+        """Refuse a position beyond the track's end: it lost what the query has read."""
+        if segment > max(self.ledger.next_segment, self.track.retained().first):
+            raise SourceError(
+                f"{self.track.folder} ends before segment {segment}, up to which the checkpoint "
+                "says that this query has read",
+                "the spool was replaced, or lost segments when its machine went down; begin again "
+                "with a new checkpoint",
+                exit_code=1,
+            )
+
+    def check_keeps(self, segment: int) -> None:
+        """Refuse a position whose segments are deleted: their rows would silently be missing."""
+        kept = self.track.retained().first
+        if segment < kept:
+            raise SourceError(
+                f"{self.track.folder}: retention has deleted segments {segment} to {kept - 1}, "
+                "which this query has not read yet",
+                'begin again with a new checkpoint, and with .option("reader", "a name"): '
+                "retention waits for readers that it knows",
+                exit_code=1,
+            )

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GSQL over spools as DataFrames: for notebooks, and for the job."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from gigastream.plan.nodes import LowNode, Output, Plan
+from gigastream.query_texts import QueryTexts, inline_queries
+from gigastream.spool import Spool
+from gigastream.spooled import plan_of_spools
+from spark_sink.dataframes import dataframe
+from spark_sink.job_errors import JobError
+from spark_sink.refusals import check
+from spark_sink.registration import register, ship_with_tasks
+from spark_sink.results import in_result_types
+from spark_sink.session import make_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Spools = str | PathLike[str] | Sequence[str | PathLike[str]]
+
+
+def run_query(
+    spools: Spools,
+    query: str | None = None,
+    *,
+    output: str | None = None,
+    parameters: Mapping[str, str] | None = None,
+    spark: SparkSession | None = None,
+    streaming: bool = True,
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """Return the answer of a query over spools as a DataFrame, which grows as they do.
+
+        from spark_sink import run_query
+
+        rows = run_query("/var/spool/gigastream")
+        rows.writeStream.format("memory").queryName("talkers").start()
+
+    `query` is GSQL; without one it is the spool's own. Of several queries `output` names one.
+    `spark` is a session; without one it is the active one, or a new one here. `streaming=False`
+    gives what the spools hold now. `options` are the source's (spark_sink.GigastreamSource), such
+    as maxRowsPerTrigger.
+
+    Addresses are text, timestamps are Spark's. Raises GsqlError where the query is wrong or cannot
+    run on Spark, SpooledPlanError where the spools cannot answer it, and JobError.
+    """
+    paths = spool_paths(spools)
+    plan = plan_of_paths(paths, _texts(query, parameters))
+    node = _output(plan, output)
+    session = spark or make_session()
+    read = Streams(session, paths, options or {}, streaming=streaming)
+    return in_result_types(dataframe(plan, node, read), node.schema)
+
+
+def spool_paths(spools: Spools) -> list[str]:
+    """Return the paths of one or several spools, good for every process of this machine."""
+    given = [spools] if isinstance(spools, str | PathLike) else spools
+    texts = [fspath(path) for path in given]
+    return [text if "://" in text else os.path.abspath(text) for text in texts]
+
+
+def plan_of_paths(paths: Sequence[str], texts: QueryTexts | None = None) -> Plan:
+    """Return the plan of queries over spools, which Spark can run; errors as for `run_query`."""
+    plan = plan_of_spools([Spool(path) for path in paths], texts)
+    check(plan)
+    return plan
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Reads the low level's streams from spools."""
+
+    session: SparkSession
+    paths: Sequence[str]
+    options: Mapping[str, str] = field(default_factory=dict)
+    streaming: bool = True
+
+    def __post_init__(self) -> None:
+        """Make the source known; executors elsewhere get it with their tasks."""
+        if not self.session.sparkContext.master.startswith("local"):
+            ship_with_tasks()
+        register(self.session)
+
+    def __call__(self, node: LowNode, columns: tuple[str, ...]) -> DataFrame:
+        """Return a stream's columns behind the heartbeat's."""
+        reader = self.session.readStream if self.streaming else self.session.read
+        reader = reader.format("gigastream").options(**self.options)
+        for name, value in self._asked(node, columns).items():
+            reader = reader.option(name, value)
+        return reader.load()
+
+    def _asked(self, node: LowNode, columns: tuple[str, ...]) -> dict[str, str]:
+        asked = {
+            "paths": json.dumps(self.paths),
+            "stream": node.name,
+            "columns": json.dumps(columns),
+            "timestamps": "nanoseconds",
+            "unsigned": "bits",
+        }
+        interfaces = _interfaces(node)
+        return asked | ({"interfaces": json.dumps(interfaces)} if interfaces else {})
+
+
+def _interfaces(node: LowNode) -> Sequence[str]:
+    """Those whose punctuation is waited for from the start; none: whatever turns up."""
+    if node.source.interface:
+        return (node.source.interface,)
+    return node.source.interfaces or ()
+
+
+def _texts(query: str | None, parameters: Mapping[str, str] | None) -> QueryTexts | None:
+    if query is None:
+        return None
+    return QueryTexts(inline_queries((query,)), dict(parameters or {}))
+
+
+def _output(plan: Plan, name: str | None) -> Output:
+    found = {node.name: node for node in plan.outputs}
+    if name is None and len(found) == 1:
+        return plan.outputs[0]
+    if name is not None and name in found:
+        return found[name]
+    asked = f"there is no query {name}" if name is not None else f"there are {len(found)} queries"
+    raise JobError(asked, f"output is one of {', '.join(found)}", exit_code=2)

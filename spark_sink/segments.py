@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A micro-batch cut into the parts that tasks read, and the reading.
+
+What travels to a task is plain values, so that it needs nothing of ours to be unpacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from gigastream.spool import Entry, SegmentDamage
+from spark_sink.errors import SourceError, tell
+from spark_sink.tracks import track_of
+
+BATCH_ROWS = 1 << 16
+"""Smaller batches are put together: each costs Spark a message, whatever it holds."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Segments of one track, for one task."""
+
+    path: str
+    stream: str
+    interface: str
+    generation: int
+    entries: tuple[Entry, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(entry.rows for entry in self.entries)
+
+    def to_values(self) -> tuple[Any, ...]:
+        """Plain values that `from_values` understands."""
+        entries = tuple(astuple(entry) for entry in self.entries)
+        return self.path, self.stream, self.interface, self.generation, entries
+
+    @staticmethod
+    def from_values(values: tuple[Any, ...]) -> Slice:
+        path, stream, interface, generation, entries = values
+        read_entries = tuple(Entry(*entry) for entry in entries)
+        return Slice(path, stream, interface, generation, read_entries)
+
+
+def cut(slices: Sequence[Slice], parts: int) -> list[list[Slice]]:
+    """At most `parts` lists of slices, of about as many rows each; no segment is cut."""
+    whole = sum(piece.rows for piece in slices)
+    cuts: list[list[Slice]] = []
+    rows = 0
+    for piece in slices:
+        for entry in piece.entries:
+            # The part that the middle of the segment falls into.
+            part = min(parts - 1, (2 * rows + entry.rows) * parts // max(1, 2 * whole))
+            _put(cuts, part, replace(piece, entries=(entry,)))
+            rows += entry.rows
+    return [taken for taken in cuts if taken]
+
+
+def _put(cuts: list[list[Slice]], part: int, piece: Slice) -> None:
+    while len(cuts) <= part:
+        cuts.append([])
+    taken = cuts[part]
+    if taken and replace(taken[-1], entries=piece.entries) == piece:
+        piece = replace(piece, entries=taken.pop().entries + piece.entries)
+    taken.append(piece)
+
+
+def read(
+    piece: Slice, columns: Sequence[str], *, fails_on_damage: bool
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the segments, batch by batch; one that is damaged is told and left out.
+
+    Raises SourceError if retention has deleted one, or if damage is to fail.
+    """
+    track = track_of(piece.path, piece.stream, piece.interface, piece.generation)
+    for entry in piece.entries:
+        try:
+            yield from _in_larger_batches(track.read(entry, columns))
+        except SegmentDamage as damage:
+            if damage.is_retired or fails_on_damage:
+                raise _failure(damage) from None
+            tell(str(damage))
+
+
+def _failure(damage: SegmentDamage) -> SourceError:
+    if damage.is_retired:
+        hint = 'name the query with .option("reader", "a name"), and retention waits for it'
+    else:
+        hint = 'without .option("onDamage", "fail") it is left out'
+    return SourceError(str(damage), hint, exit_code=1)
+
+
+def _in_larger_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(held.num_rows for held in waiting) >= BATCH_ROWS:
+            yield _together(waiting)
+            waiting = []
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)

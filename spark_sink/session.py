@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Spark session of a job, with the settings that measured best, and quiet.
+
+What Java and its Python workers print goes to a log file, since stdout is the rows' and stderr the
+account's. A session that is already there (a notebook's, spark-submit's) is taken as it is.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spark_sink.java import use_java
+from spark_sink.job_errors import JobError
+from spark_sink.programs import worker_python
+
+if TYPE_CHECKING:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+STATE_STORES = ("memory", "rocksdb")
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set by spark-submit, whose Java is there already."""
+_STATE = "spark.sql.streaming.stateStore"
+_ROCKSDB = {
+    f"{_STATE}.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
+}
+QUICK_START = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""For a job that is over within seconds, before code that is compiled better pays."""
+_PACKAGES = Path(__file__).resolve().parent.parent
+
+
+def session_settings(cores: int | None, state: str = "memory") -> dict[str, str]:
+    """Return the settings of a session.
+
+    `cores` are those of this machine that it has; None where it runs on a cluster. `state` is where
+    groups wait: `memory` is faster below about a million groups, `rocksdb` above.
+    """
+    settings = {
+        "spark.app.name": "gigastream",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.driver.memory": f"{_memory_mib()}m",
+    }
+    if cores is not None:
+        settings["spark.sql.shuffle.partitions"] = str(cores)
+        settings["spark.driver.host"] = settings["spark.driver.bindAddress"] = "127.0.0.1"
+    return settings | (_ROCKSDB if state == "rocksdb" else {})
+
+
+def make_session(
+    master: str | None = None,
+    *,
+    state: str = "memory",
+    settings: Mapping[str, str] | None = None,
+    log: Path | None = None,
+) -> SparkSession:
+    """Return the session that is there, or start one at `master` (default: here, on all cores).
+
+    `state` is one of STATE_STORES. `settings` are Spark's own and go before ours. `log` is the file
+    for what Java prints; none: a temporary one. Raises JobError where PySpark or Java is missing,
+    or Java does not start.
+    """
+    require_pyspark()
+    from pyspark.sql import SparkSession
+
+    there = SparkSession.getActiveSession()
+    if there is not None:
+        return there
+    cores = _cores(master)
+    at = master or f"local[{cores}]"
+    wanted = {**session_settings(cores, state), "spark.master": at, **(settings or {})}
+    is_submitted = _SUBMITTED in os.environ
+    session = _submitted(wanted, master) if is_submitted else _started(wanted, log or _new_log())
+    _partition_by_cores(session)
+    return session
+
+
+@contextmanager
+def open_session(
+    master: str | None = None,
+    *,
+    state: str = "memory",
+    settings: Mapping[str, str] | None = None,
+    log: Path | None = None,
+) -> Iterator[SparkSession]:
+    """Give what `make_session` gives; if it was started here, end it and leave nothing behind."""
+    require_pyspark()
+    from pyspark.sql import SparkSession
+
+    if SparkSession.getActiveSession() is not None or _SUBMITTED in os.environ:
+        yield make_session(master, state=state, settings=settings)
+        return
+    with tempfile.TemporaryDirectory(prefix="gigastream-spark-") as name:
+        folder = Path(name)
+        wanted = {**_places(folder), **(settings or {})}
+        session = make_session(master, state=state, settings=wanted, log=log or folder / "log")
+        try:
+            yield session
+        finally:
+            _end(session)
+
+
+def _places(folder: Path) -> dict[str, str]:
+    """What Spark writes by itself goes where we look after it."""
+    return {
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+
+
+def _end(session: SparkSession) -> None:
+    """Stop a session and its Java."""
+    gateway = session.sparkContext._gateway
+    session.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # at which Java ends
+    gateway.proc.wait()
+
+
+def require_pyspark() -> None:
+    """Raise JobError if PySpark is not installed."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise JobError("PySpark is not installed", "pip install 'gigastream[spark]'")
+
+
+def _submitted(settings: Mapping[str, str], master: str | None) -> SparkSession:
+    """The session of a program that spark-submit started: what it said stands."""
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    said = SparkConf()
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        if not said.contains(name) and (master or name != "spark.master"):
+            builder = builder.config(name, value)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _started(settings: Mapping[str, str], log: Path) -> SparkSession:
+    """A session over a Java of our own, which prints into `log`."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    use_java()
+    _let_workers_find_us(is_local=settings["spark.master"].startswith("local"))
+    _silence_py4j()
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    interrupt = signal.getsignal(signal.SIGINT)
+    try:
+        with log.open("ab") as stream:
+            gateway = launch_gateway(conf, _process_options(stream.fileno()))
+        context = SparkContext(gateway=gateway, conf=_in_java(gateway, settings))
+    except (PySparkRuntimeError, OSError) as error:
+        raise JobError(f"Spark did not start: {_last_line(log) or error}") from None
+    if interrupt not in (signal.default_int_handler, signal.getsignal(signal.SIGINT)):
+        signal.signal(signal.SIGINT, interrupt)  # SparkContext has set its own over it
+    return SparkSession(context)
+
+
+def _partition_by_cores(session: SparkSession) -> None:
+    """Spark's own number, 200, would be as many state stores for every aggregation."""
+    name = "spark.sql.shuffle.partitions"
+    if session.sparkContext.getConf().contains(name):
+        return
+    session.range(1).count()  # there are executors then, whose cores are known
+    session.conf.set(name, str(session.sparkContext.defaultParallelism))
+
+
+def _in_java(gateway: Any, settings: Mapping[str, str]) -> SparkConf:
+    from pyspark import SparkConf
+
+    return SparkConf(_jvm=gateway.jvm).setAll(list(settings.items()))
+
+
+def _process_options(log: int) -> dict[str, object]:
+    """Ctrl-C is ours alone: what runs the job must still answer the open windows."""
+    return {"stdout": log, "stderr": subprocess.STDOUT, "start_new_session": True}
+
+
+def _let_workers_find_us(*, is_local: bool) -> None:
+    """Java starts the Python workers, which know this process's environment and no more.
+
+    A program of ours is on this machine only: executors elsewhere get Python by its own path.
+    """
+    python = str(worker_python()) if is_local else sys.executable
+    os.environ.setdefault("PYSPARK_PYTHON", python)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    paths = [str(_PACKAGES), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+
+
+def _silence_py4j() -> None:
+    """What goes wrong in a call from Java is raised where it matters, and need not be logged."""
+    logger = logging.getLogger("py4j")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+
+
+def _cores(master: str | None) -> int | None:
+    """The cores of this machine that a local master uses; None for a cluster."""
+    if master is None or master in ("local[*]", "local[*,1]"):
+        return len(os.sched_getaffinity(0))
+    if not master.startswith("local"):
+        return None
+    count = master.removeprefix("local").strip("[]").split(",")[0]
+    return int(count) if count.isdecimal() else 1
+
+
+def _memory_mib() -> int:
+    """A quarter of the machine's memory for Java, at least Spark's own gigabyte, at most eight."""
+    mib = (os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) >> 20
+    return max(1024, min(8192, mib // 4))
+
+
+def _new_log() -> Path:
+    descriptor, name = tempfile.mkstemp(prefix="gigastream-spark-", suffix=".log")
+    os.close(descriptor)
+    return Path(name)
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    return next((line for line in reversed(lines) if line.strip()), "")

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a job's rows go: Spark's own sinks, exactly once, or the formats of `gigastream run`.
+
+The latter print on the driver, through whatever makes a batch of the engine of Arrow: this side
+does not import the engine, its caller hands that in.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pyspark.sql import functions as F
+
+from gigastream.gsql.types import Schema, Type
+from gigastream.outputs import FORMATS, Batch
+from spark_sink.job_errors import JobError
+from spark_sink.results import in_result_types, to_record_batches
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+
+MakeBatch = Callable[["pyarrow.RecordBatch", Schema], Batch]
+"""Gives a gigastream.outputs.Batch of rows in the engine's Arrow types."""
+
+
+class Printer(Protocol):
+    """What rows are printed to: a gigastream.outputs.Output."""
+
+    def write(self, query_name: str, batch: Batch) -> None: ...
+
+
+SPARK = "spark"
+FILES = "parquet"
+"""A format of ours that in a job is Spark's, whose files are exactly once."""
+_BEGINNING = "Initializing sources"
+_WATCH_SECONDS = 0.02
+_ONE_VALUE = ("kafka", "text")
+"""Sinks that take one column, `value`: a row goes there as JSON."""
+_NO_BINARY = (*_ONE_VALUE, "csv", "json", "console")
+"""Sinks in which strings are text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """One output of a job: `FORMAT[:PATH]` or `spark:FORMAT[:PATH]`."""
+
+    text: str
+    """As it was asked for."""
+    format: str
+    path: str | None
+    is_sparks: bool
+
+
+def parse_sink(text: str) -> Sink:
+    """Read an output of a job. Raises JobError, which names the formats."""
+    first, _, rest = text.partition(":")
+    if first == SPARK and rest:
+        name, _, path = rest.partition(":")
+        return Sink(text, name, path or None, is_sparks=True)
+    if first == FILES and not rest:
+        raise JobError("Parquet files need a folder", f"-o {FILES}:PATH", exit_code=2)
+    if first not in FORMATS:
+        known = ", ".join((*FORMATS, f"{SPARK}:FORMAT"))
+        raise JobError(f"there is no output format '{text}'", f"one of {known}", exit_code=2)
+    return Sink(text, first, rest or None, is_sparks=first == FILES)
+
+
+def start(
+    writer: DataStreamWriter, checkpoint: str, name: str, trigger: Mapping[str, Any]
+) -> StreamingQuery:
+    """Start a streaming query, and return once its sources are there.
+
+    Each has a Python process of its own, to which Spark gives ten seconds; several at once may
+    need more on a machine that is busy.
+    """
+    query = (
+        writer.queryName(name)
+        .outputMode("append")
+        .option("checkpointLocation", checkpoint)
+        .trigger(**trigger)
+        .start()
+    )
+    while query.isActive and query.status["message"] == _BEGINNING:
+        time.sleep(_WATCH_SECONDS)
+    return query
+
+
+def spark_writer(
+    rows: DataFrame, schema: Schema, sink: Sink, options: Mapping[str, str], folder: str | None
+) -> DataStreamWriter:
+    """Return what writes an output's rows (in types from inside) to a sink of Spark's.
+
+    `folder` is put behind the sink's path: each of several queries has its own.
+    """
+    typed = _fit_for(sink.format, in_result_types(rows, schema), schema)
+    writer = typed.writeStream.format(sink.format).options(**options)
+    if sink.path is None:
+        return writer
+    return writer.option("path", sink.path if folder is None else f"{sink.path}/{folder}")
+
+
+def _fit_for(format_name: str, rows: DataFrame, schema: Schema) -> DataFrame:
+    if format_name in _NO_BINARY:
+        strings = [c.name for c in schema.columns if c.type is Type.STRING]
+        rows = rows.withColumns(
+            {name: F.make_valid_utf8(rows[f"`{name}`"].cast("string")) for name in strings}
+        )
+    if format_name in _ONE_VALUE:
+        return rows.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("value"))
+    return rows
+
+
+class DriverSink:
+    """Prints an output's rows as `gigastream run` does, micro-batch by micro-batch.
+
+    Rows of one micro-batch come in the order of their windows. `error` is what went wrong while
+    they were written; the streaming query ends with it.
+    """
+
+    def __init__(
+        self, output: Printer, lock: threading.Lock, query: str, schema: Schema, make: MakeBatch
+    ) -> None:
+        """`lock` is that of the output, which several queries share."""
+        self._output = output
+        self._lock = lock
+        self.query = query
+        self._schema = schema
+        self._make = make
+        self.rows = 0
+        self.error: BaseException | None = None
+
+    def writer(self, rows: DataFrame) -> DataStreamWriter:
+        """Return what writes rows in types from inside."""
+        return rows.writeStream.foreachBatch(self._write)
+
+    def _write(self, rows: DataFrame, _batch: int) -> None:
+        try:
+            table = rows.toArrow()
+            with self._lock:
+                self._put(in_time_order(table, self._schema))
+        except BaseException as error:
+            self.error = error
+            raise
+
+    def _put(self, table: pyarrow.Table) -> None:
+        for batch in to_record_batches(table, self._schema):
+            self._output.write(self.query, self._make(batch, self._schema))
+            self.rows += batch.num_rows
+
+
+def in_time_order(table: pyarrow.Table, schema: Schema) -> pyarrow.Table:
+    """Return the rows sorted by the first temporal column; equal ones stay as they are.
+
+    Partitions come one behind the other; each window of an ordered query lies whole in one.
+    """
+    for place, column in enumerate(schema.columns):
+        if column.temporal.is_temporal:
+            direction = "ascending" if column.temporal.value == "increasing" else "descending"
+            names = [str(index) for index in range(table.num_columns)]
+            return table.rename_columns(names).sort_by([(str(place), direction)])
+    return table

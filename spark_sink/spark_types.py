@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stream's columns as Spark holds them "inside", and the way there from Arrow (GSQL section 3).
+
+Spark has no unsigned integers, and its timestamps count microseconds. Two options give a bigint
+instead: `timestamps=nanoseconds` keeps what was captured; `unsigned=bits` holds the 64 bits of an
+ullong, negative from 2^63 on, since a decimal in every row costs a third of the whole way into an
+aggregation. `unsigned` makes the decimal of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as spark_types
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+HEARTBEAT = "_hb"
+"""The hidden column on which the query's only watermark stands; null in every row of data."""
+
+_SPARK_TYPES: dict[str, spark_types.DataType] = {
+    "bool": spark_types.BooleanType(),
+    "ushort": spark_types.IntegerType(),
+    "uint": spark_types.LongType(),
+    "int": spark_types.IntegerType(),
+    "ullong": spark_types.DecimalType(20, 0),
+    "llong": spark_types.LongType(),
+    "float": spark_types.DoubleType(),
+    "string": spark_types.BinaryType(),
+    "IP": spark_types.LongType(),
+    "IPV6": spark_types.BinaryType(),
+    "INET": spark_types.BinaryType(),
+    "timestamp": spark_types.TimestampType(),
+}
+
+_ARROW_TYPES: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "decimal(20,0)": pa.decimal128(20, 0),
+    "double": pa.float64(),
+    "binary": pa.binary(),
+    "timestamp": pa.timestamp("us", "UTC"),
+}
+
+
+def spark_schema(
+    columns: Iterable[Mapping[str, Any]], as_bigint: frozenset[str] = frozenset()
+) -> Any:
+    """The source's StructType: the heartbeat, then `columns` (of stream.json), all nullable.
+
+    `as_bigint`: those of the types ullong and timestamp that stay 64-bit integers.
+    """
+    types = _SPARK_TYPES | dict.fromkeys(as_bigint, spark_types.LongType())
+    fields = [spark_types.StructField(column["name"], types[column["type"]]) for column in columns]
+    heartbeats = spark_types.StructField(HEARTBEAT, spark_types.TimestampType())
+    return spark_types.StructType([heartbeats, *fields])
+
+
+def unsigned(bits: Column) -> Column:
+    """The decimal(20,0) of an ullong that came as its bits; NULL stays NULL."""
+    from pyspark.sql import functions as F
+
+    value = bits.cast("decimal(20,0)")
+    beyond = (value + F.lit(Decimal(1 << 64))).cast("decimal(20,0)")
+    return F.when(bits < 0, beyond).otherwise(value)
+
+
+def arrow_schema(schema: Any) -> pa.Schema:
+    """What Spark wants to receive for its schema: names, types, units and nullability alike."""
+    return pa.schema(
+        [
+            pa.field(field.name, _ARROW_TYPES[field.dataType.jsonValue()], nullable=True)
+            for field in schema.fields
+        ]
+    )
+
+
+def to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """A segment's rows in the types that Spark takes, with no heartbeat; columns as in `schema`."""
+    columns = [_column(batch, field) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def heartbeat(heartbeat_ms: int, schema: pa.Schema) -> pa.RecordBatch:
+    """The one row that moves the watermark: null in every column but the first."""
+    value = pa.array([heartbeat_ms * 1000], pa.int64()).cast(schema.field(0).type)
+    nulls = [pa.nulls(1, field.type) for field in list(schema)[1:]]
+    return pa.RecordBatch.from_arrays([value, *nulls], schema=schema)
+
+
+def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
+    if field.name == HEARTBEAT:
+        return pa.nulls(batch.num_rows, field.type)
+    return _cast(batch.column(field.name), field.type)
+
+
+def _cast(values: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if values.type == wanted:
+        return values
+    if pa.types.is_uint64(values.type) and pa.types.is_int64(wanted):
+        return values.view(wanted)
+    if not pa.types.is_timestamp(values.type):
+        return values.cast(wanted)
+    nanoseconds = values.view(pa.int64())
+    return nanoseconds if pa.types.is_int64(wanted) else _microseconds(nanoseconds).view(wanted)
+
+
+def _microseconds(nanoseconds: pa.Array) -> pa.Array:
+    """Rounded down, also before 1970, where division rounds up; no value is out of reach."""
+    towards_zero = pc.divide(nanoseconds, 1000)
+    least = pc.min(nanoseconds).as_py()
+    if least is None or least >= 0:
+        return towards_zero
+    down = pc.bit_wise_not(pc.divide(pc.bit_wise_not(nanoseconds), 1000))
+    return pc.if_else(pc.less(nanoseconds, 0), down, towards_zero)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of the stream that a query reads, the same on every track."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from gigastream.spool import Track
+from spark_sink.errors import SourceError
+from spark_sink.options import Options
+from spark_sink.tracks import newest_tracks, what_is_there
+
+Column = Mapping[str, Any]
+"""A column as stream.json describes it."""
+
+
+def stream_columns(options: Options) -> list[Column]:
+    """Those asked for, in that order, else all. Raises SourceError."""
+    tracks = [
+        track
+        for path in options.paths
+        for track in newest_tracks(path, options.stream, options.interfaces, options.generation)
+    ]
+    if not tracks:
+        raise _not_begun(options)
+    for track in tracks:
+        _check_same_columns(tracks[0], track)
+    columns: list[Column] = list(tracks[0].columns)
+    return columns if options.columns is None else [_named(columns, n) for n in options.columns]
+
+
+def _not_begun(options: Options) -> SourceError:
+    asked = options.stream or "the stream"
+    if options.interfaces is not None:
+        asked += f" on {', '.join(options.interfaces)}"
+    places = ", ".join(options.paths)
+    return SourceError(f"{places}: nothing of {asked} is there", what_is_there(options.paths))
+
+
+def _named(columns: Sequence[Column], name: str) -> Column:
+    for column in columns:
+        if column["name"].lower() == name.lower():
+            return column
+    names = [column["name"] for column in columns]
+    close = get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"its columns are {', '.join(names)}"
+    raise SourceError(f"the stream has no column {name}", hint)
+
+
+def _check_same_columns(first: Track, other: Track) -> None:
+    if _shape(first) != _shape(other):
+        raise SourceError(
+            f"{first.stream} has other columns on {other.interface} than on {first.interface}: "
+            "different queries have written them"
+        )
+
+
+def _shape(track: Track) -> list[tuple[str, str]]:
+    return [(column["name"], column["type"]) for column in track.columns]

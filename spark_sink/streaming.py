@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The streaming queries of a job: started together, watched together, stopped together."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from spark_sink.job_errors import JobError
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming import StreamingQuery
+
+    from spark_sink.sinks import DriverSink
+
+WATCH_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A streaming query, and the sink on the driver that it writes to."""
+
+    query: StreamingQuery
+    sink: DriverSink | None = None
+
+    def check(self) -> None:
+        """Raise what ended the query, if it failed."""
+        if self.sink is not None and self.sink.error is not None:
+            raise self.sink.error
+        if not self.query.isActive:
+            error = self.query.exception()
+            if error is not None:
+                raise JobError(f"the job failed: {reason(error)}")
+
+    @property
+    def micro_batches(self) -> int:
+        """How many there were, over all runs of the checkpoint."""
+        progress = self.query.lastProgress
+        return 0 if progress is None else int(progress.batchId) + 1
+
+
+def watch(running: Sequence[Running], is_over: Callable[[], bool]) -> None:
+    """Wait until something else is over, or all queries ended by themselves; raise if one fails."""
+    while not is_over():
+        for each in running:
+            each.check()
+        if not any(each.query.isActive for each in running):
+            return
+        time.sleep(WATCH_SECONDS)
+
+
+def finish(running: Sequence[Running]) -> None:
+    """Wait for everything that is in the spools now, and what it completes; raise if one fails."""
+    for each in running:
+        _process_all(each)
+    for each in running:
+        each.check()
+
+
+def stop(running: Sequence[Running]) -> None:
+    """End all queries; what was not committed is done again by the next job of the checkpoint."""
+    for each in running:
+        each.query.stop()
+
+
+def _process_all(each: Running) -> None:
+    try:
+        each.query.processAllAvailable()
+    except PySparkException:
+        each.check()
+        raise
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn what Spark raises into a JobError."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise JobError(f"the job failed: {reason(error)}") from None
+
+
+def reason(error: BaseException) -> str:
+    """Return what a person can use of an exception of Spark's.
+
+    That is our own sentence where one of ours went through Python and Java, else Java's.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    ours = [line for line in lines if _OURS.match(line)]
+    if ours:
+        return _OURS.sub("", ours[-1])
+    javas = [line for line in lines if line.startswith(_JAVAS)]
+    first = javas[0].removeprefix(": ") if javas else lines[0] if lines else type(error).__name__
+    return _SQL_STATE.sub("", first)
+
+
+_OURS = re.compile(r"spark_sink\.errors\.\w+: ")
+"""Python names the class in the last line of a traceback, which Spark hands on."""
+_JAVAS = ": "
+"""What py4j puts before the text of a Java exception."""
+_SQL_STATE = re.compile(r"\s*SQLSTATE: \w+$")

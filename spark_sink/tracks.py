@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracks by name: what a query set writes now, and one generation of one track."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gigastream.spool import Spool, SpoolReadError, Track, layout
+from gigastream.spool.generation import decode_schema
+from gigastream.spool.place import open_place
+from spark_sink.errors import SourceError
+
+
+def open_spool(path: str, generation: int | None = None) -> Spool:
+    """A spool's newest query set, or that of a generation. Raises SourceError."""
+    try:
+        return Spool(path, generation)
+    except SpoolReadError as error:
+        raise SourceError(str(error), error.hint) from None
+
+
+def newest_tracks(
+    path: str, stream: str | None, interfaces: Iterable[str] | None, generation: int | None
+) -> tuple[Track, ...]:
+    """The tracks of one stream. Raises SourceError where none is named and there are several."""
+    spool = open_spool(path, generation)
+    return spool.tracks(stream or _only_stream(spool), interfaces)
+
+
+def track_of(path: str, stream: str, interface: str, generation: int) -> Track:
+    """One generation, whatever has begun since. Raises SourceError if it is not there any more.
+
+    It looks at no other folder: a task opens what the driver has chosen for it.
+    """
+    place = open_place(path)
+    folder = "/".join(
+        [
+            place.root,
+            layout.quoted(stream),
+            layout.quoted(interface),
+            layout.generation_name(generation),
+        ]
+    )
+    try:
+        description = place.read_object(f"{folder}/{layout.STREAM}")
+        return Track(place, folder, description, decode_schema(description["arrow_schema"]))
+    except (OSError, ValueError, LookupError) as error:
+        raise SourceError(
+            f"{folder}, which this query has begun to read, is no longer there: {error}",
+            "begin again with a new checkpoint",
+            exit_code=1,
+        ) from None
+
+
+def what_is_there(paths: Iterable[str]) -> str:
+    """A hint: the streams of some spools, and their interfaces."""
+    names = {
+        f"{track.stream} on {track.interface}" for path in paths for track in Spool(path).tracks()
+    }
+    return f"there are: {', '.join(sorted(names))}"
+
+
+def _only_stream(spool: Spool) -> str:
+    streams = sorted({track.stream for track in spool.tracks()})
+    if len(streams) == 1:
+        return streams[0]
+    raise SourceError(
+        f"{spool.path} holds {len(streams)} streams, and none is named",
+        f'name one with .option("stream", …): {", ".join(streams)}',
+    )

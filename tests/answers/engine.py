@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's answers, in this process: a query set is planned once and run over many sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gigastream.engine.session import Session
+from gigastream.engine.statistics import Statistics
+from gigastream.gsql.source import SourceFile
+from gigastream.plan import Plan, plan_queries
+from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.settings import Settings
+from gigastream.sources import DEFAULT_INTERFACE, FileSource
+from tests.oracle.rows import Cell, parse_csv
+
+Rows = list[list[Cell]]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the engine gave: the rows of every output as cells of text, and its counters."""
+
+    rows: dict[str, Rows]
+    statistics: Statistics
+
+
+def plan_of(
+    text: str, name: str = "query", interfaces: Sequence[str] = (DEFAULT_INTERFACE,)
+) -> Plan:
+    """The plan of a query set. GsqlError says what is wrong with it."""
+    texts = QueryTexts((SourceFile(name, text),), interfaces={name: {} for name in interfaces})
+    return plan_queries(check_texts(texts).queries)
+
+
+def run(plan: Plan, sources: Sequence[FileSource], settings: Settings) -> Given:
+    """All rows of all outputs, in the order in which they came."""
+    texts: dict[str, list[bytes]] = {output.name: [] for output in plan.outputs}
+    with Session(plan, sources, settings) as session:
+        for event in session.batches():
+            if event.batch.row_count:
+                texts[event.query].append(event.batch.csv())
+        statistics = session.statistics()
+    return Given({name: cells(b"".join(text)) for name, text in texts.items()}, statistics)
+
+
+def source(path: str | Path, interface: str = DEFAULT_INTERFACE) -> FileSource:
+    """A capture file as a source."""
+    return FileSource(interface, str(path))
+
+
+def cells(lines: bytes) -> Rows:
+    """Lines of csv without a header as cells."""
+    text = lines.decode()
+    if '"' in text:
+        return parse_csv(f"header\n{text}")[1]
+    return [[cell or None for cell in line.split(",")] for line in text.split("\n")[:-1]]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From trees to typed expressions: what the names mean, clause by clause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tests.answers.reference import arithmetic, conditions
+from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate
+from tests.answers.reference.functions import choice, function
+from tests.answers.reference.syntax import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Membership,
+    Name,
+    Node,
+    Operation,
+    Parameter,
+    Prefix,
+)
+from tests.answers.reference.typed import Typed, cast, constant
+
+Resolve = Callable[[Name], Typed]
+
+LOGIC = {"AND": conditions.conjunction, "OR": conditions.disjunction}
+
+
+@dataclass
+class Binder:
+    """Types the expressions of one clause; `collect` takes its aggregates, where it may have any.
+
+    `grouped` are expressions that stand for a group variable, wherever they are written.
+    """
+
+    resolve: Resolve
+    parameters: Mapping[str, Literal] = field(default_factory=dict)
+    collect: Callable[[Call, Aggregate], Typed] | None = None
+    rows: Resolve | None = None
+    """What names mean inside of aggregates."""
+    grouped: Mapping[Node, Typed] = field(default_factory=dict)
+
+    def typed(self, node: Node) -> Typed:
+        """The expression; KeyError or AssertionError for what this reference does not know."""
+        if node in self.grouped:
+            return self.grouped[node]
+        if isinstance(node, Literal):
+            return constant(node.type, node.value)  # type: ignore[arg-type]
+        if isinstance(node, Parameter):
+            value = self.parameters[node.name]
+            return constant(value.type, value.value)  # type: ignore[arg-type]
+        if isinstance(node, Name):
+            return self.resolve(node)
+        if isinstance(node, Cast):
+            return cast(self.typed(node.operand), node.type)
+        if isinstance(node, Case):
+            return self._case(node)
+        if isinstance(node, Membership):
+            return self._membership(node)
+        if isinstance(node, Call):
+            return self._call(node)
+        assert isinstance(node, Operation)
+        return self._operation(node)
+
+    def _case(self, node: Case) -> Typed:
+        branches = [(self.typed(when), self.typed(then)) for when, then in node.branches]
+        return choice(branches, self.typed(node.otherwise))
+
+    def _membership(self, node: Membership) -> Typed:
+        operand = self.typed(node.operand)
+        if isinstance(node.values[0], Prefix):
+            return conditions.in_prefix(operand, node.values[0])
+        return conditions.membership(operand, [self.typed(value) for value in node.values])
+
+    def _operation(self, node: Operation) -> Typed:
+        operands = [self.typed(operand) for operand in node.operands]
+        sign = node.operator
+        if sign in LOGIC:
+            return LOGIC[sign](operands)
+        if sign in conditions.COMPARE:
+            return conditions.comparison(sign, *operands)
+        if sign in _UNARY:
+            return _UNARY[sign](*operands)
+        return arithmetic.binary(sign, *operands)
+
+    def _call(self, node: Call) -> Typed:
+        if node.name not in NAMES:
+            return function(node.name, [self.typed(argument) for argument in node.arguments])
+        assert self.collect is not None, f"{node.name} in the wrong clause"
+        assert self.rows is not None
+        inner = Binder(self.rows, self.parameters)
+        arguments = [inner.typed(argument) for argument in node.arguments]
+        return self.collect(node, aggregate(node.name, arguments[0] if arguments else None))
+
+
+_UNARY: dict[str, Callable[[Typed], Typed]] = {
+    "NOT": conditions.negation,
+    "IS NULL": conditions.is_null,
+    "negative": arithmetic.negative,
+    "~": arithmetic.complement,
+}

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries at random over packets at random, under settings at random: the reference's rows.
+
+A pool of queries is one set, compiled once, and asked of many captures. Slow, many pools are made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gigastream.gsql.diagnostics import GsqlError
+from gigastream.plan import Plan
+from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.sources import FileSource
+from tests.answers.comparison import assert_same_answers
+from tests.answers.engine import plan_of, run, source
+from tests.answers.mixture import Mixture, packets_of
+from tests.answers.query_maker import QueryMaker
+from tests.answers.reference.queries import Source, answers
+from tests.oracle.query import decode
+from tests.strategies.captures import capture_files
+from tests.strategies.files import NANOSECONDS, pcap
+
+INTERFACES = ("left", "right")
+QUERIES = 30
+MOST_REFUSED = 6
+SECOND_NS = 10**9
+
+mixtures = st.builds(
+    Mixture,
+    seed=st.integers(0, 2**32),
+    packets=st.sampled_from([0, 1, 40, 400]),
+    hosts=st.sampled_from([1, 4, 40]),
+    seconds=st.sampled_from([0, 1, 60, 900]),
+    steps_back=st.sampled_from([0.0, 0.1, 0.6]),
+    back_ms=st.sampled_from([1, 900, 100_000]),
+    cut=st.sampled_from([0.0, 0.2]),
+)
+files = st.one_of(
+    mixtures.map(lambda mixture: pcap(packets_of(mixture), magic=NANOSECONDS)),
+    capture_files(20).map(lambda capture: capture.data),
+)
+tunings = st.builds(
+    Settings,
+    disorder_bytes=st.sampled_from([0, 100, 2_000, 16 << 20]),
+    slack_ns=st.sampled_from([None, None, 0, 10**9, 30 * 10**9]),
+    heartbeat_ns=st.sampled_from([0, SECOND_NS, 7 * SECOND_NS]),
+    heartbeat_packets=st.sampled_from([0, 5, 1 << 17]),
+    flush=st.sampled_from([None, *FLUSH_POLICIES]),
+    slots=st.sampled_from([1, 2, 5, 64, None]),
+    burst=st.sampled_from([1, 3, 64, 256]),
+    batch_rows=st.sampled_from([1, 2, None]),
+    use_mmap=st.booleans(),
+)
+inputs = st.lists(st.tuples(st.sampled_from(INTERFACES), files), min_size=1, max_size=3)
+
+at_random = settings(
+    max_examples=35, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A set of queries."""
+
+    texts: tuple[str, ...]
+    plan: Plan
+
+    @property
+    def text(self) -> str:
+        """All of them."""
+        return ";\n".join(self.texts)
+
+
+@cache
+def pool(seed: int) -> Pool:
+    """A pool without the queries that the checker refuses: few, since the maker knows types."""
+    made = QueryMaker(Random(seed), INTERFACES).query_set(QUERIES)
+    texts = tuple(filter(_is_accepted, made))
+    assert len(texts) >= QUERIES - MOST_REFUSED
+    return Pool(texts, plan_of(";\n".join(texts), interfaces=INTERFACES))
+
+
+def _is_accepted(text: str) -> bool:
+    try:
+        plan_of(text, interfaces=INTERFACES)
+    except GsqlError:
+        return False
+    return True
+
+
+def _check(
+    queries: Pool, captures: list[tuple[str, bytes]], tuning: Settings, folder: Path
+) -> None:
+    sources: list[FileSource] = []
+    decoded = []
+    for at, (interface, data) in enumerate(captures):
+        path = folder / f"capture{at}"
+        path.write_bytes(data)
+        sources.append(source(path, interface))
+        found = decode(data, tuning.disorder_bytes or None, tuning.slack_ns)
+        decoded.append(Source(found, interface))
+    given_rows = run(queries.plan, sources, tuning)
+    assert_same_answers(answers(queries.text, decoded), given_rows, tuning, queries.text)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("captures")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@at_random
+@given(inputs, tunings)
+def test_a_pool_of_queries(
+    seed: int, folder: Path, captures: list[tuple[str, bytes]], tuning: Settings
+) -> None:
+    _check(pool(seed), captures, tuning, folder)
+
+
+@pytest.mark.slow
+@settings(at_random, max_examples=40, derandomize=False)
+@given(st.integers(3, 2**32), st.lists(st.tuples(inputs, tunings), min_size=5, max_size=5))
+def test_pools_of_queries(
+    folder: Path, seed: int, cases: list[tuple[list[tuple[str, bytes]], Settings]]
+) -> None:
+    for captures, tuning in cases:
+        _check(pool(seed), captures, tuning, folder)

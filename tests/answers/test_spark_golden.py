@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Golden queries on Spark: the committed rows, however the spool was written and is read.
+
+All queries of the same inputs are one set, and one spool. The batch reader answers all of them;
+every day another part of them is streamed too, and with --slow all are, in every way.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from gigastream.gsql.source import SourceFile
+from gigastream.settings import Settings
+from gigastream.sources import FileSource
+from gigastream.spool import SpoolSettings
+from tests.answers.golden import Golden, golden_queries
+from tests.answers.inputs import INPUTS
+from tests.answers.on_spark import UNSYNCED, QuerySet, Spooled, query_set, write_spool
+from tests.oracle.rows import difference
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.answers.engine import Rows
+
+SECOND_NS = 10**9
+GOLDEN = golden_queries()
+Inputs = tuple[tuple[str, str], ...]
+INPUTS_USED = sorted({golden.inputs for golden in GOLDEN})
+
+
+@dataclass(frozen=True)
+class Variant:
+    """How a spool is written: what must not change a row."""
+
+    name: str
+    settings: Settings
+    segment_rows: int
+
+
+def _variant(
+    flush: str | None, slots: int, burst: int, batch_rows: int, segment_rows: int
+) -> Variant:
+    """Time goes on with every second of the capture, as in a pipe: windows close one by one."""
+    settings = Settings(
+        flush=flush,
+        slots=slots,
+        burst=burst,
+        batch_rows=batch_rows,
+        slack_ns=SECOND_NS,
+        heartbeat_ns=SECOND_NS,
+    )
+    return Variant(flush or "default", settings, segment_rows)
+
+
+VARIANTS = (
+    _variant(None, slots=64, burst=256, batch_rows=64, segment_rows=150),
+    _variant("immediate", slots=1, burst=1, batch_rows=1, segment_rows=9),
+    _variant("slow_inorder", slots=2, burst=3, batch_rows=5, segment_rows=7),
+    _variant("slow", slots=16, burst=64, batch_rows=4096, segment_rows=1 << 20),
+    _variant("lazy", slots=4, burst=64, batch_rows=40, segment_rows=60),
+)
+ROW_BY_ROW = replace(
+    _variant("immediate", slots=1, burst=1, batch_rows=1, segment_rows=1), name="row-by-row"
+)
+"""For few packets: every row has a segment of its own, every segment a micro-batch."""
+PACKETS = 5
+"""Of the smallest input."""
+MICRO_BATCHES = 6
+"""About so many of a streaming query: the least in which windows close while others are open."""
+
+
+@dataclass(frozen=True)
+class Spools:
+    """Makes each spool once, for all the tests of its variant."""
+
+    spark: SparkSession
+    folder: Path
+
+    def of(self, inputs: Inputs, variant: Variant) -> Spooled:
+        root = self.folder / f"{INPUTS_USED.index(inputs)}-{variant.name}"
+        if not root.exists():
+            spool = SpoolSettings(segment_rows=variant.segment_rows, sync=UNSYNCED)
+            write_spool(_queries(inputs), self._sources(inputs), root, variant.settings, spool)
+        return Spooled(self.spark, root)
+
+    def _sources(self, inputs: Inputs) -> list[FileSource]:
+        for _, name in inputs:
+            (self.folder / name).write_bytes(INPUTS[name]())
+        return [FileSource(interface, str(self.folder / name)) for interface, name in inputs]
+
+
+@cache
+def _queries(inputs: Inputs) -> QuerySet:
+    files = [SourceFile(golden.name, golden.text) for golden in _golden_of(inputs)]
+    return query_set(files, [interface for interface, _ in inputs])
+
+
+def _golden_of(inputs: Inputs) -> list[Golden]:
+    return [golden for golden in GOLDEN if golden.inputs == inputs]
+
+
+@pytest.fixture(scope="module")
+def spools(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spools]:
+    folder = tmp_path_factory.mktemp("golden-on-spark")
+    yield Spools(spark, folder)
+    shutil.rmtree(folder)
+
+
+def _check(inputs: Inputs, given: dict[str, Rows], *context: object) -> None:
+    expected = {n: answer for g in _golden_of(inputs) for n, answer in _answers(g).items()}
+    assert given.keys() <= expected.keys()
+    for name, rows in given.items():
+        problem = difference(expected[name], rows)
+        assert problem is None, f"{name} {context}:\n{problem}"
+
+
+@cache
+def _answers(golden: Golden) -> dict[str, list[tuple[object, ...]]]:
+    return {name: answer.shown() for name, answer in golden.answers().items()}
+
+
+# Batch
+
+
+def _batches() -> Iterator[Any]:
+    """Each input in one variant by default, in all of them when asked."""
+    for at, inputs in enumerate(INPUTS_USED):
+        for number, variant in enumerate(VARIANTS):
+            marks = () if number == at % len(VARIANTS) else pytest.mark.slow
+            names = "-".join(name for _, name in inputs)
+            yield pytest.param(inputs, variant, id=f"{names}-{variant.name}", marks=marks)
+
+
+@pytest.mark.parametrize(("inputs", "variant"), list(_batches()))
+def test_spark_gives_the_golden_rows(inputs: Inputs, variant: Variant, spools: Spools) -> None:
+    given = spools.of(inputs, variant).answers()
+    assert len(given) == sum(len(golden.expected()) for golden in _golden_of(inputs))
+    _check(inputs, given, variant)
+
+
+# Streaming
+
+
+ALWAYS = ("diamond",)
+"""Outputs that went wrong once, and only where they were streamed."""
+
+
+def _streamed() -> Iterator[Any]:
+    """Every output in one variant; those whose turn it is today by default."""
+    outputs = [(golden, name) for golden in GOLDEN for name in sorted(golden.expected())]
+    parts = len(outputs) // 3
+    for at, (golden, name) in enumerate(outputs):
+        variant = VARIANTS[at % len(VARIANTS)]
+        is_due = at % parts == date.today().toordinal() % parts or name in ALWAYS
+        marks = () if is_due else pytest.mark.slow
+        yield pytest.param(golden, name, variant, id=f"{name}-{variant.name}", marks=marks)
+
+
+@pytest.mark.parametrize(("golden", "name", "variant"), list(_streamed()))
+def test_a_stream_gives_the_golden_rows(
+    golden: Golden, name: str, variant: Variant, spools: Spools, tmp_path: Path
+) -> None:
+    spooled = spools.of(golden.inputs, variant)
+    given = spooled.stream(tmp_path, [name], MICRO_BATCHES)
+    _check(golden.inputs, {name: given[name].rows()}, variant)
+
+
+@pytest.mark.parametrize("golden", [g for g in GOLDEN if g.inputs == (("default", "few"),)])
+def test_every_row_in_a_micro_batch_of_its_own(
+    golden: Golden, spools: Spools, tmp_path: Path
+) -> None:
+    spooled = spools.of(golden.inputs, ROW_BY_ROW)
+    given = spooled.stream(tmp_path, micro_batches=PACKETS)
+    assert len(given[golden.name].tables) >= PACKETS
+    _check(golden.inputs, {name: kept.rows() for name, kept in given.items()})

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries at random over packets at random, on Spark: the reference's rows.
+
+Few by default; twelve large pools with --slow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from gigastream.gsql.diagnostics import GsqlError
+from gigastream.gsql.source import SourceFile
+from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.sources import FileSource
+from gigastream.spool import SpoolSettings
+from spark_sink.refusals import check
+from tests.answers.comparison import assert_same_answers
+from tests.answers.engine import Given, run
+from tests.answers.mixture import Mixture, packets_of
+from tests.answers.on_spark import UNSYNCED, QuerySet, Spooled, query_set, write_spool
+from tests.answers.query_maker import QueryMaker
+from tests.answers.reference.queries import Answer, Source, answers
+from tests.oracle.query import decode
+from tests.strategies.files import NANOSECONDS, pcap
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.answers.engine import Rows
+
+INTERFACES = ("left", "right")
+MOST_REFUSED = 0.3
+"""Of the queries: the checker refuses some, Spark others."""
+MANY = 20
+FEW = 6
+
+
+def pool(seed: int, count: int) -> tuple[str, QuerySet]:
+    """A set of queries that are accepted, here and on Spark."""
+    made = QueryMaker(Random(seed), INTERFACES).query_set(count)
+    texts = list(filter(_is_accepted, made))
+    assert len(texts) >= count * (1 - MOST_REFUSED)
+    text = ";\n".join(texts)
+    return text, _query_set(text)
+
+
+def _query_set(text: str) -> QuerySet:
+    return query_set([SourceFile("query", text)], INTERFACES)
+
+
+def _is_accepted(text: str) -> bool:
+    try:
+        check(_query_set(text).plan)
+    except GsqlError:
+        return False
+    return True
+
+
+def _mixture(chance: Random) -> bytes:
+    mixture = Mixture(
+        seed=chance.randrange(1 << 32),
+        packets=chance.choice((1, 40, 400)),
+        hosts=chance.choice((1, 4, 40)),
+        seconds=chance.choice((1, 60, 900)),
+        steps_back=chance.choice((0.0, 0.1, 0.6)),
+        back_ms=chance.choice((1, 900, 100_000)),
+        cut=chance.choice((0.0, 0.2)),
+    )
+    return pcap(packets_of(mixture), magic=NANOSECONDS)
+
+
+def _settings(chance: Random) -> Settings:
+    return Settings(
+        disorder_bytes=chance.choice((0, 100, 2_000, 16 << 20)),
+        slack_ns=chance.choice((None, None, 0, 10**9)),
+        heartbeat_ns=chance.choice((0, 10**9)),
+        flush=chance.choice((None, *FLUSH_POLICIES)),
+        slots=chance.choice((1, 2, 5, 64)),
+        batch_rows=chance.choice((1, 3, None)),
+    )
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pool, packets and settings of a seed: what the reference and the engine answer."""
+
+    seed: int
+    text: str
+    settings: Settings
+    expected: dict[str, Answer]
+    here: Given
+    spooled: Spooled
+
+    def check(self, rows: dict[str, Rows]) -> None:
+        given = Given(rows, self.here.statistics)
+        assert_same_answers(self.expected, given, self.seed, self.settings, self.text)
+
+
+def _case(seed: int, count: int, spark: SparkSession, folder: Path) -> Case:
+    chance = Random(seed)
+    text, queries = pool(seed, count)
+    settings, sources, decoded = _settings(chance), [], []
+    chosen = chance.choices(INTERFACES, k=chance.choice((1, 2, 3)))
+    for interface in (*chosen, *INTERFACES):
+        path = folder / f"capture{len(sources)}"
+        # of an interface without any capture nobody would know that it has ended
+        path.write_bytes(_mixture(chance) if len(sources) < len(chosen) else pcap([]))
+        sources.append(FileSource(interface, str(path)))
+        found = decode(path, settings.disorder_bytes or None, settings.slack_ns)
+        decoded.append(Source(found, interface))
+    cut = SpoolSettings(segment_rows=chance.choice((1, 20, 1 << 20)), sync=UNSYNCED)
+    write_spool(queries, sources, folder / "spool", settings, cut)
+    here = run(queries.plan, sources, settings)
+    spooled = Spooled(spark, folder / "spool")
+    case = Case(seed, text, settings, answers(text, decoded), here, spooled)
+    case.check(here.rows)
+    return case
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_queries(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    case = _case(seed, 5, spark, tmp_path)
+    case.check(case.spooled.answers())
+
+
+@pytest.mark.slow
+def test_queries_streamed(spark: SparkSession, tmp_path: Path) -> None:
+    _check_streamed(_case(20, 2, spark, tmp_path), tmp_path)
+
+
+def _check_streamed(case: Case, folder: Path) -> None:
+    given = case.spooled.stream(folder / "checkpoints", micro_batches=5)
+    case.check({name: kept.rows() for name, kept in given.items()})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3, 15))
+def test_many_queries(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    case = _case(seed, MANY, spark, tmp_path)
+    case.check(case.spooled.answers())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(21, 31))
+def test_many_queries_streamed(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    _check_streamed(_case(seed, FEW, spark, tmp_path), tmp_path)

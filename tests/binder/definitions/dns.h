@@ -1,0 +1,1 @@
+/* the accessors are never called in these tests */

@@ -1,0 +1,1 @@
+/* the function is never called in these tests */

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a person meets it: a process, its output and its exit code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+# -P: the package that is installed, whatever the working directory holds.
+COMMAND = (sys.executable, "-P", "-m", "gigastream")
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command left behind."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of stdout."""
+        return self.out.decode().splitlines()
+
+
+def gigastream(
+    *words: str | os.PathLike[str], stdin: bytes = b"", seconds: float = SECONDS, **options: Any
+) -> Result:
+    """Run a command to its end; it must not fail in a way that only we would understand."""
+    done = subprocess.run(
+        [*COMMAND, *map(os.fspath, words)],
+        input=stdin,
+        capture_output=True,
+        timeout=seconds,
+        check=False,
+        **options,
+    )
+    errors = done.stderr.decode(errors="replace")
+    assert "Traceback" not in errors
+    assert "a fault in Gigastream itself" not in errors
+    return Result(done.returncode, done.stdout, errors)

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run -o spool:PATH and run --spool PATH: the answer of both together is that of run alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import resource
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+from captures import DEMO_CAPTURE
+from cli.command import COMMAND, Result, gigastream
+
+from gigastream.spool import END, Entry, Spool
+from tests.answers.golden import golden_queries
+from tests.answers.inputs import INPUTS
+from tests.engine.whole_and_parts import GOLDEN_INPUTS, Inputs
+from tests.oracle.rows import difference
+
+QUERY = """SELECT tb, srcIP, count(*) AS packets, sum(len) AS bytes
+    FROM IPV4 GROUP BY time/60 AS tb, srcIP"""
+PACKETS = "SELECT time, len FROM PKT"
+SECONDS = 60
+Rows = list[dict[str, str]]
+
+
+def write(root: Path, *words: str | os.PathLike[str]) -> Result:
+    done = gigastream("run", *words, "-o", f"spool:{root}")
+    assert done.out == b""
+    return done
+
+
+def read(root: Path, *words: str | os.PathLike[str]) -> Result:
+    return gigastream("run", "--spool", root, *words)
+
+
+def csv_rows(text: bytes) -> Rows:
+    """The rows in order, whatever order they came in."""
+    return sorted(csv.DictReader(io.StringIO(text.decode())), key=lambda row: list(row.values()))
+
+
+@pytest.fixture(scope="module")
+def direct() -> Rows:
+    """QUERY's rows without a spool."""
+    return csv_rows(gigastream("run", "-e", QUERY, "-r", DEMO_CAPTURE, "-o", "csv").out)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished spool of QUERY in many segments; not to be changed."""
+    root = tmp_path_factory.mktemp("whole") / "spool"
+    small = ("--segment-rows", "5", "--batch-rows", "3")
+    done = write(root, "-e", QUERY, "-r", DEMO_CAPTURE, *small)
+    assert done.code == 0, done.err
+    return root
+
+
+# The same rows
+
+
+@pytest.mark.parametrize("inputs", GOLDEN_INPUTS, ids=str)
+def test_golden_queries(inputs: Inputs, tmp_path: Path) -> None:
+    """All of the same inputs as one query set."""
+    sources: list[str] = []
+    for interface, name in inputs:
+        (tmp_path / name).write_bytes(INPUTS[name]())
+        sources += ["-r", f"{interface}={tmp_path / name}"]
+    asked = [golden for golden in golden_queries() if golden.inputs == inputs]
+    root, rows = tmp_path / "spool", tmp_path / "rows"
+    rows.mkdir()
+    paths = [golden.path for golden in asked]
+    assert write(root, *paths, *sources, "--segment-rows", "100").code == 0
+    done = read(root, "-o", f"csv:{rows}")
+    assert done.code == 0, done.err
+    for name, answer in ((n, a) for golden in asked for n, a in golden.answers().items()):
+        problem = difference(answer.shown(), (rows / f"{name}.csv").read_bytes().decode())
+        assert problem is None, f"{name}:\n{problem}"
+
+
+READERS: dict[str, Callable[[bytes], object]] = {
+    "csv": csv_rows,
+    "json": lambda text: sorted(text.splitlines()),
+    "table": lambda text: sorted(text.decode().splitlines()[2:]),
+    "arrow": lambda text: _sorted(pyarrow.ipc.open_stream(text).read_all()),
+    "parquet": lambda text: _sorted(pyarrow.parquet.read_table(pyarrow.BufferReader(text))),
+}
+
+
+def _sorted(table: pyarrow.Table) -> pyarrow.Table:
+    return table.sort_by([(name, "ascending") for name in ("tb", "srcIP")])
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_every_output(form: str, whole: Path) -> None:
+    alone = gigastream("run", "-e", QUERY, "-r", DEMO_CAPTURE, "-o", form)
+    assert READERS[form](read(whole, "-o", form).out) == READERS[form](alone.out)
+
+
+@pytest.mark.parametrize("policy", ["immediate", "slow_inorder", "lazy"])
+def test_two_interfaces_and_two_queries(policy: str, tmp_path: Path) -> None:
+    """Two streams each; one interface ends earlier than the other."""
+    short = tmp_path / "short.pcap"
+    short.write_bytes(DEMO_CAPTURE.read_bytes()[:60_000])
+    sources = ("-r", f"east={DEMO_CAPTURE}", "-r", f"west={short}", "--disorder", "all")
+    asked = ("-e", QUERY, "-e", PACKETS, "--flush", policy)
+    alone = gigastream("run", *asked, *sources, "-o", f"csv:{tmp_path / 'alone'}")
+    assert write(tmp_path / "spool", *asked, *sources, "--segment-rows", "100").code == alone.code
+    assert read(tmp_path / "spool", "-o", f"csv:{tmp_path / 'rows'}").code == 0
+    for name in ("query.csv", "query2.csv"):
+        rows = csv_rows((tmp_path / "rows" / name).read_bytes())
+        assert rows == csv_rows((tmp_path / "alone" / name).read_bytes())
+
+
+def test_another_query_over_the_same_low_level(whole: Path, direct: Rows) -> None:
+    other = QUERY + " HAVING count(*) > 20"
+    rows = csv_rows(read(whole, "-e", other, "-o", "csv").out)
+    assert rows == [row for row in direct if int(row["packets"]) > 20]
+    assert 0 < len(rows) < len(direct)
+
+
+@pytest.mark.parametrize(
+    "other", [QUERY.replace("60", "30"), QUERY.replace("IPV4", "TCP"), PACKETS], ids=str
+)
+def test_another_low_level_is_not_there(other: str, whole: Path) -> None:
+    done = read(whole, "-e", other)
+    assert (done.code, done.out) == (2, b"")
+    assert "cannot answer the query" in done.err
+
+
+# The account
+
+
+def test_the_account_says_what_was_written_and_what_was_read(tmp_path: Path) -> None:
+    root = tmp_path / "spool"
+    words = ("-e", PACKETS, "-r", DEMO_CAPTURE, "--segment-rows", "500", "--batch-rows", "100")
+    wrote = json.loads(write(root, *words, "--stats", "json").err)
+    assert (wrote["rows"], wrote["operators"]) == (2010, [])
+    assert wrote["lftas"][0]["accepted"] == 2010
+    (stream,) = wrote["streams"]
+    files = list(root.rglob("*.arrows"))
+    assert (stream["rows"], stream["segments"], stream["generation"]) == (2010, len(files), 1)
+    assert stream["bytes"] == sum(file.stat().st_size for file in files)
+    assert 4 <= len(files) <= 5  # cut at the first batch that reaches the limit
+    told = json.loads(read(root, "--stats", "json").err)
+    assert told["streams"] == wrote["streams"]
+    assert told["rows"] == 2010
+    line = f"query on default, generation 1: 2,010 rows in {len(files)} segments of"
+    assert line in read(root).err
+    assert read(root, "-q").err == ""
+
+
+def test_settings_are_options_and_keys_of_a_configuration(tmp_path: Path) -> None:
+    config = tmp_path / "gigastream.toml"
+    config.write_text("segment-rows = 500\nbatch-rows = 100\nsync = '10ms'\n")
+    words = ("-e", PACKETS, "-r", DEMO_CAPTURE, "-c", config)
+    write(tmp_path / "a", *words)
+    write(tmp_path / "b", *words, "--segment-rows", "1000")
+    write(tmp_path / "c", *words, "--segment-rows", "1000", "--segment-bytes", "1kB")
+    counts = [len(list((tmp_path / name).rglob("*.arrows"))) for name in "abc"]
+    assert 1 < counts[1] < counts[0] < counts[2]
+
+
+# What is asked wrongly
+
+
+WRONG = {
+    "no path": (("-o", "spool"), "-o spool:PATH"),
+    "an age of nothing": (("-o", "spool:x", "--segment-age", "0"), "segment_age"),
+    "a sync of nothing": (("-o", "spool:x", "--sync", "0"), "segment"),
+    "a file": (("-o", f"spool:{DEMO_CAPTURE}"), str(DEMO_CAPTURE)),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_written(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    done = gigastream("run", "-e", PACKETS, "-r", DEMO_CAPTURE, *words, cwd=tmp_path)
+    assert (done.code, done.out) == (2, b"")
+    assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-r", str(DEMO_CAPTURE)), "-r, or --spool"),
+        (("tcp", "port", "80"), "a filter is for packets"),
+        (("-o", "spool:x"), "not written out of a spool"),
+        (("-e", "SELECT nothing FROM IPV4"), "nothing"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_spool(words: tuple[str, ...], message: str, whole: Path) -> None:
+    done = read(whole, *words)
+    assert (done.code, done.out) == (2, b"")
+    assert message in done.err
+
+
+def test_what_is_no_spool(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "nothing", DEMO_CAPTURE):
+        done = read(path)
+        assert done.code == 2
+        assert "is no spool" in done.err
+
+
+# Damage
+
+
+def segments(root: Path) -> list[Path]:
+    return sorted(root.rglob("*.arrows"))
+
+
+@pytest.fixture
+def copy(whole: Path, tmp_path: Path) -> Path:
+    """The finished spool, to be damaged."""
+    root = tmp_path / "spool"
+    subprocess.run(["cp", "-r", str(whole), str(root)], check=True)
+    return root
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _change(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, _cut, _change], ids=["missing", "cut", "changed"])
+def test_a_damaged_segment(damage: Callable[[Path], None], copy: Path, direct: Rows) -> None:
+    """It is named, its rows are counted, all else is answered."""
+    chosen = segments(copy)[2]
+    damage(chosen)
+    done = read(copy, "-o", "csv", "--stats", "json")
+    account, _, told = done.err.partition("\n")
+    assert done.code == 1
+    assert chosen.name in told
+    (stream,) = json.loads(account)["streams"]
+    assert stream["lost_rows"] > 0
+    assert stream["rows"] + stream["lost_rows"] == sum(entry.rows for entry in entries(copy))
+    rows = csv_rows(done.out)
+    packets = {(row["tb"], row["srcIP"]): int(row["packets"]) for row in direct}
+    assert 0 < len(rows) <= len(direct)
+    assert all(int(row["packets"]) <= packets[row["tb"], row["srcIP"]] for row in rows)
+
+
+def test_a_damaged_line_of_the_manifest(copy: Path) -> None:
+    (manifest,) = copy.rglob("manifest")
+    lines = manifest.read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b"segment", b"segmemt")
+    manifest.write_bytes(b"".join(lines))
+    done = read(copy, "-o", "csv")
+    assert done.code == 1
+    assert "manifest" in done.err
+
+
+def test_a_stream_that_is_gone(tmp_path: Path) -> None:
+    root = tmp_path / "spool"
+    sources = ("-r", f"east={DEMO_CAPTURE}", "-r", f"west={DEMO_CAPTURE}")
+    write(root, "-e", PACKETS, *sources)
+    (gone,) = root.rglob("west")
+    gone.rename(tmp_path / "west")
+    done = read(root)
+    assert (done.code, len(done.lines)) == (1, 2010)
+    assert "no stream query of west" in done.err
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """As a limit of a file's size, which the system reports alike."""
+    root = tmp_path / "spool"
+    done = gigastream(
+        "run", "-e", PACKETS, "-r", DEMO_CAPTURE, "-o", f"spool:{root}",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
+    )  # fmt: skip
+    assert done.code == 1
+    sentence, *hint = done.err.splitlines()
+    assert sentence.startswith("gigastream: cannot")
+    assert len(hint) <= 1
+
+
+# A writer at work
+
+
+@contextmanager
+def writer(root: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A run that reads what is written to its stdin, into a spool."""
+    asked = ("run", "-e", QUERY, "-r", "-", "--slack", "0.1s", "--segment-age", "50ms")
+    with subprocess.Popen(
+        [*COMMAND, *asked, "-o", f"spool:{root}", *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as command:
+        timer = threading.Timer(SECONDS, command.kill)
+        timer.start()
+        yield command
+        timer.cancel()
+        command.kill()
+
+
+def give(command: subprocess.Popen[bytes], data: bytes) -> None:
+    assert command.stdin is not None
+    command.stdin.write(data)
+    command.stdin.flush()
+
+
+def entries(root: Path) -> list[Entry]:
+    (track,) = Spool(root).tracks()
+    return track.poll()
+
+
+def wait_for_rows(root: Path, rows: int) -> None:
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until:
+        if list(root.rglob("stream.json")) and sum(e.rows for e in entries(root)) >= rows:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{entries(root)}: fewer than {rows} rows")
+
+
+def closed_rows(direct: Rows) -> Rows:
+    """Those that are complete while the pipe is still open."""
+    last = max(int(row["tb"]) for row in direct)
+    return [row for row in direct if int(row["tb"]) < last]
+
+
+def test_rows_come_while_the_writer_pauses(tmp_path: Path, direct: Rows) -> None:
+    root, closed = tmp_path / "spool", closed_rows(direct)
+    with writer(root) as command:
+        give(command, DEMO_CAPTURE.read_bytes())
+        wait_for_rows(root, len(closed))
+        reading = subprocess.Popen(
+            [*COMMAND, "run", "--spool", str(root), "-o", "csv"],
+            bufsize=0,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        timer = threading.Timer(SECONDS, reading.kill)
+        timer.start()
+        assert reading.stdout is not None
+        # The pipe is still open: nothing has ended the input.
+        first = b"".join(reading.stdout.readline() for _ in range(1 + len(closed)))
+        assert csv_rows(first) == closed
+        os.kill(command.pid, signal.SIGINT)
+        rest, account = reading.communicate(timeout=SECONDS)
+        timer.cancel()
+        assert reading.returncode == 0, account
+        assert csv_rows(first + rest) == direct
+        assert command.wait(SECONDS) == 0
+        assert command.stderr is not None
+        assert b"read 2,010" in command.stderr.read()
+    last = entries(root)[-1]
+    assert (last.kind, last.base_ns) == ("end", END)
+
+
+def test_ctrl_c_answers_what_is_there(tmp_path: Path, direct: Rows) -> None:
+    """The reader need not wait for a writer that does not come back."""
+    root, closed = tmp_path / "spool", closed_rows(direct)
+    with writer(root) as command:
+        give(command, DEMO_CAPTURE.read_bytes())
+        wait_for_rows(root, len(closed))
+        command.kill()
+    reading = subprocess.Popen(
+        [*COMMAND, "run", "--spool", str(root), "-o", "csv"],
+        bufsize=0,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert reading.stdout is not None
+    first = b"".join(reading.stdout.readline() for _ in range(1 + len(closed)))
+    os.kill(reading.pid, signal.SIGINT)
+    rest, account = reading.communicate(timeout=SECONDS)
+    assert reading.returncode == 0, account
+    assert csv_rows(first + rest) == closed
+
+
+def test_a_run_goes_on_where_one_was_killed(tmp_path: Path, direct: Rows) -> None:
+    """Its punctuation never goes back; windows that were complete stay as they are."""
+    root, closed = tmp_path / "spool", closed_rows(direct)
+    with writer(root) as command:
+        give(command, DEMO_CAPTURE.read_bytes())
+        wait_for_rows(root, len(closed))
+        command.kill()
+    reached = entries(root)[-1].base_ns
+    done = write(root, "-e", QUERY, "-r", DEMO_CAPTURE, "--stats", "json")
+    account = json.loads(done.err)
+    assert done.code == 0
+    assert account["sources"][0]["late"] > 1000
+    assert account["streams"][0]["generation"] == 1
+    assert 0 < account["sources"][0]["decoded"] < 1000
+    found = entries(root)
+    bases = [entry.base_ns for entry in found]
+    assert bases == sorted(bases)
+    assert reached in bases
+    assert sum(entry.kind == "run" for entry in found) == 2
+    assert closed_rows(csv_rows(read(root, "-o", "csv").out)) == closed
+
+
+def test_what_a_killed_run_lost_is_said(copy: Path) -> None:
+    """A torn line, a segment that was not listed: as if the first run had been killed there."""
+    (manifest,) = copy.rglob("manifest")
+    lines = manifest.read_bytes().splitlines(keepends=True)
+    manifest.write_bytes(b"".join(lines[:3]) + lines[3][:50])
+    left = [path for path in segments(copy)[2:] if path.stat().st_size]
+    done = write(copy, "-e", QUERY, "-r", DEMO_CAPTURE)
+    told = f"a run that did not end lost {len(left)} segments of"
+    assert told in done.err
+    assert "not yet listed and 50 B of the manifest" in done.err
+    assert told in read(copy).err
+
+
+def test_another_query_set_begins_a_generation(tmp_path: Path) -> None:
+    root = tmp_path / "spool"
+    write(root, "-e", QUERY, "-r", DEMO_CAPTURE)
+    other = QUERY.replace("time/60", "time/30")
+    done = write(root, "-e", other, "-r", DEMO_CAPTURE)
+    assert "generation 2" in done.err
+    alone = gigastream("run", "-e", other, "-r", DEMO_CAPTURE, "-o", "csv").out
+    assert csv_rows(read(root, "-o", "csv").out) == csv_rows(alone)

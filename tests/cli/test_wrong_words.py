@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked wrongly is told in words, with exit code 2, before anything is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from captures import DEMO_CAPTURE
+from cli.command import gigastream
+
+SELECT = ("-e", "SELECT time, len FROM IPV4")
+DEMO = ("-r", str(DEMO_CAPTURE))
+
+WRONG = {
+    "no command": ((), "a command is missing"),
+    "no such command": (("rnu",), "did you mean run?"),
+    "no such option": (("run", "--spede", "2"), "--spede"),
+    "no query": (("run", *DEMO), "there is no query"),
+    "no capture": (("run", *SELECT), "there is no capture to read"),
+    "missing capture": (("run", *SELECT, "-r", "missing.pcap"), "No such file or directory"),
+    "directory": (("run", *SELECT, "-r", "/"), "/ is a directory"),
+    "stdin twice": (("run", *SELECT, "-r", "-", "-r", "a=-"), "stdin can be read only once"),
+    "missing query file": (("run", "missing.gsql", *DEMO), "missing.gsql: No such file"),
+    "no such format": (("run", *SELECT, *DEMO, "-o", "xml"), "one of table, json, csv"),
+    "disorder": (("run", *SELECT, *DEMO, "--disorder", "much"), "'much' is not a size"),
+    "no disorder": (("run", *SELECT, *DEMO, "--disorder", "0"), "at least 1, or 'all'"),
+    "slack": (("run", *SELECT, *DEMO, "--slack", "2 weeks"), "is not a time"),
+    "speed": (("run", *SELECT, *DEMO, "--speed", "0"), "is not a factor"),
+    "slots": (("run", *SELECT, *DEMO, "--slots", "-3"), "slots"),
+    "burst": (("run", *SELECT, *DEMO, "--burst", "257"), "at most 256"),
+    "flush": (("run", *SELECT, *DEMO, "--flush", "fast"), "is no flush policy"),
+    "parameter": (("run", *SELECT, *DEMO, "--param", "port"), "is not NAME=VALUE"),
+    "config": (("run", *SELECT, *DEMO, "-c", "missing.toml"), "missing.toml"),
+    "no such protocol": (("fields", "tpc"), "did you mean TCP?"),
+    "no such function": (("functions", "getlpmd"), "did you mean getlpmid?"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_words_are_told(case: str) -> None:
+    words, message = WRONG[case]
+    result = gigastream(*words)
+    assert result.code == 2
+    assert result.out == b""
+    assert message in result.err
+    assert result.err.startswith("gigastream: ")
+
+
+def test_an_unreadable_capture_is_told(tmp_path: Path) -> None:
+    from os import geteuid
+
+    if geteuid() == 0:
+        pytest.skip("root reads everything")
+    capture = tmp_path / "a.pcap"
+    capture.touch(mode=0)
+    result = gigastream("run", *SELECT, "-r", capture)
+    assert result.code == 2
+    assert "Permission denied" in result.err
+
+
+CONFIGS = {
+    "no toml": ("disorder = = 1", "line 1"),
+    "unknown key": ("dissorder = 'all'", "did you mean disorder?"),
+    "bad value": ("disorder = 'much'", "disorder: 'much' is not a size"),
+    "wrong kind": ("definitions = 'a.gsql'", "definitions is a list"),
+    "no table": ("param = 3", "param is a table"),
+}
+
+
+@pytest.mark.parametrize("case", CONFIGS)
+def test_a_wrong_configuration_is_told(case: str, tmp_path: Path) -> None:
+    text, message = CONFIGS[case]
+    config = tmp_path / "gigastream.toml"
+    config.write_text(text)
+    result = gigastream("run", *SELECT, *DEMO, "-c", config)
+    assert result.code == 2
+    assert message in result.err

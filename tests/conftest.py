@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tests run where: slow ones when asked for, privileged ones for root."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from spark_session import spark  # noqa: F401
+
+_NOT_ASKED_FOR = pytest.mark.skip(reason="slow: run by `make test-all` (pytest --slow)")
+_NOT_ROOT = pytest.mark.skip(reason="privileged: makes network interfaces, which needs root")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if "slow" in item.keywords and not config.getoption("--slow"):
+            item.add_marker(_NOT_ASKED_FOR)
+        if "privileged" in item.keywords and os.geteuid() != 0:
+            item.add_marker(_NOT_ROOT)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands as a reader would type them: in a shell, at a terminal, beside the demo."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from captures import ROOT
+
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What a command showed."""
+
+    code: int
+    out: list[str]
+    errors: list[str]
+
+
+def _write_program(path: Path, command: str) -> None:
+    path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+    path.chmod(0o755)
+
+
+class Shell:
+    """A folder with the demo in it; `gigastream`, and the Python that has it, on the path."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "here"
+        self._folder.mkdir()
+        for name in ("demo", "configs"):
+            (self._folder / name).symlink_to(ROOT / name)
+        programs = folder / "bin"
+        programs.mkdir()
+        _write_program(programs / "gigastream", f'"{sys.executable}" -P -m gigastream')
+        _write_program(programs / "python", f'"{sys.executable}"')
+        self._environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def write(self, name: str, text: str) -> None:
+        """Save a file."""
+        (self._folder / name).write_text(text)
+
+    def run(self, command: str) -> Screen:
+        """Run a command whose stdout is a terminal."""
+        controller, terminal = pty.openpty()
+        taken: list[bytes] = []
+        reader = threading.Thread(target=_read_all, args=(controller, taken))
+        reader.start()
+        try:
+            done = subprocess.run(
+                ["bash", "-o", "pipefail", "-c", command],
+                cwd=self._folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=terminal,
+                stderr=subprocess.PIPE,
+                timeout=SECONDS,
+                check=False,
+            )
+        finally:
+            os.close(terminal)
+            reader.join()
+            os.close(controller)
+        out = b"".join(taken).decode().replace("\r\n", "\n")
+        return Screen(done.returncode, out.splitlines(), done.stderr.decode().splitlines())
+
+
+def _read_all(controller: int, taken: list[bytes]) -> None:
+    """Read a terminal until nobody holds its other side."""
+    while True:
+        try:
+            data = os.read(controller, 1 << 16)
+        except OSError:
+            return
+        if not data:
+            return
+        taken.append(data)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents list is what there is: fields, functions, aggregates, options, link types."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from captures import ROOT
+from docs.tables import Row, quoted, tables
+
+from gigastream.gsql.binder_aggregates import AGGREGATES
+from gigastream.gsql.catalog_build import load_catalog
+from gigastream.gsql.parser_blocks import OPTIONS as DEFINE_OPTIONS
+from gigastream.settings import OPTIONS, SPOOL_OPTIONS
+
+GSQL = ROOT / "docs" / "gsql.md"
+OPERATIONS = ROOT / "docs" / "operations.md"
+CATALOG = load_catalog()
+
+
+def rows_of(document: object, heading: str) -> list[list[Row]]:
+    """Return the tables whose first column is headed so."""
+    return [table for table in tables(document) if table[0][0] == heading]  # type: ignore[arg-type]
+
+
+def listed_fields() -> dict[str, dict[str, str]]:
+    """Return the type of each field that the tables list, by protocol."""
+    found: dict[str, dict[str, str]] = {}
+    for heading, *rows in rows_of(GSQL, "field"):
+        for row in rows:
+            for protocol, type_ in zip(heading[1:-1], row[1:-1], strict=True):
+                names = quoted(row[0]) if type_ else []
+                found.setdefault(protocol, {}).update(dict.fromkeys(names, type_))
+    return found
+
+
+@pytest.mark.parametrize("name", [protocol.name for protocol in CATALOG.protocols.values()])
+def test_the_fields_of_a_protocol_are_listed(name: str) -> None:
+    protocol = CATALOG.protocol(name)
+    assert protocol is not None
+    own = [field for field in protocol.fields.values() if field.protocol == name]
+    assert listed_fields()[name] == {field.name: str(field.type) for field in own}
+
+
+def test_the_functions_are_listed() -> None:
+    ((_, *rows),) = rows_of(GSQL, "function")
+    declared = {f.name + "[]" * f.is_predicate for f in CATALOG.all_functions}
+    assert {name for row in rows for name in quoted(row[0])} == declared
+
+
+def test_the_aggregates_are_listed() -> None:
+    ((_, *rows),) = rows_of(GSQL, "aggregate")
+    assert {name for row in rows for name in quoted(row[0])} == set(AGGREGATES)
+
+
+def test_the_options_of_a_query_are_listed() -> None:
+    ((_, *rows),) = rows_of(GSQL, "option in DEFINE")
+    listed = {name for row in rows for name in quoted(row[0])}
+    assert listed == set(DEFINE_OPTIONS) - {"decapsulate"}
+
+
+def test_the_options_of_a_run_are_listed() -> None:
+    rows = [row for _, *rows in rows_of(OPERATIONS, "option") for row in rows]
+    listed = {quoted(row[0])[0].split()[0] for row in rows}
+    assert listed >= {f"--{option.name}" for option in (*OPTIONS, *SPOOL_OPTIONS)}
+
+
+def test_the_link_types_are_listed() -> None:
+    registry = (ROOT / "csrc" / "capture" / "linktype.c").read_text()
+    known = re.findall(r"^    \{(\d+), (GS_LINK_\w+),", registry, re.MULTILINE)
+    supported = {number for number, link in known if link != "GS_LINK_UNSUPPORTED"}
+    ((_, *rows),) = rows_of(GSQL, "number")
+    assert {number for row in rows for number in row[0].split(", ")} == supported

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session stopped after every packet, so that what it puts out is known to belong there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gigastream.engine._native import ffi, lib
+from gigastream.engine.batch import NativeBatch, check
+from gigastream.engine.events import taken
+from gigastream.engine.session import Session
+from gigastream.plan import Plan, plan_queries
+from gigastream.query_texts import QueryTexts, check_texts, inline_queries
+from gigastream.settings import Settings
+from gigastream.sources import FileSource
+from tests.models.bounds import END, NEVER, Bound, Vector
+
+Row = tuple[Any, ...]
+NOTHING, INFINITE = -(1 << 63), (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Out:
+    """A batch as it was put out."""
+
+    node: str
+    rows: tuple[Row, ...]
+    bounds: tuple[int, ...]
+    is_heartbeat: bool
+    is_end: bool
+    is_partial: bool
+    sequence: int
+
+    def punctuation(self, columns: Sequence[int]) -> Vector:
+        """The bounds of these columns, as the models write them."""
+        return tuple(bound(self.bounds[column]) for column in columns)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one call of the engine did: sources ended, records were read of one, there was output.
+
+    Records that are dropped at the source (late, undecodable) do not end a call, so that it may
+    have read more than one; only the last of them can have reached a query. A source ends without
+    being read, before another one is.
+    """
+
+    source: int
+    records: int
+    outs: tuple[Out, ...]
+    ended: tuple[int, ...] = ()
+
+
+def bound(value: int) -> Bound:
+    """A bound of the engine as the models write it."""
+    return {NOTHING: NEVER, INFINITE: END}.get(value, value)
+
+
+def plan_of(text: str, interfaces: Sequence[str] = ("default",)) -> Plan:
+    """The plan of GSQL text."""
+    known: dict[str, dict[str, str]] = {name: {} for name in interfaces}
+    texts = QueryTexts(inline_queries((text,)), interfaces=known)
+    return plan_queries(check_texts(texts).queries)
+
+
+class Stepper(Session):
+    """A session that goes on by at most one record a call."""
+
+    def step(self, timeout_ms: int = 0) -> tuple[bool, tuple[Out, ...]]:
+        """(whether this was the end, what was put out)."""
+        error = ffi.new("struct gs_error *")
+        status = check(int(lib.gs_engine_run(self._engine, 1, timeout_ms, error)), error)
+        outs = (out_of(e.query, e.batch) for e in taken(self._engine, self._origins))
+        return status == lib.GS_END, tuple(outs)
+
+    def progress(self) -> list[tuple[int, bool]]:
+        """By source: records read so far, and whether it has ended."""
+        native, found = ffi.new("struct gs_source_statistics *"), []
+        for index in range(lib.gs_engine_source_count(self._engine)):
+            lib.gs_engine_source_statistics(self._engine, index, native)
+            found.append((int(native.read), bool(native.is_ended)))
+        return found
+
+
+def out_of(node: str, batch: NativeBatch) -> Out:
+    """A batch, copied out of the engine."""
+    rows: tuple[Row, ...] = ()
+    if batch.row_count:
+        columns = (column.to_pylist() for column in batch.to_arrow().columns)
+        rows = tuple(zip(*columns, strict=True))
+    flags = batch.is_heartbeat, batch.is_end, batch.is_partial
+    return Out(node, rows, batch.bounds, *flags, batch.sequence)
+
+
+def calls(session: Stepper) -> Iterator[Call]:
+    """Call after call to the end of the input."""
+    ended, before = False, session.progress()
+    while not ended:
+        ended, outs = session.step()
+        after = session.progress()
+        yield _call(outs, before, after)
+        before = after
+
+
+def _call(
+    outs: tuple[Out, ...], before: list[tuple[int, bool]], after: list[tuple[int, bool]]
+) -> Call:
+    pairs = list(zip(before, after, strict=True))
+    read = [(at, new[0] - old[0]) for at, (old, new) in enumerate(pairs) if new[0] > old[0]]
+    assert len(read) <= 1, "a call reads from one source"
+    source, records = read[0] if read else (0, 0)
+    return Call(source, records, outs, tuple(i for i, (a, b) in enumerate(pairs) if b[1] > a[1]))
+
+
+def memory_file(data: bytes) -> tuple[int, str]:
+    """(descriptor, path) of a file that lies in memory."""
+    descriptor = os.memfd_create("capture")
+    os.write(descriptor, data)
+    return descriptor, f"/proc/self/fd/{descriptor}"
+
+
+def run_steps(
+    plan: Plan,
+    captures: Sequence[tuple[str, bytes]],
+    settings: Settings,
+    taps: Sequence[str] = (),
+) -> list[Call]:
+    """All calls of a run over captures, given as (interface, bytes of the file)."""
+    files = [memory_file(data) for _, data in captures]
+    names = [interface for interface, _ in captures]
+    sources = [FileSource(name, path) for name, (_, path) in zip(names, files, strict=True)]
+    try:
+        with Stepper(plan, sources, settings, taps=taps) as session:
+            return list(calls(session))
+    finally:
+        for descriptor, _ in files:
+            os.close(descriptor)

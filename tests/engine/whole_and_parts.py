@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The golden queries run whole, and below the border and above it apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import pyarrow
+
+from gigastream.engine.high_session import HighSession
+from gigastream.engine.session import Event, Session
+from gigastream.gsql.source import SourceFile
+from gigastream.plan import Plan, plan_queries
+from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.settings import Settings
+from gigastream.sources import FileSource
+from tests.answers.golden import golden_queries
+from tests.answers.inputs import INPUTS
+from tests.engine.stepping import memory_file
+
+Inputs = tuple[tuple[str, str], ...]
+"""Pairs of interface and input."""
+GOLDEN_INPUTS: tuple[Inputs, ...] = tuple(sorted({g.inputs for g in golden_queries()}))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A batch, copied out of the engine."""
+
+    node: str
+    interface: str | None
+    rows: pyarrow.RecordBatch
+    text: bytes
+    bounds: tuple[int, ...]
+    is_heartbeat: bool
+    is_end: bool
+
+    @property
+    def shown(self) -> tuple[object, ...]:
+        """What another batch must equal."""
+        return self.node, self.text, self.bounds, self.is_heartbeat, self.is_end
+
+
+def piece(event: Event) -> Piece:
+    """The batch of an event."""
+    batch = event.batch
+    flags = batch.is_heartbeat, batch.is_end
+    text = batch.csv()
+    return Piece(event.query, event.interface, batch.to_arrow(), text, batch.bounds, *flags)
+
+
+@cache
+def plan_of_all(inputs: Inputs) -> Plan:
+    """All golden queries of these inputs as one set, so that they are compiled once."""
+    files = tuple(SourceFile(g.name, g.text) for g in golden_queries() if g.inputs == inputs)
+    interfaces: dict[str, dict[str, str]] = {interface: {} for interface, _ in inputs}
+    return plan_queries(check_texts(QueryTexts(files, interfaces=interfaces)).queries)
+
+
+@cache
+def _path(name: str) -> str:
+    return memory_file(INPUTS[name]())[1]
+
+
+def sources(inputs: Inputs) -> list[FileSource]:
+    """The captures as files."""
+    return [FileSource(interface, _path(name)) for interface, name in inputs]
+
+
+def run_whole(inputs: Inputs, settings: Settings) -> tuple[list[Piece], list[Piece]]:
+    """(what the LFTAs put out, what the queries put out) of one session."""
+    with Session(plan_of_all(inputs), sources(inputs), settings, low_taps=True) as session:
+        pieces = [piece(event) for event in session.batches()]
+    low = [p for p in pieces if p.interface is not None]
+    return low, [p for p in pieces if p.interface is None]
+
+
+def run_low(inputs: Inputs, settings: Settings) -> list[Piece]:
+    """What the LFTAs put out where there is nothing above them."""
+    alone = replace(settings, low_level_only=True)
+    with Session(plan_of_all(inputs), sources(inputs), alone, low_taps=True) as session:
+        pieces = [piece(event) for event in session.batches()]
+        assert session.statistics().operators == ()
+    return pieces
+
+
+def push(session: HighSession, p: Piece) -> None:
+    """Give a low piece to the high level."""
+    rows = p.rows if p.rows.num_rows else None
+    flags = {"is_heartbeat": p.is_heartbeat, "is_end": p.is_end}
+    assert p.interface is not None
+    session.push(p.node, p.interface, rows, p.bounds, **flags)
+
+
+def pieces_above(
+    plan: Plan, interfaces: Sequence[str], settings: Settings, low: Iterable[Piece]
+) -> Iterator[Piece]:
+    """What the queries put out, given what the LFTAs did."""
+    with HighSession(plan, interfaces, settings) as session:
+        for each in low:
+            push(session, each)
+            yield from map(piece, session.batches())
+
+
+def run_high(inputs: Inputs, settings: Settings, low: Iterable[Piece]) -> list[Piece]:
+    """The same of the golden queries."""
+    interfaces = [interface for interface, _ in inputs]
+    return list(pieces_above(plan_of_all(inputs), interfaces, settings, low))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any tree, printed and parsed, is itself again."""
+
+from __future__ import annotations
+
+from gsql.trees import expressions, queries
+from hypothesis import HealthCheck, given, settings
+
+from gigastream.gsql import ast
+from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.parser import parse_expression, parse_queries
+from gigastream.gsql.printer import print_expression, print_queries
+
+RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+
+
+@RELAXED
+@given(expressions)
+def test_expression(tree: ast.Expression) -> None:
+    text = print_expression(tree)
+    sink = DiagnosticSink()
+    again = parse_expression(text, "printed", sink)
+    assert not sink.has_errors, f"{text}\n{sink.render()}"
+    assert again == tree, text
+    assert print_expression(again) == text
+
+
+@RELAXED
+@given(queries())
+def test_query(tree: ast.Query) -> None:
+    text = print_queries([tree])
+    sink = DiagnosticSink()
+    again = parse_queries(text, "printed", sink)
+    assert not sink.has_errors, f"{text}\n{sink.render()}"
+    assert again == [tree], text
+    assert print_queries(again) == text

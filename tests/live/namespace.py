@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A network namespace of a test's own, with two ends of a cable in it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PATIENCE_S = 20
+QUERY_ALL = "SELECT tb, count(*) AS n, sum(len) AS bytes FROM PKT GROUP BY time AS tb"
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Namespace:
+    """`near` and `far` are the ends of the cable; what goes into one comes out of the other."""
+
+    name: str
+    near: str = "near"
+    far: str = "far"
+
+    def run(self, *command: object) -> str:
+        """Run a command in the namespace; return what it says."""
+        done = subprocess.run(
+            self.command(*command), capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def start(self, *command: object, **options: Any) -> subprocess.Popen[str]:
+        """Start a command in the namespace."""
+        return subprocess.Popen(self.command(*command), text=True, **options)
+
+    def command(self, *command: object) -> list[str]:
+        """The command as it is run from outside."""
+        return ["ip", "netns", "exec", self.name, *map(str, command)]
+
+    def ip(self, *words: object) -> None:
+        """Change links and addresses of the namespace."""
+        subprocess.run(["ip", "-n", self.name, *map(str, words)], check=True, timeout=60)
+
+    def plug(self) -> None:
+        """Make the cable, its ends up and as silent as they can be."""
+        self.ip("link", "add", self.near, "mtu", 9000, "type", "veth", "peer", "name", self.far)
+        for end in (self.near, self.far):
+            self.run("sysctl", "-qw", f"net.ipv6.conf.{end}.disable_ipv6=1")
+            self.ip("link", "set", end, "arp", "off", "mtu", 9000, "up")
+
+    def packet_sockets(self) -> int:
+        """How many packet sockets are bound in the namespace."""
+        lines = self.run("cat", "/proc/net/packet").splitlines()[1:]
+        return sum(line.split()[3] != "0000" for line in lines)
+
+
+@contextmanager
+def namespace() -> Iterator[Namespace]:
+    """A namespace with a cable, gone afterwards; skips where it cannot be made."""
+    space = Namespace(f"gigastream-{os.getpid()}-{next(_numbers)}")
+    made = subprocess.run(["ip", "netns", "add", space.name], capture_output=True, check=False)
+    if made.returncode != 0:
+        pytest.skip(f"no network namespace: {made.stderr.decode().strip()}")
+    try:
+        space.plug()
+        yield space
+    finally:
+        subprocess.run(["ip", "netns", "del", space.name], check=False, timeout=60)
+
+
+def need(*programs: str) -> None:
+    """Skip where one of them is not installed."""
+    for program in programs:
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+
+
+def wait_until(is_so: Callable[[], bool], what: str) -> None:
+    """Wait for it, but not for ever."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline, f"waited in vain: {what}"
+        time.sleep(0.02)
+
+
+class Running:
+    """`gigastream run` on a link of a namespace, from when it captures to its account."""
+
+    def __init__(self, space: Namespace, *words: object, folder: Path) -> None:
+        self._space = space
+        self._files = [(folder / name).open("w+") for name in ("rows", "account")]
+        before = space.packet_sockets()
+        links = sum(word == "-i" for word in words)
+        command = [sys.executable, "-m", "gigastream", "run", "-o", "json", "--stats", "json"]
+        self.process = space.start(
+            *command, *words, stdout=self._files[0], stderr=self._files[1], cwd=folder
+        )
+        wait_until(
+            lambda: self.process.poll() is not None or space.packet_sockets() >= before + links,
+            "a packet socket",
+        )
+        assert self.process.poll() is None, self._read(1)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows so far."""
+        return [json.loads(line) for line in self._read(0).splitlines()]
+
+    def told(self) -> str:
+        """What stderr says so far."""
+        return self._read(1)
+
+    def stop(self) -> dict[str, Any]:
+        """Ctrl-C; the account."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        assert self.process.wait(PATIENCE_S) == 0, self._read(1)
+        found: dict[str, Any] = json.loads(self._read(1).splitlines()[-1])
+        check_account(found)
+        return found
+
+    def kill(self) -> None:
+        """The end, in any case."""
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+        for file in self._files:
+            file.close()
+
+    def _read(self, index: int) -> str:
+        return Path(self._files[index].name).read_text()
+
+
+@contextmanager
+def running(space: Namespace, *words: object, folder: Path) -> Iterator[Running]:
+    """A run that does not outlive the test."""
+    run = Running(space, *words, folder=folder)
+    try:
+        yield run
+    finally:
+        run.kill()
+
+
+def check_account(account: dict[str, Any]) -> None:
+    """Every packet that the kernel received is in one term; each sum is right."""
+    for source in account["sources"]:
+        terms = ("undecodable", "filtered", "late", "skew", "decoded")
+        assert source["read"] == sum(source[term] for term in terms)
+        if source["link"] is not None:
+            assert source["kernel_received"] == source["read"] + source["kernel_dropped"]
+    decoded: dict[str, int] = {}
+    for source in account["sources"]:
+        decoded[source["interface"]] = decoded.get(source["interface"], 0) + source["decoded"]
+    for lfta in account["lftas"]:
+        terms = ("not_of_protocol", "prefiltered", "rejected", "no_value", "accepted")
+        assert decoded[lfta["interface"]] == sum(lfta[term] for term in terms)
+
+
+def totals(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """The sums of all columns but `tb`."""
+    names = {name for row in rows for name in row if name != "tb"}
+    return {name: sum(row[name] for row in rows) for name in names}

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gigastream run -i` on real links: the answer is that of tcpdump's capture of the same link."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.namespace import QUERY_ALL, Namespace, namespace, need, running, totals, wait_until
+
+pytestmark = pytest.mark.privileged
+ROOT = Path(__file__).resolve().parents[2]
+DEMO_CAPTURE = ROOT / "demo" / "demo.pcap"
+DEMO_PACKETS = 2010
+CONVERSATIONS = """
+SELECT tb, vlan, etherType, count(*) AS n, sum(len) AS bytes FROM ETH
+GROUP BY time/1000000000 AS tb, vlan, etherType;
+DEFINE { query_name talks; }
+SELECT tb, srcIP, destIP, protocol, count(*) AS n, sum(len) AS bytes, max(len) AS most
+FROM IP GROUP BY time/1000000000 AS tb, srcIP, destIP, protocol;
+DEFINE { query_name ports; }
+SELECT tb, destPort, count(*) AS n, sum(data_length) AS payload
+FROM TCP GROUP BY time/1000000000 AS tb, destPort
+"""
+RATES = (["--pps", "2000"], ["--topspeed"])
+
+
+@pytest.fixture
+def space() -> Iterator[Namespace]:
+    need("ip", "tcpreplay", "tcpdump")
+    with namespace() as made:
+        yield made
+
+
+def replay(space: Namespace, capture: Path, *options: str) -> int:
+    """Send a capture into the cable; return how many packets went."""
+    said = space.run("tcpreplay", *options, "-i", space.near, capture)
+    (line,) = (line for line in said.splitlines() if "Successful packets" in line)
+    return int(line.split()[-1])
+
+
+class Tcpdump:
+    """A capture of the far end by somebody else."""
+
+    def __init__(self, space: Namespace, path: Path) -> None:
+        self.path = path
+        before = space.packet_sockets()
+        self._process = space.start(
+            *("tcpdump", "-i", space.far, "-B", "65536", "--nano", "-w", path),
+            stderr=subprocess.PIPE,
+        )
+        wait_until(lambda: space.packet_sockets() > before, "tcpdump")
+
+    def stop(self) -> None:
+        time.sleep(1.5)  # a block that is not full is handed over to it after a second
+        self._process.send_signal(signal.SIGINT)
+        _, said = self._process.communicate(timeout=20)
+        assert "0 packets dropped by kernel" in said
+
+
+def answer_of_file(path: Path, *words: str) -> Counter[str]:
+    command = [sys.executable, "-m", "gigastream", "run", "-q", "-o", "json", "-r", str(path)]
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=True, cwd=ROOT)
+    return Counter(done.stdout.splitlines())
+
+
+def rows_of(rows: list[dict[str, Any]]) -> Counter[str]:
+    return Counter(json.dumps(row, separators=(",", ":")) for row in rows)
+
+
+@pytest.mark.parametrize("rate", RATES, ids=["paced", "topspeed"])
+def test_the_answer_is_that_of_tcpdumps_capture(
+    space: Namespace, tmp_path: Path, rate: list[str]
+) -> None:
+    tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
+    with running(space, "-i", space.far, "-e", CONVERSATIONS, folder=tmp_path) as run:
+        sent = replay(space, DEMO_CAPTURE, *rate)
+        tcpdump.stop()
+        account = run.stop()
+        rows = rows_of(run.rows())
+    assert sent == DEMO_PACKETS == account["sources"][0]["read"]
+    assert rows == answer_of_file(tcpdump.path, "-e", CONVERSATIONS)
+    assert len(rows) > 30
+
+
+@pytest.mark.parametrize("expression", ["udp port 53", "tcp", "vlan 7 and tcp", "ip6"])
+def test_a_filter_says_what_it_says_of_a_file(
+    space: Namespace, tmp_path: Path, expression: str
+) -> None:
+    """Also of frames whose tag the kernel has taken out before its filter sees them."""
+    tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
+    words = ["-e", CONVERSATIONS, *expression.split()]
+    with running(space, "-i", space.far, *words, folder=tmp_path) as run:
+        replay(space, DEMO_CAPTURE, "--topspeed")
+        tcpdump.stop()
+        account = run.stop()
+        rows = rows_of(run.rows())
+    assert rows == answer_of_file(tcpdump.path, *words)
+    assert account["sources"][0]["read"] < DEMO_PACKETS
+
+
+def test_rows_come_each_second_and_the_last_soon_after_the_sender_stops(
+    space: Namespace, tmp_path: Path
+) -> None:
+    with running(space, "-i", space.far, "-e", QUERY_ALL, folder=tmp_path) as run:
+        sent = replay(space, DEMO_CAPTURE, "--pps", "600")
+        stopped = time.monotonic()
+        during = len(run.rows())
+        wait_until(lambda: totals(run.rows()).get("n") == sent, "the last window")
+        assert time.monotonic() - stopped < 5
+        rows = run.rows()
+        account = run.stop()
+        assert run.rows() == rows, "nothing was left to flush"
+    assert during >= 1
+    seconds = [row["tb"] for row in rows]
+    assert seconds == sorted(set(seconds))
+    assert account["sources"][0]["decoded"] == sent
+
+
+def test_ctrl_c_answers_the_open_windows(space: Namespace, tmp_path: Path) -> None:
+    """Packets that are in a block which the kernel has not handed over are among them."""
+    words = ["-i", space.far, "--retire", "900ms", "-e", QUERY_ALL]
+    with running(space, *words, folder=tmp_path) as run:
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        account = run.stop()
+        assert totals(run.rows())["n"] == sent
+    assert account["sources"][0]["kernel_received"] == sent
+
+
+def send(space: Namespace, *frames: bytes) -> None:
+    """Raw frames into the near end."""
+    program = (
+        "import socket, sys\n"
+        "s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind((sys.argv[1], 0))\n"
+        "for frame in sys.argv[2:]: s.send(bytes.fromhex(frame))\n"
+    )
+    space.run(sys.executable, "-c", program, space.near, *(frame.hex() for frame in frames))
+
+
+ADDRESSES = bytes.fromhex("020000000002020000000001")
+TAGGED = {
+    "none": ADDRESSES + bytes.fromhex("88b5") + bytes(46),
+    "802.1Q": ADDRESSES + bytes.fromhex("8100 6007 88b5") + bytes(46),
+    "802.1ad in 802.1Q": ADDRESSES + bytes.fromhex("88a8 0005 8100 0006 88b5") + bytes(46),
+}
+
+
+def test_tags_are_where_they_were_on_the_wire(space: Namespace, tmp_path: Path) -> None:
+    query = "SELECT time AS tb, vlan, inner_vlan, etherType, len, caplen FROM ETH"
+    with running(space, "-i", space.far, "-e", query, folder=tmp_path) as run:
+        send(space, *TAGGED.values())
+        run.stop()
+        found = {(r["vlan"], r["inner_vlan"], r["len"], r["caplen"]) for r in run.rows()}
+        assert {r["etherType"] for r in run.rows()} == {0x88B5}
+    assert found == {(0, 0, 60, 60), (7, 0, 64, 64), (5, 6, 68, 68)}
+
+
+def test_a_silent_link_says_nothing_and_costs_nothing(space: Namespace, tmp_path: Path) -> None:
+    with running(space, "-i", space.far, "-e", QUERY_ALL, folder=tmp_path) as run:
+        used = [cpu_seconds(run.process.pid)]
+        time.sleep(3)
+        used.append(cpu_seconds(run.process.pid))
+        account = run.stop()
+        assert run.rows() == []
+    assert account["sources"][0]["kernel_received"] == 0
+    assert used[1] - used[0] < 0.3
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("removal", [False, True], ids=["down", "removed"])
+def test_a_link_that_flaps(space: Namespace, tmp_path: Path, removal: bool) -> None:
+    """It is told, and packets count again when it is back, though all privileges are gone."""
+    with running(space, "-i", space.far, "-e", QUERY_ALL, folder=tmp_path) as run:
+        first = replay(space, DEMO_CAPTURE, "--topspeed")
+        wait_until(lambda: totals(run.rows()).get("n") == first, "the first packets")
+        if removal:
+            space.ip("link", "del", space.far)
+            wait_until(lambda: "far is gone" in run.told(), "to hear that it is gone")
+            space.plug()
+        else:
+            space.ip("link", "set", space.far, "down")
+            wait_until(lambda: "far is down" in run.told(), "to hear that it is down")
+            space.ip("link", "set", space.far, "up")
+        wait_until(lambda: "far is up" in run.told(), "to hear that it is up")
+        second = replay(space, DEMO_CAPTURE, "--topspeed")
+        account = run.stop()
+        assert totals(run.rows())["n"] == first + second
+    assert account["sources"][0]["link"] == "up"
+
+
+def _is_dropped(status: str) -> bool:
+    """The last of the steps is done."""
+    return all(text in status for text in ("NoNewPrivs:\t1", "Uid:\t1\t", f"CapBnd:\t{0:016x}"))
+
+
+def test_all_privileges_are_gone_in_every_thread(space: Namespace, tmp_path: Path) -> None:
+    words = ["-i", space.far, "-e", QUERY_ALL, "--user", "daemon"]
+    with running(space, *words, folder=tmp_path) as run:
+        tasks = Path(f"/proc/{run.process.pid}/task")
+        wait_until(lambda: _is_dropped((tasks.parent / "status").read_text()), "the drop")
+        for task in tasks.iterdir():
+            lines = (line.split(":") for line in (task / "status").read_text().splitlines())
+            status = {name: " ".join(value.split()) for name, value, *_ in lines}
+            assert status["Uid"] == status["Gid"] == "1 1 1 1"
+            assert status["Groups"] == ""
+            assert status["NoNewPrivs"] == "1"
+            for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+                assert int(status[name], 16) == 0, name
+        replay(space, DEMO_CAPTURE, "--topspeed")
+        account = run.stop()
+    assert account["sources"][0]["decoded"] == DEMO_PACKETS
+
+
+def test_an_overload_is_dropped_by_the_kernel_and_counted(space: Namespace, tmp_path: Path) -> None:
+    """A stopped reader: the ring fills, the rest is dropped; afterwards all goes on by itself."""
+    words = ["-i", space.far, "--ring", "128kiB", "--ring-block", "64kiB", "-e", QUERY_ALL]
+    with running(space, *words, folder=tmp_path) as run:
+        run.process.send_signal(signal.SIGSTOP)
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        run.process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        sent += replay(space, DEMO_CAPTURE, "--pps", "4000")
+        (source,) = run.stop()["sources"]
+        assert totals(run.rows())["n"] == source["read"]
+    assert source["kernel_dropped"] > 0
+    assert source["freezes"] > 0
+    assert source["kernel_received"] == sent
+    assert source["read"] > DEMO_PACKETS
+
+
+def test_several_links_and_a_file(space: Namespace, tmp_path: Path) -> None:
+    query = """SELECT tb, interface, count(*) AS n FROM PKT
+    GROUP BY time/1000000000 AS tb, interface"""
+    words = ["-i", space.far, "-i", f"other={space.near}", "-r", f"old={DEMO_CAPTURE}"]
+    with running(space, *words, "-e", query, folder=tmp_path) as run:
+        sent = replay(space, DEMO_CAPTURE, "--pps", "4000")
+        run.stop()
+        counts = Counter[str]()
+        for row in run.rows():
+            counts[row["interface"]] += row["n"]
+    assert counts == {space.far: sent, "other": sent, "old": DEMO_PACKETS}
+
+
+def test_what_this_host_sends_is_a_setting(space: Namespace, tmp_path: Path) -> None:
+    words = ["-i", space.near, "--outgoing", "off", "-e", QUERY_ALL]
+    with running(space, *words, folder=tmp_path) as run:
+        replay(space, DEMO_CAPTURE, "--topspeed")
+        assert run.stop()["sources"][0]["kernel_received"] == 0
+
+
+def test_a_spool_is_written_without_privileges_and_gives_the_answer(
+    space: Namespace, tmp_path: Path
+) -> None:
+    spool = tmp_path / "spool"
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    words = ["-i", space.far, "-e", QUERY_ALL, "-o", f"spool:{spool}"]
+    with running(space, *words, folder=tmp_path) as run:
+        status = Path(f"/proc/{run.process.pid}/status")
+        wait_until(lambda: "NoNewPrivs:\t1" in status.read_text(), "the drop")
+        assert "CapEff:\t0000000000000000" in status.read_text()
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        account = run.stop()
+    command = [sys.executable, "-m", "gigastream", "run", "-q", "-o", "json", "--spool", str(spool)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert sum(json.loads(line)["n"] for line in done.stdout.splitlines()) == sent
+    assert account["sources"][0]["decoded"] == sent
+
+
+def test_the_account_for_people(space: Namespace, tmp_path: Path) -> None:
+    words = ["-i", space.far, "-e", QUERY_ALL, "--stats", "text"]
+    with running(space, *words, folder=tmp_path) as run:
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        run.process.send_signal(signal.SIGINT)
+        run.process.wait(20)
+        assert f"far (far): received {sent:,} = read {sent:,} = decoded {sent:,}" in run.told()
+
+
+@contextmanager
+def neighbours(space: Namespace) -> Iterator[Namespace]:
+    """The near end goes to another host; both have addresses. The other host is given."""
+    with namespace() as other:
+        other.ip("link", "del", other.near)
+        space.ip("link", "set", space.near, "netns", other.name)
+        for host, end, number in ((other, space.near, 1), (space, space.far, 2)):
+            host.run("sysctl", "-qw", f"net.ipv6.conf.{end}.disable_ipv6=1")
+            host.ip("addr", "add", f"10.99.0.{number}/24", "dev", end)
+            host.ip("link", "set", end, "arp", "on", "up")
+            host.ip("link", "set", "lo", "up")
+        yield other
+
+
+def test_real_clients_and_servers(space: Namespace, tmp_path: Path) -> None:
+    """Both directions of a ping and a transfer: the answer is that of tcpdump's capture."""
+    need("ping", "iperf3")
+    with neighbours(space) as other:
+        tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
+        with running(space, "-i", space.far, "-e", CONVERSATIONS, folder=tmp_path) as run:
+            server = space.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+            other.run("ping", "-q", "-c", "5", "-i", "0.05", "10.99.0.2")
+            other.run(
+                "iperf3", "-c", "10.99.0.2", "-b", "20M", "-t", "1", "--connect-timeout", 5000
+            )
+            server.wait(20)
+            tcpdump.stop()
+            run.stop()
+            rows = run.rows()
+    assert rows_of(rows) == answer_of_file(tcpdump.path, "-e", CONVERSATIONS)
+    pings = [r["n"] for r in rows if r["query"] == "talks" and r["protocol"] == 1]
+    assert pings == [5, 5]

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds of punctuation: one value for each temporal column, or nothing yet, or the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+NEVER = -math.inf
+"""No bound yet."""
+
+END = math.inf
+"""The end of the stream: no row comes any more."""
+
+Bound = int | float
+Vector = tuple[Bound, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A temporal column of a stream, as a monotone function of another bound.
+
+    `function` maps a value, so it maps a bound on it too. `step` is the distance between
+    neighbouring values of the column: `time/60` has step 1, `time/60*60` has step 60.
+    """
+
+    function: Callable[[int], int]
+    step: int = 1
+
+    def bound(self, bound: Bound) -> Bound:
+        """The bound on the column that follows from a bound on its argument."""
+        return bound if bound in (NEVER, END) else self.function(int(bound))
+
+
+def bounds(columns: Iterable[Column], bound: Bound) -> Vector:
+    """One bound on the source's time, carried into every column."""
+    return tuple(column.bound(bound) for column in columns)
+
+
+def least(*vectors: Vector) -> Vector:
+    """Column by column the least."""
+    return tuple(map(min, zip(*vectors, strict=True)))
+
+
+def greatest(*vectors: Vector) -> Vector:
+    """Column by column the greatest."""
+    return tuple(map(max, zip(*vectors, strict=True)))
+
+
+def passed(window: Vector, bound: Vector) -> bool:
+    """Whether any one temporal column of a window or row is below its bound."""
+    return any(value < limit for value, limit in zip(window, bound, strict=True))

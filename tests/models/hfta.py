@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The high-level operators of one process: rows, and exactly which punctuation (OPERATORS §4).
+
+Every operator takes batches and gives batches. Where a real operator paces its output (an
+aggregation that lets a large window out in pieces), the model gives everything that is due at once;
+`Aggregate.punctuation_while` says what the bound is in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.models.bounds import END, NEVER, Bound, Column, Vector, greatest, least, passed
+from tests.models.order import OrderKey, sort_rows
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows, and the punctuation that speaks of all that comes after them."""
+
+    rows: tuple[Row, ...]
+    punctuation: Vector
+
+
+def end_of(width: int) -> Vector:
+    """The punctuation of a stream with so many temporal columns that has ended."""
+    return (END,) * width
+
+
+class Select:
+    """Rows as they come, each bound through its expression.
+
+    `row` gives the output row or None where WHERE rejects it; `columns` are, for each temporal
+    output column, the input's temporal column that it reads and the function.
+    """
+
+    def __init__(
+        self, row: Callable[[Row], Row | None], columns: Sequence[tuple[int, Column]]
+    ) -> None:
+        self._row = row
+        self._columns = tuple(columns)
+        self.punctuation: Vector = (NEVER,) * len(self._columns)
+
+    def on_batch(self, batch: Batch) -> Batch:
+        """The batch that follows from one input batch."""
+        rows = tuple(out for row in batch.rows if (out := self._row(row)) is not None)
+        bound = tuple(column.bound(batch.punctuation[source]) for source, column in self._columns)
+        self.punctuation = greatest(self.punctuation, bound)
+        return Batch(rows, self.punctuation)
+
+
+@dataclass(frozen=True)
+class SuperAggregate:
+    """How partial rows become a final one: combine two states, then turn the last into cells."""
+
+    combine: Callable[[Any, Any], Any]
+    cells: Callable[[Any], Row]
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A window that a bound has passed: its rows, in no order, those that HAVING kept."""
+
+    window: Vector
+    rows: tuple[Row, ...]
+    is_partial: bool = False
+
+
+class Aggregate:
+    """Groups by window; a window leaves when a bound passes it, oldest first.
+
+    An input row is (window vector, group, state); `columns` are, for each temporal group variable,
+    the input's temporal column and the function. `row` makes the output row of a group.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[tuple[int, Column]],
+        aggregate: SuperAggregate,
+        having: Callable[[Row], bool] = lambda row: True,
+        max_groups: int | None = None,
+    ) -> None:
+        self._columns = tuple(columns)
+        self._aggregate = aggregate
+        self._having = having
+        self._max_groups = max_groups
+        self._windows: dict[Vector, dict[Hashable, object]] = {}
+        self._refused_windows: set[Vector] = set()
+        self._bound: Vector = (NEVER,) * len(self._columns)
+        self.punctuation: Vector = self._bound
+        self.groups_refused = 0
+
+    @property
+    def groups(self) -> int:
+        """The number of groups held."""
+        return sum(map(len, self._windows.values()))
+
+    def on_batch(self, batch: Batch) -> tuple[list[Closed], Vector]:
+        """The windows that close, oldest first, and the punctuation once they are all out."""
+        for window, group, state in batch.rows:
+            self._add(window, group, state)
+        bound = tuple(column.bound(batch.punctuation[source]) for source, column in self._columns)
+        self._bound = greatest(self._bound, bound)
+        due = sorted(window for window in self._windows if passed(window, self._bound))
+        closed = [self._close(window) for window in due]
+        self.punctuation = greatest(self.punctuation, self.punctuation_while(()))
+        return closed, self.punctuation
+
+    def punctuation_while(self, not_yet_out: Sequence[Vector]) -> Vector:
+        """The bound to give while these closed windows are not yet completely out."""
+        return least(self._bound, *self._windows, *not_yet_out)
+
+    def _add(self, window: Vector, group: Hashable, state: object) -> None:
+        groups = self._windows.setdefault(window, {})
+        if group in groups:
+            groups[group] = self._aggregate.combine(groups[group], state)
+        elif self._max_groups is None or self.groups < self._max_groups:
+            groups[group] = state
+        else:
+            self.groups_refused += 1
+            self._refused_windows.add(window)
+
+    def _close(self, window: Vector) -> Closed:
+        groups = self._windows.pop(window)
+        rows = (
+            (*window, *_cells(group), *self._aggregate.cells(state))
+            for group, state in groups.items()
+        )
+        kept = tuple(row for row in rows if self._having(row))
+        return Closed(window, kept, window in self._refused_windows)
+
+
+def _cells(group: Hashable) -> Row:
+    return group if isinstance(group, tuple) else (group,)
+
+
+class Union:
+    """Rows pass; the bound is the least over the inputs."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        self._inputs: list[Vector] = [(NEVER,) * width for _ in range(inputs)]
+        self.punctuation: Vector = (NEVER,) * width
+
+    def on_batch(self, source: int, batch: Batch) -> Batch:
+        """The batch that follows from one of the inputs."""
+        self._inputs[source] = greatest(self._inputs[source], batch.punctuation)
+        self.punctuation = least(*self._inputs)
+        return Batch(batch.rows, self.punctuation)
+
+
+class OrderLimit:
+    """ORDER BY … LIMIT k over each closed window, ties broken by all columns."""
+
+    def __init__(
+        self, window_columns: Sequence[int], order: Sequence[OrderKey], limit: int | None = None
+    ) -> None:
+        self._window_columns = tuple(window_columns)
+        self._order = tuple(order)
+        self._limit = limit
+        self._windows: dict[Vector, list[Row]] = {}
+        self.punctuation: Vector = (NEVER,) * len(self._window_columns)
+
+    def on_batch(self, batch: Batch) -> Batch:
+        """The first k rows of every window that the bound has passed, oldest window first."""
+        for row in batch.rows:
+            self._windows.setdefault(self._window_of(row), []).append(row)
+        self.punctuation = greatest(self.punctuation, batch.punctuation)
+        due = sorted(window for window in self._windows if passed(window, self.punctuation))
+        rows = [row for window in due for row in self._close(window)]
+        return Batch(tuple(rows), self.punctuation)
+
+    def _window_of(self, row: Row) -> Vector:
+        return tuple(_bound(row[column]) for column in self._window_columns)
+
+    def _close(self, window: Vector) -> list[Row]:
+        return sort_rows(self._windows.pop(window), self._order)[: self._limit]
+
+
+def _bound(value: object) -> Bound:
+    if not isinstance(value, int | float):
+        raise TypeError(f"a temporal column holds a number, not {value!r}")
+    return value

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes found by who started them, and killed by their number."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+PATIENCE_SECONDS = 30
+
+
+def descendants(root: int) -> list[int]:
+    """A process's children and theirs, parents first."""
+    children = defaultdict(list)
+    for process, parent in _parents():
+        children[parent].append(process)
+    found = list(children[root])
+    for process in found:
+        found += children[process]
+    return found
+
+
+def parts_of(process: int) -> list[str]:
+    """Its program and arguments; none once it is gone."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return []
+
+
+def kill(*processes: int) -> int:
+    """Send SIGKILL, to all at once; return how many there were to kill."""
+    return sum(_kill(process) for process in processes)
+
+
+def wait_until_gone(*processes: int) -> None:
+    """A process that waits for its parent to notice is gone, too."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while any(map(is_alive, processes)):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"processes {processes} outlived kill -9")
+        time.sleep(0.01)
+
+
+def is_alive(process: int) -> bool:
+    """Whether it runs."""
+    state = _status(process)
+    return state is not None and state[0] != "Z"
+
+
+def _kill(process: int) -> bool:
+    was_alive = is_alive(process)
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return was_alive
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    for name in os.listdir("/proc"):
+        status = _status(int(name)) if name.isdecimal() else None
+        if status is not None:
+            yield int(name), int(status[1])
+
+
+def _status(process: int) -> list[str] | None:
+    """What follows the name in /proc/N/stat: the state, the parent and more."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`spark.read`: the rows of a spool, once; and what it says when asked wrongly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from spark.readers import packets
+from spark.written import START_S, Written, seconds
+
+from spark_sink.errors import SourceError
+from spark_sink.source import GigastreamSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    spool = Written(tmp_path)
+    spool.write("eth0", [(packets(1, 2), seconds(2)), (packets(3), seconds(3))], ends=True)
+    spool.write("eth1", [(None, seconds(1)), (packets(4), seconds(4))], ends=True)
+    return tmp_path
+
+
+def test_all_rows_are_read(spark: SparkSession, root: Path) -> None:
+    frame = spark.read.format("gigastream").option("partitions", "3").load(str(root))
+    assert sorted(row.time - START_S for row in frame.collect()) == [1, 2, 3, 4]
+    assert frame.where("_hb IS NOT NULL").count() == 0
+
+
+def test_what_spark_does_not_know_is_told_in_a_sentence(spark: SparkSession, root: Path) -> None:
+    wrong = spark.read.format("gigastream").option("colums", "len")
+    with pytest.raises(Exception, match="has no option colums") as refusal:
+        wrong.load(str(root))
+    assert "did you mean columns?" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"stream": "hihg"}, "nothing of hihg is there"),
+        ({"interfaces": "eth7"}, "nothing of the stream on eth7 is there"),
+        ({"interfaces": "eth7"}, "there are: low on eth0, low on eth1"),
+        ({"columns": "time,source"}, "the stream has no column source"),
+        ({"columns": "tme"}, "did you mean time?"),
+        ({"generation": "7"}, "is no spool"),
+    ],
+)
+def test_what_is_not_there_is_named(options: dict[str, str], words: str, root: Path) -> None:
+    with pytest.raises(SourceError) as refusal:
+        GigastreamSource({"path": str(root), **options}).schema()
+    assert words in str(refusal.value)
+
+
+def test_several_streams_are_not_guessed_between(tmp_path: Path) -> None:
+    for stream in ("one", "two"):
+        Written(tmp_path, stream=stream).write("eth0", [(packets(1), seconds(1))])
+    with pytest.raises(SourceError, match="holds 2 streams, and none is named") as refusal:
+        GigastreamSource({"path": str(tmp_path)}).schema()
+    assert refusal.value.hint == 'name one with .option("stream", …): one, two'
+    assert len(GigastreamSource({"path": str(tmp_path), "stream": "one"}).schema()) == 4
+
+
+def test_a_folder_that_is_no_spool(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="is no spool"):
+        GigastreamSource({"path": str(tmp_path)}).schema()
+
+
+def test_spools_of_different_queries_are_not_mixed(tmp_path: Path) -> None:
+    Written(tmp_path / "a").write("eth0", [(packets(1), seconds(1))])
+    Written(tmp_path / "b", {"time": "uint"}).write("eth0", [([(1,)], seconds(1))])
+    paths = f"{tmp_path / 'a'},{tmp_path / 'b'}"
+    with pytest.raises(SourceError, match="different queries have written them"):
+        GigastreamSource({"paths": paths}).schema()

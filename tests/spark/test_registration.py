@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source is found by name, registered by import, and shipped where nothing is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from captures import ROOT
+from spark.readers import packets
+from spark.written import Written, seconds
+
+import spark_sink
+from spark_sink import registration
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def run(
+    program: str, *arguments: str, folder: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("module", ["pyspark", "pyarrow", "gigastream"])
+def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
+    program = f"import spark_sink, sys; sys.exit('{module}' in sys.modules)"
+    assert run(program, PYTHONPATH=str(ROOT)).returncode == 0
+
+
+def test_every_name_is_where_it_is_said_to_be() -> None:
+    for name in spark_sink.__all__:
+        assert getattr(spark_sink, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        spark_sink.nothing  # noqa: B018
+
+
+def test_all_that_the_source_imports_is_shipped() -> None:
+    """Tasks unpack our code without our packages: every module that it uses must travel."""
+    program = (
+        "import spark_sink.source, sys;"
+        "print(*(m for m in sys.modules if m.startswith(('spark_sink.', 'gigastream.'))))"
+    )
+    loaded = run(program, PYTHONPATH=str(ROOT)).stdout.split()
+    assert "spark_sink.segments" in loaded
+    for module in loaded:
+        parts = module.split(".")
+        prefixes = {".".join(parts[: n + 1]) for n in range(len(parts))}
+        assert prefixes & set(registration.SHIPPED), f"{module} stays behind"
+
+
+_WITHOUT_OUR_PACKAGES = """
+import sys
+root, repository = sys.argv[1:]
+sys.path.insert(0, repository)
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+import spark_sink
+spark_sink.ship_with_tasks()
+spark_sink.register(spark)
+rows = spark.readStream.format("gigastream").load(root)
+query = rows.writeStream.format("memory").queryName("t").trigger(availableNow=True).start()
+query.awaitTermination()
+def sees_us(_):
+    import importlib.util
+    return importlib.util.find_spec("spark_sink") is not None
+print(spark.table("t").count(), spark.read.format("gigastream").load(root).count(),
+      spark.sparkContext.parallelize([0], 1).map(sees_us).collect())
+"""
+
+
+@pytest.mark.slow
+def test_executors_need_no_install(tmp_path: Path) -> None:
+    """The driver alone has the package on its path; no Python worker can import it."""
+    Written(tmp_path).write("eth0", [(packets(1, 2), seconds(2))])
+    bare = tmp_path / "bare"
+    _make_environment_without_us(bare)
+    # Workers look into the current folder, too.
+    result = run(
+        _WITHOUT_OUR_PACKAGES,
+        str(tmp_path),
+        str(ROOT),
+        folder=tmp_path,
+        PYSPARK_PYTHON=str(bare),
+        PYTHONPATH="",
+    )
+    assert result.stdout.splitlines()[-1:] == ["3 2 [False]"], result.stderr
+
+
+def _make_environment_without_us(interpreter: Path) -> None:
+    """A `python` that finds pyspark and pyarrow, and nothing that is installed beside them."""
+    from importlib.util import find_spec
+
+    homes = {}
+    for name in ("pyspark", "py4j", "pyarrow"):
+        spec = find_spec(name)
+        assert spec is not None
+        assert spec.submodule_search_locations
+        homes[name] = Path(spec.submodule_search_locations[0])
+    site = interpreter.with_suffix(".site")
+    site.mkdir()
+    for name, home in homes.items():
+        (site / name).symlink_to(home)
+    interpreter.write_text(
+        f'#!/bin/sh\nPYTHONPATH={site}:$PYTHONPATH exec {sys.executable} -S "$@"\n'
+    )
+    interpreter.chmod(0o755)
+
+
+def test_a_session_that_is_there_learns_the_name(spark: SparkSession, tmp_path: Path) -> None:
+    Written(tmp_path).write("eth0", [(packets(1), seconds(1))])
+    spark_sink.register(spark)
+    assert spark.read.format("gigastream").load(str(tmp_path)).count() == 1

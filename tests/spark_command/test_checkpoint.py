@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A checkpoint is of one job: the same one comes back to it, another one is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gigastream.plan import plan_queries
+from gigastream.plan.nodes import Plan
+from gigastream.query_texts import QueryTexts, check_texts, inline_queries
+from spark_sink.checkpoint import FILE, Job, claim, part
+from spark_sink.job_errors import JobError
+
+
+def plan(query: str = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb") -> Plan:
+    return plan_queries(check_texts(QueryTexts(inline_queries((query,)))).queries)
+
+
+def job() -> Job:
+    return Job(plan(), ["/b", "/a"], ["parquet:/rows", "json"])
+
+
+CHANGED = {
+    "other queries": replace(
+        job(), plan=plan("SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb HAVING n > 1")
+    ),
+    "other spools": replace(job(), spools=["/a"]),
+    "other outputs": replace(job(), outputs=["parquet:/others", "json"]),
+}
+
+
+def test_a_new_checkpoint_is_claimed_once(tmp_path: Path) -> None:
+    folder = str(tmp_path / "new" / "checkpoint")
+    assert not claim(folder, job())
+    assert claim(folder, job())
+    assert [path.name for path in Path(folder).iterdir()] == [FILE]
+
+
+def test_the_order_of_spools_and_outputs_is_no_difference(tmp_path: Path) -> None:
+    claim(str(tmp_path), job())
+    assert claim(str(tmp_path), replace(job(), spools=["/a", "/b"]))
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_another_job_is_told(what: str, tmp_path: Path) -> None:
+    claim(str(tmp_path), job())
+    with pytest.raises(JobError, match=f"belongs to a job with {what}") as error:
+        claim(str(tmp_path), CHANGED[what])
+    assert error.value.exit_code == 2
+    assert "--checkpoint" in str(error.value.hint)
+    assert claim(str(tmp_path), job())
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"format": 99}'])
+def test_what_is_no_file_of_ours_is_nobodys(content: str, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(content)
+    with pytest.raises(JobError):
+        claim(str(tmp_path), job())
+
+
+def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JobError, match="file") as error:
+        claim(str(tmp_path / "file" / "checkpoint"), job())
+    assert error.value.exit_code == 2
+
+
+def test_a_checkpoint_may_be_a_uri(tmp_path: Path) -> None:
+    assert not claim(f"file://{tmp_path}/checkpoint", job())
+    assert claim(str(tmp_path / "checkpoint"), job())
+
+
+def test_each_output_and_sink_has_a_part(tmp_path: Path) -> None:
+    assert part("/c/", 2, "lib/query", "parquet") == "/c/2-lib%2Fquery-parquet"

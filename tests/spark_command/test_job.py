@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs over spools of the demo's capture: every sink, restarts, notebooks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cli.command import gigastream
+from spark_command import written
+from spark_command.written import QUERY, SETS, answered_here, in_order, parquet, plain
+
+from gigastream.cli.answering import output_queries
+from gigastream.engine.batch import NativeBatch
+from gigastream.gsql.diagnostics import GsqlError
+from gigastream.query_texts import QueryTexts, inline_queries
+from gigastream.spooled import SpooledPlanError
+from spark_sink.job import Job, JobOptions, Printing, run_job
+from spark_sink.job_errors import JobError
+from spark_sink.run import run_query
+from spark_sink.sinks import parse_sink
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NOW = {"availableNow": True}
+PRINTING = Printing(NativeBatch.from_arrow, output_queries)
+
+
+@pytest.fixture(scope="module")
+def spool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written.spool(tmp_path_factory.mktemp("spool") / "demo", SETS)
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A spool of one query."""
+    return written.spool(tmp_path_factory.mktemp("spool") / "one")
+
+
+def options(spool: Path, checkpoint: Path, *sinks: str, **others: Any) -> JobOptions:
+    parsed = [parse_sink(sink) for sink in sinks]
+    return JobOptions([str(spool)], str(checkpoint), parsed, trigger=NOW, **others)
+
+
+def run(asked: JobOptions) -> Job:
+    return run_job(asked, lambda: False, PRINTING)
+
+
+def plain_rows(rows: DataFrame) -> list[dict[str, Any]]:
+    return in_order({k: plain(v) for k, v in row.asDict().items()} for row in rows.collect())
+
+
+def here(query: str) -> list[dict[str, Any]]:
+    """The engine's rows of one query of SETS."""
+    rows = [row for row in answered_here(SETS) if row["query"] == query]
+    return in_order({key: row[key] for key in row if key != "query"} for row in rows)
+
+
+def test_each_query_gets_its_rows_once_and_a_restart_adds_none(
+    spark: SparkSession, spool: Path, tmp_path: Path
+) -> None:
+    asked = options(spool, tmp_path / "checkpoint", f"parquet:{tmp_path}/rows")
+    for _ in range(2):
+        assert len(run(asked).running) == 2
+        for query in ("talkers", "resets"):
+            assert here(query)
+            assert parquet(tmp_path / "rows" / query) == here(query)
+
+
+def test_each_output_gets_the_rows_once(spark: SparkSession, one: Path, tmp_path: Path) -> None:
+    outputs = f"csv:{tmp_path}/rows.csv", f"spark:text:{tmp_path}/text"
+    text, printed = run(options(one, tmp_path / "checkpoint", *outputs)).running[::-1]
+    assert text.sink is None
+    assert printed.sink is not None
+    assert printed.sink.rows == len(answered_here())
+    parts = (tmp_path / "text").glob("part-*")
+    lines = [line for part in parts for line in part.read_text().splitlines()]
+    assert in_order(map(json.loads, lines)) == answered_here()
+    expected = gigastream("run", "--spool", one, "-o", "csv").lines
+    found = (tmp_path / "rows.csv").read_text().splitlines()
+    assert found[0] == expected[0]
+    assert sorted(found) == sorted(expected)
+
+
+def test_windows_that_were_due_when_a_job_died_leave_when_it_comes_back(
+    spark: SparkSession, one: Path, tmp_path: Path
+) -> None:
+    asked = options(one, tmp_path / "checkpoint", f"parquet:{tmp_path}/rows")
+    due_in_a_batch_of_their_own = "spark.sql.streaming.noDataMicroBatches.enabled"
+    spark.conf.set(due_in_a_batch_of_their_own, "false")
+    try:
+        run(asked)
+    finally:
+        spark.conf.unset(due_in_a_batch_of_their_own)
+    assert parquet(tmp_path / "rows") == []
+    run(asked)
+    assert parquet(tmp_path / "rows") == answered_here()
+
+
+def test_a_file_that_was_printed_is_not_begun_again(
+    spark: SparkSession, one: Path, tmp_path: Path
+) -> None:
+    asked = options(one, tmp_path / "checkpoint", f"json:{tmp_path}/json")
+    run(asked)
+    before = (tmp_path / "json").read_bytes()
+    assert before
+    with pytest.raises(JobError, match="cannot go on"):
+        run(asked)
+    assert (tmp_path / "json").read_bytes() == before
+
+
+def test_a_restart_with_changed_queries_is_refused(
+    spark: SparkSession, one: Path, tmp_path: Path
+) -> None:
+    where = (one, tmp_path / "checkpoint", f"parquet:{tmp_path}/rows")
+    run(options(*where))
+    changed = f"{QUERY} HAVING count(*) > 1"
+    with pytest.raises(JobError, match="other queries"):
+        run(options(*where, texts=QueryTexts(inline_queries((changed,)))))
+
+
+def test_without_the_engine_only_sparks_sinks_are_offered(spool: Path, tmp_path: Path) -> None:
+    asked = options(spool, tmp_path / "checkpoint", "csv")
+    with pytest.raises(JobError, match="printed by the engine"):
+        run_job(asked, lambda: False)
+    assert not (tmp_path / "checkpoint").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("excel", "no output format 'excel'"), ("parquet", "need a folder"), ("spark:", "'spark:'")],
+)
+def test_wrong_outputs_are_told(text: str, message: str) -> None:
+    with pytest.raises(JobError, match=message) as error:
+        parse_sink(text)
+    assert error.value.exit_code == 2
+
+
+def test_a_sink_that_spark_does_not_have_is_told(
+    spark: SparkSession, one: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(JobError, match="data source: excel"):
+        run(options(one, tmp_path / "checkpoint", "spark:excel"))
+
+
+def test_a_notebook_gets_what_there_is(spark: SparkSession, spool: Path) -> None:
+    rows = run_query(spool, output="talkers", spark=spark, streaming=False)
+    assert not rows.isStreaming
+    assert plain_rows(rows) == here("talkers")
+
+
+def test_a_notebook_gets_a_stream(spark: SparkSession, spool: Path, tmp_path: Path) -> None:
+    rows = run_query(str(spool), output="talkers", spark=spark)
+    assert dict(rows.dtypes)["srcIP"] == "string"
+    query = rows.writeStream.format("memory").queryName("talkers").start()
+    try:
+        query.processAllAvailable()
+        assert plain_rows(spark.table("talkers")) == here("talkers")
+    finally:
+        query.stop()
+
+
+def test_another_question_to_the_same_streams(spark: SparkSession, spool: Path) -> None:
+    changed = f"DEFINE {{ query_name talkers; }} {QUERY} HAVING count(*) > $least"
+    asked = f"PARAM {{ least uint; }} {changed}"
+    rows = run_query(spool, asked, parameters={"least": "100"}, spark=spark, streaming=False)
+    expected = [row for row in here("talkers") if row["packets"] > 100]
+    assert 0 < len(expected) < len(here("talkers"))
+    assert plain_rows(rows) == expected
+
+
+def test_a_question_that_the_streams_cannot_answer_is_told(spool: Path) -> None:
+    with pytest.raises(SpooledPlanError, match="no stream other_low"):
+        run_query(spool, f"DEFINE {{ query_name other; }} {QUERY}")
+    with pytest.raises(SpooledPlanError, match="talkers_low is another one"):
+        run_query(spool, f"DEFINE {{ query_name talkers; }} {QUERY.replace('60', '30')}")
+
+
+def test_wrong_questions_are_told_with_their_place(spool: Path) -> None:
+    with pytest.raises(GsqlError, match="no column scrIP"):
+        run_query(spool, QUERY.replace("srcIP", "scrIP"))
+
+
+def test_of_several_queries_one_is_named(spool: Path) -> None:
+    with pytest.raises(JobError, match="there are 2 queries") as error:
+        run_query(spool)
+    assert error.value.hint == "output is one of talkers, resets"

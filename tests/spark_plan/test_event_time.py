@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The event time of a value is the base instant at which it ends.
+
+Spark's arithmetic against Monotone.inverse, which is the engine's own.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from gigastream.gsql.bounds import END
+from gigastream.gsql.order import Monotone
+from gigastream.gsql.types import Temporal
+from gigastream.plan.base_time import base_times
+from spark_sink.event_time import END_MS, event_time, has_event_time
+from tests.answers.engine import plan_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COLUMNS = (
+    "time",
+    "time/60",
+    "0 - time/7",
+    "timestamp/1000",
+    "time*3 + 5",
+    "time & HEX'FFFFFF00'",
+    "time >> 4",
+    "UMAX(time/60, time_ms/7000)",
+    "(time/60 - 29000000)/5",
+    "(0 - timestamp) >> 7",
+    "time_ms - 5000000000000",
+    "timestamp",
+)
+NEAR = 1 << 56
+RANDOM = random.Random(20080101)
+VALUES = [
+    *(0, 1, -1, 5, -5, 59, 60, 61, 1_700_000_000, 28_333_333, -28_333_333, -1_700_000_000),
+    *(2**31, 2**32 - 1, 2**32, 2**63 - 1, 1_700_000_000_000_000_123),
+    *(RANDOM.randrange(-(2**33), 2**62) >> RANDOM.randrange(32) for _ in range(80)),
+]
+
+
+def test_event_times_are_the_ends_of_values(spark: SparkSession) -> None:
+    functions = _functions()
+    rows = spark.createDataFrame([(value,) for value in VALUES], "v bigint")
+    ends = [event_time([(rows.v, (f,))]).cast("double").alias(f"f{i}") for i, f in functions]
+    for row in rows.select("v", *ends).collect():
+        for index, function in functions:
+            found, expected = round(row[f"f{index}"] * 1000), _end_ms(function, row.v)
+            if expected is None:  # centuries before the epoch: long over, however long
+                assert found <= -(END - 2 * NEAR) // 1_000_000, (function.forward_text, row.v)
+            else:
+                assert found == expected, (function.forward_text, row.v)
+
+
+def _functions() -> list[tuple[int, Monotone]]:
+    plan = plan_of(f"SELECT {', '.join(f'{c} AS f{i}' for i, c in enumerate(COLUMNS))} FROM PKT")
+    alternatives = base_times(plan)["query"]
+    assert all(map(has_event_time, alternatives))
+    return [(index, each[0]) for index, each in enumerate(alternatives)]
+
+
+def _end_ms(function: Monotone, value: int) -> int | None:
+    held = -value if function.temporal is Temporal.DECREASING else value
+    end = function.inverse(min(held + 1, END))
+    if end >= END - NEAR:
+        return END_MS
+    return None if end <= NEAR - END else -(-end // 1_000_000)
+
+
+def test_a_value_of_two_streams_ends_with_the_later(spark: SparkSession) -> None:
+    minutes, halves = (dict(_functions())[index] for index in (1, 0))
+    rows = spark.createDataFrame([(7,)], "v bigint")
+    both = rows.select(event_time([(rows.v, (minutes, halves))]).cast("bigint").alias("e"))
+    either = rows.select(
+        event_time([(rows.v, (minutes,)), (rows.v, (halves,))]).cast("bigint").alias("e")
+    )
+    assert both.collect()[0].e == 480
+    assert either.collect()[0].e == 8

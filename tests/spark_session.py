@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One Spark session for every test that needs one: starting a JVM takes seconds.
+
+Not started before the first test asks for it, and stopped after the last.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_REPOSITORY = Path(__file__).parents[1]
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    # tests are over before the second compiler pays: it took two fifths of their time
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
+
+def why_no_spark() -> str | None:
+    """What this machine lacks for Spark, as a sentence; None: nothing."""
+    if importlib.util.find_spec("pyspark") is None:
+        return "PySpark is not installed: pip install gigastream[spark]"
+    from spark_sink.java import java_home
+    from spark_sink.job_errors import JobError
+
+    try:
+        java_home()
+    except JobError as error:
+        return str(error)
+    return None
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local session with two cores; the test is skipped, with a sentence, where none can be."""
+    reason = why_no_spark()
+    if reason is not None:
+        pytest.skip(reason)
+    session = _start(tmp_path_factory.mktemp("spark"))
+    yield session
+    session.stop()
+
+
+def _start(folder: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    from spark_sink.java import use_java
+
+    use_java()
+    # Python workers are started by the JVM; what they are told, they are told by the environment.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    paths = [str(_REPOSITORY), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    builder = SparkSession.builder.master("local[2]").appName("gigastream tests")
+    for name, value in _SETTINGS.items():
+        builder = builder.config(name, value)
+    builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+    session = builder.config("spark.local.dir", str(folder / "local")).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spools for tests: a stream of two columns, of which the first counts up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+
+from gigastream.spool import END, NOTHING, Entry, Spool, SpoolSettings, SpoolWriter, Track
+from gigastream.spool.track_writer import TrackWriter
+
+SCHEMA = pyarrow.schema(
+    [
+        pyarrow.field("n", pyarrow.uint64(), nullable=False),
+        pyarrow.field("ip", pyarrow.uint32(), metadata={"gs.type": "ipv4"}),
+    ]
+)
+COLUMNS: list[dict[str, Any]] = [{"name": "n", "type": "ullong"}, {"name": "ip", "type": "IP"}]
+PLAN: dict[str, Any] = {"low": ["flows"]}
+QUERIES: dict[str, Any] = {"files": [{"name": "q.gsql", "text": "SELECT é"}]}
+NEVER_NS = 3600 * 10**9
+"""Longer than any test."""
+BY_HAND = SpoolSettings(segment_age_ns=NEVER_NS)
+"""Segments are cut by rows, bytes and the end alone."""
+
+
+def rows(first: int, count: int) -> pyarrow.RecordBatch:
+    """Return rows that count up from `first`."""
+    numbers = range(first, first + count)
+    n = pyarrow.array(numbers, pyarrow.uint64())
+    ip = pyarrow.array((number % 7 for number in numbers), pyarrow.uint32())
+    return pyarrow.record_batch([n, ip], schema=SCHEMA)
+
+
+def open_track(
+    writer: SpoolWriter, stream: str = "flows", interface: str = "eth0", plan: Any = None
+) -> TrackWriter:
+    return writer.open_track(stream, interface, SCHEMA, COLUMNS, plan or PLAN, QUERIES)
+
+
+def write_run(
+    root: Path, *sizes: int, settings: SpoolSettings = BY_HAND, end: bool = False, plan: Any = None
+) -> None:
+    """Write a run: one segment for each size, counting on from where the last run stopped."""
+    with SpoolWriter(root, settings) as writer:
+        track = open_track(writer, plan=plan)
+        n = max(0, track.resume.base_ns)
+        for sequence, size in enumerate(sizes):
+            track.write(rows(n, size), (n + size, NOTHING), n + size, sequence)
+            track._cut()
+            n += size
+        if end:
+            track.write(None, (END, NOTHING), END, len(sizes), is_end=True)
+
+
+def only_track(root: Path, generation: int | None = None) -> Track:
+    (track,) = Spool(root, generation).tracks()
+    return track
+
+
+def numbers(track: Track, entry: Entry, check: bool = True) -> list[int]:
+    """Return the first column of a segment."""
+    return [n for batch in track.read(entry, ["n"], check) for n in batch.column(0).to_pylist()]
+
+
+def all_numbers(track: Track) -> list[int]:
+    """Return the first column of every segment that is listed by now."""
+    track.poll()
+    return [n for entry in track.entries for n in numbers(track, entry)]
+
+
+def folder_of(root: Path, generation: int = 1) -> Path:
+    return root / "flows" / "eth0" / f"{generation:06d}"

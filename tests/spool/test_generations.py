@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a run goes on with a generation, when it begins one, and which one a reader gets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+from gigastream.spool import END, NOTHING, Lost, Spool, SpoolError, SpoolReadError, SpoolWriter
+from gigastream.spool.layout import MANIFEST, STREAM, segment_name
+from tests.spool.made import (
+    BY_HAND,
+    COLUMNS,
+    PLAN,
+    QUERIES,
+    SCHEMA,
+    all_numbers,
+    folder_of,
+    only_track,
+    open_track,
+    rows,
+    write_run,
+)
+
+
+def test_a_run_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
+    write_run(tmp_path, 3, 4)
+    with SpoolWriter(tmp_path, BY_HAND) as writer:
+        track = open_track(writer)
+        assert track.resume == ((7, NOTHING), 7)
+    write_run(tmp_path, 2)
+    track_read = only_track(tmp_path)
+    assert all_numbers(track_read) == list(range(9))
+    kinds = [entry.kind for entry in track_read.entries]
+    assert kinds == ["run", "segment", "segment", "run", "run", "segment"]
+    assert track_read.entries[-1].segment == 2
+    assert (track_read.generation, track_read.lost) == (1, [])
+
+
+def test_an_ended_generation_is_not_gone_on_with(tmp_path: Path) -> None:
+    write_run(tmp_path, 3, end=True)
+    write_run(tmp_path, 4)
+    assert all_numbers(only_track(tmp_path)) == list(range(4))
+    assert all_numbers(only_track(tmp_path, generation=1)) == list(range(3))
+    assert [only_track(tmp_path, n).is_ended for n in (None, 1, 2)] == [False] * 3
+    with pytest.raises(SpoolReadError, match="is no spool"):
+        Spool(tmp_path, generation=3)
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "plan": {"plan": {"low": ["others"]}},
+    "columns": {"columns": [COLUMNS[0], COLUMNS[1] | {"type": "uint"}]},
+    "schema": {"schema": SCHEMA.set(1, pyarrow.field("ip", pyarrow.uint32()))},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_begins_a_generation_and_ends_the_last(tmp_path: Path, change: str) -> None:
+    write_run(tmp_path, 3)
+    reader = only_track(tmp_path)
+    reader.poll()
+    description = {"schema": SCHEMA, "columns": COLUMNS, "plan": PLAN, "queries": QUERIES}
+    with SpoolWriter(tmp_path, BY_HAND) as writer:
+        track = writer.open_track("flows", "eth0", **(description | CHANGES[change]))
+        assert track.resume == ((NOTHING, NOTHING), NOTHING)
+    run, end = reader.poll()
+    assert (run.kind, run.lost) == ("run", Lost())
+    assert (end.kind, end.bounds, end.base_ns) == ("end", (3, NOTHING), END)
+    assert only_track(tmp_path).generation == 2
+
+
+def test_another_text_of_the_same_plan_changes_nothing(tmp_path: Path) -> None:
+    write_run(tmp_path, 3)
+    with SpoolWriter(tmp_path) as writer:
+        writer.open_track("flows", "eth0", SCHEMA, COLUMNS, dict(PLAN), {"files": []})
+    assert only_track(tmp_path).generation == 1
+
+
+def test_tracks_are_those_of_the_newest_query_set(tmp_path: Path) -> None:
+    with SpoolWriter(tmp_path) as writer:
+        for interface in ("eth0", "eth1"):
+            open_track(writer, interface=interface).write(rows(0, 1), (1, 1), 1, 0)
+    with SpoolWriter(tmp_path) as writer:
+        open_track(writer, interface="eth1", plan={"low": []})
+    spool = Spool(tmp_path)
+    assert spool.plan() == {"low": []}
+    assert [(track.interface, track.generation) for track in spool.tracks()] == [("eth1", 2)]
+    old = Spool(tmp_path, generation=1)
+    assert old.plan() == PLAN
+    assert [track.interface for track in old.tracks()] == ["eth0", "eth1"]
+
+
+def test_what_a_crash_left_of_a_generation_in_the_making_is_no_track(tmp_path: Path) -> None:
+    making = folder_of(tmp_path).parent / ".making-1"
+    making.mkdir(parents=True)
+    (making / STREAM).write_text("{")
+    with pytest.raises(SpoolReadError):
+        Spool(tmp_path)
+    write_run(tmp_path, 3)
+    assert all_numbers(only_track(tmp_path)) == [0, 1, 2]
+    assert not making.exists()
+
+
+def test_what_was_not_listed_is_told_and_deleted(tmp_path: Path) -> None:
+    write_run(tmp_path, 3)
+    folder = folder_of(tmp_path)
+    (folder / segment_name(1)).write_bytes(bytes(100))
+    (folder / segment_name(2)).write_bytes(b"")
+    with (folder / MANIFEST).open("ab") as stream:
+        stream.write(b"01234567 {")
+    reader = only_track(tmp_path)
+    assert all_numbers(reader) == [0, 1, 2]
+    assert reader.damage == []
+    write_run(tmp_path, 2)
+    assert all_numbers(reader) == list(range(5))
+    assert reader.lost == [Lost(manifest_bytes=10, segments=2, segment_bytes=100)]
+    assert reader.entries[-1].segment == 3
+    assert sorted(path.name for path in folder.glob("seg*")) == [segment_name(0), segment_name(3)]
+
+
+DAMAGES = {
+    "missing": Path.unlink,
+    "torn": lambda path: os.truncate(path, 40),
+    "changed": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_was_listed_and_is_damaged_is_told(tmp_path: Path, damage: str) -> None:
+    write_run(tmp_path, 3, 4)
+    DAMAGES[damage](folder_of(tmp_path) / segment_name(1))
+    write_run(tmp_path, 2)
+    track = only_track(tmp_path)
+    track.poll()
+    assert track.lost == [Lost(damaged_segments=1, damaged_rows=4)]
+    assert track.entries[-1].segment == 2
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b"[" * 100_000, b"{}", b"\xff"])
+@pytest.mark.parametrize("name", [STREAM, MANIFEST])
+def test_a_writer_goes_on_over_damage_and_deletes_nothing_that_may_have_been_listed(
+    tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    write_run(tmp_path, 3)
+    path = folder_of(tmp_path) / name
+    path.unlink() if content is None else path.write_bytes(content)
+    write_run(tmp_path, 2)
+    assert all_numbers(only_track(tmp_path)) == [0, 1]
+    assert (folder_of(tmp_path) / segment_name(0)).exists()
+
+
+def test_one_run_at_a_time(tmp_path: Path) -> None:
+    with SpoolWriter(tmp_path) as first, SpoolWriter(tmp_path) as second:
+        open_track(first)
+        with pytest.raises(SpoolError, match="another run writes") as caught:
+            open_track(second)
+        assert caught.value.exit_code == 2
+        open_track(second, interface="eth1")
+    write_run(tmp_path, 1)
+
+
+def test_a_closed_track_takes_nothing(tmp_path: Path) -> None:
+    with SpoolWriter(tmp_path) as writer:
+        track = open_track(writer)
+        track.write(None, (END, END), END, 0, is_end=True)
+        track.tick()
+        track.close()
+        with pytest.raises(ValueError, match="has ended"):
+            track.write(None, (END, END), END, 1)
+        again = open_track_when_free(writer)
+    assert again.resume.base_ns == NOTHING
+
+
+def open_track_when_free(writer: SpoolWriter) -> Any:
+    """The lister lets the track go when it has listed its end."""
+    while True:
+        try:
+            return open_track(writer)
+        except SpoolError:
+            continue

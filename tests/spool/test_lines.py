@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of a manifest: any entry comes back as it was; no bytes are taken for what they are not."""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gigastream.spool import END, NOTHING, Entry, Lost
+from gigastream.spool.entry import MAX_LINE_BYTES, BadLineError, decode, encode
+
+BOUNDS = st.one_of(
+    st.sampled_from([NOTHING, NOTHING + 1, -1, 0, END - 1, END]), st.integers(NOTHING, END)
+)
+COUNTS = st.one_of(st.sampled_from([0, 1, END]), st.integers(0, END))
+LOSSES = st.builds(Lost, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
+COMMON = {
+    "bounds": st.lists(BOUNDS, max_size=20).map(tuple),
+    "base_ns": BOUNDS,
+    "first": COUNTS,
+    "last": COUNTS,
+    "made_ns": COUNTS,
+}
+NO_ROWS = {"segment": st.none(), **dict.fromkeys(("rows", "size_bytes", "checksum"), st.just(0))}
+SEGMENTS = st.builds(
+    Entry, st.just("segment"), COUNTS, COUNTS, COUNTS, COUNTS, **COMMON, lost=st.none()
+)
+LINES = st.builds(Entry, st.sampled_from(["punctuation", "end"]), **NO_ROWS, **COMMON)
+RUNS = st.builds(Entry, st.just("run"), **NO_ROWS, **COMMON, lost=LOSSES)
+
+GOOD = Entry("segment", 3, 10, 900, 17, (NOTHING, END), 5, 1, 2, 9)
+
+
+def line_of(text: bytes) -> bytes:
+    """Return a line whose checksum fits, whatever the text."""
+    return b"%08x %s" % (zlib.crc32(text), text)
+
+
+@settings(deadline=None)
+@given(st.one_of(SEGMENTS, LINES, RUNS))
+def test_an_entry_comes_back(entry: Entry) -> None:
+    line = encode(entry)
+    assert line.endswith(b"\n")
+    assert b"\n" not in line[:-1]
+    assert decode(line[:-1]) == entry
+
+
+@settings(deadline=None)
+@given(st.one_of(SEGMENTS, RUNS), st.data())
+def test_a_changed_bit_is_noticed(entry: Entry, data: st.DataObject) -> None:
+    line = bytearray(encode(entry)[:-1])
+    line[data.draw(st.integers(0, len(line) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises(BadLineError):
+        decode(bytes(line))
+
+
+@settings(deadline=None)
+@given(st.one_of(SEGMENTS, RUNS), st.data())
+def test_a_torn_line_is_noticed(entry: Entry, data: st.DataObject) -> None:
+    line = encode(entry)[:-1]
+    with pytest.raises(BadLineError):
+        decode(line[: data.draw(st.integers(0, len(line) - 1))])
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_refused_in_order(text: bytes) -> None:
+    for line in (text, line_of(text)):
+        with pytest.raises(BadLineError):
+            decode(line)
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
+    lambda children: (
+        st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=5), children)
+    ),
+)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(json.loads(encode(GOOD)[9:]))), JSON)
+def test_a_field_of_another_kind_is_refused_or_means_what_it_says(name: str, value: object) -> None:
+    text = json.dumps(json.loads(encode(GOOD)[9:]) | {name: value}).encode()
+    try:
+        entry = decode(line_of(text))
+    except BadLineError:
+        return
+    assert decode(encode(entry)[:-1]) == entry
+    assert all(type(number) is int for number in (entry.rows, entry.last, *entry.bounds))
+
+
+HOSTILE = {
+    "deep": b"[" * 100_000,
+    "deep object": b'{"kind":' * 50_000,
+    "many digits": b'{"kind":"run","base_ns":' + b"9" * 5_000 + b"}",
+    "infinite": b'{"kind":"end","bounds":[],"base_ns":1e999,"first":0,"last":0,"made_ns":0}',
+    "a boolean": b'{"kind":"end","bounds":[],"base_ns":true,"first":0,"last":0,"made_ns":0}',
+    "too great": b'{"kind":"end","bounds":[],"base_ns":0,"first":0,"last":0,"made_ns":%d}' % 2**63,
+    "negative count": b'{"kind":"end","bounds":[],"base_ns":0,"first":-1,"last":0,"made_ns":0}',
+    "no bounds": b'{"kind":"end","base_ns":0,"first":0,"last":0,"made_ns":0}',
+    "nothing lost": b'{"kind":"run","bounds":[],"base_ns":0,"first":0,"last":0,"made_ns":0}',
+    "no kind": b"{}",
+    "no object": b"3",
+    "half a letter": b'{"kind":"\xc3"}',
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_lines_are_refused(name: str) -> None:
+    with pytest.raises(BadLineError):
+        decode(line_of(HOSTILE[name]))
+
+
+def test_a_line_is_no_longer_than_readers_read() -> None:
+    entry = Entry("end", None, 0, 0, 0, (NOTHING + 1,) * (MAX_LINE_BYTES // 20), 0, 0, 0, 0)
+    with pytest.raises(ValueError, match="the limit is"):
+        encode(entry)

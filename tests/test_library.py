@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gigastream as a library."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from captures import DEMO_CAPTURE
+
+import gigastream
+from gigastream.bpf import FilterError
+from gigastream.gsql.diagnostics import GsqlError
+from gigastream.settings import Settings
+from gigastream.sources import DamagedSourceError, FileSource, SourceError
+
+QUERY = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
+
+
+def counts(*sources: str | Path | FileSource) -> list[int]:
+    return [row["n"] for batch in gigastream.run(QUERY, sources) for row in batch.to_pylist()]
+
+
+def test_rows_come_as_record_batches() -> None:
+    assert counts(DEMO_CAPTURE) == [383, 737, 866, 24]
+    assert counts(FileSource("eth0", str(DEMO_CAPTURE))) == [383, 737, 866, 24]
+
+
+def test_several_files_of_an_interface_are_one_stream() -> None:
+    assert counts(DEMO_CAPTURE, str(DEMO_CAPTURE)) == [766, 1474, 1732, 48]
+
+
+def test_batches_say_whose_rows_they_have() -> None:
+    query = f"{QUERY}; DEFINE {{ query_name large; }} SELECT time FROM PKT WHERE len > 1000"
+    names = {batch.schema.metadata[b"gs.query"] for batch in gigastream.run(query, DEMO_CAPTURE)}
+    assert names == {b"query", b"large"}
+
+
+def test_a_parameter_has_a_value() -> None:
+    query = f"PARAM {{ least uint; }} {QUERY.replace('GROUP', 'WHERE len >= $least GROUP')}"
+    (batch, *_) = gigastream.run(query, DEMO_CAPTURE, parameters={"least": "1500"})
+    assert 0 < batch.to_pylist()[0]["n"] < 383
+
+
+def test_what_is_wrong_is_raised_before_anything_is_read() -> None:
+    with pytest.raises(GsqlError, match="IPV5"):
+        gigastream.run("SELECT time FROM IPV5", DEMO_CAPTURE)
+    with pytest.raises(SourceError, match="No such file"):
+        gigastream.run(QUERY, "missing.pcap")
+    with pytest.raises(FilterError, match="tcp prot"):
+        gigastream.run(QUERY, DEMO_CAPTURE, settings=Settings(filter="tcp prot 80"))
+
+
+def test_damage_is_raised_after_the_rows_before_it(tmp_path: Path) -> None:
+    capture = tmp_path / "cut.pcap.gz"
+    capture.write_bytes(gzip.compress(DEMO_CAPTURE.read_bytes())[:-1000])
+    found = []
+    with pytest.raises(DamagedSourceError, match="the gzip stream ends too early"):
+        found += gigastream.run(QUERY, capture)
+    assert 1800 < sum(row["n"] for batch in found for row in batch.to_pylist()) < 2010
+
+
+def test_rows_that_are_not_asked_for_end_the_run() -> None:
+    rows = gigastream.run("SELECT time FROM PKT", DEMO_CAPTURE)
+    next(rows)
+    rows.close()  # type: ignore[attr-defined]
+
+
+def test_explain_and_compile(tmp_path: Path) -> None:
+    assert "low level" in gigastream.explain(QUERY)
+    assert gigastream.compile(QUERY, tmp_path / "q.so").stat().st_size > 1000
+    with pytest.raises(ValueError, match="none of text, c, json, dot"):
+        gigastream.explain(QUERY, form="xml")
+
+
+def test_there_is_nothing_else() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'answer'"):
+        _ = gigastream.answer  # type: ignore[attr-defined]
