@@ -95,7 +95,8 @@ int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter
                          const void *program, struct gs_error *error);
 /* Batches of this node are also put out (tests, `explain --follow`). Before gs_engine_start. */
 int gs_engine_tap(struct gs_engine *engine, uint32_t node, struct gs_error *error);
-/* An interface that no source is of: its batches are pushed. Before gs_engine_start. */
+/* One more interface that no source is of: its batches are pushed. It may have the name of another:
+ * they are parts of one. Before gs_engine_start. */
 int gs_engine_add_interface(struct gs_engine *engine, const char *name, struct gs_error *error);
 int gs_engine_start(struct gs_engine *engine, struct gs_error *error);
 /* Runs for about `packet_budget` packets or until there is output. GS_OK: call again; GS_AGAIN: the
@@ -114,6 +115,10 @@ void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t
 /* Pushes a batch into a port of a high level that stands alone; what it makes due comes by
  * gs_engine_run, whose GS_END then means: all that is due is out. The array is released. */
 int gs_engine_push(struct gs_engine *engine, const struct gs_push *push, struct gs_error *error);
+/* The same with a batch that another engine of the same query set has put out, and nobody else has
+ * a reference to: that engine may be at work in another thread. */
+int gs_engine_hand_over(struct gs_engine *engine, uint32_t port, struct gs_batch *batch,
+                        struct gs_error *error);
 /* The next batch put out and the node it comes from, for a low tap the number of nodes + its port;
  * NULL: none now. The caller releases it. */
 struct gs_batch *gs_engine_take(struct gs_engine *engine, uint32_t *node);

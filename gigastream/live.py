@@ -13,6 +13,7 @@ from gigastream.sources import FileSource, SourceError
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_.:-]*)=(.+)", re.DOTALL)
 _LEAST_BLOCK_BYTES = 1 << 16
 _SECOND_NS = 10**9
+RINGS_MAX = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class LiveSettings:
     """How far behind this host's clock a packet's timestamp may be."""
     link_slack_ns: int = 10**7
     """How far behind the packet before it a packet's timestamp may be."""
+    fanout: int = 1
+    """Rings that share the link's packets flow by flow, each read by a thread of its own."""
     snap_bytes: int | None = None
     """Of each packet that are captured; None: as much as the queries look at."""
     promiscuous: bool = True
@@ -66,11 +69,15 @@ class LiveSource:
     settings: LiveSettings = field(default_factory=LiveSettings)
     mock: Any = None
     """In the place of the device: a `struct gs_mock_ring *`, for tests."""
+    ring: int | None = None
+    """Which of the link's rings it is; None: the only one."""
+    group: Any = None
+    """The number that the rings' group has in the kernel, once it is known: an `int32_t *`."""
 
     @property
     def label(self) -> str:
         """Its name in messages."""
-        return self.device
+        return self.device if self.ring is None else f"{self.device}/{self.ring}"
 
     def check(self) -> None:
         """Raise SourceError if there is no such device, or a setting cannot work."""
@@ -102,6 +109,13 @@ def parse_switch(text: str) -> bool:
     return text in ("on", "true")
 
 
+def _parse_rings(text: str) -> int:
+    count = parse_count(text)
+    if not 1 <= count <= RINGS_MAX:
+        raise ValueError(f"from 1 to {RINGS_MAX} rings")
+    return count
+
+
 LIVE_OPTIONS = (
     Option("ring", "ring_bytes", parse_bytes, "BYTES", "of the ring of each link (64MiB)"),
     Option("ring-block", "block_bytes", parse_bytes, "BYTES", "of a block of the ring (1MiB)"),
@@ -122,6 +136,7 @@ LIVE_OPTIONS = (
         "TIME",
         "how far behind the one before it a packet may be (10ms)",
     ),
+    Option("fanout", "fanout", _parse_rings, "N", "rings and threads for each link (1)"),
     Option("snap", "snap_bytes", parse_count, "BYTES", "of a packet that are captured"),
     Option("promiscuous", "promiscuous", parse_switch, "on|off", "frames for others, too (on)"),
     Option("outgoing", "outgoing", parse_switch, "on|off", "frames that this host sends, too (on)"),

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gigastream.arrow_schema import arrow_schema
-from gigastream.codegen.low import bound_interfaces
-from gigastream.engine.session import Event, Session, Statistics
+from gigastream.codegen.low import is_read
+from gigastream.engine.session import Event, Statistics
+from gigastream.engine.threaded import open_session
 from gigastream.plan.base_time import base_bound
 from gigastream.plan.to_json import to_json
 from gigastream.spool import NOTHING, SpoolError, SpoolSettings, SpoolWriter, TrackWriter
@@ -58,7 +59,7 @@ class LowSession:
         self._writer = SpoolWriter(root, spool_settings)
         try:
             self._streams = self._open_streams(plan, texts)
-            self._session = Session(
+            self._session = open_session(
                 plan,
                 sources,
                 replace(settings, low_level_only=True),
@@ -110,7 +111,8 @@ class LowSession:
         return {
             (node.name, interface): _Stream(node, self._open_track(node, interface, *described))
             for node in plan.low
-            for interface in _interfaces(node, texts.interfaces)
+            for interface in texts.interfaces
+            if is_read(node, interface)
         }
 
     def _open_track(
@@ -139,11 +141,6 @@ class LowSession:
             batch.sequence,
             is_end=batch.is_end,
         )
-
-
-def _interfaces(node: LowNode, known: Mapping[str, object]) -> list[str]:
-    bound = bound_interfaces(node)
-    return [name for name in known if bound is None or name in bound]
 
 
 def _described(column: Column) -> dict[str, Any]:

@@ -49,6 +49,9 @@ struct gs_live_config {
     bool outgoing;              /* frames that this host sends, too */
     const struct gs_link_filter *filters; /* needed only while it is opened */
     uint32_t filter_count;
+    /* One of several rings that share the device's packets by flow: the number of their group, -1
+     * where this one is to found it. NULL: it takes all packets. */
+    int32_t *fanout_group;
     struct gs_mock_ring *mock; /* in the place of the device; owned by the caller */
 };
 

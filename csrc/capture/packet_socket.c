@@ -19,9 +19,13 @@
 
 #define FRAME_BYTES 2048 /* TPACKET_V3 packs packets by their size; the kernel wants a number */
 #define DRAIN_MARGIN_NS 20000000
+#define GROUP_NUMBER_MASK 0xffff
 /* Newer than some C libraries. */
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
+#endif
+#ifndef PACKET_FANOUT_FLAG_IGNORE_OUTGOING
+#define PACKET_FANOUT_FLAG_IGNORE_OUTGOING 0x4000
 #endif
 
 struct packet_socket {
@@ -30,7 +34,8 @@ struct packet_socket {
     int index;
     int64_t retire_timeout_ns;
     int64_t drained_at_ns; /* monotonic */
-    bool promiscuous;
+    bool promiscuous, ignores_outgoing;
+    bool counts_for_device; /* of the rings of a device one does */
     uint64_t nic_dropped_before;
     size_t mapped_bytes;
 };
@@ -83,11 +88,17 @@ static int find_link(struct packet_socket *s, const struct gs_live_config *confi
 }
 
 /* The kernel shows what is sent on the loopback device twice; as libpcap does, we look once. */
-static int choose_packets(struct packet_socket *s, const struct gs_live_config *config,
-                          struct gs_error *error)
+static int choose_directions(struct packet_socket *s, const struct gs_live_config *config,
+                             struct gs_error *error)
 {
-    if (!config->outgoing || gs_link_is_loopback(s->device.descriptor, s->name))
-        GS_RETURN_IF_ERROR(set(s, PACKET_IGNORE_OUTGOING, 1, error));
+    s->ignores_outgoing =
+        !config->outgoing || gs_link_is_loopback(s->device.descriptor, s->name);
+    return s->ignores_outgoing ? set(s, PACKET_IGNORE_OUTGOING, 1, error) : GS_OK;
+}
+
+static int attach_filter(struct packet_socket *s, const struct gs_live_config *config,
+                         struct gs_error *error)
+{
     return gs_kernel_filter_attach(s->device.descriptor, config, s->device.link_type,
                                    &s->device.kernel_filters, error);
 }
@@ -136,15 +147,51 @@ static int bind_to_link(struct packet_socket *s)
     return 0;
 }
 
+/* The founder is told the number of the group, which no other process has (or two captures of a
+ * device would share its packets), and the others join. */
+static int join_group(const struct packet_socket *s, int32_t *group, struct gs_error *error)
+{
+    uint32_t flags = PACKET_FANOUT_HASH;
+    if (s->ignores_outgoing) flags |= PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
+    if (*group < 0) flags |= PACKET_FANOUT_FLAG_UNIQUEID;
+    uint32_t wanted = flags << 16 | (*group < 0 ? 0 : (uint32_t)*group);
+    GS_RETURN_IF_ERROR(set(s, PACKET_FANOUT, (int)wanted, error));
+    socklen_t size = sizeof *group;
+    if (getsockopt(s->device.descriptor, SOL_PACKET, PACKET_FANOUT, group, &size) != 0)
+        return failed(error, "the number of a fanout group");
+    *group &= GROUP_NUMBER_MASK;
+    return GS_OK;
+}
+
+static int bind_opened(struct packet_socket *s, struct gs_error *error)
+{
+    return bind_to_link(s) == 0 ? GS_OK : failed(error, "binding to it");
+}
+
+/* A socket joins when it is bound, and until it has joined gets the other rings' packets as well:
+ * so it takes none before. */
+static int bind_in_group(struct packet_socket *s, const struct gs_live_config *config,
+                         struct gs_error *error)
+{
+    if (gs_kernel_filter_close(s->device.descriptor) != 0) return failed(error, "its filter");
+    s->counts_for_device = *config->fanout_group < 0;
+    GS_RETURN_IF_ERROR(bind_opened(s, error));
+    GS_RETURN_IF_ERROR(join_group(s, config->fanout_group, error));
+    return attach_filter(s, config, error);
+}
+
 static int open_all(struct packet_socket *s, const struct gs_live_config *config,
                     struct gs_error *error)
 {
     GS_RETURN_IF_ERROR(open_socket(s, error));
     GS_RETURN_IF_ERROR(find_link(s, config, error));
-    GS_RETURN_IF_ERROR(choose_packets(s, config, error));
+    GS_RETURN_IF_ERROR(choose_directions(s, config, error));
     GS_RETURN_IF_ERROR(make_ring(s, config, error));
     s->promiscuous = config->promiscuous;
-    return bind_to_link(s) == 0 ? GS_OK : failed(error, "binding to it");
+    if (config->fanout_group != NULL) return bind_in_group(s, config, error);
+    s->counts_for_device = true;
+    GS_RETURN_IF_ERROR(attach_filter(s, config, error));
+    return bind_opened(s, error);
 }
 
 /* ---- the device ---- */
@@ -181,7 +228,7 @@ static void read_counts(struct packet_socket *s)
 }
 
 /* A device that has come back under its name is another one to the kernel; its counters, too,
- * begin anew. */
+ * begin anew. A socket that is in a group cannot be bound again: then the link stays gone. */
 static void look_for_link(struct packet_socket *s)
 {
     int index = gs_link_index(s->device.descriptor, s->name);
@@ -198,7 +245,7 @@ static void socket_refresh(struct gs_ring_device *device)
     device->link_state = gs_link_state(device->descriptor, s->name, s->index);
     if (device->link_state == GS_LINK_STATE_GONE)
         look_for_link(s);
-    else
+    else if (s->counts_for_device)
         device->counts.nic_dropped = gs_link_dropped(s->name) - s->nic_dropped_before;
 }
 

@@ -40,24 +40,30 @@ int gs_engine_new(const char *object_path, const struct gs_engine_settings *sett
     return load(engine, object_path, error);
 }
 
+int gs_engine_add_interface(struct gs_engine *engine, const char *name, struct gs_error *error)
+{
+    struct gs_interface *grown =
+        realloc(engine->interfaces, (engine->interface_count + 1) * sizeof *grown);
+    if (grown == NULL) return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
+    engine->interfaces = grown;
+    struct gs_interface *added = &grown[engine->interface_count];
+    *added = (struct gs_interface){.name = strdup(name),
+                                   .high_ns = INT64_MIN,
+                                   .promise_ns = INT64_MIN,
+                                   .heartbeat_at_ns = INT64_MAX,
+                                   .records_to_heartbeat = UINT64_MAX};
+    if (added->name == NULL)
+        return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
+    engine->interface_count++;
+    return GS_OK;
+}
+
 static int find_interface(struct gs_engine *engine, const char *name, uint32_t *index,
                           struct gs_error *error)
 {
     for (*index = 0; *index < engine->interface_count; ++*index)
         if (strcmp(engine->interfaces[*index].name, name) == 0) return GS_OK;
-    struct gs_interface *grown =
-        realloc(engine->interfaces, (engine->interface_count + 1) * sizeof *grown);
-    if (grown == NULL) return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
-    engine->interfaces = grown;
-    grown[*index] = (struct gs_interface){.name = strdup(name),
-                                          .high_ns = INT64_MIN,
-                                          .promise_ns = INT64_MIN,
-                                          .heartbeat_at_ns = INT64_MAX,
-                                          .records_to_heartbeat = UINT64_MAX};
-    if (grown[*index].name == NULL)
-        return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
-    engine->interface_count++;
-    return GS_OK;
+    return gs_engine_add_interface(engine, name, error);
 }
 
 /* The kernel runs the filter of the device's link type, as far as it can. */
@@ -94,12 +100,6 @@ int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config
     const char *name = engine->interfaces[interface].name;
     source->interface_name = (struct gs_string){(const uint8_t *)name, (uint32_t)strlen(name)};
     return gs_source_is_live(source) ? open_link(engine, source, error) : GS_OK;
-}
-
-int gs_engine_add_interface(struct gs_engine *engine, const char *name, struct gs_error *error)
-{
-    uint32_t index;
-    return find_interface(engine, name, &index, error);
 }
 
 int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter_function function,

@@ -19,15 +19,24 @@ static void punctuate(struct gs_batch *batch, const struct gs_push *push)
             batch->punctuation.bounds[c] = push->is_end ? GS_BOUND_END : push->bounds[c];
 }
 
-static int check(const struct gs_engine *engine, const struct gs_push *push, struct gs_error *error)
+static int check(const struct gs_engine *engine, uint32_t port, struct gs_error *error)
 {
     if (!engine->settings.high_level_only)
         return gs_fail(error, GS_ERROR, "batches are pushed where there is no low level");
-    if (push->port >= engine->graph.port_count)
-        return gs_fail(error, GS_ERROR, "there is no port %u", push->port);
-    if (engine->graph.ports[push->port].is_ended)
+    if (port >= engine->graph.port_count)
+        return gs_fail(error, GS_ERROR, "there is no port %u", port);
+    if (engine->graph.ports[port].is_ended)
         return gs_fail(error, GS_ERROR, "a stream that goes on after its end");
     return GS_OK;
+}
+
+static void enter(struct gs_engine *engine, uint32_t at, struct gs_batch *batch)
+{
+    struct gs_port *port = &engine->graph.ports[at];
+    batch->source = at;
+    batch->sequence = port->sequence++;
+    port->is_ended = batch->is_end;
+    gs_stream_push(&port->stream, batch);
 }
 
 static int refuse(const struct gs_push *push, int status)
@@ -40,19 +49,27 @@ static int refuse(const struct gs_push *push, int status)
 
 int gs_engine_push(struct gs_engine *engine, const struct gs_push *push, struct gs_error *error)
 {
-    int status = check(engine, push, error);
+    int status = check(engine, push->port, error);
     if (status != GS_OK) return refuse(push, status);
-    struct gs_port *port = &engine->graph.ports[push->port];
+    const struct gs_port *port = &engine->graph.ports[push->port];
     struct gs_batch *batch;
     GS_RETURN_IF_ERROR(batch_of(push, engine->query_set->nodes[port->node].schema, &batch, error));
     punctuate(batch, push);
-    batch->source = push->port;
-    batch->sequence = port->sequence++;
     batch->made_at_ns = gs_monotonic_ns();
     batch->is_heartbeat = push->is_heartbeat;
-    batch->is_end = port->is_ended = push->is_end;
-    batch->trace.trace_id = push->is_heartbeat ? port->sequence : 0;
-    gs_stream_push(&port->stream, batch);
+    batch->is_end = push->is_end;
+    batch->trace.trace_id = push->is_heartbeat ? port->sequence + 1 : 0;
+    enter(engine, push->port, batch);
     gs_batch_release(batch);
+    return GS_OK;
+}
+
+int gs_engine_hand_over(struct gs_engine *engine, uint32_t port, struct gs_batch *batch,
+                        struct gs_error *error)
+{
+    GS_RETURN_IF_ERROR(check(engine, port, error));
+    if (batch->schema != engine->query_set->nodes[engine->graph.ports[port].node].schema)
+        return gs_fail(error, GS_ERROR, "a batch of another stream");
+    enter(engine, port, batch);
     return GS_OK;
 }

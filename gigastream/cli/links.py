@@ -20,6 +20,7 @@ from gigastream.outputs import Output, parse_output
 if TYPE_CHECKING:
     from gigastream.engine.session import Session
     from gigastream.engine.statistics import SourceStatistics, Statistics
+    from gigastream.engine.threaded import ThreadedSession
     from gigastream.plan import Plan
     from gigastream.settings import Settings
 
@@ -80,7 +81,7 @@ def answer_links(
     Privileges are given up when the links and the output are open.
     """
     from gigastream.engine.privileges import find_user
-    from gigastream.engine.session import Session
+    from gigastream.engine.threaded import open_session
 
     find_user(_user(sources))
     started = time.monotonic()
@@ -90,7 +91,7 @@ def answer_links(
         outputs.append(Output(*parse_output(wanted), output_queries(plan)))
         _give_up_privileges(sources)
 
-    with Session(
+    with open_session(
         plan, sources, settings, include=include, links_are_open=links_are_open
     ) as session:
         with stopped_by_signals(session):
@@ -125,7 +126,7 @@ def _user(sources: Sequence[Source]) -> str:
     return next(source.settings.user for source in sources if isinstance(source, LiveSource))
 
 
-def _write(session: Session, output: Output, status: LinkStatus) -> int:
+def _write(session: Session | ThreadedSession, output: Output, status: LinkStatus) -> int:
     """Write all rows as they come; return how many there were."""
     rows = 0
     for turn in session.turns():

@@ -121,6 +121,12 @@ def bound_interfaces(node: LowNode) -> tuple[str, ...] | None:
     return source.interfaces
 
 
+def is_read(node: LowNode, interface: str) -> bool:
+    """Whether an LFTA of the node is on this interface. Raises UnknownInterfacesError."""
+    bound = bound_interfaces(node)
+    return bound is None or interface in bound
+
+
 def _max_disorder(options: dict[str, str]) -> int:
     return int(options.get("max_lfta_disorder", DEFAULT_MAX_DISORDER_WINDOWS))
 

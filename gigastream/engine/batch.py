@@ -47,6 +47,11 @@ class NativeBatch:
         return cls(batch[0])
 
     @property
+    def pointer(self) -> Any:
+        """The `struct gs_batch *`, which lives as long as this object, or as C keeps it."""
+        return self._batch
+
+    @property
     def row_count(self) -> int:
         """Rows."""
         return int(self._batch.row_count)

@@ -28,7 +28,8 @@ ffibuilder.cdef(
     struct gs_live_config {
         const char *device; uint32_t block_bytes; uint32_t block_count;
         uint32_t retire_timeout_ms; uint32_t snap_length; bool promiscuous; bool outgoing;
-        const struct gs_link_filter *filters; uint32_t filter_count; struct gs_mock_ring *mock;
+        const struct gs_link_filter *filters; uint32_t filter_count; int32_t *fanout_group;
+        struct gs_mock_ring *mock;
     };
     struct gs_mock_packet {
         int64_t timestamp_ns; const uint8_t *bytes; uint32_t caplen, len;
@@ -113,6 +114,7 @@ ffibuilder.cdef(
         const int64_t *bounds; bool is_heartbeat, is_end;
     };
     int gs_engine_push(struct gs_engine *, const struct gs_push *, struct gs_error *);
+    int gs_engine_hand_over(struct gs_engine *, uint32_t, struct gs_batch *, struct gs_error *);
     int gs_batch_export(struct gs_batch *, struct ArrowArray *, struct ArrowSchema *,
                         struct gs_error *);
     int gs_batch_import(struct ArrowArray *, struct ArrowSchema *, const struct gs_schema *,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gigastream.engine import counters
 from gigastream.engine._native import ffi, lib
-from gigastream.engine.batch import check, lend_to_c
+from gigastream.engine.batch import NativeBatch, check, lend_to_c
 from gigastream.engine.events import Event, Origin, origins, ports, taken
 from gigastream.engine.opening import new_engine
 from gigastream.engine.statistics import Statistics
@@ -33,31 +33,42 @@ class HighSession:
         interfaces: Sequence[str],
         settings: Settings | None = None,
         *,
+        taps: Sequence[str] = (),
         include: Sequence[Path] = (),
     ) -> None:
-        """Open a plan whose low nodes read these interfaces."""
+        """Open a plan whose low nodes read these interfaces.
+
+        `taps` names nodes whose streams come out as well; with the setting low_level_only nothing
+        else does: those of low nodes are the unions of their interfaces.
+        """
         self._engine: Any = new_engine(
             plan, settings or Settings(), include, interfaces=len(interfaces), high_level_only=True
         )
         self._columns = {node.name: len(node.schema.columns) for node in plan.low}
         try:
-            self._start(interfaces)
+            self._start(interfaces, [[node.name for node in plan.nodes].index(n) for n in taps])
         except BaseException:
             self.close()
             raise
 
-    def _start(self, interfaces: Sequence[str]) -> None:
+    def _start(self, interfaces: Sequence[str], taps: Sequence[int]) -> None:
         error = ffi.new("struct gs_error *")
+        for node in taps:
+            check(lib.gs_engine_tap(self._engine, node, error), error)
         for name in interfaces:
             check(lib.gs_engine_add_interface(self._engine, name.encode(), error), error)
         check(lib.gs_engine_start(self._engine, error), error)
         self._origins: list[Origin] = origins(self._engine)
-        self._ports = {port: number for number, port in enumerate(ports(self._engine))}
+        self._named = tuple(ports(self._engine))
+        self._ports = {port: number for number, port in enumerate(self._named)}
 
     @property
     def ports(self) -> tuple[tuple[str, str], ...]:
-        """Every (stream, interface) that may be pushed; the answer ends when all have ended."""
-        return tuple(self._ports)
+        """Every (stream, interface) that may be pushed; the answer ends when all have ended.
+
+        Where an interface was named more than once, one for each time.
+        """
+        return self._named
 
     def push(
         self,
@@ -85,6 +96,15 @@ class HighSession:
         if batch is not None:
             push.array, push.schema = keep[1:] = lend_to_c(batch)
         check(lib.gs_engine_push(self._engine, push, error), error)
+
+    def hand_over(self, port: int, batch: NativeBatch) -> None:
+        """Give a batch that another engine of the same plan put out, as it is; nothing is copied.
+
+        `port` is an index of `ports`. Nobody else may have a reference to the batch. EngineError
+        where it is of another stream, or the stream has ended.
+        """
+        error = ffi.new("struct gs_error *")
+        check(lib.gs_engine_hand_over(self._engine, port, batch.pointer, error), error)
 
     def end(self, stream: str, interface: str) -> None:
         """Say that nothing more comes of a port."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import Any
 
 from gigastream.codegen.context import depth_of
@@ -33,6 +34,15 @@ def snap_bytes(plan: Plan, has_filter: bool) -> int:
     return FULL_PACKET_BYTES if is_decoded or has_filter or not is_cut_unseen else RECORD_BYTES
 
 
+def rings(source: LiveSource) -> list[LiveSource]:
+    """A link as a source for each of its rings, which share its packets flow by flow."""
+    count = source.settings.fanout
+    if count == 1:
+        return [source]
+    group = ffi.new("int32_t *", -1)
+    return [replace(source, ring=ring, group=group) for ring in range(count)]
+
+
 def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
     """Fill a `struct gs_source_config` for a link; what is returned must live until it is added.
 
@@ -46,6 +56,7 @@ def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
     live.retire_timeout_ms = max(1, settings.retire_ns // _NS_PER_MS)
     live.snap_length = settings.snap_bytes or snap
     live.promiscuous, live.outgoing = settings.promiscuous, settings.outgoing
+    live.fanout_group = ffi.NULL if source.group is None else source.group
     live.mock = ffi.NULL if source.mock is None else source.mock
     config.live = live
     config.descriptor = -1

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rings that share a link flow by flow: the answer is that of one ring, of tcpdump's capture."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.namespace import QUERY_ALL, Namespace, namespace, need, running, totals, wait_until
+from tests.live.test_veth import (
+    CONVERSATIONS,
+    DEMO_CAPTURE,
+    DEMO_PACKETS,
+    Tcpdump,
+    answer_of_file,
+    replay,
+    rows_of,
+)
+
+pytestmark = pytest.mark.privileged
+
+
+@pytest.fixture
+def space() -> Iterator[Namespace]:
+    need("ip", "tcpreplay", "tcpdump")
+    with namespace() as made:
+        yield made
+
+
+def sources_of(account: dict[str, Any]) -> dict[str, int]:
+    """By ring, what it read."""
+    return {source["label"]: source["read"] for source in account["sources"]}
+
+
+@pytest.mark.parametrize("words", [[], ["tcp"]], ids=["all", "filtered"])
+def test_two_rings_answer_like_one(space: Namespace, tmp_path: Path, words: list[str]) -> None:
+    """Each packet is read by one of them, from the first on."""
+    tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
+    command = ["-i", space.far, "--fanout", "2", "-e", CONVERSATIONS, *words]
+    with running(space, *command, folder=tmp_path) as run:
+        wait_until(lambda: space.packet_sockets() == 3, "both rings and tcpdump's")
+        replay(space, DEMO_CAPTURE, "--pps", "4000")
+        tcpdump.stop()
+        account = run.stop()
+        rows = rows_of(run.rows())
+    assert rows == answer_of_file(tcpdump.path, "-e", CONVERSATIONS, *words)
+    read = sources_of(account)
+    assert list(read) == ["far/0", "far/1"]
+    assert all(read.values()), "flows go to both"
+    assert words or sum(read.values()) == DEMO_PACKETS
+
+
+def test_a_silent_ring_holds_nothing_back(space: Namespace, tmp_path: Path) -> None:
+    """One flow, so that one of four rings has it all: the last window ends without its end."""
+    capture = tmp_path / "one.pcap"
+    space.run("tcpdump", "-r", DEMO_CAPTURE, "-c", "20", "-w", capture, "udp port 53")
+    command = ["-i", space.far, "--fanout", "4", "-e", QUERY_ALL]
+    with running(space, *command, folder=tmp_path) as run:
+        wait_until(lambda: space.packet_sockets() == 4, "four rings")
+        sent = replay(space, capture, "--topspeed")
+        stopped = time.monotonic()
+        wait_until(lambda: totals(run.rows()).get("n") == sent, "the last window")
+        assert time.monotonic() - stopped < 5
+        assert len(sources_of(run.stop())) == 4
+
+
+def test_no_thread_keeps_a_privilege(space: Namespace, tmp_path: Path) -> None:
+    with running(space, "-i", space.far, "--fanout", "3", "-e", QUERY_ALL, folder=tmp_path) as run:
+        tasks = Path(f"/proc/{run.process.pid}/task")
+        wait_until(lambda: len(list(tasks.iterdir())) >= 4, "the rings' threads")
+        for task in tasks.iterdir():
+            status = (task / "status").read_text()
+            for said in ("NoNewPrivs:\t1", f"CapEff:\t{0:016x}", f"CapPrm:\t{0:016x}"):
+                assert said in status
+            assert "\nUid:\t0" not in status
+        run.stop()
+
+
+def test_an_overload_is_counted_ring_by_ring(space: Namespace, tmp_path: Path) -> None:
+    small = ["--ring", "128kiB", "--ring-block", "64kiB", "--fanout", "2"]
+    with running(space, "-i", space.far, *small, "-e", QUERY_ALL, folder=tmp_path) as run:
+        wait_until(lambda: space.packet_sockets() == 2, "both rings")
+        run.process.send_signal(signal.SIGSTOP)
+        sent = replay(space, DEMO_CAPTURE, "--topspeed") + replay(space, DEMO_CAPTURE, "--topspeed")
+        run.process.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+        sent += replay(space, DEMO_CAPTURE, "--pps", "4000")
+        sources = run.stop()["sources"]
+        assert totals(run.rows())["n"] == sum(source["read"] for source in sources)
+    assert sum(source["kernel_received"] for source in sources) == sent
+    assert sum(source["kernel_dropped"] for source in sources) > 0
+
+
+def test_a_link_with_rings_that_goes_down(space: Namespace, tmp_path: Path) -> None:
+    with running(space, "-i", space.far, "--fanout", "2", "-e", QUERY_ALL, folder=tmp_path) as run:
+        wait_until(lambda: space.packet_sockets() == 2, "both rings")
+        first = replay(space, DEMO_CAPTURE, "--topspeed")
+        space.ip("link", "set", space.far, "down")
+        wait_until(lambda: run.told().count("is down") == 2, "to hear that it is down")
+        space.ip("link", "set", space.far, "up")
+        wait_until(lambda: run.told().count("is up") == 2, "to hear that it is up")
+        second = replay(space, DEMO_CAPTURE, "--topspeed")
+        run.stop()
+        assert totals(run.rows())["n"] == first + second
+
+
+def test_two_captures_do_not_share_packets(space: Namespace, tmp_path: Path) -> None:
+    """Two processes with rings on one link are two groups: each sees all."""
+    words = ["-i", space.far, "--fanout", "2", "-e", QUERY_ALL]
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+    counts = Counter[int]()
+    with (
+        running(space, *words, folder=folders[0]) as one,
+        running(space, *words, folder=folders[1]) as two,
+    ):
+        wait_until(lambda: space.packet_sockets() == 4, "all rings")
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        for number, run in enumerate((one, two)):
+            counts[number] = sum(sources_of(run.stop()).values())
+    assert counts == {0: sent, 1: sent}
+
+
+def test_a_spool_of_two_rings_is_one_stream(space: Namespace, tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    words = ["-i", space.far, "--fanout", "2", "-e", QUERY_ALL, "-o", f"spool:{spool}"]
+    with running(space, *words, folder=tmp_path) as run:
+        wait_until(lambda: space.packet_sockets() == 2, "both rings")
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        account = run.stop()
+    command = [sys.executable, "-m", "gigastream", "run", "-q", "-o", "json", "--spool", str(spool)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert sum(json.loads(line)["n"] for line in done.stdout.splitlines()) == sent
+    assert [stream["interface"] for stream in account["streams"]] == [space.far]
