@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -28,10 +31,40 @@ SHIPPED = (
 )
 """All that the source's workers run: Python and pyarrow alone, nothing compiled."""
 
+ADDED_BY_SPARK = (
+    "SPARK_LOCAL_DIRS",
+    "SPARK_AUTH_SOCKET_TIMEOUT",
+    "SPARK_BUFFER_SIZE",
+    "SPARK_PYTHON_RUNTIME",
+)
+"""To the environment of a source's workers, by its PythonStreamingSourceRunner."""
+
+_one_at_a_time = threading.Lock()
+
 
 def register(spark: SparkSession) -> None:
     """Make `format("gigastream")` known to a session."""
-    spark.dataSource.register(GigastreamSource)
+    with _full_environment(spark):
+        spark.dataSource.register(GigastreamSource)
+
+
+@contextmanager
+def _full_environment(spark: SparkSession) -> Iterator[None]:
+    """Register with all the variables that Spark adds itself when a stream starts.
+
+    It adds them to the one map that all uses of a source share, and overwrites what is there. A map
+    that grew while tasks of another query were being sent with it would arrive torn, and the query
+    would fail; one that has them does not grow.
+    """
+    known = spark.sparkContext.environment
+    with _one_at_a_time:
+        added = [name for name in ADDED_BY_SPARK if name not in known]
+        known.update(dict.fromkeys(added, ""))
+        try:
+            yield
+        finally:
+            for name in added:
+                del known[name]
 
 
 def ship_with_tasks() -> None:

@@ -23,6 +23,7 @@ NATIVE = ("-march=native",)
 SANITIZE = "GIGASTREAM_SANITIZE"
 """Environment: what setup.py builds the engine with, queries are compiled with (make sanitize)."""
 TIME_LIMIT_SECONDS = 120
+SOURCE, RESULT = "query_set.c", "query_set.so"
 UNUSED_USER = 0x60000000
 """First of a range of user ids that no system gives to anybody."""
 
@@ -98,16 +99,13 @@ def _compile(
     with tempfile.TemporaryDirectory(prefix="gigastream-") as folder:
         work = Path(folder)
         user = _unprivileged_user(work)
-        source, result = work / "query_set.c", work / "query_set.so"
-        source.write_text(text)
-        os.chmod(source, 0o644)
-        include = _readable_headers(work, headers) if user is not None else headers
-        folders = [
-            f"-I{d}" for d in (work / "abi" if user is not None else include_directory(), *include)
-        ]
-        command = [compiler, *flags, *folders, "-o", str(result), str(source), "-lm"]
-        _run(command, work, user)
-        _install(result, target)
+        (work / SOURCE).write_text(text)
+        os.chmod(work / SOURCE, 0o644)
+        own = [include_directory(), *headers]
+        include = own if user is None else _readable_headers(work, own)
+        folders = [f"-I{folder}" for folder in include]
+        _run([compiler, *flags, *folders, "-o", RESULT, SOURCE, "-lm"], work, user)
+        _install(work / RESULT, target)
 
 
 def _unprivileged_user(work: Path) -> int | None:
@@ -120,22 +118,22 @@ def _unprivileged_user(work: Path) -> int | None:
 
 
 def _readable_headers(work: Path, headers: Sequence[Path]) -> list[Path]:
-    """Copies of the headers, since another user may not be able to read where they lie."""
-    shutil.copytree(include_directory(), work / "abi")
-    copies = []
-    for number, folder in enumerate(headers):
-        copy = work / f"user{number}"
-        copy.mkdir()
+    """Copies of the headers, since another user may not be able to read where they lie.
+
+    They are named from `work`, for the same reason: it may lie in a folder that is only ours.
+    """
+    copies = [Path(f"include{number}") for number in range(len(headers))]
+    for folder, copy in zip(headers, copies, strict=True):
+        (work / copy).mkdir()
         for header in folder.glob("*.h"):
-            shutil.copy(header, copy)
-        copies.append(copy)
+            shutil.copy(header, work / copy)
     for path in work.rglob("*"):
         os.chmod(path, 0o755 if path.is_dir() else 0o644)
     return copies
 
 
 def _run(command: list[str], work: Path, user: int | None) -> None:
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "TMPDIR": str(work), "LC_ALL": "C"}
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "TMPDIR": ".", "LC_ALL": "C"}
     try:
         done = subprocess.run(
             command,

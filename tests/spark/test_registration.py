@@ -127,3 +127,21 @@ def test_a_session_that_is_there_learns_the_name(spark: SparkSession, tmp_path: 
     Written(tmp_path).write("eth0", [(packets(1), seconds(1))])
     spark_sink.register(spark)
     assert spark.read.format("gigastream").load(str(tmp_path)).count() == 1
+
+
+def test_a_stream_that_starts_changes_nothing_that_others_send(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """What a source's tasks are sent with does not grow, which would tear what is being sent."""
+    Written(tmp_path).write("eth0", [(packets(1), seconds(1))])
+    before = dict(spark.sparkContext.environment)
+    spark_sink.register(spark)
+    assert spark.sparkContext.environment == before
+    manager = spark._jsparkSession.sessionState().dataSourceManager()
+    function = manager.lookupDataSource("gigastream").dataSourceCls()
+    names = set(function.envVars())
+    rows = spark.readStream.format("gigastream").load(str(tmp_path))
+    query = rows.writeStream.format("noop").trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert function.envVars()["SPARK_BUFFER_SIZE"], "Spark has set it"
+    assert set(function.envVars()) == names
