@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The least that a program can do that counts packets and bytes by (second, source, destination)
+/* The least that a program can do that counts packets and bytes by (minute, source, destination)
  * from a TPACKET_V3 ring: the yardstick of bench/live. 64 blocks of 1 MiB; a direct-mapped table
  * whose residents leave where another group comes, and are forgotten.
  *
@@ -18,7 +18,7 @@
 
 #define BLOCK_BYTES (1u << 20)
 #define BLOCK_COUNT 64u
-#define SLOTS (1u << 16)
+#define SLOTS (1u << 18)
 
 struct group {
     uint32_t time, source, destination;
@@ -37,7 +37,7 @@ static void stop(int number)
 static void count(const struct tpacket3_hdr *header)
 {
     const uint8_t *bytes = (const uint8_t *)header + header->tp_mac;
-    struct group key = {.time = header->tp_sec};
+    struct group key = {.time = header->tp_sec / 60};
     if (header->tp_snaplen < 34 || bytes[12] != 0x08 || bytes[13] != 0) return;
     memcpy(&key.source, bytes + 26, 4);
     memcpy(&key.destination, bytes + 30, 4);

@@ -5,10 +5,12 @@
     sudo python bench/live/run.py --rates 100000,300000 --seconds 5 ours reader
 
 Each receiver has the far end of a cable in a network namespace of its own to itself; send.c gives
-that end packets of 64 bytes from 1,024 sources, by XDP, so that no sender's stack is measured. A
-rate of 0 is as fast as the sender goes. What a receiver got is its own count where it tells one;
-`dropped` is what was sent and is not in it. CPU is that of the receiver's process alone, from the
-first packet to the last: what the kernel does to fill the ring is the sender's time for all.
+that end packets of 64 bytes from 65,536 sources (--groups), by XDP, so that no sender's stack is
+measured. The question is that of bench's other tables: packets and bytes by minute and pair of
+addresses. A rate of 0 is as fast as the sender goes. What a receiver got is its own count where it
+tells one; `dropped` is what was sent and is not in it. CPU is that of the receiver's process alone,
+from the first packet to the last: what the kernel does to fill the ring is the sender's time for
+all.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ NAMESPACE = f"gigastream-bench-{os.getpid()}"
 DEVICE = "far"
 CC = ("cc", "-O2", "-march=native", "-o")
 GROUPS = "SELECT tb, srcIP, destIP, count(*) AS n, sum(len) AS bytes FROM IPV4 {where} "
-GROUPS += "GROUP BY time AS tb, srcIP, destIP"
+GROUPS += "GROUP BY time/60 AS tb, srcIP, destIP"
 DEFAULT_RATES = "100000,200000,400000,800000,0"
 PATIENCE_S = 120.0
 READY_S = 1.0
@@ -134,10 +136,10 @@ def cpu_seconds(pid: int) -> float:
     return sum(int(file.read_text().split()[0]) for file in files) / 1e9
 
 
-def send(folder: Path, rate: int, seconds: float) -> tuple[int, float]:
+def send(folder: Path, groups: int, rate: int, seconds: float) -> tuple[int, float]:
     """Send; give the packets and the seconds."""
     done = subprocess.run(
-        inside([str(folder / "send"), DEVICE, str(rate), str(seconds)]),
+        inside([str(folder / "send"), DEVICE, str(groups), str(rate), str(seconds)]),
         capture_output=True,
         text=True,
         check=True,
@@ -159,7 +161,9 @@ def wait_until_it_captures() -> None:
     raise SystemExit("the receiver does not capture")
 
 
-def measure(receiver: Receiver, folder: Path, rate: int, seconds: float) -> dict[str, object]:
+def measure(
+    receiver: Receiver, folder: Path, groups: int, rate: int, seconds: float
+) -> dict[str, object]:
     """One receiver at one rate."""
     process = subprocess.Popen(
         inside(receiver.command(folder)),
@@ -170,7 +174,7 @@ def measure(receiver: Receiver, folder: Path, rate: int, seconds: float) -> dict
     )
     wait_until_it_captures()
     before = cpu_seconds(process.pid)
-    sent, took = send(folder, rate, seconds)
+    sent, took = send(folder, groups, rate, seconds)
     time.sleep(LAST_BLOCK_S)
     used = cpu_seconds(process.pid) - before
     process.send_signal(signal.SIGINT)
@@ -203,6 +207,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("receivers", nargs="*", metavar="RECEIVER")
     parser.add_argument("--rates", default=DEFAULT_RATES)
+    parser.add_argument("--groups", type=int, default=1 << 16)
     parser.add_argument("--seconds", type=float, default=5.0)
     arguments = parser.parse_args()
     figures = []
@@ -213,7 +218,7 @@ def main() -> None:
             subprocess.run([*CC, folder / program, HERE / f"{program}.c"], check=True)
         for rate in map(int, arguments.rates.split(",")):
             for receiver in wanted_receivers(arguments.receivers):
-                figures.append(measure(receiver, folder, rate, arguments.seconds))
+                figures.append(measure(receiver, folder, arguments.groups, rate, arguments.seconds))
                 print(figures[-1], file=sys.stderr)
     show(figures)
 

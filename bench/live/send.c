@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames into the receive path of a device, faster than a socket can send: the kernel runs a little
  * XDP program over a frame again and again and passes each copy up as if the device had received it
- * (BPF_PROG_TEST_RUN with live frames). The program gives each copy one of 1,024 source addresses.
+ * (BPF_PROG_TEST_RUN with live frames). The program gives each copy one of so many source
+ * addresses, a power of two up to 65,536.
  *
- *   send DEVICE PACKETS_PER_SECOND SECONDS      0 packets per second: as fast as it goes
+ *   send DEVICE ADDRESSES PACKETS_PER_SECOND SECONDS     0 packets per second: as fast as it goes
  * says how many it sent, and how long that took. */
 #include <linux/bpf.h>
 #include <net/if.h>
@@ -36,12 +37,12 @@ static long bpf(int command, union bpf_attr *attributes)
     return syscall(SYS_bpf, command, attributes, sizeof *attributes);
 }
 
-static int load(void)
+static int load(int addresses)
 {
     const struct bpf_insn program[] = {
         INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, 6, 1, 0, 0),
         INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_prandom_u32),
-        INSTRUCTION(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, 0x3ff),
+        INSTRUCTION(BPF_ALU64 | BPF_AND | BPF_K, 0, 0, 0, addresses - 1),
         INSTRUCTION(BPF_LDX | BPF_MEM | BPF_W, 2, 6, 0, 0), /* data */
         INSTRUCTION(BPF_LDX | BPF_MEM | BPF_W, 3, 6, 4, 0), /* data_end */
         INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, 4, 2, 0, 0),
@@ -55,7 +56,7 @@ static int load(void)
     union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_XDP,
                                  .insns = (uint64_t)(uintptr_t)program,
                                  .insn_cnt = sizeof program / sizeof *program,
-                                 .license = (uint64_t)(uintptr_t) "GPL",
+                                 .license = (uint64_t)(uintptr_t)"GPL",
                                  .log_buf = (uint64_t)(uintptr_t)log,
                                  .log_size = sizeof log,
                                  .log_level = 1};
@@ -97,16 +98,16 @@ static void wait_for(double time)
 int main(int count, char **words)
 {
     unsigned char frame[FRAME_BYTES] = {0};
-    if (count != 4) return 2;
+    if (count != 5) return 2;
     unsigned device = if_nametoindex(words[1]);
-    double rate = atof(words[2]), begin, end;
-    int program = load();
+    double rate = atof(words[3]), begin, end;
+    int program = load(atoi(words[2]));
     if (program < 0 || device == 0) return 1;
     memcpy(frame, frame_head, sizeof frame_head);
     uint64_t sent = 0;
     uint32_t packets = rate > 0 ? (uint32_t)(rate / CALLS_PER_SECOND) : CALL_PACKETS_UNPACED;
     begin = now();
-    end = begin + atof(words[3]);
+    end = begin + atof(words[4]);
     while (now() < end) {
         if (rate > 0) wait_for(begin + (double)sent / rate);
         if (run(program, frame, device, packets) != 0) return 1;

@@ -91,8 +91,7 @@ static int find_link(struct packet_socket *s, const struct gs_live_config *confi
 static int choose_directions(struct packet_socket *s, const struct gs_live_config *config,
                              struct gs_error *error)
 {
-    s->ignores_outgoing =
-        !config->outgoing || gs_link_is_loopback(s->device.descriptor, s->name);
+    s->ignores_outgoing = !config->outgoing || gs_link_is_loopback(s->device.descriptor, s->name);
     return s->ignores_outgoing ? set(s, PACKET_IGNORE_OUTGOING, 1, error) : GS_OK;
 }
 

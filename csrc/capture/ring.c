@@ -11,9 +11,7 @@
 
 #define ADDRESSES_BYTES 12 /* of an Ethernet frame: destination and source */
 #define DEFAULT_TAG_TYPE 0x8100
-/* Ahead of the packet that is read: the kernel wrote on another core. Twice as far, or leaving it
- * to the processor, took longer (measured). */
-#define PREFETCH_BYTES 3072
+#define PREFETCH_BYTES 256 /* as far as headers go, mostly */
 #define CACHE_LINE_BYTES 64
 
 struct gs_capture {
@@ -112,11 +110,15 @@ static void read_packet(struct gs_capture *capture, struct tpacket3_hdr *header,
     capture->bytes += packet->caplen;
 }
 
-static void prefetch_ahead(const struct tpacket3_hdr *header)
+/* The rest of a packet whose header has come: the kernel wrote on another core, and what is asked
+ * for together comes together. Packets further ahead are better left to the processor, which sees
+ * that one follows the other (measured: 3, 8, 24 and 64 KiB ahead took longer). */
+static void prefetch_rest(const struct tpacket3_hdr *header)
 {
-    const uint8_t *ahead = (const uint8_t *)header + PREFETCH_BYTES;
-    for (uint32_t i = 0; i < header->tp_next_offset && i < PREFETCH_BYTES; i += CACHE_LINE_BYTES)
-        __builtin_prefetch(ahead + i);
+    const uint8_t *packet = (const uint8_t *)header;
+    for (uint32_t i = CACHE_LINE_BYTES; i < header->tp_next_offset && i < PREFETCH_BYTES;
+         i += CACHE_LINE_BYTES)
+        __builtin_prefetch(packet + i);
 }
 
 /* The next packet's header, which lies in the block with all that it describes, or NULL. */
@@ -146,7 +148,7 @@ static int ring_next_burst(struct gs_capture *capture, struct gs_packet *packets
         if (header == NULL && *count > 0) return GS_OK; /* the next call says what is wrong */
         if (header == NULL)
             return gs_fail(error, GS_ERROR, "the ring's block %u is damaged", capture->block);
-        prefetch_ahead(header);
+        prefetch_rest(header);
         read_packet(capture, header, &packets[(*count)++]);
         capture->packet_offset += header->tp_next_offset;
         capture->packets_left--;

@@ -52,8 +52,7 @@ int gs_engine_add_interface(struct gs_engine *engine, const char *name, struct g
                                    .promise_ns = INT64_MIN,
                                    .heartbeat_at_ns = INT64_MAX,
                                    .records_to_heartbeat = UINT64_MAX};
-    if (added->name == NULL)
-        return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
+    if (added->name == NULL) return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
     engine->interface_count++;
     return GS_OK;
 }
