@@ -2,18 +2,16 @@
 """The trailing BPF filter of a command line, compiled by libpcap for a link type.
 
 The engine runs the program itself: it gets the address of a `struct bpf_program` and of libpcap's
-`pcap_offline_filter`, so no Python runs per packet. libpcap comes with the PyPI package of that
-name; only its shared object is loaded, its Python is never imported.
+`pcap_offline_filter`, so no Python runs per packet.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib.util
-import platform
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+from gigastream import libpcap
 
 _SNAP_LENGTH_BYTES = 262144
 _NETMASK_UNKNOWN = 0xFFFFFFFF
@@ -82,9 +80,9 @@ def _hint(text: str) -> str | None:
 @cache
 def _libpcap() -> ctypes.CDLL:
     try:
-        library = ctypes.CDLL(str(_shared_object()))
-    except OSError as error:
-        raise FilterError(f"libpcap cannot be loaded: {error}") from None
+        library = libpcap.load()
+    except libpcap.LibpcapError as error:
+        raise FilterError(f"a filter needs libpcap: {error}", error.hint) from None
     library.pcap_open_dead.restype = ctypes.c_void_p
     library.pcap_close.argtypes = (ctypes.c_void_p,)
     library.pcap_geterr.argtypes = (ctypes.c_void_p,)
@@ -98,20 +96,3 @@ def _libpcap() -> ctypes.CDLL:
     )
     library.pcap_freecode.argtypes = (ctypes.c_void_p,)
     return library
-
-
-def _shared_object() -> Path:
-    for folder in _package_folders():
-        found = sorted(folder.glob(f"_platform/linux/{platform.machine()}/**/libpcap.so*"))
-        if found:
-            return found[0]
-    raise FilterError(
-        f"a filter needs libpcap, which is not here for {platform.machine()}",
-        "pip install libpcap",
-    )
-
-
-def _package_folders() -> Iterator[Path]:
-    package = importlib.util.find_spec("libpcap")
-    if package is not None:
-        yield from map(Path, package.submodule_search_locations or ())

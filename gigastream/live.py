@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+import socket
 from dataclasses import dataclass, field
 from typing import Any
 
+from gigastream import libpcap
 from gigastream.settings import Option, parse_bytes, parse_count, parse_duration
 from gigastream.sources import FileSource, SourceError
 
@@ -82,15 +84,32 @@ class LiveSource:
     def check(self) -> None:
         """Raise SourceError if there is no such device, or a setting cannot work."""
         self.settings.check()
-        if self.mock is not None:
+        if self.mock is not None or self.device in _network_devices():
             return
-        import socket
-
-        names = [name for _, name in socket.if_nameindex()]
+        names = [*_network_devices(), *(n for n in _others() if n not in _network_devices())]
         if self.device not in names:
             raise SourceError(
                 f"there is no network interface '{self.device}'", "one of " + ", ".join(names)
             )
+        if self.settings.fanout > 1:
+            raise SourceError(f"{self.device}: rings (--fanout) are of one network device")
+
+    @property
+    def needs_libpcap(self) -> bool:
+        """No ring is to be had of it: it is all devices at once, or none of the network."""
+        return self.mock is None and self.device not in _network_devices()
+
+
+def _network_devices() -> list[str]:
+    return [name for _, name in socket.if_nameindex()]
+
+
+def _others() -> list[str]:
+    """What libpcap knows; nothing where there is none."""
+    try:
+        return libpcap.devices()
+    except libpcap.LibpcapError:
+        return []
 
 
 Source = FileSource | LiveSource

@@ -52,6 +52,8 @@ struct gs_live_config {
     /* One of several rings that share the device's packets by flow: the number of their group, -1
      * where this one is to found it. NULL: it takes all packets. */
     int32_t *fanout_group;
+    const char *libpcap; /* its shared object, where it is to read the device; NULL: a ring does.
+                          * Needed only while it is opened */
     struct gs_mock_ring *mock; /* in the place of the device; owned by the caller */
 };
 
@@ -125,6 +127,7 @@ struct gs_capture_ops {
 /* The methods. */
 extern const struct gs_capture_ops gs_file_capture; /* file_capture.c */
 extern const struct gs_capture_ops gs_ring_capture; /* ring.c */
+extern const struct gs_capture_ops gs_pcap_capture; /* pcap_capture.c */
 
 /* Opens a capture file, pipe or decompressor; pcap or pcapng is found out from the first bytes.
  * GS_ERROR with a message where it is refused: 0 bytes, unknown magic, unsupported version,

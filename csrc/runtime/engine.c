@@ -79,6 +79,7 @@ static int open_link(struct gs_engine *engine, struct gs_source *source, struct 
     source->live.filter_count = engine->filter_count;
     int status = gs_source_open(source, error);
     source->live.filters = NULL;
+    source->live.libpcap = NULL;
     return status;
 }
 

@@ -56,7 +56,7 @@ int gs_source_open(struct gs_source *source, struct gs_error *error)
     struct gs_error local = {0};
     int status;
     if (gs_source_is_live(source)) {
-        source->ops = &gs_ring_capture;
+        source->ops = source->live.libpcap != NULL ? &gs_pcap_capture : &gs_ring_capture;
         status = source->ops->open(&source->capture, &source->config, &local);
     } else {
         status = gs_capture_open_file(&source->config, &source->ops, &source->capture, &local);

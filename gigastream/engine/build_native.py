@@ -29,7 +29,7 @@ ffibuilder.cdef(
         const char *device; uint32_t block_bytes; uint32_t block_count;
         uint32_t retire_timeout_ms; uint32_t snap_length; bool promiscuous; bool outgoing;
         const struct gs_link_filter *filters; uint32_t filter_count; int32_t *fanout_group;
-        struct gs_mock_ring *mock;
+        const char *libpcap; struct gs_mock_ring *mock;
     };
     struct gs_mock_packet {
         int64_t timestamp_ns; const uint8_t *bytes; uint32_t caplen, len;

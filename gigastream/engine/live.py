@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from gigastream import libpcap
 from gigastream.codegen.context import depth_of
 from gigastream.engine._native import ffi
 from gigastream.live import LiveSource
@@ -57,11 +58,15 @@ def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
     live.snap_length = settings.snap_bytes or snap
     live.promiscuous, live.outgoing = settings.promiscuous, settings.outgoing
     live.fanout_group = ffi.NULL if source.group is None else source.group
+    library = ffi.NULL
+    if source.needs_libpcap:
+        library = ffi.new("char[]", os.fsencode(libpcap.shared_object()))
+    live.libpcap = library
     live.mock = ffi.NULL if source.mock is None else source.mock
     config.live = live
     config.descriptor = -1
     config.live_slack_ns, config.max_skew_ns = settings.link_slack_ns, settings.max_skew_ns
-    return [live, device]
+    return [live, device, library]
 
 
 def hint_for(message: str) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,10 @@ from tests.live.namespace import need
 QUERY = "SELECT time AS tb, len FROM PKT"
 
 
-def refusal(*words: str, before: tuple[str, ...] = ()) -> str:
+def refusal(*words: str, before: tuple[str, ...] = (), code: int = 2) -> str:
     command = [*before, sys.executable, "-m", "gigastream", "run", "-e", QUERY, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 2
+    assert done.returncode == code, done.stderr
     assert done.stdout == ""
     return done.stderr
 
@@ -36,6 +37,9 @@ def test_a_device_that_is_not_there() -> None:
         (["--heartbeat", "0"], "heartbeats"),
         (["--user", "nosuchuser"], "there is no user 'nosuchuser'"),
         (["--user", "root"], "'root' is privileged"),
+        (["--fanout", "0"], "'0' is not a positive number"),
+        (["--fanout", "65"], "from 1 to 64 rings"),
+        (["--on", "spark"], "a link is captured by a process that can do nothing else"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -43,10 +47,40 @@ def test_a_setting_that_cannot_be(words: list[str], named: str) -> None:
     assert named in refusal("-i", "lo", *words)
 
 
+def test_rings_are_of_one_device() -> None:
+    assert "any: rings (--fanout) are of one network device" in refusal("-i", "any", "--fanout=2")
+
+
 @pytest.mark.privileged
-def test_without_the_capability() -> None:
+@pytest.mark.parametrize("device", ["lo", "any"])
+def test_without_the_capability(device: str) -> None:
     need("setpriv")
-    said = refusal("-i", "lo", before=("setpriv", "--bounding-set=-net_raw"))
-    assert "lo: capturing needs the capability CAP_NET_RAW" in said
+    said = refusal("-i", device, before=("setpriv", "--bounding-set=-net_raw"))
+    assert f"{device}: capturing needs the capability CAP_NET_RAW" in said
     assert "hint: " in said
+    assert "Traceback" not in said
+
+
+AS_A_USER = ("setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=+net_raw")
+AS_A_USER += ("--ambient-caps=+net_raw",)
+
+
+@pytest.mark.privileged
+@pytest.mark.parametrize("output", ["arrow", "parquet", "spool"])
+def test_a_user_with_the_capability_and_an_output_that_makes_threads(
+    tmp_path: Path, output: str
+) -> None:
+    """A thread that is there already would keep what the process gives up."""
+    need("setpriv")
+    folder = tmp_path / "out"
+    for each in (tmp_path, *tmp_path.parents[:2]):
+        each.chmod(0o755)
+    folder.mkdir()
+    folder.chmod(0o777)
+    python = [*AS_A_USER, sys.executable, "-c", "import gigastream"]
+    if subprocess.run(python, capture_output=True, check=False, cwd=folder).returncode != 0:
+        pytest.skip("this Python is not readable for others")
+    words = ("-i", "lo", "-o", f"{output}:{folder}/out")
+    said = refusal(*words, before=AS_A_USER, code=1)
+    assert "a thread would keep its privileges: run as root" in said
     assert "Traceback" not in said

@@ -53,11 +53,11 @@ def replay(space: Namespace, capture: Path, *options: str) -> int:
 class Tcpdump:
     """A capture of the far end by somebody else."""
 
-    def __init__(self, space: Namespace, path: Path) -> None:
+    def __init__(self, space: Namespace, path: Path, *words: str) -> None:
         self.path = path
         before = space.packet_sockets()
         self._process = space.start(
-            *("tcpdump", "-i", space.far, "-B", "65536", "--nano", "-w", path),
+            *("tcpdump", *(words or ("-i", space.far)), "-B", "65536", "--nano", "-w", path),
             stderr=subprocess.PIPE,
         )
         wait_until(lambda: space.packet_sockets() > before, "tcpdump")

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The capture method for what is no network device of its own, such as `any`: libpcap reads it.
+ * Its packets are good until the next is asked for, so a burst of them is copied; the ring (ring.c)
+ * is for all that can be captured without. Filters are asked by the engine, as of a file. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "capture.h"
+#include "libpcap.h"
+
+#define BUFFER_BYTES (1u << 20) /* of a burst, beside the greatest packet */
+/* Of libpcap's own (pcap/pcap.h). */
+#define PRECISION_NANO 1
+#define DIRECTION_IN 1
+#define DLT_RAW 12
+#define STATUS_ERROR (-1)
+#define STATUS_BREAK (-2)
+#define STATUS_NO_PERMISSION (-8)
+#define STATUS_NOT_PROMISCUOUS (-11)
+#define LINKTYPE_RAW 101
+#define NS_PER_SECOND 1000000000
+#define FINISH_MARGIN_NS 20000000
+
+struct gs_capture {
+    struct gs_libpcap libpcap;
+    pcap_t *pcap;
+    struct gs_capture_interface interface;
+    int descriptor;
+    uint8_t *bytes; /* of the burst */
+    uint32_t filled, room;
+    struct gs_packet *packets; /* that are being filled */
+    uint32_t count, capacity;
+    bool may_have_more; /* the last burst was full */
+    bool is_finished;
+    bool is_past; /* a packet has come that is later than the end */
+    int64_t retire_timeout_ns;
+    int64_t drained_at_ns; /* by the wall clock: what has come in by the end is read by then */
+    uint64_t records, captured_bytes, dropped, interface_dropped;
+    struct gs_libpcap_stats before;
+};
+
+/* ---- opening ---- */
+
+static int set_options(struct gs_capture *capture, const struct gs_live_config *config)
+{
+    const struct gs_libpcap *p = &capture->libpcap;
+    uint64_t buffer = (uint64_t)config->block_bytes * config->block_count;
+    p->set_snaplen(capture->pcap, (int)config->snap_length);
+    p->set_promisc(capture->pcap, config->promiscuous);
+    p->set_timeout(capture->pcap, (int)config->retire_timeout_ms);
+    p->set_buffer_size(capture->pcap, buffer < INT32_MAX ? (int)buffer : INT32_MAX);
+    return p->set_tstamp_precision(capture->pcap, PRECISION_NANO);
+}
+
+static int failed(const struct gs_capture *capture, int status, struct gs_error *error)
+{
+    const char *more = capture->libpcap.geterr(capture->pcap);
+    if (status == STATUS_NO_PERMISSION || status == STATUS_NOT_PROMISCUOUS)
+        return gs_fail(error, GS_ERROR, "capturing needs the capability CAP_NET_RAW");
+    return gs_fail(error, GS_ERROR, "%s%s%.300s", capture->libpcap.statustostr(status),
+                   *more != '\0' ? ": " : "", more);
+}
+
+static int activate(struct gs_capture *capture, const struct gs_live_config *config,
+                    struct gs_error *error)
+{
+    const struct gs_libpcap *p = &capture->libpcap;
+    char message[GS_LIBPCAP_ERROR_BYTES] = "";
+    capture->pcap = p->create(config->device, message);
+    if (capture->pcap == NULL) return gs_fail(error, GS_ERROR, "%.300s", message);
+    int status = set_options(capture, config);
+    if (status == 0) status = p->activate(capture->pcap);
+    if (status < 0) return failed(capture, status, error);
+    if (!config->outgoing && p->setdirection(capture->pcap, DIRECTION_IN) != 0)
+        return failed(capture, STATUS_ERROR, error);
+    if (p->setnonblock(capture->pcap, 1, message) != 0)
+        return gs_fail(error, GS_ERROR, "%.300s", message);
+    capture->descriptor = p->get_selectable_fd(capture->pcap);
+    if (capture->descriptor >= 0) return GS_OK;
+    return gs_fail(error, GS_ERROR, "libpcap cannot wait for packets of this device");
+}
+
+static int describe(struct gs_capture *capture, const struct gs_live_config *config,
+                    struct gs_error *error)
+{
+    int link_type = capture->libpcap.datalink(capture->pcap);
+    capture->interface.link_type = link_type == DLT_RAW ? LINKTYPE_RAW : (uint32_t)link_type;
+    capture->interface.snap_length = config->snap_length;
+    capture->interface.link = gs_link_of_linktype(capture->interface.link_type);
+    if (capture->interface.link != GS_LINK_UNSUPPORTED) return GS_OK;
+    return gs_fail(error, GS_ERROR, "its link type is not supported (%u)",
+                   capture->interface.link_type);
+}
+
+static int open_all(struct gs_capture *capture, const struct gs_live_config *config,
+                    struct gs_error *error)
+{
+    GS_RETURN_IF_ERROR(gs_libpcap_load(&capture->libpcap, config->libpcap, error));
+    GS_RETURN_IF_ERROR(activate(capture, config, error));
+    GS_RETURN_IF_ERROR(describe(capture, config, error));
+    capture->retire_timeout_ns = (int64_t)config->retire_timeout_ms * 1000000;
+    capture->room = BUFFER_BYTES + config->snap_length;
+    capture->bytes = malloc(capture->room);
+    return capture->bytes != NULL ? GS_OK : gs_fail(error, GS_ERROR, "out of memory");
+}
+
+static void libpcap_close(struct gs_capture *capture)
+{
+    if (capture == NULL) return;
+    if (capture->pcap != NULL) capture->libpcap.close(capture->pcap);
+    gs_libpcap_unload(&capture->libpcap);
+    free(capture->bytes);
+    free(capture);
+}
+
+static int libpcap_open(struct gs_capture **result, const struct gs_capture_config *config,
+                        struct gs_error *error)
+{
+    struct gs_capture *capture = calloc(1, sizeof *capture);
+    *result = NULL;
+    if (capture == NULL) return gs_fail(error, GS_ERROR, "out of memory");
+    int status = open_all(capture, config->live, error);
+    if (status == GS_OK)
+        *result = capture;
+    else
+        libpcap_close(capture);
+    return status;
+}
+
+/* ---- packets ---- */
+
+static int64_t wall_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+static int64_t timestamp_ns(const struct gs_libpcap_header *header)
+{
+    return (int64_t)header->time.tv_sec * NS_PER_SECOND + header->time.tv_usec;
+}
+
+static void fill_packet(struct gs_capture *capture, struct gs_packet *packet,
+                        const struct gs_libpcap_header *header)
+{
+    packet->bytes = capture->bytes + capture->filled;
+    packet->timestamp_ns = timestamp_ns(header);
+    packet->packet_id = capture->records++;
+    packet->offset = capture->captured_bytes;
+    packet->caplen = header->caplen;
+    packet->len = header->len;
+    packet->interface = 0;
+    packet->link = capture->interface.link;
+    packet->flags = header->caplen < header->len ? GS_FRAME_TRUNCATED : 0;
+}
+
+/* A packet; the loop is broken where there might be no room for another. */
+static void take(uint8_t *user, const struct gs_libpcap_header *header, const uint8_t *bytes)
+{
+    struct gs_capture *capture = (struct gs_capture *)user;
+    if (header->caplen > capture->room - capture->filled) return; /* nor was it asked for */
+    if (capture->is_finished && timestamp_ns(header) > capture->drained_at_ns) {
+        capture->is_past = true;
+        capture->libpcap.breakloop(capture->pcap);
+        return;
+    }
+    memcpy(capture->bytes + capture->filled, bytes, header->caplen);
+    fill_packet(capture, &capture->packets[capture->count++], header);
+    capture->filled += header->caplen;
+    capture->captured_bytes += header->caplen;
+    if (capture->room - capture->filled < capture->interface.snap_length)
+        capture->libpcap.breakloop(capture->pcap);
+}
+
+static bool is_ready(const struct gs_capture *capture, int timeout_ms)
+{
+    struct pollfd wanted = {.fd = capture->descriptor, .events = POLLIN};
+    return poll(&wanted, 1, timeout_ms) > 0;
+}
+
+/* After finish, where nothing was given: all that had come in has been read. */
+static bool is_over(const struct gs_capture *capture)
+{
+    if (!capture->is_finished || capture->count > 0) return false;
+    return capture->is_past || (!capture->may_have_more && wall_ns() >= capture->drained_at_ns);
+}
+
+static int dispatch(struct gs_capture *capture, struct gs_error *error)
+{
+    int status =
+        capture->libpcap.dispatch(capture->pcap, (int)capture->capacity, take, (uint8_t *)capture);
+    capture->may_have_more = capture->count == capture->capacity || status == STATUS_BREAK;
+    if (status != STATUS_ERROR) return GS_OK;
+    return gs_fail(error, GS_ERROR, "%.300s", capture->libpcap.geterr(capture->pcap));
+}
+
+static int libpcap_next_burst(struct gs_capture *capture, struct gs_packet *packets,
+                              uint32_t capacity, int timeout_ms, uint32_t *count,
+                              struct gs_error *error)
+{
+    capture->packets = packets;
+    capture->capacity = capacity;
+    capture->count = capture->filled = 0;
+    *count = 0;
+    if (!capture->may_have_more && timeout_ms != 0) (void)is_ready(capture, timeout_ms);
+    GS_RETURN_IF_ERROR(dispatch(capture, error));
+    if (is_over(capture)) return GS_END;
+    *count = capture->count;
+    return capture->count > 0 ? GS_OK : GS_AGAIN;
+}
+
+static void libpcap_release(struct gs_capture *capture)
+{
+    capture->filled = 0;
+}
+
+static bool libpcap_has_unread(const struct gs_capture *capture)
+{
+    return capture->may_have_more || is_ready(capture, 0);
+}
+
+/* ---- the other operations ---- */
+
+/* Its counters are of 32 bits: what is new since the last look is added. */
+static void libpcap_refresh(struct gs_capture *capture)
+{
+    struct gs_libpcap_stats now;
+    if (capture->libpcap.stats(capture->pcap, &now) != 0) return;
+    capture->dropped += now.dropped - capture->before.dropped;
+    capture->interface_dropped += now.interface_dropped - capture->before.interface_dropped;
+    capture->before = now;
+}
+
+/* libpcap tells how many it saw before it left some out by itself, as on loopback: so what was
+ * received is what it gave us and what it says was dropped. */
+static void libpcap_stats(const struct gs_capture *capture, struct gs_capture_stats *stats)
+{
+    *stats = (struct gs_capture_stats){.records = capture->records,
+                                       .bytes = capture->captured_bytes,
+                                       .kernel_received = capture->records + capture->dropped,
+                                       .kernel_dropped = capture->dropped,
+                                       .nic_dropped = capture->interface_dropped,
+                                       .link_state = GS_LINK_STATE_UP};
+}
+
+static void libpcap_finish(struct gs_capture *capture)
+{
+    if (capture->is_finished) return;
+    capture->is_finished = true;
+    capture->drained_at_ns = wall_ns() + 2 * capture->retire_timeout_ns + FINISH_MARGIN_NS;
+}
+
+static int libpcap_descriptor(const struct gs_capture *capture)
+{
+    return capture->descriptor;
+}
+
+static uint32_t libpcap_interface_count(const struct gs_capture *capture)
+{
+    (void)capture;
+    return 1;
+}
+
+static const struct gs_capture_interface *libpcap_interface(const struct gs_capture *capture,
+                                                            uint32_t index)
+{
+    (void)index;
+    return &capture->interface;
+}
+
+const struct gs_capture_ops gs_pcap_capture = {
+    .name = "libpcap",
+    .open = libpcap_open,
+    .next_burst = libpcap_next_burst,
+    .release = libpcap_release,
+    .stats = libpcap_stats,
+    .interface_count = libpcap_interface_count,
+    .interface = libpcap_interface,
+    .close = libpcap_close,
+    .has_unread = libpcap_has_unread,
+    .refresh = libpcap_refresh,
+    .finish = libpcap_finish,
+    .descriptor = libpcap_descriptor,
+};

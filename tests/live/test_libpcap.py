@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`-i any`: what no ring can be had of, libpcap captures; the answer is that of tcpdump's."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.namespace import QUERY_ALL, Namespace, namespace, need, running, totals, wait_until
+from tests.live.test_veth import DEMO_CAPTURE, Tcpdump, answer_of_file, replay, rows_of
+
+pytestmark = pytest.mark.privileged
+QUERY = """
+DEFINE { query_name all; } SELECT tb, count(*) AS n, sum(len) AS bytes, max(len) AS most
+FROM PKT GROUP BY time/1000000000 AS tb;
+DEFINE { query_name talks; }
+SELECT tb, srcIP, destIP, protocol, count(*) AS n
+FROM IP GROUP BY time/1000000000 AS tb, srcIP, destIP, protocol
+"""
+
+
+@pytest.fixture
+def space() -> Iterator[Namespace]:
+    need("ip", "tcpreplay", "tcpdump")
+    with namespace() as made:
+        yield made
+
+
+@pytest.mark.parametrize("words", [[], ["udp", "port", "53"]], ids=["all", "filtered"])
+def test_all_devices_at_once(space: Namespace, tmp_path: Path, words: list[str]) -> None:
+    """Each packet is there where it leaves one end and where it comes in at the other."""
+    tcpdump = Tcpdump(space, tmp_path / "seen.pcap", "-i", "any", "-y", "LINUX_SLL")
+    with running(space, "-i", "any", "-e", QUERY, *words, folder=tmp_path) as run:
+        sent = replay(space, DEMO_CAPTURE, "--pps", "4000")
+        tcpdump.stop()
+        account = run.stop()
+        rows = rows_of(run.rows())
+    assert rows == answer_of_file(tcpdump.path, "-e", QUERY, *words)
+    assert len(rows) > 5
+    (source,) = account["sources"]
+    assert source["read"] == source["kernel_received"] == 2 * sent
+    assert (source["filtered"] > 0) == bool(words)
+
+
+def test_the_last_window_ends_without_a_packet(space: Namespace, tmp_path: Path) -> None:
+    with running(space, "-i", "any", "-e", QUERY_ALL, folder=tmp_path) as run:
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        stopped = time.monotonic()
+        wait_until(lambda: totals(run.rows()).get("n") == 2 * sent, "the last window")
+        assert time.monotonic() - stopped < 5
+        run.stop()
+
+
+def test_no_privilege_is_left(space: Namespace, tmp_path: Path) -> None:
+    with running(space, "-i", "any", "-e", QUERY_ALL, folder=tmp_path) as run:
+        status = Path(f"/proc/{run.process.pid}/status")
+        wait_until(lambda: "\nUid:\t0" not in status.read_text(), "another user")
+        assert f"CapEff:\t{0:016x}" in status.read_text()
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        run.stop()
+        assert totals(run.rows())["n"] == 2 * sent
+
+
+def test_only_what_comes_in(space: Namespace, tmp_path: Path) -> None:
+    words = ["-i", "any", "--outgoing", "off", "-e", QUERY_ALL]
+    with running(space, *words, folder=tmp_path) as run:
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        run.stop()
+        assert totals(run.rows())["n"] == sent
+
+
+def test_beside_a_ring_and_a_file(space: Namespace, tmp_path: Path) -> None:
+    query = "SELECT tb, interface, count(*) AS n FROM PKT GROUP BY time/1000000000 AS tb, interface"
+    words = ["-i", "any", "-i", space.far, "-r", f"old={DEMO_CAPTURE}", "-e", query]
+    with running(space, *words, folder=tmp_path) as run:
+        sent = replay(space, DEMO_CAPTURE, "--pps", "4000")
+        run.stop()
+        counts = Counter[str]()
+        for row in run.rows():
+            counts[row["interface"]] += row["n"]
+    assert counts == {"any": 2 * sent, space.far: sent, "old": sent}
