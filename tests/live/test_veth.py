@@ -323,3 +323,45 @@ def test_real_clients_and_servers(space: Namespace, tmp_path: Path) -> None:
     assert rows_of(rows) == answer_of_file(tcpdump.path, "-e", CONVERSATIONS)
     pings = [r["n"] for r in rows if r["query"] == "talks" and r["protocol"] == 1]
     assert pings == [5, 5]
+
+
+def test_a_link_whose_timestamps_are_behind_the_clock(space: Namespace) -> None:
+    """More than max-skew: once the clock has been believed, every packet is dropped and counted."""
+    ahead = space.start(
+        *(sys.executable, "-m", "tests.live.ahead", space.far, 10),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    assert ahead.stdout is not None
+    assert ahead.stdout.readline() == "captures\n"
+    time.sleep(1.5)  # a heartbeat on the silent link
+    sent = replay(space, DEMO_CAPTURE, "--topspeed")
+    time.sleep(0.5)
+    source = json.loads(ahead.communicate(timeout=20)[0])
+    assert source["read"] == source["skew"] == source["kernel_received"] == sent
+    assert source["rows"] == 0
+    assert 7e9 < source["worst_lateness_ns"] < 9e9
+
+
+def test_curl_and_dig(space: Namespace, tmp_path: Path) -> None:
+    """A page that is fetched and a name that nobody answers for."""
+    need("curl", "dig")
+    with neighbours(space) as other:
+        served = ["-m", "http.server", "8080", "--bind", "10.99.0.2", "--directory", tmp_path]
+        server = space.start(sys.executable, *served, stderr=subprocess.DEVNULL)
+        try:
+            tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
+            with running(space, "-i", space.far, "-e", CONVERSATIONS, folder=tmp_path) as run:
+                other.run("curl", "-sS", "--retry-connrefused", "--retry", 9, "10.99.0.2:8080/")
+                asked = ["+tries=1", "+time=1", "@10.99.0.2", "example.org"]
+                subprocess.run(other.command("dig", *asked), capture_output=True, check=False)
+                tcpdump.stop()
+                run.stop()
+                rows = run.rows()
+        finally:
+            server.kill()
+            server.wait()
+    assert rows_of(rows) == answer_of_file(tcpdump.path, "-e", CONVERSATIONS)
+    assert any(row.get("destPort") == 8080 and row["payload"] > 0 for row in rows)
+    assert sum(row["n"] for row in rows if row.get("protocol") == 17) >= 1

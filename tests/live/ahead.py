@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program: count the packets of a device by a clock that is seconds ahead of its timestamps.
+
+    python -m tests.live.ahead DEVICE SECONDS_AHEAD
+
+Runs until its stdin ends; then it says the counters of its source as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+from gigastream.engine._native import lib
+from gigastream.engine.session import Session
+from gigastream.live import LiveSource
+from gigastream.plan import plan_queries
+from gigastream.query_texts import QueryTexts, check_texts, inline_queries
+
+QUERY = "SELECT tb, count(*) AS n FROM PKT GROUP BY time AS tb"
+
+
+class SessionAhead(Session):
+    """A session whose wall clock is ahead."""
+
+    ahead_ns = 0
+
+    def _run(self, error: Any) -> int:
+        lib.gs_engine_set_clock(self._engine, time.monotonic_ns(), time.time_ns() + self.ahead_ns)
+        return super()._run(error)
+
+
+def main(device: str, seconds: str) -> None:
+    """Run."""
+    texts = QueryTexts(inline_queries((QUERY,)), interfaces={device: {}})
+    plan = plan_queries(check_texts(texts).queries)
+    rows = 0
+    with SessionAhead(plan, [LiveSource(device, device)]) as session:
+        session.ahead_ns = int(float(seconds) * 1e9)
+        print("captures", flush=True)
+        for turn in session.turns():
+            rows += sum(event.batch.row_count for event in turn)
+            if select.select([sys.stdin], [], [], 0)[0]:
+                session.stop()
+        print(json.dumps({**asdict(session.statistics().sources[0]), "rows": rows}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
