@@ -118,7 +118,7 @@ class LowSession:
     def _open_track(
         self, node: LowNode, interface: str, plan: dict[str, Any], queries: dict[str, Any]
     ) -> TrackWriter:
-        columns = [_described(column) for column in node.schema.columns]
+        columns = [described(column) for column in node.schema.columns]
         schema = arrow_schema(node.schema)
         return self._writer.open_track(node.name, interface, schema, columns, plan, queries)
 
@@ -143,7 +143,8 @@ class LowSession:
         )
 
 
-def _described(column: Column) -> dict[str, Any]:
+def described(column: Column) -> dict[str, Any]:
+    """Return what a spool says of a column."""
     return {
         "name": column.name,
         "type": str(column.type),

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow
 import pyarrow.compute as pc
@@ -18,6 +17,7 @@ from gigastream.plan.to_json import to_json
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter, TrackWriter
 from gigastream.spooled import queries_to_json
+from gigastream.to_spool import described
 
 QUERY = """
 SELECT tb, srcIP, destIP, count(*) AS packets, sum(len) AS bytes
@@ -60,17 +60,7 @@ def write_spool(folder: Path, shape: Shape, heartbeats_per_minute: int = 1) -> N
 
 def open_track(writer: SpoolWriter) -> TrackWriter:
     """Open the query's only stream."""
-    columns: list[dict[str, Any]] = [
-        {
-            "name": column.name,
-            "type": str(column.type),
-            "temporal": column.temporal.value,
-            "nullable": column.nullable,
-            "subtype": column.subtype,
-            "clock": column.clock,
-        }
-        for column in STREAM.schema.columns
-    ]
+    columns = [described(column) for column in STREAM.schema.columns]
     schema, queries = arrow_schema(STREAM.schema), queries_to_json(TEXTS)
     return writer.open_track(STREAM.name, INTERFACE, schema, columns, to_json(PLAN), queries)
 

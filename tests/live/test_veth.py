@@ -272,8 +272,7 @@ def test_a_spool_is_written_without_privileges_and_gives_the_answer(
     words = ["-i", space.far, "-e", QUERY_ALL, "-o", f"spool:{spool}"]
     with running(space, *words, folder=tmp_path) as run:
         status = Path(f"/proc/{run.process.pid}/status")
-        wait_until(lambda: "NoNewPrivs:\t1" in status.read_text(), "the drop")
-        assert "CapEff:\t0000000000000000" in status.read_text()
+        wait_until(lambda: f"CapEff:\t{0:016x}" in status.read_text(), "the drop")
         sent = replay(space, DEMO_CAPTURE, "--topspeed")
         account = run.stop()
     command = [sys.executable, "-m", "gigastream", "run", "-q", "-o", "json", "--spool", str(spool)]
