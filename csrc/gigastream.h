@@ -64,6 +64,7 @@ struct gs_source_statistics {
     int64_t worst_lateness_ns; /* how far the latest packet was below W */
     /* of a live link, as the kernel counts (struct gs_capture_stats) */
     uint64_t kernel_received, kernel_dropped, freezes, nic_dropped;
+    int64_t lag_ns;     /* of its last packet behind the clock, while more of them wait */
     int32_t link_state; /* enum gs_link_state */
     int32_t is_open, is_ended, is_damaged;
     const char *message; /* of the damage, or "" */

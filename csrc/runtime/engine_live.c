@@ -9,7 +9,7 @@
 #define WAIT_SHARE_MS 10 /* of a wait, where there are more */
 #define NS_PER_MS 1000000
 
-static struct gs_clock_reading now(const struct gs_engine *engine)
+struct gs_clock_reading gs_engine_now(const struct gs_engine *engine)
 {
     return engine->has_set_clock ? engine->set_clock : gs_clock_now();
 }
@@ -54,7 +54,7 @@ void gs_engine_tick(struct gs_engine *engine)
     int64_t due_ns = next_timer(engine);
     if (due_ns == INT64_MAX) return;
     /* read before any ring is looked at: what is unread then may be as old as this, not older */
-    struct gs_clock_reading reading = now(engine);
+    struct gs_clock_reading reading = gs_engine_now(engine);
     if (reading.monotonic_ns < due_ns) return;
     for (uint32_t i = 0; i < engine->interface_count; i++)
         if (has_timer(engine, i) && reading.monotonic_ns >= engine->interfaces[i].timer_at_ns)
@@ -68,7 +68,7 @@ static int until_next_timer(const struct gs_engine *engine, int timeout_ms)
     int64_t due_ns = next_timer(engine);
     if (engine->has_set_clock) return 0;
     if (due_ns == INT64_MAX) return timeout_ms;
-    int64_t left_ms = (due_ns - now(engine).monotonic_ns + NS_PER_MS - 1) / NS_PER_MS;
+    int64_t left_ms = (due_ns - gs_engine_now(engine).monotonic_ns + NS_PER_MS - 1) / NS_PER_MS;
     if (left_ms < 0) left_ms = 0;
     return timeout_ms < 0 || left_ms < timeout_ms ? (int)left_ms : timeout_ms;
 }

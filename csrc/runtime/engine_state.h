@@ -44,7 +44,8 @@ void gs_engine_advance(struct gs_engine *engine, uint32_t interface);
 /* The next H and W at which an LFTA of the interface, or the timer, must be told. */
 void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t interface);
 
-/* engine_live.c: what goes by the clock. Timers that are due fire. */
+/* engine_live.c: what goes by the clock, which a test may have set. Timers that are due fire. */
+struct gs_clock_reading gs_engine_now(const struct gs_engine *engine);
 void gs_engine_tick(struct gs_engine *engine);
 /* The wait until a source that waits may have something, at most as long as the next timer lets.
  * False: nothing has come, or a signal. */

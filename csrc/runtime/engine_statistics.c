@@ -43,6 +43,7 @@ void gs_engine_source_statistics(const struct gs_engine *engine, uint32_t source
                                  struct gs_source_statistics *statistics)
 {
     gs_source_statistics(engine->sources[source], statistics);
+    statistics->lag_ns = gs_source_lag(engine->sources[source], gs_engine_now(engine).wall_ns);
 }
 
 uint32_t gs_engine_lfta_count(const struct gs_engine *engine)

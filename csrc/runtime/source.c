@@ -121,11 +121,16 @@ bool gs_source_is_ready(const struct gs_source *source)
     return source->ops->has_unread != NULL && source->ops->has_unread(source->capture);
 }
 
+static bool has_waiting(const struct gs_source *source)
+{
+    return source->cursor < source->filled || source->ops->has_unread(source->capture);
+}
+
 void gs_source_heartbeat(struct gs_source *source, struct gs_clock_reading reading)
 {
     int64_t believed_ns = gs_clock_believe(&source->clock, reading);
     source->ops->refresh(source->capture);
-    if (source->cursor < source->filled || source->ops->has_unread(source->capture)) return;
+    if (has_waiting(source)) return;
     gs_source_time_raise_by_clock(&source->time, believed_ns - source->max_skew_ns);
 }
 
@@ -149,6 +154,15 @@ int64_t gs_source_next_timestamp(const struct gs_source *source)
         !(source->packets[source->cursor].flags & GS_FRAME_NO_TIME))
         return source->packets[source->cursor].timestamp_ns;
     return source->is_open ? source->time.previous_timestamp_ns : source->time.promise_ns;
+}
+
+int64_t gs_source_lag(const struct gs_source *source, int64_t wall_ns)
+{
+    int64_t last_ns = source->time.previous_timestamp_ns;
+    bool is_running = gs_source_is_live(source) && source->is_open && !source->is_ended;
+    if (!is_running || last_ns == GS_BOUND_NONE || last_ns > wall_ns || !has_waiting(source))
+        return 0;
+    return wall_ns - last_ns;
 }
 
 void gs_source_statistics(const struct gs_source *source, struct gs_source_statistics *statistics)

@@ -66,6 +66,8 @@ void gs_source_finish(struct gs_source *source);
 int gs_source_descriptor(const struct gs_source *source);
 /* Timestamp of the next record, or what is promised of it. */
 int64_t gs_source_next_timestamp(const struct gs_source *source);
+/* How far behind the clock the last packet of a live link is, while more of them wait; else 0. */
+int64_t gs_source_lag(const struct gs_source *source, int64_t wall_ns);
 void gs_source_statistics(const struct gs_source *source, struct gs_source_statistics *statistics);
 void gs_source_close(struct gs_source *source);
 

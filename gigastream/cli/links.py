@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gigastream.settings import Settings
 
 _EVERY_SECONDS = 1.0
+_SECOND_NS = 10**9
 _ERASE_LINE = "\r\x1b[K"
 _STATE = {"up": "is up", "down": "is down; packets are awaited", "gone": "is gone; it is awaited"}
 
@@ -142,7 +143,9 @@ def _write(session: Session | ThreadedSession, output: Output, status: LinkStatu
 
 
 class LinkStatus:
-    """A line such as `12,345 packets/s, 0 dropped, 0.2 s behind` on a terminal's stderr.
+    """A line such as `12,345 packets, 1,234/s, 0 dropped by the kernel, 0.2 s behind`.
+
+    It is written to stderr where that is a terminal.
 
     Links that go down or come back are told in any case, each on a line of its own.
     """
@@ -191,8 +194,10 @@ class LinkStatus:
         dropped = sum(source.kernel_dropped for source in sources)
         skew = sum(source.late + source.skew for source in sources)
         late = f", {skew:,} late" if skew else ""
+        lag = max(source.lag_ns for source in sources) / _SECOND_NS
         sys.stderr.write(
-            f"{_ERASE_LINE}{read:,} packets, {rate:,.0f}/s, {dropped:,} dropped by the kernel{late}"
+            f"{_ERASE_LINE}{read:,} packets, {rate:,.0f}/s, {dropped:,} dropped by the kernel"
+            f"{late}, {lag:.1f} s behind"
         )
         sys.stderr.flush()
         self._shown = True

@@ -45,7 +45,8 @@ ffibuilder.cdef(
         const char *interface; const char *label;
         uint64_t read, undecodable, filtered, late, skew, decoded;
         uint64_t truncated; uint64_t bytes, total_bytes; int64_t worst_lateness_ns;
-        uint64_t kernel_received, kernel_dropped, freezes, nic_dropped; int32_t link_state;
+        uint64_t kernel_received, kernel_dropped, freezes, nic_dropped; int64_t lag_ns;
+        int32_t link_state;
         int32_t is_open, is_ended, is_damaged; const char *message;
     };
     struct gs_lfta_statistics {

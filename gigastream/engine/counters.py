@@ -19,7 +19,7 @@ from gigastream.sources import OpenSource
 
 _SOURCE_COUNTERS = (
     "read", "undecodable", "filtered", "late", "skew", "decoded", "truncated",
-    "worst_lateness_ns", "kernel_received", "kernel_dropped", "freezes", "nic_dropped",
+    "worst_lateness_ns", "kernel_received", "kernel_dropped", "freezes", "nic_dropped", "lag_ns",
 )  # fmt: skip
 _LFTA_COUNTERS = (
     "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted",

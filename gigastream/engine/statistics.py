@@ -36,6 +36,8 @@ class SourceStatistics:
     """How often the ring was full."""
     nic_dropped: int = 0
     """By the device or its driver."""
+    lag_ns: int = 0
+    """Of a live link: how far its last packet is behind the clock, while more of them wait."""
     link: str | None = None
     """Of a live link: up, down or gone."""
 

@@ -51,11 +51,11 @@ def told(
 
 def test_the_line_says_how_many_and_how_fast(monkeypatch: pytest.MonkeyPatch) -> None:
     first = replace(LINK, read=1000)
-    second = replace(LINK, read=6000, kernel_dropped=7, skew=2, late=1)
+    second = replace(LINK, read=6000, kernel_dropped=7, skew=2, late=1, lag_ns=1_200_000_000)
     lines = told(monkeypatch, Terminal(), first, second)
     assert lines == [
-        "\r\x1b[K1,000 packets, 0/s, 0 dropped by the kernel",
-        "\r\x1b[K6,000 packets, 5,000/s, 7 dropped by the kernel, 3 late",
+        "\r\x1b[K1,000 packets, 0/s, 0 dropped by the kernel, 0.0 s behind",
+        "\r\x1b[K6,000 packets, 5,000/s, 7 dropped by the kernel, 3 late, 1.2 s behind",
     ]
 
 

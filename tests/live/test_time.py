@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gigastream.engine._native import ffi, lib
 from gigastream.live import LiveSettings
 from gigastream.settings import Settings
 from gigastream.sources import FileSource, SourceError
@@ -36,8 +37,10 @@ def link() -> MockLink:
     return MockLink()
 
 
-def session_of(link: MockLink, *, policy: str | None = None, **settings: object) -> MockSession:
-    run = Settings(flush=policy, hash_key=(1, 2))
+def session_of(
+    link: MockLink, *, policy: str | None = None, burst: int = 128, **settings: object
+) -> MockSession:
+    run = Settings(flush=policy, burst=burst, hash_key=(1, 2))
     return MockSession(PLAN, [link.source(**settings)], run)
 
 
@@ -218,3 +221,19 @@ def test_a_file_beside_a_link(link: MockLink, tmp_path: Path) -> None:
         assert [s.read for s in session.statistics().sources] == [2, 1000]
         rows += session.end()
     assert {interface: n for _, interface, n in rows} == {b"link": 2, b"old": 1000}
+
+
+def test_lag_is_how_far_a_reader_is_behind_while_there_is_more(link: MockLink) -> None:
+    with session_of(link, burst=2) as session:
+        session.set_clock(0)
+        session.rows()
+        link.receive(*(frame(at(0.1 * n)) for n in range(10)))
+        link.retire()
+        session.set_clock(2 * SECOND_NS)
+        assert session.source().lag_ns == 0, "nothing has been read of which it could be said"
+        assert lib.gs_engine_run(session._engine, 4, 0, ffi.new("struct gs_error *")) == lib.GS_OK
+        read = session.source().read
+        assert 0 < read < 10
+        assert session.source().lag_ns == 2 * SECOND_NS - (read - 1) * 100 * MS_NS
+        session.rows()
+        assert (session.source().read, session.source().lag_ns) == (10, 0)
