@@ -13,6 +13,9 @@ C_FILES = $(shell find csrc bench -name '*.[ch]' 2>/dev/null)
 # Which tests: make test TESTS=tests/cli PYTEST_OPTIONS=-x
 TESTS ?= tests
 PYTEST_OPTIONS ?=
+# How many at once; the tests of a file stay together
+JOBS ?= 2
+PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 # How many times chaos kills
 N ?= 50
 
@@ -25,14 +28,14 @@ help: ## this list
 demo: $(VENV)/installed ## answer three questions about demo/demo.pcap, one on Spark too
 	@PATH="$(CURDIR)/$(BIN):$$PATH" demo/run.sh
 
-test: $(VENV)/installed ## run the tests that take seconds
-	@$(BIN)/python -m pytest -q $(PYTEST_OPTIONS) $(TESTS)
+test: $(VENV)/installed ## run the tests that take seconds, two at a time (JOBS=2)
+	@$(PYTEST) $(PYTEST_OPTIONS) $(TESTS)
 
 test-all: $(VENV)/installed ## run all tests: the slow ones, and those that need root if you are
-	@$(BIN)/python -m pytest -q --slow $(PYTEST_OPTIONS) $(TESTS)
+	@$(PYTEST) --slow $(PYTEST_OPTIONS) $(TESTS)
 
 test-spark: $(VENV)/installed ## run every query of the tests on Spark, streaming too
-	@$(BIN)/python -m pytest -q --slow $(PYTEST_OPTIONS) tests/answers tests/spark* -k spark
+	@$(PYTEST) --slow $(PYTEST_OPTIONS) tests/answers tests/spark* -k spark
 
 chaos: $(VENV)/installed ## kill the driver, workers and the writer N times: make chaos N=50
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.chaos --kills $(N)

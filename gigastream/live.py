@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import re
-import socket
 from dataclasses import dataclass, field
 from typing import Any
 
-from gigastream import libpcap
 from gigastream.settings import Option, parse_bytes, parse_count, parse_duration
 from gigastream.sources import FileSource, SourceError
 
@@ -101,14 +99,18 @@ class LiveSource:
 
 
 def _network_devices() -> list[str]:
+    import socket
+
     return [name for _, name in socket.if_nameindex()]
 
 
 def _others() -> list[str]:
     """What libpcap knows; nothing where there is none."""
+    from gigastream.libpcap import LibpcapError, devices
+
     try:
-        return libpcap.devices()
-    except libpcap.LibpcapError:
+        return devices()
+    except LibpcapError:
         return []
 
 

@@ -16,14 +16,15 @@ PACKAGE = ROOT / "gigastream"
 SPARK = ROOT / "spark_sink"
 SPARK_MAY_IMPORT = {"arrow_schema", "gsql", "outputs", "paths", "plan", "query_texts"}
 SPARK_MAY_IMPORT |= {"spool", "spooled"}
-LEAVES = {"paths", "settings", "decompress", "sources", "live", "bpf"}
+LEAVES = {"paths", "settings", "decompress", "sources", "live", "bpf", "libpcap"}
 MAY_IMPORT: dict[str, set[str]] = {
     "paths": set(),
     "settings": set(),
     "decompress": set(),
-    "bpf": set(),
+    "libpcap": set(),
+    "bpf": {"libpcap"},
     "sources": {"decompress"},
-    "live": {"settings", "sources"},
+    "live": {"libpcap", "settings", "sources"},
     "outputs": set(),
     "gsql": {"paths"},
     "plan": {"gsql"},

@@ -49,6 +49,8 @@ class Receiver:
     name: str
     command: Callable[[Path], list[str]]
     received: Callable[[str], int | None]
+    """Finds the number in what it says when it ends, or when it is asked."""
+    question: Callable[[Path], list[str]] | None = None
 
 
 def ours(queries: int) -> Callable[[Path], list[str]]:
@@ -99,8 +101,12 @@ RECEIVERS = (
     ),
     Receiver(
         "softflowd",
-        lambda _: ["softflowd", "-d", "-B", "67108864", "-i", DEVICE, "-n", "127.0.0.1:9"],
-        number_after("packets received by libpcap"),
+        lambda folder: [
+            *("softflowd", "-d", "-B", "67108864", "-i", DEVICE, "-n", "127.0.0.1:9"),
+            *("-c", str(folder / "softflowd.ctl")),
+        ],
+        number_after("Packets received by libpcap"),
+        lambda folder: ["softflowctl", "-c", str(folder / "softflowd.ctl"), "statistics"],
     ),
     Receiver(
         "nfpcapd",
@@ -129,6 +135,10 @@ def cable() -> Iterator[None]:
 
 def inside(command: Sequence[str]) -> list[str]:
     return ["ip", "netns", "exec", NAMESPACE, *command]
+
+
+def run_inside(command: Sequence[str]) -> str:
+    return subprocess.run(inside(command), capture_output=True, text=True, check=True).stdout
 
 
 def cpu_seconds(pid: int) -> float:
@@ -177,8 +187,9 @@ def measure(
     sent, took = send(folder, groups, rate, seconds)
     time.sleep(LAST_BLOCK_S)
     used = cpu_seconds(process.pid) - before
+    answer = "" if receiver.question is None else run_inside(receiver.question(folder))
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    said = answer + process.communicate(timeout=60)[0]
     received = receiver.received(said)
     return {
         "receiver": receiver.name,

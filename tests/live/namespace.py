@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -77,6 +78,14 @@ def namespace() -> Iterator[Namespace]:
         yield space
     finally:
         subprocess.run(["ip", "netns", "del", space.name], check=False, timeout=60)
+
+
+def let_others_in(folder: Path) -> None:
+    """So that the user that a capture becomes reaches it, through all folders of pytest's."""
+    for each in (folder, *folder.parents):
+        if each == Path(tempfile.gettempdir()):
+            return
+        each.chmod(0o755)
 
 
 def need(*programs: str) -> None:

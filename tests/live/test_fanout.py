@@ -15,7 +15,16 @@ from typing import Any
 
 import pytest
 
-from tests.live.namespace import QUERY_ALL, Namespace, namespace, need, running, totals, wait_until
+from tests.live.namespace import (
+    QUERY_ALL,
+    Namespace,
+    let_others_in,
+    namespace,
+    need,
+    running,
+    totals,
+    wait_until,
+)
 from tests.live.test_veth import (
     CONVERSATIONS,
     DEMO_CAPTURE,
@@ -133,8 +142,7 @@ def test_two_captures_do_not_share_packets(space: Namespace, tmp_path: Path) -> 
 
 def test_a_spool_of_two_rings_is_one_stream(space: Namespace, tmp_path: Path) -> None:
     spool = tmp_path / "spool"
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    let_others_in(tmp_path)
     words = ["-i", space.far, "--fanout", "2", "-e", QUERY_ALL, "-o", f"spool:{spool}"]
     with running(space, *words, folder=tmp_path) as run:
         wait_until(lambda: space.packet_sockets() == 2, "both rings")

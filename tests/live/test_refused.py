@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.namespace import need
+from tests.live.namespace import let_others_in, need
 
 QUERY = "SELECT time AS tb, len FROM PKT"
 
@@ -73,8 +73,7 @@ def test_a_user_with_the_capability_and_an_output_that_makes_threads(
     """A thread that is there already would keep what the process gives up."""
     need("setpriv")
     folder = tmp_path / "out"
-    for each in (tmp_path, *tmp_path.parents[:2]):
-        each.chmod(0o755)
+    let_others_in(tmp_path)
     folder.mkdir()
     folder.chmod(0o777)
     python = [*AS_A_USER, sys.executable, "-c", "import gigastream"]

@@ -17,7 +17,16 @@ from typing import Any
 
 import pytest
 
-from tests.live.namespace import QUERY_ALL, Namespace, namespace, need, running, totals, wait_until
+from tests.live.namespace import (
+    QUERY_ALL,
+    Namespace,
+    let_others_in,
+    namespace,
+    need,
+    running,
+    totals,
+    wait_until,
+)
 
 pytestmark = pytest.mark.privileged
 ROOT = Path(__file__).resolve().parents[2]
@@ -267,8 +276,7 @@ def test_a_spool_is_written_without_privileges_and_gives_the_answer(
     space: Namespace, tmp_path: Path
 ) -> None:
     spool = tmp_path / "spool"
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    let_others_in(tmp_path)
     words = ["-i", space.far, "-e", QUERY_ALL, "-o", f"spool:{spool}"]
     with running(space, *words, folder=tmp_path) as run:
         status = Path(f"/proc/{run.process.pid}/status")
