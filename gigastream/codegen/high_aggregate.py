@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregation at the high level as C: a row finds its group, and goes into it."""
+
+from __future__ import annotations
+
+from gigastream.codegen.accumulators import writer_of
+from gigastream.codegen.c_text import C_TYPE, Lines
+from gigastream.codegen.columns import (
+    column_leaf,
+    write_inputs,
+)
+from gigastream.codegen.context import Context
+from gigastream.codegen.expressions import ExpressionWriter
+from gigastream.codegen.high_final import write_group_out
+from gigastream.codegen.high_parts import (
+    is_nullable,
+    note_calls,
+    operator_writer,
+    over_columns,
+    write_bounds,
+    write_where,
+)
+from gigastream.codegen.keys import equal, size_rank, to_bound, write_hash
+from gigastream.gsql.expressions import (
+    ColumnRef,
+    Expression,
+    FunctionCall,
+    walk,
+)
+from gigastream.gsql.order import Monotone, monotone
+from gigastream.gsql.types import Type
+from gigastream.plan.accumulators import KINDS
+from gigastream.plan.nodes import (
+    Accumulator,
+    Aggregate,
+    accumulator_expressions,
+)
+
+ROW_BURST = 64
+"""Rows that an aggregation looks up together, so that their groups are prefetched."""
+
+
+def write_aggregate(lines: Lines, context: Context, prefix: str, node: Aggregate) -> None:
+    """Everything of an aggregation: rows in, groups out, bounds, ops."""
+    note_calls(context, _aggregate_reads(node))
+    note_calls(context, [o.expression for o in node.outputs])
+    note_calls(context, [node.having] if node.having is not None else [])
+    _write_entry(lines, prefix, node)
+    _write_rows(lines, context, prefix, node)
+    write_group_out(lines, context, prefix, node)
+    windows = list(node.temporal_groups)
+    incoming = [over_columns(node.groups[i].expression, "input") for i in windows]
+    write_bounds(lines, f"{prefix}_bounds", "input", incoming)
+    places = {group: k for k, group in enumerate(windows)}
+    write_bounds(
+        lines,
+        f"{prefix}_group_bounds",
+        "groups",
+        [_over_groups(o.expression, places) for o in node.outputs],
+    )
+    has_strings = any(node.groups[i].expression.type is Type.STRING for i in _keys(node))
+    with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
+        lines.add(
+            f".rows = {prefix}_rows,",
+            f".bounds = {prefix}_bounds,",
+            f".emit = {prefix}_emit,",
+            f".group_bounds = {prefix}_group_bounds,",
+            f".entry_size = sizeof(struct {prefix}_entry),",
+            f".temporal_count = {len(windows)},",
+            f".has_string_keys = {int(has_strings)},",
+        )
+    lines.add("")
+
+
+def _over_groups(
+    expression: Expression, places: dict[int, int]
+) -> tuple[Monotone | None, list[str]]:
+    function = monotone(expression)
+    if function is None:
+        return None, []
+    return function, [f"groups[{places[item.index]}]" for item in function.inputs]
+
+
+def _keys(node: Aggregate) -> list[int]:
+    windows = node.temporal_groups
+    return [i for i in range(len(node.groups)) if i not in windows]
+
+
+def _partial_refs(node: Aggregate) -> list[list[Expression]]:
+    """For each accumulator, the input columns that hold its partial."""
+    refs: list[list[Expression]] = []
+    index = len(node.groups)
+    for accumulator in node.accumulators:
+        count = len(KINDS[accumulator.kind].columns)
+        columns = node.input.schema.columns[index : index + count]
+        span = node.groups[0].expression.span if node.groups else node.outputs[0].expression.span
+        refs.append(
+            [
+                ColumnRef(type=column.type, span=span, index=index + at, name=column.name)
+                for at, column in enumerate(columns)
+            ]
+        )
+        index += count
+    return refs
+
+
+def _arguments(node: Aggregate) -> list[list[Expression]]:
+    if node.merges_partials:
+        return _partial_refs(node)
+    return [list(accumulator_expressions(a)) for a in node.accumulators]
+
+
+def _aggregate_reads(node: Aggregate) -> list[Expression]:
+    groups = [group.expression for group in node.groups]
+    return [*node.predicates, *groups, *(e for part in _arguments(node) for e in part)]
+
+
+def _write_entry(lines: Lines, prefix: str, node: Aggregate) -> None:
+    members = []
+    for i in _keys(node):
+        e = node.groups[i].expression
+        members.append((C_TYPE[e.type], f"g{i}"))
+        if e.nullable:
+            members.append(("bool", f"g{i}_null"))
+    for index, accumulator in enumerate(node.accumulators):
+        states = writer_of(accumulator).high(f"a{index}", accumulator)
+        members += [(state.c_type, state.name) for state in states]
+        if is_nullable(accumulator):
+            members.append(("bool", f"a{index}_seen"))
+    with lines.block(f"struct {prefix}_entry", "};"):
+        if not members:
+            lines.add("uint8_t nothing;")
+        for c_type, name in sorted(members, key=lambda member: size_rank(member[0])):
+            lines.add(f"{c_type} {name};")
+    lines.add("")
+    with lines.block(f"struct {prefix}_row", "};"):
+        lines.add("struct gs_group_table *table;", "uint32_t control;")
+        for i in _keys(node):
+            e = node.groups[i].expression
+            lines.add(f"{C_TYPE[e.type]} g{i};")
+            if e.nullable:
+                lines.add(f"bool g{i}_null;")
+        for index, arguments in enumerate(_arguments(node)):
+            for part, e in enumerate(arguments):
+                lines.add(f"{C_TYPE[e.type]} x{index}_{part};")
+                if e.nullable:
+                    lines.add(f"bool x{index}_{part}_null;")
+    lines.add("")
+
+
+def _row_burst(node: Aggregate) -> int:
+    """How many rows are looked up together; one where they have strings in the scratch."""
+    makes_strings = any(
+        isinstance(part, FunctionCall) and part.type is Type.STRING
+        for e in _aggregate_reads(node)
+        for part in walk(e)
+    )
+    return 1 if makes_strings else ROW_BURST
+
+
+def _write_rows(lines: Lines, context: Context, prefix: str, node: Aggregate) -> None:
+    count, burst = max(1, len(node.temporal_groups)), _row_burst(node)
+    head = f"static void {prefix}_rows(struct gs_operator *op, const struct gs_batch *input)"
+    with lines.block(head):
+        write_inputs(lines, _aggregate_reads(node), "input")
+        lines.add(
+            f"struct {prefix}_row rows[{burst}];",
+            "struct gs_group_table *table = NULL;",
+            f"gs_bound last[{count}] = {{0}};",
+        )
+        with lines.block(f"for (uint32_t base = 0; base < input->row_count; base += {burst})"):
+            lines.add(
+                f"const uint32_t end = input->row_count - base < {burst} ? input->row_count "
+                f": base + {burst};",
+                "uint32_t count = 0;",
+            )
+            with lines.block("for (uint32_t row = base; row < end; row++)"):
+                _write_lookup(lines, context, prefix, node)
+            with lines.block("for (uint32_t at = 0; at < count; at++)"):
+                _write_prefetch(lines, prefix)
+            with lines.block("for (uint32_t at = 0; at < count; at++)"):
+                _write_group_in(lines, prefix, node)
+    lines.add("")
+
+
+def _write_lookup(lines: Lines, context: Context, prefix: str, node: Aggregate) -> None:
+    """The first pass: a row's values, its window's table, its home there, prefetched."""
+    leaf = column_leaf("input", "row")
+    writer = operator_writer(lines, context, leaf, "op->counters.no_value++; continue;")
+    if any(isinstance(n, FunctionCall) for e in _aggregate_reads(node) for n in walk(e)):
+        lines.add("op->scratch->used = 0;")
+    write_where(lines, writer, node.predicates)
+    _write_window(lines, writer, node)
+    lines.add(f"struct {prefix}_row *r = &rows[count];", "r->table = table;")
+    for i in _keys(node):
+        _write_member(lines, writer, node.groups[i].expression, f"r->g{i}")
+    for index, arguments in enumerate(_arguments(node)):
+        for part, e in enumerate(arguments):
+            _write_member(lines, writer, e, f"r->x{index}_{part}")
+    keys = _keys(node)
+    types = [node.groups[i].expression.type for i in keys]
+    write_hash(lines, "hash", "op->hash_key", types, [f"r->g{i}" for i in keys])
+    lines.add(
+        "r->control = (uint32_t)hash | 0x80000000u;",
+        "__builtin_prefetch(&table->index[r->control & table->mask]);",
+        "count++;",
+    )
+
+
+def _write_member(lines: Lines, writer: ExpressionWriter, e: Expression, to: str) -> None:
+    value = writer.value(e)
+    lines.add(f"{to} = {value.code};")
+    if e.nullable:
+        lines.add(f"{to}_null = {value.null or '0'};")
+        if e.type in (Type.STRING, Type.INET, Type.IPV6):
+            lines.add(f"if ({to}_null) memset(&{to}, 0, sizeof {to});")
+        else:
+            lines.add(f"if ({to}_null) {to} = 0;")
+
+
+def _write_window(lines: Lines, writer: ExpressionWriter, node: Aggregate) -> None:
+    windows = node.temporal_groups
+    for k, i in enumerate(windows):
+        e = node.groups[i].expression
+        value = writer.value(e).code
+        if e.type is Type.ULLONG:
+            lines.add(
+                f"if (GS_UNLIKELY({value} > (uint64_t)INT64_MAX)) "
+                "{ op->counters.no_value++; continue; }"
+            )
+        lines.add(f"const gs_bound w{k} = {to_bound(value, e.temporal)};")
+    same = " && ".join(["table != NULL"] + [f"last[{k}] == w{k}" for k in range(len(windows))])
+    with lines.block(f"if (GS_UNLIKELY(!({same})))"):
+        lines.add(*(f"last[{k}] = w{k};" for k in range(len(windows))))
+        lines.add("table = op->host->group_window(op, last);")
+        lines.add("if (table == NULL) continue;")
+
+
+def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
+    """The third pass: the row meets its group, or starts it."""
+    lines.add(
+        f"const struct {prefix}_row *r = &rows[at];",
+        "struct gs_group_table *groups = r->table;",
+        f"struct {prefix}_entry *entry = NULL;",
+        "uint32_t place = r->control & groups->mask;",
+    )
+    with lines.block("for (; groups->index[place] != 0; place = (place + 1) & groups->mask)"):
+        lines.add("if ((uint32_t)(groups->index[place] >> 32) != r->control) continue;")
+        lines.add(
+            f"struct {prefix}_entry *found = (struct {prefix}_entry *)groups->entries + "
+            "(uint32_t)groups->index[place];"
+        )
+        with lines.block(f"if ({_same_group(node)})"):
+            lines.add("entry = found;", "break;")
+    with lines.block("if (GS_LIKELY(entry != NULL))"):
+        _write_accumulate(lines, node, is_start=False)
+        lines.add("continue;")
+    lines.add(
+        "const uint32_t mask = groups->mask;",
+        "if (!op->host->group_admit(op, groups)) continue;",
+    )
+    with lines.block("if (GS_UNLIKELY(mask != groups->mask))"):
+        lines.add(
+            "place = r->control & groups->mask;",
+            "while (groups->index[place] != 0) place = (place + 1) & groups->mask;",
+        )
+    lines.add(
+        "groups->index[place] = (uint64_t)r->control << 32 | (groups->count - 1);",
+        f"entry = (struct {prefix}_entry *)groups->entries + (groups->count - 1);",
+    )
+    if any(map(is_nullable, node.accumulators)):
+        lines.add("memset(entry, 0, sizeof *entry); /* what has seen no value yet is 0 */")
+    for i in _keys(node):
+        e = node.groups[i].expression
+        string = f"op->host->group_string(op, r->table, r->g{i}, r->g{i}.length)"
+        lines.add(f"entry->g{i} = {string if e.type is Type.STRING else f'r->g{i}'};")
+        if e.nullable:
+            lines.add(f"entry->g{i}_null = r->g{i}_null;")
+    _write_accumulate(lines, node, is_start=True)
+
+
+def _write_prefetch(lines: Lines, prefix: str) -> None:
+    """The second pass: the index has arrived; ask for the entry that it names first."""
+    lines.add(
+        "const uint64_t word = rows[at].table->index[rows[at].control & rows[at].table->mask];",
+        f"__builtin_prefetch((struct {prefix}_entry *)rows[at].table->entries + "
+        "(uint32_t)word, 1);",
+    )
+
+
+def _same_group(node: Aggregate) -> str:
+    tests = []
+    for i in _keys(node):
+        e = node.groups[i].expression
+        if e.nullable:
+            tests.append(f"found->g{i}_null == r->g{i}_null")
+        tests.append(equal(e.type, f"found->g{i}", f"r->g{i}"))
+    return " && ".join(tests) or "true"
+
+
+def _write_accumulate(lines: Lines, node: Aggregate, *, is_start: bool) -> None:
+    for index, (accumulator, arguments) in enumerate(
+        zip(node.accumulators, _arguments(node), strict=True)
+    ):
+        values = [f"r->x{index}_{part}" for part in range(len(arguments))]
+        writer = writer_of(accumulator)
+        at = f"entry->a{index}"
+        if node.merges_partials:
+            lines.add(*(writer.merge_start if is_start else writer.merge)(at, values))
+        elif accumulator.kind == "sum_unsigned":
+            # high, an unsigned sum remembers that it has overflowed
+            lines.add(
+                *_nullable(
+                    accumulator,
+                    index,
+                    values,
+                    writer.merge_start(at, values),
+                    writer.merge(at, values),
+                    is_start,
+                )
+            )
+        else:
+            lines.add(
+                *_nullable(
+                    accumulator,
+                    index,
+                    values,
+                    writer.start(at, values),
+                    writer.add(at, values),
+                    is_start,
+                )
+            )
+
+
+def _nullable(
+    accumulator: Accumulator,
+    index: int,
+    values: list[str],
+    start: list[str],
+    add: list[str],
+    is_start: bool,
+) -> list[str]:
+    """NULL arguments are passed over; the accumulator starts at the first that is not."""
+    if not is_nullable(accumulator):
+        return start if is_start else add
+    seen = f"entry->a{index}_seen"
+    begin = f"{' '.join(start)} {seen} = 1;"
+    if is_start:
+        return [f"if (!{values[0]}_null) {{ {begin} }}"]
+    return [f"if (!{values[0]}_null) {{ if (!{seen}) {{ {begin} }} else {{ {' '.join(add)} }} }}"]

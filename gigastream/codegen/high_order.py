@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ORDER BY … LIMIT at the high level as C: rows compared and copied."""
+
+from __future__ import annotations
+
+from gigastream.codegen.c_text import C_TYPE, Lines
+from gigastream.codegen.columns import (
+    write_row,
+)
+from gigastream.codegen.context import Context
+from gigastream.codegen.expressions import Value
+from gigastream.gsql.types import Type
+from gigastream.plan.nodes import (
+    OrderLimit,
+)
+
+
+def write_order(lines: Lines, context: Context, prefix: str, node: OrderLimit) -> None:
+    """Everything of ORDER BY … LIMIT: compare, copy, windows, ops."""
+    keys = [(index, descending) for index, descending in node.keys]
+    keys += [(index, False) for index in range(len(node.schema.columns))]
+    head = (
+        f"static int {prefix}_compare(const struct gs_batch *a, uint32_t i, "
+        "const struct gs_batch *b, uint32_t j)"
+    )
+    with lines.block(head):
+        lines.add("int order;")
+        for index, descending in keys:
+            _write_compare(lines, node, index, descending)
+        lines.add("return 0;")
+    lines.add("")
+    _write_copy(lines, prefix, node)
+    windows = ", ".join(map(str, node.windows)) or "0"
+    lines.add(f"static const uint32_t {prefix}_windows[] = {{{windows}}};")
+    with lines.block(f"static void {prefix}_bounds(const gs_bound *input, gs_bound *output)"):
+        lines.add(f"memcpy(output, input, {len(node.schema.columns)} * sizeof *output);")
+    with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
+        lines.add(
+            f".bounds = {prefix}_bounds,",
+            f".compare = {prefix}_compare,",
+            f".copy = {prefix}_copy,",
+            f".temporal_count = {len(node.windows)},",
+            f".temporal_columns = {prefix}_windows,",
+            f".limit = {'UINT64_MAX' if node.limit is None else f'UINT64_C({node.limit})'},",
+        )
+    lines.add("")
+
+
+def _write_compare(lines: Lines, node: OrderLimit, index: int, descending: bool) -> None:
+    column = node.input.schema.columns[index]
+    sign = "-" if descending else ""
+    if column.nullable:
+        lines.add("/* NULL stands below every value */")
+        nulls = (
+            f"(int)gs_column_is_null(&b->columns[{index}], j) - "
+            f"(int)gs_column_is_null(&a->columns[{index}], i)"
+        )
+        lines.add(f"order = {nulls};", f"if (order != 0) return {sign}order;")
+    a, b = (_cell(column.type, batch, index, row) for batch, row in (("a", "i"), ("b", "j")))
+    compare = "gs_string_compare" if column.type is Type.STRING else "GS_ORDER"
+    lines.add(f"order = {compare}({a}, {b});", f"if (order != 0) return {sign}order;")
+
+
+def _cell(type_: Type, batch: str, index: int, row: str) -> str:
+    at = f"{batch}->columns[{index}]"
+    if type_ is Type.STRING:
+        return f"gs_column_string(&{at}, {row})"
+    if type_ is Type.BOOL:
+        return f"(uint8_t)gs_bit_get({at}.values, {row})"
+    return f"((const {C_TYPE[type_]} *){at}.values)[{row}]"
+
+
+def _write_copy(lines: Lines, prefix: str, node: OrderLimit) -> None:
+    head = (
+        f"static void {prefix}_copy(struct gs_operator *op, const struct gs_batch *input, "
+        "uint32_t row)"
+    )
+    with lines.block(head):
+        values = []
+        for index, column in enumerate(node.schema.columns):
+            null = f"gs_column_is_null(&input->columns[{index}], row)" if column.nullable else ""
+            values.append(Value(_cell(column.type, "input", index, "row"), null))
+        write_row(lines, "op", "operator", node.schema, values, "return")
+    lines.add("")

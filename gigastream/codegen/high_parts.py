@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the high level's operators have in common as C: expressions, bounds, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gigastream.codegen.c_text import Lines, comment
+from gigastream.codegen.context import Context
+from gigastream.codegen.expressions import ExpressionWriter, Value
+from gigastream.gsql.expressions import (
+    Expression,
+    FunctionCall,
+    walk,
+)
+from gigastream.gsql.order import Monotone, monotone
+from gigastream.plan.nodes import (
+    Accumulator,
+)
+from gigastream.plan.text import expression_text
+
+
+def operator_writer(
+    lines: Lines, context: Context, leaf: Callable[[Expression], Value], fail: str
+) -> ExpressionWriter:
+    """Expressions of an operator, whose values are `leaf`'s; `fail` is where there is none."""
+
+    def handles(call: FunctionCall) -> str:
+        return f"op->handles[{context.handle(call)}]"
+
+    return ExpressionWriter(lines, leaf, f"{{ {fail} }}", handles, "op->scratch")
+
+
+def note_calls(context: Context, expressions: Sequence[Expression]) -> None:
+    """Tell the context which functions these call."""
+    for expression in expressions:
+        for node in walk(expression):
+            if isinstance(node, FunctionCall):
+                context.called(node)
+
+
+def write_bounds(
+    lines: Lines, name: str, parameter: str, functions: Sequence[tuple[Monotone | None, list[str]]]
+) -> None:
+    """A function from bounds to bounds; each entry is a monotone function and its inputs."""
+    with lines.block(f"static void {name}(const gs_bound *{parameter}, gs_bound *output)"):
+        lines.add(f"(void){parameter}, (void)output;")
+        for index, (function, inputs) in enumerate(functions):
+            code = "GS_BOUND_NONE" if function is None else function.c_forward(*inputs)
+            lines.add(f"output[{index}] = {code};")
+    lines.add("")
+
+
+def over_columns(expression: Expression, parameter: str) -> tuple[Monotone | None, list[str]]:
+    """The monotone function that an expression is, if it is one, and the bounds it is asked of."""
+    function = monotone(expression)
+    names = [] if function is None else [f"{parameter}[{item.index}]" for item in function.inputs]
+    return function, names
+
+
+def write_where(lines: Lines, writer: ExpressionWriter, predicates: Sequence[Expression]) -> None:
+    """Leave a row behind that a condition does not hold of."""
+    for predicate in predicates:
+        lines.add(comment(expression_text(predicate)))
+        with lines.block(f"if (!({writer.truth(predicate)}))"):
+            lines.add("op->counters.rejected++;", "continue;")
+
+
+def is_nullable(accumulator: Accumulator) -> bool:
+    """Whether an accumulator may have no value."""
+    return accumulator.argument is not None and accumulator.argument.nullable
