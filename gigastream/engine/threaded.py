@@ -26,7 +26,7 @@ from gigastream.live import LiveSource, Source
 from gigastream.plan import Plan
 from gigastream.settings import Settings
 
-TURNS_MAX = 64
+TURNS_MAX = 8
 """Of all threads together, that wait for the high level."""
 COUNTED_EVERY_S = 0.5
 
