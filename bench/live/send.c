@@ -56,7 +56,7 @@ static int load(int addresses)
     union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_XDP,
                                  .insns = (uint64_t)(uintptr_t)program,
                                  .insn_cnt = sizeof program / sizeof *program,
-                                 .license = (uint64_t)(uintptr_t)"GPL",
+                                 .license = (uint64_t)(uintptr_t) "GPL",
                                  .log_buf = (uint64_t)(uintptr_t)log,
                                  .log_size = sizeof log,
                                  .log_level = 1};

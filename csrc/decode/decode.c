@@ -9,8 +9,8 @@
 
 /* Packet bytes are cold: by the time a packet is decoded, its bytes must have been asked for. */
 #define PREFETCH_DISTANCE 16
-#define PREFETCH_OFFSET 48 /* the capture stage has just read the record header before the bytes   \
-                            */
+/* The capture stage has just read the record header before the bytes. */
+#define PREFETCH_OFFSET 48
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 

@@ -10,8 +10,8 @@
 #include "../lfta/lfta.h"
 #include "windows.h"
 
-#define GS_TABLE_FIRST 8u /* index words of a new window's table; entries are at most 5/8 of them  \
-                           */
+/* Index words of a new window's table; entries are at most 5/8 of them. */
+#define GS_TABLE_FIRST 8u
 #define GS_TABLE_LAST (1u << 30)
 #define GS_HUGE_PAGE (2u << 20)
 #define GS_ARENA_CHUNK 65536u

@@ -123,8 +123,10 @@ void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promis
         lfta->next_high_ns = next_change(lfta, lfta->high_needs);
     /* another LFTA's time has moved: what this one puts out must not depend on its neighbours */
     if (!promise_grew && !high_grew && !is_heartbeat && !is_end) return;
-    if (ops->kind == GS_LFTA_AGGREGATION) gs_flush_advance(lfta, promise_grew, is_heartbeat);
-    else if (!needed && !is_heartbeat && !is_end) return; /* no consumer would see a change */
+    if (ops->kind == GS_LFTA_AGGREGATION)
+        gs_flush_advance(lfta, promise_grew, is_heartbeat);
+    else if (!needed && !is_heartbeat && !is_end)
+        return; /* no consumer would see a change */
     if (is_end) gs_flush_all(lfta);
     if (punctuate(lfta) || is_heartbeat || is_end) deliver(lfta, is_heartbeat, is_end);
 }
