@@ -219,7 +219,7 @@ def main() -> None:
     parser.add_argument("receivers", nargs="*", metavar="RECEIVER")
     parser.add_argument("--rates", default=DEFAULT_RATES)
     parser.add_argument("--groups", type=int, default=1 << 16)
-    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--seconds", type=float, default=10.0)
     arguments = parser.parse_args()
     figures = []
     with tempfile.TemporaryDirectory() as name, cable():
