@@ -132,7 +132,7 @@ def parse_switch(text: str) -> bool:
 
 def _parse_rings(text: str) -> int:
     count = parse_count(text)
-    if not 1 <= count <= RINGS_MAX:
+    if count > RINGS_MAX:
         raise ValueError(f"from 1 to {RINGS_MAX} rings")
     return count
 

@@ -69,7 +69,8 @@ enum gs_link_state {
     GS_LINK_STATE_NONE = 0, /* no link: a file */
     GS_LINK_STATE_UP,
     GS_LINK_STATE_DOWN,
-    GS_LINK_STATE_GONE /* the device has been removed; one of its name is awaited */
+    GS_LINK_STATE_GONE, /* the device has been removed; one of its name is awaited */
+    GS_LINK_STATE_LOST  /* the same, and none can be taken up */
 };
 
 /* What a person wants to know of one interface of a source. */

@@ -35,6 +35,7 @@ struct packet_socket {
     int64_t retire_timeout_ns;
     int64_t drained_at_ns; /* monotonic */
     bool promiscuous, ignores_outgoing;
+    bool is_in_group;
     bool counts_for_device; /* of the rings of a device one does */
     uint64_t nic_dropped_before;
     size_t mapped_bytes;
@@ -173,6 +174,7 @@ static int bind_in_group(struct packet_socket *s, const struct gs_live_config *c
                          struct gs_error *error)
 {
     if (gs_kernel_filter_close(s->device.descriptor) != 0) return failed(error, "its filter");
+    s->is_in_group = true;
     s->counts_for_device = *config->fanout_group < 0;
     GS_RETURN_IF_ERROR(bind_opened(s, error));
     GS_RETURN_IF_ERROR(join_group(s, config->fanout_group, error));
@@ -227,14 +229,16 @@ static void read_counts(struct packet_socket *s)
 }
 
 /* A device that has come back under its name is another one to the kernel; its counters, too,
- * begin anew. A socket that is in a group cannot be bound again: then the link stays gone. */
+ * begin anew. */
 static void look_for_link(struct packet_socket *s)
 {
-    int index = gs_link_index(s->device.descriptor, s->name);
+    int index = gs_link_index(s->device.descriptor, s->name), gone = s->index;
     if (index == 0) return;
     s->index = index;
-    s->nic_dropped_before = gs_link_dropped(s->name) - s->device.counts.nic_dropped;
-    (void)bind_to_link(s);
+    if (bind_to_link(s) == 0)
+        s->nic_dropped_before = gs_link_dropped(s->name) - s->device.counts.nic_dropped;
+    else
+        s->index = gone; /* nothing comes of the new one: it must not be told that it is up */
 }
 
 static void socket_refresh(struct gs_ring_device *device)
@@ -242,7 +246,9 @@ static void socket_refresh(struct gs_ring_device *device)
     struct packet_socket *s = (struct packet_socket *)device;
     read_counts(s);
     device->link_state = gs_link_state(device->descriptor, s->name, s->index);
-    if (device->link_state == GS_LINK_STATE_GONE)
+    if (device->link_state == GS_LINK_STATE_GONE && s->is_in_group)
+        device->link_state = GS_LINK_STATE_LOST; /* the kernel binds none again that is in one */
+    else if (device->link_state == GS_LINK_STATE_GONE)
         look_for_link(s);
     else if (s->counts_for_device)
         device->counts.nic_dropped = gs_link_dropped(s->name) - s->nic_dropped_before;

@@ -144,36 +144,45 @@ static int64_t timestamp_ns(const struct gs_libpcap_header *header)
     return (int64_t)header->time.tv_sec * NS_PER_SECOND + header->time.tv_usec;
 }
 
-static void fill_packet(struct gs_capture *capture, struct gs_packet *packet,
-                        const struct gs_libpcap_header *header)
+/* Cut to the snap length, for which there is room: where libpcap has put a VLAN tag back, a packet
+ * may be longer. */
+static void keep(struct gs_capture *capture, const struct gs_libpcap_header *header,
+                 const uint8_t *bytes)
 {
+    struct gs_packet *packet = &capture->packets[capture->count++];
+    uint32_t caplen = header->caplen;
+    if (caplen > capture->interface.snap_length) caplen = capture->interface.snap_length;
+    memcpy(capture->bytes + capture->filled, bytes, caplen);
     packet->bytes = capture->bytes + capture->filled;
     packet->timestamp_ns = timestamp_ns(header);
     packet->packet_id = capture->records++;
     packet->offset = capture->captured_bytes;
-    packet->caplen = header->caplen;
+    packet->caplen = caplen;
     packet->len = header->len;
     packet->interface = 0;
     packet->link = capture->interface.link;
-    packet->flags = header->caplen < header->len ? GS_FRAME_TRUNCATED : 0;
+    packet->flags = caplen < header->len ? GS_FRAME_TRUNCATED : 0;
+    capture->filled += caplen;
+    capture->captured_bytes += caplen;
 }
 
-/* A packet; the loop is broken where there might be no room for another. */
+static bool has_room(const struct gs_capture *capture)
+{
+    return capture->room - capture->filled >= capture->interface.snap_length;
+}
+
+/* A packet; the loop is broken where there is no room for another. One that comes all the same is
+ * lost, and counted. */
 static void take(uint8_t *user, const struct gs_libpcap_header *header, const uint8_t *bytes)
 {
     struct gs_capture *capture = (struct gs_capture *)user;
-    if (header->caplen > capture->room - capture->filled) return; /* nor was it asked for */
-    if (capture->is_finished && timestamp_ns(header) > capture->drained_at_ns) {
+    if (capture->is_finished && timestamp_ns(header) > capture->drained_at_ns)
         capture->is_past = true;
-        capture->libpcap.breakloop(capture->pcap);
-        return;
-    }
-    memcpy(capture->bytes + capture->filled, bytes, header->caplen);
-    fill_packet(capture, &capture->packets[capture->count++], header);
-    capture->filled += header->caplen;
-    capture->captured_bytes += header->caplen;
-    if (capture->room - capture->filled < capture->interface.snap_length)
-        capture->libpcap.breakloop(capture->pcap);
+    else if (capture->count < capture->capacity && has_room(capture))
+        keep(capture, header, bytes);
+    else
+        capture->dropped++;
+    if (capture->is_past || !has_room(capture)) capture->libpcap.breakloop(capture->pcap);
 }
 
 static bool is_ready(const struct gs_capture *capture, int timeout_ms)

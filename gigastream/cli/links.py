@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 _EVERY_SECONDS = 1.0
 _SECOND_NS = 10**9
 _ERASE_LINE = "\r\x1b[K"
-_STATE = {"up": "is up", "down": "is down; packets are awaited", "gone": "is gone; it is awaited"}
+_STATE = {
+    "up": "is up",
+    "down": "is down; packets are awaited",
+    "gone": "is gone; it is awaited",
+    "lost": "is gone; with several rings (--fanout) it is not taken up again",
+}
 
 
 def links_of(arguments: argparse.Namespace, config: Config) -> list[LiveSource]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LINK_STATES = (None, "up", "down", "gone")
+LINK_STATES = (None, "up", "down", "gone", "lost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class SourceStatistics:
     lag_ns: int = 0
     """Of a live link: how far its last packet is behind the clock, while more of them wait."""
     link: str | None = None
-    """Of a live link: up, down or gone."""
+    """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,20 @@ def test_a_link_with_rings_that_goes_down(space: Namespace, tmp_path: Path) -> N
         assert totals(run.rows())["n"] == first + second
 
 
+def test_a_link_with_rings_that_is_removed_is_lost(space: Namespace, tmp_path: Path) -> None:
+    """The kernel binds no socket again that is in a group: it is said, and not that it is up."""
+    with running(space, "-i", space.far, "--fanout", "2", "-e", QUERY_ALL, folder=tmp_path) as run:
+        wait_until(lambda: space.packet_sockets() == 2, "both rings")
+        sent = replay(space, DEMO_CAPTURE, "--topspeed")
+        wait_until(lambda: totals(run.rows()).get("n") == sent, "the packets")
+        space.ip("link", "del", space.far)
+        wait_until(lambda: run.told().count("is not taken up again") == 2, "to hear of both")
+        space.plug()
+        time.sleep(2.5)
+        assert "is up" not in run.told()
+        assert {source["link"] for source in run.stop()["sources"]} == {"lost"}
+
+
 def test_two_captures_do_not_share_packets(space: Namespace, tmp_path: Path) -> None:
     """Two processes with rings on one link are two groups: each sees all."""
     words = ["-i", space.far, "--fanout", "2", "-e", QUERY_ALL]
