@@ -44,19 +44,22 @@ _one_at_a_time = threading.Lock()
 
 def register(spark: SparkSession) -> None:
     """Make `format("gigastream")` known to a session."""
-    with _full_environment(spark):
+    context = getattr(spark, "sparkContext", None)  # Spark Connect's sessions have none
+    if context is None:
+        spark.dataSource.register(GigastreamSource)
+        return
+    with _full_environment(context.environment):
         spark.dataSource.register(GigastreamSource)
 
 
 @contextmanager
-def _full_environment(spark: SparkSession) -> Iterator[None]:
+def _full_environment(known: dict[str, str]) -> Iterator[None]:
     """Register with all the variables that Spark adds itself when a stream starts.
 
     It adds them to the one map that all uses of a source share, and overwrites what is there. A map
     that grew while tasks of another query were being sent with it would arrive torn, and the query
     would fail; one that has them does not grow.
     """
-    known = spark.sparkContext.environment
     with _one_at_a_time:
         added = [name for name in ADDED_BY_SPARK if name not in known]
         known.update(dict.fromkeys(added, ""))

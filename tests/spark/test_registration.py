@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -127,6 +128,14 @@ def test_a_session_that_is_there_learns_the_name(spark: SparkSession, tmp_path: 
     Written(tmp_path).write("eth0", [(packets(1), seconds(1))])
     spark_sink.register(spark)
     assert spark.read.format("gigastream").load(str(tmp_path)).count() == 1
+
+
+def test_a_session_without_a_context_is_told_too() -> None:
+    """Those of Spark Connect: what is shared there is the server's."""
+    told: list[type] = []
+    session = SimpleNamespace(dataSource=SimpleNamespace(register=told.append))
+    spark_sink.register(session)  # type: ignore[arg-type]
+    assert told == [spark_sink.GigastreamSource]
 
 
 def test_a_stream_that_starts_changes_nothing_that_others_send(
