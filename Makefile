@@ -9,21 +9,31 @@ SANITIZED := .venv-sanitize
 ENGINE := setup.py pyproject.toml gigastream/engine/build_native.py \
 	$(shell find csrc -name '*.[ch]' 2>/dev/null)
 INSTALL := -m pip install --quiet --disable-pip-version-check
-C_FILES = $(shell find csrc bench -name '*.[ch]' 2>/dev/null)
+C_FILES = $(shell find csrc bench tests -name '*.[ch]' 2>/dev/null)
+# Other versions break lines elsewhere.
+CLANG_FORMAT = $(shell for name in clang-format-14 clang-format; do \
+	$$name --version 2>/dev/null | grep -q 'version 14\.' && echo $$name && break; done)
 # Which tests: make test TESTS=tests/cli PYTEST_OPTIONS=-x
 TESTS ?= tests
 PYTEST_OPTIONS ?=
+# Those that run the engine, without the ones that take long to say nothing new of its lines
+OF_ENGINE := $(addprefix tests/,engine capture decode output functions live answers/test_golden.py \
+	answers/test_star.py sanitize/test_allocations.py test_library_packets.py)
 # How many at once; the tests of a file stay together
 JOBS ?= 2
 PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
+# How many seconds each target is fuzzed
+TIME ?= 60
+# The C compiler leaks too, in modules that are gone by then: leaks are counted in Python alone.
+LEAKS_OF_PYTHON = detect_leaks=0:include_if_exists='$(CURDIR)/tests/sanitize/options/%b'
 # How many times chaos kills
 N ?= 50
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-spark chaos lint format bench bench-spark sanitize dist clean
+.PHONY: help demo test test-all test-spark chaos fuzz lint format bench bench-spark sanitize sanitize-threads coverage dist clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/installed ## answer three questions about demo/demo.pcap, one on Spark too
 	@PATH="$(CURDIR)/$(BIN):$$PATH" demo/run.sh
@@ -40,16 +50,20 @@ test-spark: $(VENV)/installed ## run every query of the tests on Spark, streamin
 chaos: $(VENV)/installed ## kill the driver, workers and the writer N times: make chaos N=50
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.chaos --kills $(N)
 
-lint: $(VENV)/installed ## ruff, mypy, and clang-format if it is installed
+fuzz: $(VENV)/installed ## try random inputs on every target, each for TIME=60 seconds, two at a time
+	@$(BIN)/python -m tests.fuzz --seconds $(TIME) --jobs $(JOBS)
+
+lint: $(VENV)/installed ## ruff, mypy, and clang-format 14 if it is installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	@if command -v clang-format >/dev/null; then clang-format --dry-run -Werror $(C_FILES); fi
+	@if [ -n "$(CLANG_FORMAT)" ]; then $(CLANG_FORMAT) --dry-run -Werror $(C_FILES); \
+	else echo "SKIPPED, for want of clang-format 14: the form of the C files"; fi
 
 format: $(VENV)/installed ## put Python and C into the house's form
 	$(BIN)/ruff check --fix --exit-zero .
 	$(BIN)/ruff format .
-	@if command -v clang-format >/dev/null; then clang-format -i $(C_FILES); fi
+	@if [ -n "$(CLANG_FORMAT)" ]; then $(CLANG_FORMAT) -i $(C_FILES); fi
 
 bench: $(VENV)/installed ## measure against the hand-written loops and the peers (minutes)
 	@$(MAKE) --no-print-directory -C bench PYTHON="$(CURDIR)/$(BIN)/python"
@@ -57,10 +71,19 @@ bench: $(VENV)/installed ## measure against the hand-written loops and the peers
 bench-spark: $(VENV)/installed ## measure Spark's source and state (minutes)
 	@$(BIN)/python bench/spark/run.py
 
-sanitize: $(SANITIZED)/installed ## run the tests on an engine built with ASan and UBSan
+sanitize: $(SANITIZED)/installed ## run the tests on an engine built with ASan, UBSan and LSan
 	@LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	ASAN_OPTIONS="$(LEAKS_OF_PYTHON):malloc_context_size=2:abort_on_error=1" \
+	LSAN_OPTIONS="suppressions='$(CURDIR)/tests/sanitize/leaks.supp':print_suppressions=0" \
+	UBSAN_OPTIONS=print_stacktrace=1 \
 	$(SANITIZED)/bin/pytest -q $(PYTEST_OPTIONS) $(TESTS)
+
+sanitize-threads: $(VENV)/installed ## run the sessions of several threads under TSan
+	@$(PYTEST) --slow $(PYTEST_OPTIONS) tests/sanitize/test_threads.py
+
+coverage: $(VENV)/installed ## say which lines of the engine the tests run (a quarter of an hour)
+	@$(BIN)/python -m tests.coverage -n $(JOBS) --dist loadfile $(PYTEST_OPTIONS) \
+	$(if $(filter file,$(origin TESTS)),$(OF_ENGINE),$(TESTS))
 
 dist: $(VENV)/installed ## make the wheel and the source archive in dist/
 	@$(BIN)/python $(INSTALL) build

@@ -19,9 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workloads import Capture
-
 from build import HERE, LOOPS, BuildError, executable
+from workloads import Capture
 
 LOOP_LIBRARIES = {"libpcap": ("pcap",)}
 DEFAULT_SLOTS_LOG2 = 18

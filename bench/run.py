@@ -14,14 +14,13 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
+from build import BuildError
 from context import Bench
 from measure import pin
 from ours import unavailable
 from questions import QUESTIONS
 from report import table, write_json
 from workloads import Workloads
-
-from build import BuildError
 
 DEFAULT_FOLDER = Path("/tmp/gigastream-bench")
 

@@ -7,6 +7,7 @@
 
 #include "arrow/c_data.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "capture/capture.h"
 #include "capture/mock_ring.h"
 #include "gs_batch.h"
@@ -26,23 +27,38 @@ struct gs_engine_settings {
     int64_t heartbeat_ns;       /* of capture time, 0: none */
     uint64_t heartbeat_packets; /* 0: none */
     uint64_t hash_key[2];
-    bool low_level_only;      /* the high level is not built: LFTA rows are counted and dropped */
-    bool high_level_only;     /* nor is the low one: no sources, batches are pushed */
-    bool low_taps;            /* each LFTA's batches are put out as well, interface by interface */
+    struct gs_memory
+        *memory;          /* the budget, perhaps of several engines, which it outlives; or NULL */
+    bool low_level_only;  /* the high level is not built: LFTA rows are counted and dropped */
+    bool high_level_only; /* nor is the low one: no sources, batches are pushed */
+    bool low_taps;        /* each LFTA's batches are put out as well, interface by interface */
     bool output_punctuation;  /* outputs give batches without rows too */
     bool deliver_every_burst; /* rows do not wait for a full batch (tests) */
+};
+
+/* What the host has opened for a source. */
+struct gs_opened {
+    int descriptor; /* to be read: the host's until `close`; while waiting, to be polled */
+    uint8_t first_bytes[8];
+    uint32_t first_byte_count; /* of a pipe, that were read to see what it is */
+    bool wants_room; /* GS_AGAIN: too many files are open; it is asked again when one has ended */
 };
 
 struct gs_source_config {
     const char *interface; /* the Gigastream interface that it is a source of */
     const char *label;     /* for messages: the file's name */
-    const char *path;      /* a plain file, or NULL */
-    int descriptor;        /* where path is NULL */
+    const char *path;      /* a plain file, or NULL: */
+    /* Opens it when it is its turn. GS_AGAIN: a pipe that has not said what it is. GS_REFUSED with
+     * a message. */
+    int (*open)(void *context, struct gs_opened *opened, struct gs_error *error);
+    void (*close)(void *context); /* at its end, once, unless the engine is freed before */
+    void *context;
     bool use_mmap;
     bool is_pipe;                       /* the pipe's rule of time, else the file's */
     const struct gs_live_config *live;  /* a live link, which has neither path nor descriptor */
     int64_t live_slack_ns, max_skew_ns; /* of it (OPERATORS section 2, Ring) */
     int64_t promise_ns;                 /* known before it is opened, INT64_MIN: nothing */
+    int64_t first_ns; /* its first timestamp, as far as known: when it is opened among others */
 };
 
 /* A batch that comes into the high level from elsewhere. */
@@ -59,14 +75,20 @@ struct gs_source_statistics {
     const char *interface;
     const char *label;
     uint64_t read, undecodable, filtered, late, skew, decoded;
-    uint64_t truncated;
+    uint64_t truncated, carried; /* of those read, and of those decoded: properties */
     uint64_t bytes, total_bytes;
     int64_t worst_lateness_ns; /* how far the latest packet was below W */
     /* of a live link, as the kernel counts (struct gs_capture_stats) */
     uint64_t kernel_received, kernel_dropped, freezes, nic_dropped;
-    int64_t lag_ns;     /* of its last packet behind the clock, while more of them wait */
-    int32_t link_state; /* enum gs_link_state */
-    int32_t is_open, is_ended, is_damaged;
+    uint64_t oversized; /* longer than the device sends and takes: joined from several */
+    uint64_t unread;    /* captured by the kernel: not yet, or not before the run was broken off */
+    uint64_t filtered_tagged; /* of filtered: with a VLAN tag */
+    int64_t lag_ns;           /* of its last packet behind the clock, while more of them wait */
+    uint64_t clock_steps;     /* that were seen of the wall clock, or by its packets */
+    int64_t clock_step_ns;    /* how far it stepped at last; negative: back */
+    int64_t high_timestamp_ns, promise_ns; /* H and W */
+    int32_t link_state;                    /* enum gs_link_state */
+    int32_t is_ended, is_damaged;
     const char *message; /* of the damage, or "" */
 };
 
@@ -74,12 +96,15 @@ struct gs_lfta_statistics {
     const char *name;
     const char *interface;
     uint64_t not_of_protocol, prefiltered, rejected, no_value, accepted, evicted;
+    uint64_t slots, held_bytes; /* of its table now; it may have grown */
 };
 
 struct gs_operator_statistics {
     const char *name;
     const char *kind;
-    uint64_t rows_in, rows_out, rejected, no_value, held, groups_refused;
+    uint64_t rows_in, rows_out, rejected, no_value, held, groups_refused, beyond_limit;
+    uint64_t refused_for_memory; /* of groups_refused; the others are beyond max_groups */
+    uint64_t held_bytes, peak_bytes;
 };
 
 /* A BPF program for one link type: pcap_offline_filter's arguments; `program` is libpcap's struct
@@ -92,6 +117,11 @@ int gs_engine_new(const char *object_path, const struct gs_engine_settings *sett
 /* A live link is opened at once: GS_REFUSED where it cannot be. */
 int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config *config,
                          struct gs_error *error);
+
+/* Of the sources of an interface that are there, before the engine is started: what is known of
+ * their packets' time only when links are open, as promise_ns of a configuration. */
+int gs_engine_promise(struct gs_engine *engine, const char *interface, int64_t promise_ns,
+                      struct gs_error *error);
 int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter_function function,
                          const void *program, struct gs_error *error);
 /* Batches of this node are also put out (tests, `explain --follow`). Before gs_engine_start. */
@@ -100,7 +130,7 @@ int gs_engine_tap(struct gs_engine *engine, uint32_t node, struct gs_error *erro
  * they are parts of one. Before gs_engine_start. */
 int gs_engine_add_interface(struct gs_engine *engine, const char *name, struct gs_error *error);
 int gs_engine_start(struct gs_engine *engine, struct gs_error *error);
-/* Runs for about `packet_budget` packets or until there is output. GS_OK: call again; GS_AGAIN: the
+/* Runs for `packet_budget` packets or until there is output. GS_OK: call again; GS_AGAIN: the
  * sources had nothing for timeout_ms, and all that can be out is; GS_END: all is out. */
 int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
                   struct gs_error *error);
@@ -111,6 +141,11 @@ int64_t gs_engine_next_timestamp(const struct gs_engine *engine);
 /* Input ends here, whatever files and pipes still have; what the kernel has captured of a live link
  * is read. */
 void gs_engine_stop(struct gs_engine *engine);
+/* Every query has had its last row (LIMIT), or its input's end. An engine with sources has stopped
+ * then; whoever pushes batches may. */
+bool gs_engine_is_answered(const struct gs_engine *engine);
+/* The same, but what the kernel has captured stays unread, and is counted. */
+void gs_engine_halt(struct gs_engine *engine);
 /* Tests: from now on the clocks stand at this reading. */
 void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t wall_ns);
 /* Pushes a batch into a port of a high level that stands alone; what it makes due comes by
@@ -125,8 +160,11 @@ int gs_engine_hand_over(struct gs_engine *engine, uint32_t port, struct gs_batch
 struct gs_batch *gs_engine_take(struct gs_engine *engine, uint32_t *node);
 void gs_engine_free(struct gs_engine *engine);
 
-/* The least timestamp of a file's first two blocks, for a source that is not opened at once. */
-int gs_scan_promise(const char *path, int descriptor, uint64_t block_bytes, int64_t *promise_ns,
+/* Whether getlpmid will read the file of that path; GS_REFUSED with what is wrong, and where. */
+int gs_check_prefix_file(const uint8_t *path, uint32_t length, struct gs_error *error);
+
+/* What a file that is not opened at once promises. */
+int gs_scan_promise(int descriptor, uint64_t block_bytes, struct gs_scanned_promise *promise,
                     struct gs_error *error);
 
 uint32_t gs_engine_node_count(const struct gs_engine *engine);

@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gigastream.library import compile, explain, run
+    from gigastream.library import PacketSource, compile, explain, run
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "compile", "explain", "run"]
+__all__ = ["PacketSource", "__version__", "compile", "explain", "run"]
 
 
 def __getattr__(name: str) -> Any:

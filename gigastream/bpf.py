@@ -8,13 +8,17 @@ The engine runs the program itself: it gets the address of a `struct bpf_program
 from __future__ import annotations
 
 import ctypes
+import os
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from itertools import combinations
 
 from gigastream import libpcap
+from gigastream.shipped_queries import hint_for
 
 _SNAP_LENGTH_BYTES = 262144
 _NETMASK_UNKNOWN = 0xFFFFFFFF
+_HINTED_WORDS = 40
 
 
 class FilterError(Exception):
@@ -71,10 +75,17 @@ class CompiledFilter:
 
 def _hint(text: str) -> str | None:
     """Say what is likely meant where a word of the filter is a file."""
-    for word in text.split():
-        if Path(word).is_file():
-            return f"{word} is a file: a capture is named with -r, a query file ends in .gsql"
-    return None
+    for name in _names_in(text.split(" ")[:_HINTED_WORDS]):
+        if os.path.isfile(name):
+            return f"{name} is a file: a capture is named with -r, a query file ends in .gsql"
+    first, _, more = text.partition(" ")
+    return hint_for(first, is_alone=not more)
+
+
+def _names_in(words: list[str]) -> Iterator[str]:
+    """Yield the words, and neighbours together: a path may have spaces."""
+    for first, last in combinations(range(len(words) + 1), 2):
+        yield " ".join(words[first:last])
 
 
 @cache

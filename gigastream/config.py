@@ -62,12 +62,16 @@ def load_config(path: str) -> Config:
 def _parsed(path: str) -> dict[str, Any]:
     import tomllib
 
+    from gigastream.gsql.source import UNDECODED, read_text
+
     try:
-        with open(path, "rb") as stream:
-            return tomllib.load(stream)
+        text = read_text(path)
+        if UNDECODED.search(text):
+            raise ConfigError(f"{path}: this is no UTF-8")
+        return tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: {error}") from None
 
 

@@ -7,8 +7,11 @@ out to be damaged is delivered; then the pipe ends, and `damage` says what was f
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import resource
+import select
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -22,7 +25,19 @@ MAGIC_BYTES = 4
 _PIPE_BYTES = 1 << 20
 _READ_BYTES = 1 << 16
 _ZSTD_PIECE_BYTES = 1 << 12
+_PATIENCE_SECONDS = 5
+"""With a thread that ends; a file system that does not answer may keep one."""
+_SPARE_DESCRIPTORS = 16
+"""That are left for outputs and libraries."""
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_REASONS = {
+    "too much memory": "the zstd stream needs a window of more than 128 MiB, the most that is held:"
+    " decompress it with `zstd -d --long=31` first",
+    "Dictionary mismatch": "the zstd stream needs a dictionary, which is not known here:"
+    " decompress it with `zstd -d -D DICTIONARY` first",
+    "Unknown frame descriptor": "what follows the zstd stream is no zstd",
+    "Truncated": "the zstd stream ends too early",
+}
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS
 
 
@@ -39,46 +54,30 @@ def compression_of(first_bytes: bytes) -> str | None:
     return "zstd" if magic == 0xFD2FB528 or is_skippable_frame else None
 
 
-def peek_pipe(descriptor: int) -> bytes:
-    """Return the first bytes of a pipe and leave them in it; waits for them.
-
-    Returns fewer than four at the end of the stream, none of what is not a pipe (a device).
-    """
-    import ctypes
-    import time
-
-    tee = ctypes.CDLL(None, use_errno=True).tee
-    while True:
-        reader, writer = os.pipe()
-        try:
-            count = tee(descriptor, writer, ctypes.c_size_t(MAGIC_BYTES), 0)
-            seen = os.read(reader, MAGIC_BYTES) if count > 0 else b""
-        finally:
-            os.close(reader)
-            os.close(writer)
-        if count <= 0 or len(seen) == MAGIC_BYTES or _has_ended(descriptor):
-            return seen
-        time.sleep(0.001)
+def leave_room(*descriptors: int) -> None:
+    """Raise OSError where what else a run opens would find no descriptor any more."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= limit - _SPARE_DESCRIPTORS <= max(descriptors):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
-def _has_ended(descriptor: int) -> bool:
-    """Whether nobody writes into the pipe any more."""
-    import select
-
+def is_readable(descriptor: int) -> bool:
+    """Whether a read would not wait; the end of a pipe counts, one without a writer so far not."""
     poll = select.poll()
-    poll.register(descriptor, 0)
-    return any(event & select.POLLHUP for _, event in poll.poll(0))
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class Decompression:
     """One compressed stream on its way into a pipe."""
 
-    def __init__(self, descriptor: int, compression: str) -> None:
-        """Take over an open descriptor; nothing is read before `start`."""
-        self._input = _CompressedInput(descriptor)
+    def __init__(self, descriptor: int, compression: str, first_bytes: bytes = b"") -> None:
+        """Take over an open descriptor, and what was read of it; nothing is before `start`."""
+        self._input = _CompressedInput(descriptor, first_bytes)
         self._chunks = _CHUNKS[compression]
         self.total_bytes = os.fstat(descriptor).st_size
         self.damage: str | None = None
+        self._thread: threading.Thread | None = None
 
     @property
     def bytes_taken(self) -> int:
@@ -87,10 +86,17 @@ class Decompression:
 
     def start(self) -> int:
         """Start the thread; return the descriptor to read from, which the caller closes."""
-        reader, writer = os.pipe()
+        reader, writer = _pipe()
         _widen(writer)
-        threading.Thread(target=self._run, args=(writer,), daemon=True).start()
+        self._input.reader_leaves(writer)
+        self._thread = threading.Thread(target=self._run, args=(writer,), daemon=True)
+        self._thread.start()
         return reader
+
+    def wait_for_end(self) -> None:
+        """Wait until the thread has given back what it has open: when nobody reads, it does."""
+        if self._thread is not None:
+            self._thread.join(_PATIENCE_SECONDS)
 
     def _run(self, writer: int) -> None:
         """Deliver everything; the damage is known before the pipe ends."""
@@ -111,15 +117,31 @@ class _CompressedInput:
 
     closed = False
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, first_bytes: bytes) -> None:
         self._descriptor = descriptor
+        self._first_bytes = first_bytes
+        self._writer = -1
         self.bytes_taken = 0
 
+    def reader_leaves(self, writer: int) -> None:
+        """Say by which pipe it is seen that nobody wants more."""
+        self._writer = writer
+
     def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, none at the end."""
-        data = os.read(self._descriptor, size)
+        """Return up to `size` bytes, none at the end; BrokenPipeError: nobody wants more."""
+        data, self._first_bytes = self._first_bytes[:size], self._first_bytes[size:]
+        if not data:
+            self._wait()
+            data = os.read(self._descriptor, size)
         self.bytes_taken += len(data)
         return data
+
+    def _wait(self) -> None:
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLIN)
+        poll.register(self._writer, 0)
+        if any(descriptor == self._writer for descriptor, _ in poll.poll()):
+            raise BrokenPipeError
 
     def rewind(self) -> bool:
         """Go back to the start of a file; False for a pipe."""
@@ -143,6 +165,9 @@ def _gzip_chunks(stream: _CompressedInput) -> Iterator[bytes]:
     member = zlib.decompressobj(_GZIP_FORMAT)
     data = stream.read(_READ_BYTES)
     while data:
+        if member.eof and not (data := data.lstrip(b"\0")):
+            data = stream.read(_READ_BYTES)  # zeros that fill a block, as of a tape
+            continue
         if member.eof:
             member = _next_member(data)
         yield from _member_chunks(member, data)
@@ -158,12 +183,22 @@ def _next_member(data: bytes) -> zlib._Decompress:
 
 
 def _member_chunks(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    try:
-        while data and not member.eof:
-            yield member.decompress(data, _READ_BYTES)
-            data = member.unconsumed_tail
-    except zlib.error as error:
-        raise DamagedStreamError(f"the gzip stream is damaged ({error})") from None
+    while data and not member.eof:
+        before = member.copy()
+        try:
+            chunk = member.decompress(data, _READ_BYTES)
+        except zlib.error as error:
+            yield from _gzip_rest(before, data)
+            raise DamagedStreamError(f"the gzip stream is damaged ({error})") from None
+        yield chunk
+        data = member.unconsumed_tail
+
+
+def _gzip_rest(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+    """Return what lies before the damage: zlib keeps back what it had of a call that meets it."""
+    with suppress(zlib.error):
+        for byte in data:
+            yield member.decompress(bytes((byte,)))
 
 
 def _zstd_chunks(stream: _CompressedInput) -> Iterator[bytes]:
@@ -177,9 +212,19 @@ def _zstd_chunks(stream: _CompressedInput) -> Iterator[bytes]:
         for chunk in _zstd_pieces(stream, _ZSTD_PIECE_BYTES):
             delivered += len(chunk)
             yield chunk
+    except BrokenPipeError:
+        raise
     except OSError as error:
         yield from _zstd_rest(stream, delivered)
-        raise DamagedStreamError(f"the zstd stream is damaged ({error})") from None
+        raise DamagedStreamError(_zstd_reason(str(error))) from None
+
+
+def _zstd_reason(text: str) -> str:
+    """Say what pyarrow's text means for a capture."""
+    for part, reason in _ZSTD_REASONS.items():
+        if part in text:
+            return reason
+    return f"the zstd stream is damaged, or needs a dictionary ({text})"
 
 
 def _zstd_pieces(stream: _CompressedInput, piece_bytes: int) -> Iterator[bytes]:
@@ -212,6 +257,17 @@ def _write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def _pipe() -> tuple[int, int]:
+    reader, writer = os.pipe()
+    try:
+        leave_room(reader, writer)
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        raise
+    return reader, writer
 
 
 def _widen(pipe: int) -> None:

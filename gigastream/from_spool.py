@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gigastream.engine.high_session import HighSession
 from gigastream.engine.session import Event, Statistics
 from gigastream.spool import END, NOTHING, Entry, SegmentDamage, Spool, Track
-from gigastream.spool_account import StreamAccount, account
+from gigastream.spool_account import ReadAccount, StreamAccount
 
 if TYPE_CHECKING:
     import pyarrow
@@ -36,34 +36,39 @@ class _Feed:
         self.base_ns = NOTHING
         """How far it has come, in packet time."""
         self.is_over = False
-        self.lost_rows = self.retired_rows = 0
+        self.read = ReadAccount()
         self._waiting: deque[Entry] = deque()
-        self._taken: list[Entry] = []
         self._told: tuple[int, ...] = (NOTHING,) * len(track.schema)
+        self._look_due_s = 0.0
 
     @property
     def has_more(self) -> bool:
-        """Whether something is listed that is not taken; looks at the spool if nothing is."""
-        if not self._waiting and not self.is_over:
+        """Whether something is listed that is not taken; looks at the spool now and then."""
+        if not self._waiting and not self.is_over and time.monotonic() >= self._look_due_s:
             self._waiting.extend(self.track.poll())
+            if not self._waiting:
+                self._look_due_s = time.monotonic() + POLL_SECONDS
         return bool(self._waiting) and not self.is_over
+
+    @property
+    def is_without_end(self) -> bool:
+        """Whether damage hides what comes last, so that nobody need wait for it."""
+        return not self._waiting and self.track.is_cut_off
 
     @property
     def bytes(self) -> tuple[int, int]:
         """Bytes of the segments taken, and of all that are listed."""
-        taken = sum(entry.size_bytes for entry in self._taken)
-        return taken, taken + sum(entry.size_bytes for entry in self._waiting)
+        return self.read.bytes, max(self.read.bytes, self.track.listed_bytes)
 
     @property
     def account(self) -> StreamAccount:
         """What was read so far."""
-        lost, retired = self.lost_rows, self.retired_rows
-        return account(self.track, self._taken, lost_rows=lost, retired_rows=retired)
+        return self.read.of(self.track)
 
     def take(self) -> Iterator[Push]:
         """The next entry: its rows under the bounds that held before, then what it says."""
         entry = self._waiting.popleft()
-        self._taken.append(entry)
+        self.read.take(entry)
         for batch in self._batches(entry):
             yield batch, self._told, False
         self._told = tuple(map(max, self._told, entry.bounds))
@@ -79,9 +84,9 @@ class _Feed:
                 read += batch.num_rows
         except SegmentDamage as damage:
             if damage.is_retired:
-                self.retired_rows += damage.rows - read
+                self.read.retired_rows += damage.rows - read
             else:
-                self.lost_rows += damage.rows - read
+                self.read.lost_rows += damage.rows - read
 
     def stop(self) -> Iterator[Push]:
         """Nothing more of it is read."""
@@ -106,7 +111,9 @@ class SpoolSession:
         include: Sequence[Path] = (),
     ) -> None:
         """Open a plan over a spool; `plan` is of gigastream.spooled.plan_of_spools."""
-        self._high = HighSession(plan, tuple(interfaces), settings, include=include)
+        self._high = HighSession(
+            plan, tuple(interfaces), settings, include=include, is_low_elsewhere=True
+        )
         self._stopped = False
         self.missing: list[str] = []
         """Streams that the queries need and the spool does not have."""
@@ -118,17 +125,26 @@ class SpoolSession:
 
     def batches(self) -> Iterator[Event]:
         """The rows that are complete, as they become so, to the end of all streams or stop()."""
-        while not self._stopped:
+        for turn in self.turns():
+            yield from turn
+
+    def turns(self) -> Iterator[Iterable[Event]]:
+        """The same, together what an entry brought; nothing, now and then, while none comes.
+
+        What is given is to be looked through before the next is asked for.
+        """
+        while not self._stopped and not self._high.is_answered:
             feed = self._next()
             if feed is not None:
-                yield from self._pushed(feed, feed.take())
-            elif all(feed.is_over for feed in self._feeds):
-                return
+                yield self._pushed(feed, feed.take())
+            elif all(feed.is_over or feed.is_without_end for feed in self._feeds):
+                break
             else:
                 time.sleep(POLL_SECONDS)
+                yield ()
         for feed in self._feeds:
             if not feed.is_over:
-                yield from self._pushed(feed, feed.stop())
+                yield self._pushed(feed, feed.stop())
 
     def stop(self) -> None:
         """End the input here: the open windows are answered. May be called by a signal handler."""
@@ -150,7 +166,8 @@ class SpoolSession:
     @property
     def damage(self) -> list[str]:
         """What could not be read, a sentence each."""
-        return [*self.missing, *(text for feed in self._feeds for text in feed.track.damage)]
+        found = [*self.missing, *(text for feed in self._feeds for text in feed.track.damage)]
+        return list(dict.fromkeys(found))
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""

@@ -2,18 +2,26 @@
 """Gigastream as a library: the three functions of `import gigastream`.
 
 Errors are exceptions with a text for people: GsqlError (the query), SourceError (a capture),
-FilterError (the BPF filter).
+FilterError (the BPF filter), SettingsError (a setting).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gigastream.packets import PacketSource
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 from gigastream.settings import Settings
-from gigastream.sources import DamagedSourceError, FileSource, parse_source
+from gigastream.sources import (
+    DamagedSourceError,
+    FileSource,
+    SourceError,
+    are_finite,
+    parse_source,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -21,7 +29,10 @@ if TYPE_CHECKING:
     from gigastream.engine.session import Session
     from gigastream.plan import Plan
 
-Sources = str | Path | FileSource | Sequence[str | Path | FileSource]
+__all__ = ["Answer", "PacketSource", "compile", "explain", "run"]
+
+Source = str | Path | FileSource | PacketSource
+Sources = Source | Sequence[Source] | Iterable[Any]
 
 
 def run(
@@ -30,29 +41,62 @@ def run(
     *,
     parameters: Mapping[str, str] | None = None,
     settings: Settings | None = None,
-) -> Iterator[pyarrow.RecordBatch]:
-    """Answer a query over captures; yield its rows as windows close.
+    link_type: int | str | None = None,
+) -> Answer:
+    """Answer a query over captures, or packets from memory; give its rows as windows close.
 
     `query` is GSQL text; of several queries in it, all that are not `visibility internal` are
     answered, and the metadata `gs.query` of a batch's schema says whose rows it has; `gs.partial`
-    says that groups of their window were refused (max_groups). `sources` are files, each
-    `[IFACE=]FILE` as on the command line, or FileSources.
+    says that groups of their window were refused (memory, max_groups). `sources` is one or a list
+    of files, each `[IFACE=]FILE` as on the command line, FileSources and PacketSources; or else an
+    iterable of packets: pairs (time, bytes), scapy's packets, a reader of dpkt's (PacketSource says
+    what times may be). `link_type` is that of such packets, where they do not say it themselves and
+    are not Ethernet.
 
         question = "SELECT tb, count(*) AS packets FROM IPV4 GROUP BY time/60 AS tb"
         rows = [row for batch in gigastream.run(question, "a.pcap") for row in batch.to_pylist()]
+        gigastream.run(question, [(1700000000.5, frame), (1700000001.0, other_frame)])
 
     Raises GsqlError, SourceError and FilterError before anything is read, and EngineError when the
-    run fails. A damaged capture raises DamagedSourceError, after the rows of what came before.
+    run fails. A damaged capture, an iterable that raises and a packet that is none raise
+    DamagedSourceError, after the rows of what came before.
     """
     from gigastream.engine.session import Session
 
-    files = _files(sources)
-    session = Session(_plan(query, parameters, files), files, settings or Settings())
-    return _batches(session)
+    chosen = _sources(sources, link_type)
+    return Answer(Session(_plan(query, parameters, chosen), chosen, settings or Settings()))
 
 
-def _batches(session: Session) -> Iterator[pyarrow.RecordBatch]:
-    """Yield the rows, then say what was damaged; an iterator that is dropped ends the session."""
+class Answer(Iterator["pyarrow.RecordBatch"]):
+    """The rows of a run, taken once.
+
+    What it has open is given back at its end, by close(), at the end of a `with`, or when nobody
+    refers to it any more, whether a row was taken or not.
+    """
+
+    def __init__(self, session: Session) -> None:
+        """Take over a session."""
+        self._batches = _batches(session)
+        self._session = session
+        self._finalizer = weakref.finalize(self, session.close)
+
+    def __next__(self) -> pyarrow.RecordBatch:
+        return next(self._batches)
+
+    def close(self) -> None:
+        """End the run; rows that were not taken are not answered."""
+        self._batches.close()
+        self._finalizer()
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _batches(session: Session) -> Generator[pyarrow.RecordBatch]:
+    """Yield the rows, then say what was damaged."""
     try:
         for event in session.batches():
             if event.batch.row_count:
@@ -60,28 +104,52 @@ def _batches(session: Session) -> Iterator[pyarrow.RecordBatch]:
                 marks = {"gs.partial": "true"} if event.batch.is_partial else {}
                 yield batch.replace_schema_metadata({"gs.query": event.query, **marks})
         damaged = [source for source in session.statistics().sources if source.damage]
+        failure = session.failure()
     finally:
         session.close()
     if damaged:
-        raise DamagedSourceError("; ".join(f"{s.label} is damaged: {s.damage}" for s in damaged))
+        told = "; ".join(f"{s.label} is damaged: {s.damage}" for s in damaged)
+        raise DamagedSourceError(told) from failure
 
 
-def _files(sources: Sources) -> list[FileSource]:
-    given = [sources] if isinstance(sources, str | Path | FileSource) else sources
-    files = [s if isinstance(s, FileSource) else parse_source(str(s)) for s in given]
-    for file in files:
-        file.check()
-    return files
+def _sources(given: Sources, link_type: int | str | None) -> list[FileSource | PacketSource]:
+    listed = [given] if isinstance(given, _NAMED) else given
+    if isinstance(listed, list | tuple) and listed and all(isinstance(s, _NAMED) for s in listed):
+        if link_type is not None:
+            raise SourceError("link_type is of packets from memory; a capture says its own")
+        chosen = [_source(source) for source in listed]
+    else:
+        chosen = [PacketSource(given, link_type=link_type)]  # type: ignore[arg-type]
+    for source in chosen:
+        source.check()
+    return chosen
+
+
+_NAMED = (str, Path, FileSource, PacketSource)
+
+
+def _source(given: Source) -> FileSource | PacketSource:
+    return given if isinstance(given, FileSource | PacketSource) else parse_source(str(given))
 
 
 def _plan(
-    query: str, parameters: Mapping[str, str] | None, files: Sequence[FileSource] = ()
+    query: str,
+    parameters: Mapping[str, str] | None,
+    files: Sequence[FileSource | PacketSource] = (),
 ) -> Plan:
+    from gigastream.engine.handles import check_handles
     from gigastream.plan import plan_queries
 
     interfaces: dict[str, dict[str, str]] = {file.interface: {} for file in files}
-    texts = QueryTexts(inline_queries((query,)), dict(parameters or {}), interfaces=interfaces)
-    return plan_queries(check_texts(texts).queries)
+    texts = QueryTexts(
+        inline_queries((query,)),
+        dict(parameters or {}),
+        interfaces=interfaces,
+        is_finite=bool(files) and are_finite(files),
+    )
+    plan = plan_queries(check_texts(texts).queries)
+    check_handles(plan)
+    return plan
 
 
 EXPLANATIONS = {
@@ -138,15 +206,7 @@ def compile(query: str, target: str | Path, *, parameters: Mapping[str, str] | N
 
     Raises GsqlError and CompileError.
     """
-    return compile_plan(_plan(query, parameters), Path(target))
+    from gigastream.compiled import write_object
 
-
-def compile_plan(plan: Plan, target: Path, include: Sequence[Path] = ()) -> Path:
-    """Make the shared object of a plan; `include` are folders of the C headers of its protocols."""
-    import shutil
-
-    from gigastream.codegen.compiler import compile_query_set
-    from gigastream.codegen.query_set import generate
-
-    shutil.copyfile(compile_query_set(generate(plan), headers=include, portable=True), target)
-    return target
+    texts = QueryTexts(inline_queries((query,)), dict(parameters or {}))
+    return write_object(_plan(query, parameters), texts, Path(target))

@@ -72,7 +72,7 @@ class LiveSource:
     ring: int | None = None
     """Which of the link's rings it is; None: the only one."""
     group: Any = None
-    """The number that the rings' group has in the kernel, once it is known: an `int32_t *`."""
+    """The rings' group in the kernel: a `struct gs_fanout_group *`, as long as the link is open."""
 
     @property
     def label(self) -> str:
@@ -84,7 +84,7 @@ class LiveSource:
         self.settings.check()
         if self.mock is not None or self.device in _network_devices():
             return
-        names = [*_network_devices(), *(n for n in _others() if n not in _network_devices())]
+        names = capture_devices()
         if self.device not in names:
             raise SourceError(
                 f"there is no network interface '{self.device}'", "one of " + ", ".join(names)
@@ -102,6 +102,12 @@ def _network_devices() -> list[str]:
     import socket
 
     return [name for _, name in socket.if_nameindex()]
+
+
+def capture_devices() -> list[str]:
+    """Return the names of all that can be captured here."""
+    links = _network_devices()
+    return [*links, *(name for name in _others() if name not in links)]
 
 
 def _others() -> list[str]:

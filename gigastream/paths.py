@@ -7,6 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from gigastream.ownership import UntrustedError, check_folder, home
+
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
 
@@ -24,18 +26,25 @@ def configs_directory() -> Path:
 def cache_directory() -> Path:
     """Return this user's folder of what is made once, making it if need be.
 
-    Raises PermissionError where it belongs to somebody else.
+    Raises UntrustedError where somebody else could put something into it.
     """
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    directory = Path(base) / "gigastream"
+    base = os.environ.get("XDG_CACHE_HOME")
+    directory = (Path(base) if base else home() / ".cache") / "gigastream"
+    if not _is_made(directory):
+        directory = Path(tempfile.gettempdir()) / f"gigastream-{os.geteuid()}"
+        if not _is_made(directory):
+            raise UntrustedError(f"{directory} cannot be made", "set XDG_CACHE_HOME")
+    check_folder(directory)
+    return directory
+
+
+def _is_made(directory: Path) -> bool:
+    """Whether the name is there now, whatever it is of."""
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError:
-        directory = Path(tempfile.gettempdir()) / f"gigastream-{os.getuid()}"
-        directory.mkdir(exist_ok=True, mode=0o700)
-    if directory.stat().st_uid != os.getuid():
-        raise PermissionError(f"{directory} belongs to somebody else; set XDG_CACHE_HOME")
-    return directory
+        return os.path.lexists(directory)
+    return True
 
 
 def _installed_or(packaged: str, in_checkout: str) -> Path:

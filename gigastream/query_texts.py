@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gigastream.gsql.source import SourceFile
+from gigastream.gsql.source import SourceFile, read_text
 
 if TYPE_CHECKING:
+    from gigastream.gsql.catalog_build import StoredDefinitions
     from gigastream.gsql.diagnostics import Diagnostic
     from gigastream.gsql.queries import CheckedQuery
 
@@ -34,15 +35,19 @@ class QueryTexts:
     files: tuple[SourceFile, ...]
     parameters: Mapping[str, str] = field(default_factory=dict)
     """By `name` or `query.name`."""
-    definitions: tuple[str, ...] = ()
-    library: str | None = None
+    definitions: tuple[str | StoredDefinitions, ...] = ()
+    library: str | Mapping[str, str] | None = None
+    """A folder, or the texts of its files by `dir/name`."""
     interfaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Properties of the interfaces that there are, by name; none: they are not known yet."""
+    is_finite: bool = False
+    """All that is read has an end, as files have."""
 
     @property
     def include(self) -> tuple[Path, ...]:
-        """Folders of the C headers that stand beside the definitions."""
-        return tuple(dict.fromkeys(Path(path).resolve().parent for path in self.definitions))
+        """Folders of the C headers that stand beside the definition files that are here."""
+        files = (file for file in self.definitions if isinstance(file, str))
+        return tuple(dict.fromkeys(Path(path).resolve().parent for path in files))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ def check_texts(texts: QueryTexts) -> CheckedTexts:
         parameters=texts.parameters,
         interfaces=texts.interfaces or None,
         library=texts.library,
+        is_finite=texts.is_finite,
         sink=sink,
     )
     if texts.interfaces:
@@ -76,13 +82,31 @@ def check_texts(texts: QueryTexts) -> CheckedTexts:
     return CheckedTexts(tuple(queries), sink.diagnostics)
 
 
+def library_texts(texts: QueryTexts) -> dict[str, str]:
+    """Return the library's files that the queries read, by `dir/name`."""
+    from gigastream.gsql.binder_set import QuerySet
+    from gigastream.gsql.catalog_build import load_catalog
+    from gigastream.gsql.diagnostics import DiagnosticSink
+
+    if texts.library is None or isinstance(texts.library, Mapping):
+        return dict(texts.library or {})
+    queries = QuerySet(load_catalog(texts.definitions), Path(texts.library), DiagnosticSink())
+    for file in texts.files:
+        queries.add_text(file.text, file.name)
+    queries.resolve()
+    return queries.library_texts
+
+
 def read_query_file(path: str) -> SourceFile:
     """Read a query file; QueryFileError says why not."""
     try:
-        return SourceFile(path, Path(path).read_text(encoding="utf-8"))
+        text = read_text(path)
+        if "\0" in text:
+            raise QueryFileError(f"{path} is no text of UTF-8", "save it as UTF-8")
+        return SourceFile(path, text)
     except OSError as error:
         raise QueryFileError(f"{path}: {error.strerror}") from None
-    except ValueError as error:  # not UTF-8, or a NUL in the name
+    except ValueError as error:  # a NUL in the name
         raise QueryFileError(f"{path!r}: {error}") from None
 
 

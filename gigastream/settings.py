@@ -10,15 +10,49 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 _BYTES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _BYTES |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9}
 _NANOSECONDS |= {"min": 60 * 10**9, "h": 3600 * 10**9}
-_QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
+_QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", re.ASCII)
 FLUSH_POLICIES = ("immediate", "slow_inorder", "slow", "lazy")
 MAX_BURST_PACKETS = 256
+MAX_COUNT = 2**32 - 1
+"""What the engine's counts hold."""
+MAX_SIZE = 2**63 - 1
+"""What its sizes and times hold."""
+MAX_DIGITS = 30
+"""Of a number that is read: int() refuses thousands of them, and more than this is too much."""
+LEAST_MEMORY = 1 << 20
+_HASH_KEY_WORDS = 2
+_MAX_SHOWN = 80
+
+
+DEFAULT_SLACK_NS = 1_000_000_000
+RANGES = {
+    "disorder_bytes": (0, MAX_SIZE),
+    "slack_ns": (0, MAX_SIZE),
+    "heartbeat_ns": (0, MAX_SIZE),
+    "heartbeat_packets": (0, MAX_COUNT),
+    "slots": (1, MAX_COUNT),
+    "burst": (1, MAX_BURST_PACKETS),
+    "batch_rows": (1, MAX_COUNT),
+    "memory_bytes": (LEAST_MEMORY, MAX_SIZE),
+    "max_groups": (1, MAX_COUNT),
+    "output_queue_bytes": (0, MAX_SIZE),
+    "packets_max": (1, MAX_COUNT),
+}
+"""Of the settings that are whole numbers: the least and the most that options take, too."""
+MAYBE_NONE = ("slack_ns", "slots", "batch_rows", "memory_bytes", "max_groups", "packets_max")
+
+
+class SettingsError(ValueError):
+    """A setting has a value that it cannot have."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +77,12 @@ class Settings:
     """Packets that go through the low level together."""
     batch_rows: int | None = None
     """Rows of a batch between operators."""
+    memory_bytes: int | None = None
+    """Of all tables, groups and held rows of this process; None: half of what there is."""
     max_groups: int | None = None
-    """Groups that one high-level aggregation may hold."""
+    """Groups that one high-level aggregation may hold, whatever their size; None: no such limit."""
+    output_queue_bytes: int = 64 << 20
+    """Rows that wait to be written, on the command line; then the engine waits."""
     use_mmap: bool = False
     """Map plain files instead of reading them."""
     hash_key: tuple[int, int] | None = None
@@ -55,8 +93,63 @@ class Settings:
     """Outputs give heartbeats and other batches without rows too."""
     deliver_every_burst: bool = False
     """Rows do not wait for a fuller batch, and outputs give their punctuation."""
+    packets_max: int | None = None
+    """After so many packets the input ends; None: when it does. No option of a file."""
     filter: str = ""
     """A BPF filter (pcap-filter(7)) that packets must pass; no option, but the trailing words."""
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in RANGES.items():
+            value = getattr(self, name)
+            if value is not None or name not in MAYBE_NONE:
+                _check_whole(name, value, least, most)
+        if self.speed is not None:
+            _check_speed(self.speed)
+        if self.flush is not None and self.flush not in FLUSH_POLICIES:
+            raise _wrong("flush", self.flush, f"one of {', '.join(FLUSH_POLICIES)}")
+        if self.hash_key is not None:
+            _check_hash_key(self.hash_key)
+
+    @property
+    def file_slack_ns(self) -> int | None:
+        """The slack of a capture file; None: it goes by blocks."""
+        if self.slack_ns is None and self.speed is not None:
+            return DEFAULT_SLACK_NS
+        return self.slack_ns
+
+
+def _check_whole(name: str, value: object, least: int, most: int) -> None:
+    if not least <= _whole(value) <= most:
+        raise _wrong(name, value, f"a whole number from {least:,} to {most:,}")
+
+
+def _whole(value: object) -> int:
+    """The number that it is; below all of them where it is none, as True or 1.5."""
+    try:
+        return -1 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return -1
+
+
+def _check_speed(value: object) -> None:
+    is_number = isinstance(value, float | int) and not isinstance(value, bool)
+    if not is_number or not 0 < value < float("inf"):  # type: ignore[operator]
+        raise _wrong("speed", value, "a factor above 0, such as 1 or 0.5")
+
+
+def _check_hash_key(value: object) -> None:
+    if not isinstance(value, tuple | list) or len(value) != _HASH_KEY_WORDS:
+        raise _wrong("hash_key", value, "two whole numbers")
+    for word in value:
+        _check_whole("hash_key", word, 0, 2**64 - 1)
+
+
+def _wrong(name: str, value: object, wanted: str) -> SettingsError:
+    try:
+        text = repr(value)[:_MAX_SHOWN]
+    except ValueError:  # Python writes no number of thousands of digits
+        text = "too long to be shown"
+    return SettingsError(f"the setting {name} is {text}: it must be {wanted}")
 
 
 def parse_bytes(text: str) -> int:
@@ -74,6 +167,14 @@ def parse_disorder(text: str) -> int:
     return size
 
 
+def parse_memory(text: str) -> int:
+    """Read a size that is enough for something."""
+    size = parse_bytes(text)
+    if size < LEAST_MEMORY:
+        raise ValueError(f"'{text}' is too little to begin with: at least 1MiB")
+    return size
+
+
 def parse_duration(text: str) -> int:
     """Read `10ms`, `1s`, `2 min`: nanoseconds; a bare number is seconds."""
     return round(_quantity(text, _NANOSECONDS, "a time such as 10ms or 1s"))
@@ -81,17 +182,30 @@ def parse_duration(text: str) -> int:
 
 def parse_count(text: str) -> int:
     """Read a positive whole number."""
-    count = int(text) if text.isdecimal() else 0
+    count = _digits(text) or 0
     if count < 1:
         raise ValueError(f"'{text}' is not a positive number")
-    return count
+    return _at_most(count, MAX_COUNT)
 
 
 def parse_whole(text: str) -> int:
     """Read a whole number, 0 among them."""
-    if not text.isdecimal():
+    count = _digits(text)
+    if count is None:
         raise ValueError(f"'{text}' is not a whole number")
-    return int(text)
+    return _at_most(count, MAX_COUNT)
+
+
+def _digits(text: str) -> int | None:
+    """The number that ASCII digits write; None for all else (int() takes more)."""
+    is_number = text.isascii() and text.isdigit()
+    return int(text[:MAX_DIGITS]) if is_number else None
+
+
+def _at_most(count: int, most: int) -> int:
+    if count > most:
+        raise ValueError(f"more than {most:,} is too much")
+    return count
 
 
 def parse_burst(text: str) -> int:
@@ -112,7 +226,7 @@ def parse_flush(text: str) -> str:
 def parse_speed(text: str) -> float:
     """Read a factor above 0."""
     try:
-        factor = float(text)
+        factor = float(text) if text.isascii() and "_" not in text else 0.0
     except ValueError:
         factor = 0.0
     if not 0 < factor < float("inf"):
@@ -134,6 +248,8 @@ def _quantity(text: str, units: dict[str, int], expected: str) -> float:
     found = _QUANTITY.fullmatch(text)
     if found is None or found[2].lower() not in units:
         raise ValueError(f"'{text}' is not {expected}")
+    if len(found[1]) > MAX_DIGITS:
+        raise ValueError(f"'{text[:MAX_DIGITS]}…' is too much")
     unit = units[found[2].lower()]
     value = int(found[1]) * unit if found[1].isdecimal() else float(found[1]) * unit
     if value >= 1 << 63:
@@ -189,7 +305,21 @@ OPTIONS = (
     Option("burst", "burst", parse_burst, "N", "packets that are processed together (64)"),
     Option("batch-rows", "batch_rows", parse_count, "N", "rows of a batch between operators"),
     Option(
+        "memory",
+        "memory_bytes",
+        parse_memory,
+        "SIZE",
+        "of all tables, groups and held rows (half of the cgroup's limit, or of the machine's)",
+    ),
+    Option(
         "max-groups", "max_groups", parse_count, "N", "groups that one aggregation may hold at once"
+    ),
+    Option(
+        "output-queue",
+        "output_queue_bytes",
+        parse_bytes,
+        "BYTES",
+        "of rows that wait to be written before reading packets waits for them (64MiB)",
     ),
 )
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where packets come from: a capture file, compressed or not, or a pipe.
 
-A plain file is left to the engine, which maps it into memory. A compressed one is decompressed by a
-thread that writes into a pipe, whose other end the engine reads (gigastream/decompress.py); for
-time at the source (OPERATORS section 2) it is still a file. Anything that cannot be read twice
-(stdin, a FIFO) is a pipe.
+The engine reads or maps what is plain. What is compressed is decompressed by a thread that writes
+into a pipe, whose other end the engine reads (gigastream/decompress.py); a compressed file is still
+a file for time at the source (OPERATORS section 2). What cannot be read twice (stdin, a FIFO) is a
+pipe. A source is opened when its turn comes, without waiting for anything.
 """
 
 from __future__ import annotations
@@ -13,14 +13,21 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gigastream.decompress import MAGIC_BYTES, Decompression, compression_of, peek_pipe
+from gigastream.decompress import (
+    MAGIC_BYTES,
+    Decompression,
+    compression_of,
+    is_readable,
+    leave_room,
+)
 
 DEFAULT_INTERFACE = "default"
 STDIN = "-"
+_READ_ONLY = os.O_RDONLY | os.O_CLOEXEC
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_.:-]*)=(.+)", re.DOTALL)
 
 
@@ -34,6 +41,10 @@ class SourceError(Exception):
         self.hint = hint
 
 
+class NoRoomError(SourceError):
+    """It cannot be opened now: this process has as many files open as it may."""
+
+
 class DamagedSourceError(SourceError):
     """A source that is damaged in the middle; what came before has been read."""
 
@@ -41,22 +52,38 @@ class DamagedSourceError(SourceError):
 
 
 class OpenSource:
-    """An open source, as the engine takes it: a `path` to map, or a `descriptor` to read.
+    """A source from when it is first asked for to its end.
 
     `is_pipe` says which rule of time it follows: W = H - slack instead of the file's blocks.
     """
 
-    def __init__(
-        self,
-        path: str | None = None,
-        descriptor: int = -1,
-        is_pipe: bool = False,
-        decompression: Decompression | None = None,
-    ) -> None:
-        self.path = path
-        self.descriptor = descriptor
-        self.is_pipe = is_pipe
-        self._decompression = decompression
+    def __init__(self, source: FileSource) -> None:
+        """Look what it is; nothing is opened yet."""
+        self._source = source
+        self.is_pipe = not source.is_file
+        self.total_bytes = source.size if not self.is_pipe else 0
+        """Of a file, before it is opened; 0: unknown."""
+        self.descriptor = -1
+        self.first_bytes = b""
+        """Of a pipe: read already, to see what it is."""
+        self.failure: BaseException | None = None
+        self._decompression: Decompression | None = None
+        self._is_known = False
+
+    def advance(self) -> bool:
+        """Go on opening it, without waiting; True: `descriptor` is what is to be read.
+
+        False: it is a pipe that has not said yet what it is; `descriptor` is readable when it has.
+        SourceError says why it cannot be opened; NoRoomError: not now.
+        """
+        with _telling(self._source.label):
+            if self.descriptor < 0:
+                self.descriptor = self._source.descriptor()
+            leave_room(self.descriptor)
+            if not self._is_known and self._peek():
+                self._begin()
+                self._is_known = True
+        return self._is_known
 
     @property
     def damage(self) -> str | None:
@@ -75,6 +102,33 @@ class OpenSource:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+        if self._decompression is not None:
+            self._decompression.wait_for_end()
+
+    def _peek(self) -> bool:
+        """Read the first bytes; False: there may be more of them."""
+        if stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            at = os.lseek(self.descriptor, 0, os.SEEK_CUR)
+            self.first_bytes = os.pread(self.descriptor, MAGIC_BYTES, at)
+            return True
+        while len(self.first_bytes) < MAGIC_BYTES and is_readable(self.descriptor):
+            data = os.read(self.descriptor, MAGIC_BYTES - len(self.first_bytes))
+            if not data:
+                return True
+            self.first_bytes += data
+        return len(self.first_bytes) == MAGIC_BYTES
+
+    def _begin(self) -> None:
+        """What is compressed is read through a decompressor, the rest as it is."""
+        compression = compression_of(self.first_bytes)
+        if stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            self.first_bytes = b""  # they are read again
+        if compression is None:
+            return
+        decompression = Decompression(self.descriptor, compression, self.first_bytes)
+        self.descriptor = decompression.start()
+        self.first_bytes = b""
+        self._decompression = decompression
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +161,35 @@ class FileSource:
         if not os.access(self.path, os.R_OK):
             raise SourceError(f"{self.path}: {os.strerror(errno.EACCES)}")
 
-    def open(self) -> OpenSource:
-        """Open it; SourceError says why not. A file may be opened more than once, a pipe not.
-
-        Waits for the first bytes of a pipe, which say whether they are compressed.
-        """
-        self.check()
+    @property
+    def is_file(self) -> bool:
+        """Whether it can be read again: not a pipe, and not the rest of a file on stdin."""
         with _telling(self.label):
-            descriptor = self._descriptor()
-            if _is_file_from_its_start(descriptor):
-                return self._open_file(descriptor)
-            compression = compression_of(peek_pipe(descriptor))
-        if compression is None:
-            return OpenSource(descriptor=descriptor, is_pipe=True)
-        return _decompressed(descriptor, compression, is_pipe=True)
+            if not self.is_stdin:
+                return stat.S_ISREG(os.stat(self.path).st_mode)
+            is_regular = stat.S_ISREG(os.fstat(0).st_mode)
+            return is_regular and os.lseek(0, 0, os.SEEK_CUR) == 0
 
-    def _open_file(self, descriptor: int) -> OpenSource:
-        compression = compression_of(os.pread(descriptor, MAGIC_BYTES, 0))
-        if compression is not None:
-            return _decompressed(descriptor, compression, is_pipe=False)
-        os.close(descriptor)
-        return OpenSource(path="/dev/stdin" if self.is_stdin else self.path)
+    @property
+    def is_finite(self) -> bool:
+        """Whether it has an end."""
+        return self.is_file
 
-    def _descriptor(self) -> int:
-        return os.dup(0) if self.is_stdin else os.open(self.path, os.O_RDONLY)
+    def opening(self) -> OpenSource:
+        """Get ready to open it when it is its turn."""
+        return OpenSource(self)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        with _telling(self.label):
+            return (os.fstat(0) if self.is_stdin else os.stat(self.path)).st_size
+
+    def descriptor(self) -> int:
+        """Open it without waiting for a writer. OSError."""
+        if self.is_stdin:
+            return os.open("/dev/stdin", _READ_ONLY) if self.is_file else os.dup(0)
+        return os.open(self.path, _READ_ONLY | os.O_NONBLOCK)
 
 
 def parse_source(text: str) -> FileSource:
@@ -145,18 +204,12 @@ def _telling(label: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SourceError(f"{label}: {error.strerror or error}") from None
+        kind = NoRoomError if error.errno in (errno.EMFILE, errno.ENFILE) else SourceError
+        raise kind(f"{label}: {error.strerror or error}") from None
     except ValueError as error:  # a NUL byte in the name
         raise SourceError(f"{label!r}: {error}") from None
 
 
-def _is_file_from_its_start(descriptor: int) -> bool:
-    """Whether it can be read again by its name: false for the rest of a file on stdin."""
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return False
-    return os.lseek(descriptor, 0, os.SEEK_CUR) == 0
-
-
-def _decompressed(descriptor: int, compression: str, is_pipe: bool) -> OpenSource:
-    decompression = Decompression(descriptor, compression)
-    return OpenSource(None, decompression.start(), is_pipe, decompression)
+def are_finite(sources: Iterable[object]) -> bool:
+    """True where all have an end: files, or lists of packets, no links, no pipes."""
+    return all(getattr(source, "is_finite", False) for source in sources)

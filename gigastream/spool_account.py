@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, astuple, dataclass, field
-from itertools import takewhile
-from pathlib import Path
 
-from gigastream.spool import Entry, Lost, Spool, Track
+from gigastream.spool import Entry, Lost, SpoolWriter, Track
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,37 +31,58 @@ class StreamAccount:
         return asdict(self)
 
 
-def written(root: str | Path) -> tuple[StreamAccount, ...]:
-    """Return what the last run wrote, as the manifests have it. Raises SpoolReadError."""
-    return tuple(_of_last_run(track) for track in Spool(root).tracks())
-
-
-def _of_last_run(track: Track) -> StreamAccount:
-    track.poll()
-    own = list(takewhile(lambda entry: entry.kind != "run", reversed(track.entries)))
-    return account(track, own)
-
-
-def account(
-    track: Track,
-    entries: Iterable[Entry],
-    *,
-    lost_rows: int = 0,
-    retired_rows: int = 0,
-) -> StreamAccount:
-    """Return the account of these entries of a track."""
-    segments = [entry for entry in entries if entry.kind == "segment"]
-    return StreamAccount(
-        track.stream,
-        track.interface,
-        track.generation,
-        sum(entry.rows for entry in segments) - lost_rows - retired_rows,
-        len(segments),
-        sum(entry.size_bytes for entry in segments),
-        lost_rows,
-        retired_rows,
-        _sum(track.lost),
+def written(writer: SpoolWriter) -> tuple[StreamAccount, ...]:
+    """Return what a run has listed, stream by stream."""
+    return tuple(
+        StreamAccount(
+            log.generation.stream,
+            log.generation.interface,
+            log.generation.number,
+            log.listed.rows,
+            log.listed.segments,
+            log.listed.size_bytes,
+            lost=log.listed.lost,
+        )
+        for log in writer.logs()
     )
+
+
+@dataclass(slots=True)
+class ReadAccount:
+    """What was read of a track so far."""
+
+    rows: int = 0
+    """Listed, whether they could be read or not."""
+    segments: int = 0
+    bytes: int = 0
+    lost_rows: int = 0
+    retired_rows: int = 0
+
+    def take(self, entry: Entry) -> None:
+        """Count a line that is read."""
+        if entry.is_segment:
+            self.rows += entry.rows
+            self.segments += 1
+            self.bytes += entry.size_bytes
+        elif entry.kind == "base":
+            # Lines before it are gone with their segments.
+            missed = max(0, entry.rows - self.rows)
+            self.rows += missed
+            self.retired_rows += missed
+
+    def of(self, track: Track) -> StreamAccount:
+        """Return it with the track's name."""
+        return StreamAccount(
+            track.stream,
+            track.interface,
+            track.generation,
+            self.rows - self.lost_rows - self.retired_rows,
+            self.segments,
+            self.bytes,
+            self.lost_rows,
+            self.retired_rows,
+            _sum(track.lost),
+        )
 
 
 def _sum(losses: Iterable[Lost]) -> Lost:

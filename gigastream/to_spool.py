@@ -3,23 +3,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gigastream.arrow_schema import arrow_schema
 from gigastream.codegen.low import is_read
 from gigastream.engine.session import Event, Statistics
 from gigastream.engine.threaded import open_session
+from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.plan.base_time import base_bound
-from gigastream.plan.to_json import to_json
-from gigastream.spool import NOTHING, SpoolError, SpoolSettings, SpoolWriter, TrackWriter
-from gigastream.spooled import queries_to_json
+from gigastream.plan.nodes import Limit
+from gigastream.spool import (
+    NOTHING,
+    QuerySet,
+    SpoolError,
+    SpoolSettings,
+    SpoolWriter,
+    TrackWriter,
+)
+from gigastream.spool_account import StreamAccount, written
+from gigastream.spooled import plan_to_json, queries_to_json, stream_descriptions
 
 if TYPE_CHECKING:
-    from gigastream.gsql.types import Column
     from gigastream.live import Source
     from gigastream.plan.nodes import LowNode, Plan
     from gigastream.query_texts import QueryTexts
@@ -27,6 +34,19 @@ if TYPE_CHECKING:
 
 Port = tuple[str, str]
 """(stream, interface)."""
+
+
+def _refuse_limits(plan: Plan) -> None:
+    """Raise GsqlError where a query ends after so many rows: nobody would count them here."""
+    message = "LIMIT ends a query above the border, and a spool is written below it"
+    hint = "leave it out here, and ask the spool: gigastream run --spool PATH -e '… LIMIT …'"
+    found = [
+        Diagnostic("error", "limit-in-spool", message, node.span, hint)
+        for node in plan.nodes
+        if isinstance(node, Limit)
+    ]
+    if found:
+        raise GsqlError(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +59,8 @@ class LowSession:
     """Like a Session, but its rows go into the spool at `root`.
 
     A spool whose last run has not ended is gone on with: its packets' time is where that run
-    stopped, and what is older is late. Raises SpoolError, SourceError, EngineError.
+    stopped, and what is older is late. Raises GsqlError for a query that the low level cannot
+    end, SpoolError, SourceError, EngineError.
     """
 
     def __init__(
@@ -54,32 +75,55 @@ class LowSession:
     ) -> None:
         """Open all; `texts` are those that `plan` was made of, with its interfaces.
 
-        `links_are_open` is called when the spool and all links are open, and nothing is read.
+        `links_are_open` is called when all links are open and nothing is read, nor of the spool.
         """
-        self._writer = SpoolWriter(root, spool_settings)
+        _refuse_limits(plan)
+        self._is_closed = False
+        self.rows = 0
+        """That were to be written so far."""
+        self._writer: SpoolWriter | None = None
+
+        def open_spool() -> dict[str, int]:
+            if links_are_open is not None:
+                links_are_open()
+            self._writer = SpoolWriter(root, spool_settings)
+            self._streams = self._open_streams(self._writer, plan, texts)
+            return self._promises()
+
         try:
-            self._streams = self._open_streams(plan, texts)
             self._session = open_session(
                 plan,
                 sources,
                 replace(settings, low_level_only=True),
                 low_taps=True,
-                promises=self._promises(),
                 include=texts.include,
-                links_are_open=links_are_open,
+                links_are_open=open_spool,
             )
         except BaseException:
             with suppress(SpoolError):
-                self._writer.close()
+                self._close_writer()
             raise
 
     def turns(self) -> Iterator[int]:
-        """Write what comes until the input ends or stop(); yield the rows of each turn."""
-        for turn in self._session.turns():
-            for event in turn:
-                self._write(event)
-            self._writer.tick()
-            yield sum(event.batch.row_count for event in turn)
+        """Write what comes until the input ends or stop(); yield the rows so far at each turn."""
+        turns = self._counted(self._session.turns())
+        for turn in turns:
+            try:
+                for event in turn:
+                    self._write(event)
+                if self._writer is not None:
+                    self._writer.tick()
+            except SpoolError:
+                self._session.stop()
+                for _ in turns:  # what has been read is lost, and counted
+                    pass
+                raise
+            yield self.rows
+
+    def _counted(self, turns: Iterable[tuple[Event, ...]]) -> Iterator[tuple[Event, ...]]:
+        for turn in turns:
+            self.rows += sum(event.batch.row_count for event in turn)
+            yield turn
 
     def stop(self) -> None:
         """End the input here. May be called by a signal handler."""
@@ -89,10 +133,21 @@ class LowSession:
         """The counters so far."""
         return self._session.statistics()
 
+    def accounts(self) -> tuple[StreamAccount, ...]:
+        """Return what was written, stream by stream; to be asked when it is closed."""
+        return () if self._writer is None else written(self._writer)
+
     def close(self) -> None:
         """Make durable what is written, and give everything back. Raises SpoolError."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         self._session.close()
-        self._writer.close()
+        self._close_writer()
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
 
     def __enter__(self) -> LowSession:
         return self
@@ -106,21 +161,19 @@ class LowSession:
 
     # ---- tracks ----
 
-    def _open_streams(self, plan: Plan, texts: QueryTexts) -> dict[Port, _Stream]:
-        described = to_json(plan), queries_to_json(texts)
-        return {
-            (node.name, interface): _Stream(node, self._open_track(node, interface, *described))
+    def _open_streams(
+        self, writer: SpoolWriter, plan: Plan, texts: QueryTexts
+    ) -> dict[Port, _Stream]:
+        nodes = {node.name: node for node in plan.low}
+        query_set = QuerySet(plan_to_json(plan), queries_to_json(texts), stream_descriptions(plan))
+        ports = [
+            (node.name, interface)
             for node in plan.low
             for interface in texts.interfaces
             if is_read(node, interface)
-        }
-
-    def _open_track(
-        self, node: LowNode, interface: str, plan: dict[str, Any], queries: dict[str, Any]
-    ) -> TrackWriter:
-        columns = [described(column) for column in node.schema.columns]
-        schema = arrow_schema(node.schema)
-        return self._writer.open_track(node.name, interface, schema, columns, plan, queries)
+        ]
+        tracks = writer.open(query_set, ports)
+        return {port: _Stream(nodes[port[0]], track) for port, track in tracks.items()}
 
     def _promises(self) -> dict[str, int]:
         """By interface, the packet time that a stream of it had reached in the last run."""
@@ -141,15 +194,3 @@ class LowSession:
             batch.sequence,
             is_end=batch.is_end,
         )
-
-
-def described(column: Column) -> dict[str, Any]:
-    """Return what a spool says of a column."""
-    return {
-        "name": column.name,
-        "type": str(column.type),
-        "temporal": column.temporal.value,
-        "nullable": column.nullable,
-        "subtype": column.subtype,
-        "clock": column.clock,
-    }

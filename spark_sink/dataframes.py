@@ -104,8 +104,10 @@ class Frames:
         ]
         # an aggregation without accumulators (DISTINCT) counts, and nobody looks
         named = [total.alias(f"a{index}") for index, total in enumerate(totals)]
-        groups = rows.groupBy(rows[EVENT_TIME], *keys).agg(*(named or [_count()]))
-        return _finished(node, groups)
+        grouped = rows.groupBy(rows[EVENT_TIME], *keys)
+        if node.is_of_all and not rows.isStreaming:
+            grouped = rows.groupBy()  # a row of nothing too; a stream has groups of rows alone
+        return _finished(node, grouped.agg(*(named or [_count()])))
 
     def _keyed(self, node: Aggregate) -> DataFrame:
         """Event time, group variables, and what the accumulators read."""

@@ -49,6 +49,8 @@ class JobOptions:
     sinks: Sequence[Sink]
     texts: QueryTexts | None = None
     """None: the queries that the spools were written for."""
+    definitions: Sequence[str] = ()
+    """Definition files of those."""
     sink_options: Mapping[str, str] = field(default_factory=dict)
     source_options: Mapping[str, str] = field(default_factory=dict)
     trigger: Mapping[str, Any] = field(default_factory=lambda: {"processingTime": "0 seconds"})
@@ -167,7 +169,7 @@ def _log(options: JobOptions) -> Iterator[Path]:
 
 def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
     """Make the plan and claim the checkpoint; errors as for `run_job`."""
-    plan = plan_of_paths(options.spools, options.texts)
+    plan = plan_of_paths(options.spools, options.texts, options.definitions)
     for sink in options.sinks:
         if not sink.is_sparks and printing is None:
             raise JobError(

@@ -20,13 +20,16 @@ class Ledger:
         self._numbers: list[int] = []
         self._reached_ns: list[int] = []
         self._reached_before_ns = NOTHING
+        self._begins_at = 0
         self.forgotten_below = 0
         """Segments that it cannot tell of any more."""
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Take what a poll of the manifest gave."""
         for entry in entries:
-            if entry.segment is not None and entry.kind == "segment":
+            if entry.kind == "base" and entry.segment is not None and not self._numbers:
+                self._begins_at = max(self._begins_at, entry.segment)
+            if entry.is_segment and entry.segment is not None:
                 self._segments.append(entry)
                 self._numbers.append(entry.segment)
                 self._reached_ns.append(self.heartbeat_ns)
@@ -46,7 +49,7 @@ class Ledger:
     @property
     def next_segment(self) -> int:
         """The number after the last segment known."""
-        return self._numbers[-1] + 1 if self._numbers else 0
+        return self._numbers[-1] + 1 if self._numbers else self._begins_at
 
     def heartbeat_before_ns(self, segment: int) -> int:
         """The punctuation reached once all segments below `segment` are read."""

@@ -22,8 +22,6 @@ class Reading:
     def refresh(self) -> None:
         """Read on in the manifest; what is wrong with it is told once."""
         self.ledger.add(self.track.poll())
-        # The ledger forgets what is committed; a query that runs for months needs no second copy.
-        self.track.entries.clear()
         for sentence in self.track.damage[self._told :]:
             tell(sentence)
             self._told += 1

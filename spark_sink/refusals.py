@@ -11,6 +11,7 @@ from gigastream.gsql.source import NOWHERE, Span
 from gigastream.plan.base_time import Alternatives, BaseTimes, base_times, group_times
 from gigastream.plan.nodes import (
     Aggregate,
+    Limit,
     LowNode,
     Node,
     OrderLimit,
@@ -38,7 +39,10 @@ def refusals(plan: Plan) -> Iterator[Diagnostic]:
     """All that cannot run, as errors for a person."""
     times = base_times(plan)
     for node in plan.nodes:
-        if not isinstance(node, _KNOWN):
+        if isinstance(node, Limit):
+            message = f"LIMIT of {node.name} cannot run on Spark: no stream ends there by itself"
+            yield _refused(message, node.span)
+        elif not isinstance(node, _KNOWN):
             yield _refused(f"{type(node).__name__} of {node.name} cannot run on Spark yet", NOWHERE)
         for expression in _expressions(node):
             yield from _of_expression(expression)

@@ -67,9 +67,11 @@ def spool_paths(spools: Spools) -> list[str]:
     return [text if "://" in text else os.path.abspath(text) for text in texts]
 
 
-def plan_of_paths(paths: Sequence[str], texts: QueryTexts | None = None) -> Plan:
+def plan_of_paths(
+    paths: Sequence[str], texts: QueryTexts | None = None, definitions: Sequence[str] = ()
+) -> Plan:
     """Return the plan of queries over spools, which Spark can run; errors as for `run_query`."""
-    plan = plan_of_spools([Spool(path) for path in paths], texts)
+    plan = plan_of_spools([Spool(path) for path in paths], texts, definitions=definitions)
     check(plan)
     return plan
 

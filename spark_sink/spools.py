@@ -113,13 +113,13 @@ class Spools:
         )
 
     def _look_for_new(self, path: str) -> None:
-        """Interfaces that the same query set has begun to write; those of another are not ours."""
+        """Interfaces on which the same stream has begun; another by its name is not ours."""
         options = self._options
         for track in newest_tracks(path, options.stream, options.interfaces, options.generation):
             key = self._key(path, track.interface)
             if key in self._readings:
                 self._tell_of_newer(self._readings[key].track, track)
-            elif track.query_set == self._query_set(path, track):
+            elif track.hash == self._hash(path, track):
                 self._readings[key] = Reading(path, track)
 
     def _tell_of_newer(self, ours: Track, newest: Track) -> None:
@@ -130,9 +130,9 @@ class Spools:
                 "begun, which waits for a query with a checkpoint of its own"
             )
 
-    def _query_set(self, path: str, default: Track) -> str:
-        sets = [r.track.query_set for r in self._readings.values() if r.path == path]
-        return sets[0] if sets else default.query_set
+    def _hash(self, path: str, default: Track) -> str:
+        hashes = [r.track.hash for r in self._readings.values() if r.path == path]
+        return hashes[0] if hashes else default.hash
 
     def _go_on(self, key: str, generation: int) -> None:
         path, interface = self._place(key)

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gigastream.spool import Spool, SpoolReadError, Track, layout
-from gigastream.spool.generation import decode_schema
-from gigastream.spool.place import open_place
 from spark_sink.errors import SourceError
 
 
@@ -32,19 +30,10 @@ def track_of(path: str, stream: str, interface: str, generation: int) -> Track:
 
     It looks at no other folder: a task opens what the driver has chosen for it.
     """
-    place = open_place(path)
-    folder = "/".join(
-        [
-            place.root,
-            layout.quoted(stream),
-            layout.quoted(interface),
-            layout.generation_name(generation),
-        ]
-    )
     try:
-        description = place.read_object(f"{folder}/{layout.STREAM}")
-        return Track(place, folder, description, decode_schema(description["arrow_schema"]))
-    except (OSError, ValueError, LookupError) as error:
+        return Spool(path).track(stream, interface, generation)
+    except (OSError, ValueError, LookupError, SpoolReadError) as error:
+        folder = f"{path}/{layout.generation_path(stream, interface, generation)}"
         raise SourceError(
             f"{folder}, which this query has begun to read, is no longer there: {error}",
             "begin again with a new checkpoint",

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 300
 
 
 def descendants(root: int) -> list[int]:

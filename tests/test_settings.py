@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
+from gigastream.engine.opening import native_settings
 from gigastream.settings import (
+    LEAST_MEMORY,
+    MAYBE_NONE,
     OPTIONS,
+    RANGES,
     Settings,
+    SettingsError,
     parse_burst,
     parse_bytes,
     parse_count,
@@ -71,10 +76,57 @@ NO_OPTIONS = {
     "low_level_only",
     "deliver_every_burst",
     "output_punctuation",
+    "packets_max",
 }
-"""The trailing words, and what tests and benchmarks set."""
+"""The trailing words, --count of one run, and what tests and benchmarks set."""
 
 
 def test_every_option_is_a_setting_and_the_others_are_known() -> None:
     settings = {field.name for field in fields(Settings)}
     assert {option.field for option in OPTIONS} == settings - NO_OPTIONS
+
+
+WRONG = [
+    ("memory_bytes", -1, "from 1,048,576 to 9,223,372,036,854,775,807"),
+    ("memory_bytes", 2**64, "from 1,048,576 to"),
+    ("memory_bytes", 1.5, "1.5: it must be a whole number"),
+    ("memory_bytes", "64MiB", "'64MiB': it must be a whole number"),
+    ("memory_bytes", True, "True: it must be a whole number"),
+    ("memory_bytes", 10**5000, "too long to be shown: it must be"),
+    *((name, value, "a whole number") for name in RANGES for value in (-1, 2**64, 1.5, "1", True)),
+    *((name, None, "a whole number") for name in RANGES if name not in MAYBE_NONE),
+    ("burst", 257, "from 1 to 256"),
+    ("slots", 0, "from 1 to 4,294,967,295"),
+    ("speed", 0, "above 0"),
+    ("speed", float("nan"), "above 0"),
+    ("speed", "2", "above 0"),
+    ("speed", True, "above 0"),
+    ("flush", "now", "one of immediate"),
+    ("hash_key", (1, 2, 3), "two whole numbers"),
+    ("hash_key", 7, "two whole numbers"),
+    ("hash_key", (1, 2**64), "from 0 to"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "said"), WRONG, ids=range(len(WRONG)))
+def test_a_setting_that_cannot_be_is_named_with_its_range(
+    name: str, value: object, said: str
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        Settings(**{name: value})  # type: ignore[arg-type]
+    assert str(refused.value).startswith(f"the setting {name} is ")
+    assert said in str(refused.value)
+
+
+def test_every_number_of_the_settings_has_a_range() -> None:
+    numbers = {f.name for f in fields(Settings) if str(f.type).split(" | ")[0] == "int"}
+    assert numbers == set(RANGES)
+    assert {f.name for f in fields(Settings) if f.type == "int | None"} == set(MAYBE_NONE)
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_the_ends_of_the_ranges_run(name: str) -> None:
+    """The engine's C holds them all."""
+    for value in RANGES[name]:
+        native = native_settings(replace(Settings(memory_bytes=LEAST_MEMORY), **{name: value}))
+        assert not hasattr(native, name) or getattr(native, name) == value

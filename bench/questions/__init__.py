@@ -11,9 +11,11 @@ from questions import (
     limit,
     low_level,
     memory,
+    patterns,
     selection,
     table_sizes,
     thirty_two,
+    twenty,
     whole_path,
 )
 
@@ -27,7 +29,9 @@ QUESTIONS = {
     "peers": against_peers,
     "inet": inet,
     "selection": selection,
+    "patterns": patterns,
     "thirty-two": thirty_two,
+    "twenty": twenty,
     "heartbeats": heartbeats,
     "table-sizes": table_sizes,
     "memory": memory,

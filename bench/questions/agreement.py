@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from build import BuildError
 from context import Bench
 from measure import DEFAULT_SLOTS_LOG2, RunError, run_loop, run_ours
 from queries import SELECTION, TALKERS, TALKERS_TCP
 from report import Figure
 from workloads import Capture
-
-from build import BuildError
 
 TITLE = "The same rows from every loop and from the engine (1 is yes)"
 CAPTURES = ("tenth-26k", "real")

@@ -15,13 +15,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+from build import HERE
 from context import Bench
 from measure import RunError
 from queries import TALKERS
 from report import Figure
 from workloads import Capture
-
-from build import HERE
 
 TITLE = "Heartbeats each second / none, instructions"
 FLOOR_PERCENT, GOAL_PERCENT = 0.5, 0.1

@@ -15,9 +15,8 @@ from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.plan.to_json import to_json
 from gigastream.query_texts import QueryTexts, check_texts
-from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter, TrackWriter
-from gigastream.spooled import queries_to_json
-from gigastream.to_spool import described
+from gigastream.spool import END, NOTHING, QuerySet, SpoolSettings, SpoolWriter, TrackWriter
+from gigastream.spooled import queries_to_json, stream_descriptions
 
 QUERY = """
 SELECT tb, srcIP, destIP, count(*) AS packets, sum(len) AS bytes
@@ -60,9 +59,9 @@ def write_spool(folder: Path, shape: Shape, heartbeats_per_minute: int = 1) -> N
 
 def open_track(writer: SpoolWriter) -> TrackWriter:
     """Open the query's only stream."""
-    columns = [described(column) for column in STREAM.schema.columns]
-    schema, queries = arrow_schema(STREAM.schema), queries_to_json(TEXTS)
-    return writer.open_track(STREAM.name, INTERFACE, schema, columns, to_json(PLAN), queries)
+    query_set = QuerySet(to_json(PLAN), queries_to_json(TEXTS), stream_descriptions(PLAN))
+    port = STREAM.name, INTERFACE
+    return writer.open(query_set, [port])[port]
 
 
 def write(track: TrackWriter, rows: pyarrow.RecordBatch | None, second: int, number: int) -> None:

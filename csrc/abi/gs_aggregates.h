@@ -4,8 +4,7 @@
 #ifndef GS_AGGREGATES_H
 #define GS_AGGREGATES_H
 
-#include <math.h>
-
+#include "gs_exact.h"
 #include "gs_strings.h"
 
 /* Which row is first (OPERATORS section 5): by time, then interface, then place in the source. */
@@ -52,31 +51,5 @@ GS_ORDER_OF(double, float)
              : gs_order_float, struct gs_inet                                                      \
              : gs_inet_compare, struct gs_string                                                   \
              : gs_string_compare)(a, b)
-
-/* Count, mean and sum of squared deviations (Welford; merged as Chan, Golub and LeVeque do), so
- * that variances of large values keep their digits. */
-struct gs_moments {
-    uint64_t count;
-    double mean;
-    double squares;
-};
-
-static inline void gs_moments_add(struct gs_moments *m, double x)
-{
-    double delta = x - m->mean;
-    m->count++;
-    m->mean += delta / (double)m->count;
-    m->squares += delta * (x - m->mean);
-}
-
-static inline void gs_moments_merge(struct gs_moments *m, struct gs_moments other)
-{
-    if (other.count == 0) return;
-    double delta = other.mean - m->mean;
-    double total = (double)(m->count + other.count);
-    m->mean += delta * ((double)other.count / total);
-    m->squares += other.squares + delta * delta * ((double)m->count * (double)other.count / total);
-    m->count += other.count;
-}
 
 #endif

@@ -64,7 +64,7 @@ struct gs_batch {
     int64_t made_at_ns; /* monotonic clock */
     bool is_heartbeat;  /* sent by the timer, with or without rows */
     bool is_end;        /* the stream's last: every bound is infinite */
-    bool is_partial;    /* rows of a window in which groups were refused (max_groups) */
+    bool is_partial;    /* rows of a window in which groups were refused */
     struct gs_trace trace;
     uint32_t references;
     struct gs_batch *parent;      /* whose columns these are, where this is a view; else NULL */

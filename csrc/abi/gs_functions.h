@@ -57,18 +57,25 @@ static inline bool gs_checked_modulo_ullong(uint64_t a, uint64_t b, uint64_t *re
     return true;
 }
 
-static inline bool gs_checked_divide_float(double a, double b, double *result)
-{
-    if (b == 0) return false;
-    *result = a / b;
-    return true;
-}
+/* A float that is not finite is no value: neither infinities nor NaN get into a row, a key or an
+ * order. So a division by zero has none either. */
+#define GS_CHECKED_FLOATING(operation, sign)                                                       \
+    static inline bool gs_checked_##operation##_float(double a, double b, double *result)          \
+    {                                                                                              \
+        *result = a sign b;                                                                        \
+        return isfinite(*result);                                                                  \
+    }
+
+GS_CHECKED_FLOATING(add, +)
+GS_CHECKED_FLOATING(subtract, -)
+GS_CHECKED_FLOATING(multiply, *)
+GS_CHECKED_FLOATING(divide, /)
+#undef GS_CHECKED_FLOATING
 
 static inline bool gs_checked_modulo_float(double a, double b, double *result)
 {
-    if (b == 0) return false;
     *result = fmod(a, b);
-    return true;
+    return isfinite(*result);
 }
 
 /* a * 2^b: no value where bits would be lost. */

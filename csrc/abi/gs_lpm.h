@@ -11,8 +11,11 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* An address as a number; one of IPv4 has its 32 bits in `low`. */
 struct gs_lpm_key {
@@ -42,6 +45,7 @@ struct gs_lpm_table {
 };
 
 #define GS_LPM_INDEX_SIZE 65537
+#define GS_LPM_MOST_BYTES (256 << 20)
 
 struct gs_lpm {
     struct gs_lpm_table ipv4, ipv6;
@@ -76,14 +80,14 @@ static inline struct gs_lpm_key gs_lpm_key_of_inet(struct gs_inet address)
 
 /* --- reading --- */
 
-static inline bool gs_lpm_fail(const struct gs_lpm_report *report, uint32_t line, const char *what,
-                               const char *cell)
+/* Says which line is wrong and what was expected there, never what stands there: a query may name
+ * any file that its reader may read. */
+static inline bool gs_lpm_fail(const struct gs_lpm_report *report, uint32_t line, const char *what)
 {
     if (line == 0) {
         snprintf(report->message, report->message_size, "%s: %s", report->path, what);
     } else {
-        snprintf(report->message, report->message_size, "%s:%u: %s: '%.60s'", report->path, line,
-                 what, cell);
+        snprintf(report->message, report->message_size, "%s:%u: %s", report->path, line, what);
     }
     return false;
 }
@@ -172,24 +176,43 @@ static inline bool gs_lpm_read_line(struct gs_lpm *lpm, char *line, uint32_t num
     char *text = gs_lpm_trim(line);
     if (*text == '\0' || *text == '#') return true;
     char *comma = strchr(text, ',');
-    if (comma == NULL) return gs_lpm_fail(report, number, "expected `prefix,id`", text);
+    if (comma == NULL) return gs_lpm_fail(report, number, "expected `prefix,id`");
     *comma = '\0';
     char *network = gs_lpm_trim(text), *id = gs_lpm_trim(comma + 1);
     if (number == 1 && strcmp(network, "prefix") == 0 && strcmp(id, "id") == 0) return true;
     if (!gs_lpm_parse_prefix(network, &prefix, &is_ipv4)) {
-        return gs_lpm_fail(report, number, "not an address prefix", network);
+        return gs_lpm_fail(report, number, "not an address prefix, as 10.0.0.0/8");
     }
     if (!gs_lpm_number(id, UINT32_MAX, &prefix.id)) {
-        return gs_lpm_fail(report, number, "the id is not a number of 32 bits", id);
+        return gs_lpm_fail(report, number, "the id is not a number of 32 bits");
     }
     if (gs_lpm_append(is_ipv4 ? &lpm->ipv4 : &lpm->ipv6, &prefix)) return true;
-    return gs_lpm_fail(report, 0, "no memory", NULL);
+    return gs_lpm_fail(report, 0, "no memory");
+}
+
+/* A regular file of bounded size, links followed; NULL with a message. */
+static inline FILE *gs_lpm_open(const struct gs_lpm_report *report)
+{
+    /* without waiting: a pipe that nobody writes is no list */
+    int descriptor = open(report->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat status;
+    const char *wrong = NULL;
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) wrong = strerror(errno);
+    if (wrong == NULL && S_ISDIR(status.st_mode)) wrong = strerror(EISDIR);
+    if (wrong == NULL && !S_ISREG(status.st_mode)) wrong = "not a regular file";
+    if (wrong == NULL && status.st_size > GS_LPM_MOST_BYTES)
+        wrong = "larger than 256 MiB, which is no list of prefixes";
+    FILE *file = wrong == NULL ? fdopen(descriptor, "r") : NULL;
+    if (wrong == NULL && file == NULL) wrong = strerror(errno);
+    if (wrong != NULL) gs_lpm_fail(report, 0, wrong);
+    if (file == NULL && descriptor >= 0) close(descriptor);
+    return file;
 }
 
 static inline bool gs_lpm_read(struct gs_lpm *lpm, const struct gs_lpm_report *report)
 {
-    FILE *file = fopen(report->path, "r");
-    if (file == NULL) return gs_lpm_fail(report, 0, strerror(errno), NULL);
+    FILE *file = gs_lpm_open(report);
+    if (file == NULL) return false;
     char line[512];
     uint32_t number = 0;
     bool good = true;
@@ -197,9 +220,9 @@ static inline bool gs_lpm_read(struct gs_lpm *lpm, const struct gs_lpm_report *r
         number++;
         bool is_whole = strchr(line, '\n') != NULL || feof(file);
         good = is_whole ? gs_lpm_read_line(lpm, line, number, report)
-                        : gs_lpm_fail(report, number, "the line is too long", line);
+                        : gs_lpm_fail(report, number, "expected `prefix,id`, not a long line");
     }
-    if (good && ferror(file)) good = gs_lpm_fail(report, 0, strerror(errno), NULL);
+    if (good && ferror(file)) good = gs_lpm_fail(report, 0, strerror(errno));
     fclose(file);
     return good;
 }
@@ -283,7 +306,7 @@ static inline bool gs_lpm_flatten(struct gs_lpm_table *table, const struct gs_lp
     if (!gs_lpm_check_unique(table, report)) return false;
     /* every prefix begins a range and ends one */
     table->ranges = malloc((2 * (size_t)table->prefix_count + 1) * sizeof *table->ranges);
-    if (table->ranges == NULL) return gs_lpm_fail(report, 0, "no memory", NULL);
+    if (table->ranges == NULL) return gs_lpm_fail(report, 0, "no memory");
     gs_lpm_sweep(table);
     free(table->prefixes);
     table->prefixes = NULL;
@@ -293,7 +316,7 @@ static inline bool gs_lpm_flatten(struct gs_lpm_table *table, const struct gs_lp
 static inline bool gs_lpm_make_index(struct gs_lpm *lpm, const struct gs_lpm_report *report)
 {
     lpm->index = malloc(GS_LPM_INDEX_SIZE * sizeof *lpm->index);
-    if (lpm->index == NULL) return gs_lpm_fail(report, 0, "no memory", NULL);
+    if (lpm->index == NULL) return gs_lpm_fail(report, 0, "no memory");
     uint32_t at = 0;
     for (uint64_t i = 0; i < GS_LPM_INDEX_SIZE; i++) {
         while (at < lpm->ipv4.range_count && lpm->ipv4.ranges[at].first.low < i << 16)
@@ -328,7 +351,7 @@ static inline void *gs_lpm_new(struct gs_string path, char *message, size_t mess
         good = gs_lpm_read(lpm, &report) && gs_lpm_flatten(&lpm->ipv4, &report) &&
                gs_lpm_flatten(&lpm->ipv6, &report) && gs_lpm_make_index(lpm, &report);
     } else {
-        gs_lpm_fail(&report, 0, "no memory", NULL);
+        gs_lpm_fail(&report, 0, "no memory");
     }
     free(name);
     if (good) return lpm;

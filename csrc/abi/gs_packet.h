@@ -32,7 +32,8 @@ enum gs_frame_flag {
     GS_FRAME_NO_TIME = 1u << 0,     /* its nanoseconds leave 63 bits */
     GS_FRAME_UNSUPPORTED = 1u << 1, /* a link type that we do not decode */
     GS_FRAME_TRUNCATED = 1u << 2,   /* caplen < len: a property, not a loss */
-    GS_FRAME_FILTERED = 1u << 3     /* the kernel's filter has let it pass */
+    GS_FRAME_FILTERED = 1u << 3,    /* the kernel's filter has let it pass */
+    GS_FRAME_CARRIED = 1u << 4      /* its timestamp has been replaced: a clock had stepped */
 };
 
 #define GS_BURST_CAPACITY 256
@@ -45,7 +46,7 @@ struct gs_packet {
     uint64_t offset;      /* where the record begins in the source's own (uncompressed) bytes */
     uint32_t caplen;      /* bytes */
     uint32_t len;         /* bytes, as it was on the wire */
-    uint16_t interface;   /* index into the source's interfaces (pcapng: in order of appearance) */
+    uint16_t interface;   /* index into the source's interfaces (pcapng: its section's) */
     uint8_t link;         /* enum gs_link */
     uint8_t flags;        /* enum gs_frame_flag */
     /* filled by decode */

@@ -13,7 +13,7 @@
 #include "gs_packet.h"
 #include "gs_scratch.h"
 
-#define GS_ABI_VERSION 1
+#define GS_ABI_VERSION 4
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -126,7 +126,8 @@ struct gs_operator_counters {
     uint64_t rows_out;
     uint64_t rejected; /* by WHERE or HAVING */
     uint64_t no_value;
-    uint64_t groups_refused; /* rows of groups beyond max_groups */
+    uint64_t groups_refused; /* rows of groups beyond max_groups, or the budget */
+    uint64_t beyond_limit;   /* rows cut by LIMIT */
 };
 
 struct gs_operator_ops;
@@ -147,7 +148,8 @@ enum gs_operator_kind {
     GS_OPERATOR_AGGREGATE = 2,
     GS_OPERATOR_UNION = 3,
     GS_OPERATOR_ORDER = 4,
-    GS_OPERATOR_OUTPUT = 5
+    GS_OPERATOR_OUTPUT = 5,
+    GS_OPERATOR_LIMIT = 6
 };
 
 struct gs_operator_ops {
@@ -168,8 +170,10 @@ struct gs_operator_ops {
     uint32_t entry_size;     /* aggregate */
     uint32_t temporal_count; /* aggregate: temporal group variables; order: window columns */
     const uint32_t *temporal_columns; /* order: input columns that make the window */
-    uint32_t has_string_keys;         /* aggregate: entries point into the window's arena */
-    uint64_t limit;                   /* order: rows of a window, UINT64_MAX: all */
+    /* order: rows of a window, UINT64_MAX: all; limit: rows of the stream */
+    uint64_t limit;
+    /* aggregate: no group variables; its one group is there without a row too, its entry zero */
+    bool is_of_all;
 };
 
 /* ---- the query set ---- */
@@ -219,12 +223,14 @@ struct gs_host {
     /* The same for operators. */
     bool (*operator_room)(struct gs_operator *op, const uint32_t *string_lengths);
     /* The table of the window with these values, made if it is new. NULL, and counted why, where it
-     * is closed already (a clock has wrapped), or where max_groups leaves it no group. */
+     * is closed already (a clock has wrapped), or where max_groups or the budget leaves it none. */
     struct gs_group_table *(*group_window)(struct gs_operator *op, const gs_bound *values);
-    /* One more entry, the last; false: refused (max_groups), counted. May move index and entries.
-     */
-    bool (*group_admit)(struct gs_operator *op, struct gs_group_table *table);
-    /* A copy of the bytes that lives as long as the window, in `room` bytes (at least theirs). */
+    /* One more entry, the last, and room for so many bytes of strings, which group_string then
+     * has; false: refused, counted. May move index and entries. */
+    bool (*group_admit)(struct gs_operator *op, struct gs_group_table *table,
+                        uint64_t string_bytes);
+    /* A copy of the bytes that lives as long as the window, in `room` bytes (at least theirs).
+     * NULL bytes: refused, counted. */
     struct gs_string (*group_string)(struct gs_operator *op, struct gs_group_table *table,
                                      struct gs_string s, uint32_t room);
 };
@@ -235,8 +241,11 @@ static inline void gs_keep_string(struct gs_operator *op, struct gs_group_table 
                                   struct gs_string *kept, uint32_t *room, struct gs_string s)
 {
     if (s.length > *room || kept->bytes == NULL) {
-        *room = s.length > 2 * *room ? s.length : 2 * *room;
-        *kept = op->host->group_string(op, table, s, *room);
+        uint32_t wanted = s.length > 2 * *room ? s.length : 2 * *room;
+        struct gs_string grown = op->host->group_string(op, table, s, wanted);
+        if (grown.bytes == NULL) return; /* the window is marked: it keeps what it has */
+        *kept = grown;
+        *room = wanted;
         return;
     }
     if (s.length > 0) memcpy((uint8_t *)kept->bytes, s.bytes, s.length);

@@ -1,113 +1,483 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regular expressions: POSIX extended ones, matched against bytes. The C locale's rules hold
- * whatever the user's locale, so that an answer does not depend on who asks; `^` and `$` also match
- * at line ends and `.` does not cross one, as in Gigascope (protocols are made of lines). */
+/* Regular expressions over bytes, in time that is linear in the text whatever the pattern.
+ *
+ * A handle's text is a program: gigastream/gsql/regular_expressions reads the pattern, and its
+ * program.py says what the bytes are. Here sets of steps become the rows of a table as long as they
+ * are few (a byte is then one load); a program with more of them is run step by step, and a byte
+ * costs at most as much as the program has steps. A handle is not changed once it is made, so that
+ * threads share it. */
 #ifndef GS_REGEX_H
 #define GS_REGEX_H
 
 #include "gs_scratch.h"
 
-#include <locale.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifndef __USE_GNU
-#error "compile with -D_GNU_SOURCE, for re_search and newlocale"
-#endif
+enum { GS_REGEX_BYTE, GS_REGEX_SPLIT, GS_REGEX_BEGIN, GS_REGEX_END, GS_REGEX_MATCH };
+enum { GS_REGEX_MATCHES = 1, GS_REGEX_MATCHES_AT_END = 2 };
+#define GS_REGEX_MOST_STEPS 4096
+#define GS_REGEX_WORDS (GS_REGEX_MOST_STEPS / 64)
+#define GS_REGEX_MOST_ROWS 4096
+#define GS_REGEX_MOST_CELLS (1u << 16)  /* of a table: 256 KiB */
+#define GS_REGEX_MOST_WORK (1ull << 24) /* steps that are looked at while one is made */
 
-/* POSIX has no escapes for control characters, and takes [^\n] for "neither \ nor n", which no
- * user means: \n, \r and \t become the characters. `text` holds length + 1 bytes. */
-static inline void gs_regex_unescape(struct gs_string pattern, char *text)
+/* The first rows of a table: of the empty set, and where a search may end. */
+enum { GS_REGEX_DEAD, GS_REGEX_HIT };
+
+/* A set of steps. */
+struct gs_regex_steps {
+    uint64_t bits[GS_REGEX_WORDS];
+};
+
+/* A program: `anywhere` begins a match at every byte. */
+struct gs_regex_automaton {
+    const uint8_t *steps;
+    uint32_t count, start, words;
+    bool anywhere;
+    bool stops;                         /* at the first match */
+    struct gs_regex_steps kept, within; /* what a set keeps; the one of a place within a text */
+    uint32_t
+        *cells; /* rows of `width`: where each class leads, then what matches; NULL: too many */
+    uint32_t width, edge, inside; /* rows of the beginning of a text, and of a place within one */
+};
+
+struct gs_regex {
+    uint8_t *program;
+    const uint8_t *classes, *members;
+    uint32_t class_count;
+    uint8_t leaves[256]; /* the bytes that lead a search away from where it begins */
+    int only;            /* the one that does, or -1 */
+    struct gs_regex_automaton search, longest, starts;
+};
+
+/* --- steps --- */
+
+static inline uint32_t gs_regex_number(const uint8_t *at)
 {
-    static const char letters[] = "nrt\\", meanings[] = "\n\r\t\\";
-    size_t n = 0;
-    for (uint32_t i = 0; i < pattern.length; i++) {
-        char c = (char)pattern.bytes[i];
-        char next = i + 1 < pattern.length ? (char)pattern.bytes[i + 1] : '\0';
-        const char *at = c == '\\' && next != '\0' ? strchr(letters, next) : NULL;
-        if (at == NULL) {
-            text[n++] = c;
-            continue;
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8;
+}
+
+/* The kind of a step is its part 0. */
+static inline uint32_t gs_regex_part(const struct gs_regex_automaton *a, uint32_t step, int part)
+{
+    return gs_regex_number(a->steps + 6 * step + 2 * part);
+}
+
+static inline bool gs_regex_mark(struct gs_regex_steps *set, uint32_t step)
+{
+    uint64_t bit = UINT64_C(1) << (step % 64);
+    bool is_new = (set->bits[step / 64] & bit) == 0;
+    set->bits[step / 64] |= bit;
+    return is_new;
+}
+
+/* Adds what is reached from a step without a byte. */
+static inline void gs_regex_reach(const struct gs_regex_automaton *a, uint32_t first, bool begin,
+                                  bool end, struct gs_regex_steps *set)
+{
+    uint16_t ahead[GS_REGEX_MOST_STEPS + 1];
+    uint32_t count = 0;
+    if (gs_regex_mark(set, first)) ahead[count++] = (uint16_t)first;
+    while (count > 0) {
+        uint32_t step = ahead[--count], kind = gs_regex_part(a, step, 0);
+        bool passes = (kind == GS_REGEX_BEGIN && begin) || (kind == GS_REGEX_END && end);
+        for (int part = 1; part <= (kind == GS_REGEX_SPLIT ? 2 : passes); part++) {
+            uint32_t next = gs_regex_part(a, step, part);
+            if (gs_regex_mark(set, next)) ahead[count++] = (uint16_t)next;
         }
-        i++;
-        if (next == '\\') text[n++] = '\\';
-        text[n++] = meanings[at - letters];
     }
-    text[n] = '\0';
 }
 
-/* regcomp in the C locale of this thread only. */
-static inline int gs_regex_compile_text(regex_t *regex, const char *text)
+/* Calls `body` with each step of a set. */
+#define GS_REGEX_EACH(a, set, step, body)                                                          \
+    for (uint32_t word_ = 0; word_ < (a)->words; word_++) {                                        \
+        for (uint64_t left_ = (set)->bits[word_]; left_ != 0; left_ &= left_ - 1) {                \
+            uint32_t step = word_ * 64 + (uint32_t)__builtin_ctzll(left_);                         \
+            body                                                                                   \
+        }                                                                                          \
+    }
+
+/* Leaves out what only led to others, so that equal sets look equal. */
+static inline void gs_regex_keep(const struct gs_regex_automaton *a, struct gs_regex_steps *set)
 {
-    locale_t bytes = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (bytes == (locale_t)0) return REG_ESPACE;
-    locale_t before = uselocale(bytes);
-    int status = regcomp(regex, text, REG_EXTENDED | REG_NEWLINE);
-    uselocale(before);
-    freelocale(bytes);
-    return status;
+    for (uint32_t word = 0; word < a->words; word++)
+        set->bits[word] &= a->kept.bits[word];
 }
 
-static inline bool gs_regex_compile(regex_t *regex, struct gs_string pattern, char *message,
-                                    size_t message_size)
+/* Where a text begins, or a place within it. */
+static inline void gs_regex_first(const struct gs_regex_automaton *a, bool begin,
+                                  struct gs_regex_steps *set)
 {
-    if (pattern.length > 0 && memchr(pattern.bytes, 0, pattern.length) != NULL) {
-        snprintf(message, message_size, "a regular expression cannot hold a zero byte");
+    memset(set->bits, 0, a->words * sizeof *set->bits);
+    gs_regex_reach(a, a->start, begin, false, set);
+    gs_regex_keep(a, set);
+}
+
+/* The set behind a byte of a class. */
+static inline void gs_regex_step(const struct gs_regex *r, const struct gs_regex_automaton *a,
+                                 const struct gs_regex_steps *from, uint32_t class_,
+                                 struct gs_regex_steps *to)
+{
+    memset(to->bits, 0, a->words * sizeof *to->bits);
+    GS_REGEX_EACH(a, from, step, {
+        if (gs_regex_part(a, step, 0) != GS_REGEX_BYTE) continue;
+        const uint8_t *members = r->members + gs_regex_part(a, step, 1) * r->class_count;
+        if (members[class_]) gs_regex_reach(a, gs_regex_part(a, step, 2), false, false, to);
+    })
+    if (a->anywhere) gs_regex_reach(a, a->start, false, false, to);
+    gs_regex_keep(a, to);
+}
+
+/* GS_REGEX_MATCHES: a match ends behind these steps; …_AT_END: one does if the text ends here. */
+static inline uint32_t gs_regex_flags(const struct gs_regex_automaton *a,
+                                      const struct gs_regex_steps *set, bool begin)
+{
+    struct gs_regex_steps behind = {{0}};
+    GS_REGEX_EACH(a, set, step, {
+        uint32_t kind = gs_regex_part(a, step, 0);
+        if (kind == GS_REGEX_MATCH) return GS_REGEX_MATCHES | GS_REGEX_MATCHES_AT_END;
+        if (kind == GS_REGEX_END)
+            gs_regex_reach(a, gs_regex_part(a, step, 1), begin, true, &behind);
+    })
+    GS_REGEX_EACH(a, &behind, step, {
+        if (gs_regex_part(a, step, 0) == GS_REGEX_MATCH) return GS_REGEX_MATCHES_AT_END;
+    })
+    return 0;
+}
+
+static inline bool gs_regex_is_empty(const struct gs_regex_automaton *a,
+                                     const struct gs_regex_steps *set)
+{
+    uint64_t all = 0;
+    for (uint32_t word = 0; word < a->words; word++)
+        all |= set->bits[word];
+    return all == 0;
+}
+
+/* --- tables: each set that can be met is a row --- */
+
+struct gs_regex_builder {
+    struct gs_regex_steps *sets; /* of each row */
+    uint32_t *index;             /* rows by hash, plus 1; twice as many places as rows */
+    uint32_t *cells;
+    uint32_t rows;
+    uint64_t work;
+};
+
+static inline uint32_t gs_regex_hash(const struct gs_regex_automaton *a,
+                                     const struct gs_regex_steps *set)
+{
+    uint64_t hash = 0;
+    for (uint32_t word = 0; word < a->words; word++)
+        hash = (hash ^ set->bits[word]) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29);
+    return (uint32_t)(hash >> 32);
+}
+
+/* A new row for a set; false where the table is full. */
+static inline bool gs_regex_new_row(const struct gs_regex_automaton *a, struct gs_regex_builder *b,
+                                    const struct gs_regex_steps *set, bool begin)
+{
+    if (b->rows == GS_REGEX_MOST_ROWS || (b->rows + 1) * a->width > GS_REGEX_MOST_CELLS)
         return false;
-    }
-    char *text = malloc((size_t)pattern.length + 1);
-    int status = REG_ESPACE;
-    if (text != NULL) {
-        gs_regex_unescape(pattern, text);
-        status = gs_regex_compile_text(regex, text);
-    }
-    free(text);
-    if (status == 0) return true;
-    char reason[128];
-    regerror(status, regex, reason, sizeof reason);
-    snprintf(message, message_size, "bad regular expression '%.*s': %s", (int)pattern.length,
-             pattern.length == 0 ? "" : (const char *)pattern.bytes, reason);
-    return false;
+    b->sets[b->rows] = *set;
+    b->cells[b->rows * a->width + a->width - 1] = gs_regex_flags(a, set, begin);
+    b->rows++;
+    return true;
 }
 
-/* The compiled pattern, or NULL with a message. */
-static inline void *gs_regex_new(struct gs_string pattern, char *message, size_t message_size)
+/* The row of a set, made if it is new; false where the table is full. */
+static inline bool gs_regex_row(const struct gs_regex_automaton *a, struct gs_regex_builder *b,
+                                const struct gs_regex_steps *set, uint32_t *row)
 {
-    regex_t *regex = malloc(sizeof *regex);
-    if (regex == NULL) {
-        snprintf(message, message_size, "no memory for a regular expression");
-        return NULL;
+    if (a->stops && (gs_regex_flags(a, set, false) & GS_REGEX_MATCHES)) {
+        *row = GS_REGEX_HIT;
+        return true;
     }
-    if (gs_regex_compile(regex, pattern, message, message_size)) return regex;
-    free(regex);
-    return NULL;
+    uint32_t mask = 2 * GS_REGEX_MOST_ROWS - 1, place = gs_regex_hash(a, set) & mask;
+    for (; b->index[place] != 0; place = (place + 1) & mask) {
+        *row = b->index[place] - 1;
+        if (memcmp(b->sets[*row].bits, set->bits, a->words * sizeof *set->bits) == 0) return true;
+    }
+    *row = b->rows;
+    b->index[place] = b->rows + 1;
+    return gs_regex_new_row(a, b, set, false);
 }
+
+static inline bool gs_regex_fill_row(const struct gs_regex *r, const struct gs_regex_automaton *a,
+                                     struct gs_regex_builder *b, uint32_t row)
+{
+    struct gs_regex_steps next = {{0}};
+    for (uint32_t class_ = 0; class_ < r->class_count; class_++) {
+        uint32_t to;
+        gs_regex_step(r, a, &b->sets[row], class_, &next);
+        GS_REGEX_EACH(a, &b->sets[row], step, {
+            (void)step;
+            b->work++;
+        })
+        if (!gs_regex_row(a, b, &next, &to) || b->work > GS_REGEX_MOST_WORK) return false;
+        b->cells[row * a->width + class_] = to * a->width;
+    }
+    return true;
+}
+
+/* The beginning of a text has a row of its own, since there ^ holds even where $ does. */
+static inline bool gs_regex_fill(const struct gs_regex *r, struct gs_regex_automaton *a,
+                                 struct gs_regex_builder *b)
+{
+    struct gs_regex_steps none = {{0}}, edge = {{0}};
+    uint32_t row;
+    gs_regex_first(a, true, &edge);
+    if (!gs_regex_row(a, b, &none, &row) || !gs_regex_new_row(a, b, &none, false)) return false;
+    b->cells[GS_REGEX_HIT * a->width + a->width - 1] = GS_REGEX_MATCHES | GS_REGEX_MATCHES_AT_END;
+    a->edge = b->rows * a->width;
+    if (!gs_regex_new_row(a, b, &edge, true) || !gs_regex_row(a, b, &a->within, &row)) return false;
+    a->inside = row * a->width;
+    for (row = 0; row < b->rows; row++)
+        if (!gs_regex_fill_row(r, a, b, row)) return false;
+    return true;
+}
+
+/* The table of a program, or none where it would be too large; false without memory. */
+static inline bool gs_regex_tabulate(const struct gs_regex *r, struct gs_regex_automaton *a)
+{
+    struct gs_regex_builder b = {0};
+    a->width = r->class_count + 1;
+    b.sets = malloc(GS_REGEX_MOST_ROWS * sizeof *b.sets);
+    b.index = calloc(2 * GS_REGEX_MOST_ROWS, sizeof *b.index);
+    b.cells = malloc(GS_REGEX_MOST_CELLS * sizeof *b.cells);
+    bool has_memory = b.sets != NULL && b.index != NULL && b.cells != NULL;
+    if (has_memory && gs_regex_fill(r, a, &b)) {
+        uint32_t *exact = realloc(b.cells, (size_t)b.rows * a->width * sizeof *b.cells);
+        a->cells = exact != NULL ? exact : b.cells;
+        b.cells = NULL;
+    }
+    free(b.sets);
+    free(b.index);
+    free(b.cells);
+    return has_memory;
+}
+
+/* --- a text, byte by byte --- */
+
+/* Where a match may be: a row of the table, or a set where there is none. */
+struct gs_regex_place {
+    uint32_t row;
+    struct gs_regex_steps set;
+};
+
+static inline void gs_regex_enter(const struct gs_regex_automaton *a, bool begin,
+                                  struct gs_regex_place *place)
+{
+    place->row = begin ? a->edge : a->inside;
+    if (a->cells == NULL) gs_regex_first(a, begin, &place->set);
+}
+
+static inline void gs_regex_advance(const struct gs_regex *r, const struct gs_regex_automaton *a,
+                                    uint8_t byte, struct gs_regex_place *place)
+{
+    if (a->cells != NULL) {
+        place->row = a->cells[place->row + r->classes[byte]];
+        return;
+    }
+    struct gs_regex_steps from;
+    memcpy(from.bits, place->set.bits, a->words * sizeof *from.bits);
+    gs_regex_step(r, a, &from, r->classes[byte], &place->set);
+}
+
+static inline uint32_t gs_regex_found(const struct gs_regex_automaton *a,
+                                      const struct gs_regex_place *place, bool begin)
+{
+    if (a->cells != NULL) return a->cells[place->row + a->width - 1];
+    return gs_regex_flags(a, &place->set, begin);
+}
+
+static inline bool gs_regex_is_over(const struct gs_regex_automaton *a,
+                                    const struct gs_regex_place *place)
+{
+    return a->cells != NULL ? place->row == GS_REGEX_DEAD : gs_regex_is_empty(a, &place->set);
+}
+
+/* The next place from `at` on at which a search does not stay where it begins. */
+static inline uint32_t gs_regex_skip(const struct gs_regex *r, struct gs_string x, uint32_t at)
+{
+    if (r->only >= 0) {
+        const uint8_t *found = memchr(x.bytes + at, r->only, x.length - at);
+        return found == NULL ? x.length : (uint32_t)(found - x.bytes);
+    }
+    while (at < x.length && !r->leaves[x.bytes[at]])
+        at++;
+    return at;
+}
+
+/* Whether the pattern matches anywhere, without a table. */
+static inline bool gs_regex_simulate(const struct gs_regex *r, struct gs_string x)
+{
+    const struct gs_regex_automaton *a = &r->search;
+    struct gs_regex_place place;
+    gs_regex_enter(a, true, &place);
+    uint32_t flags = gs_regex_found(a, &place, true);
+    for (uint32_t i = 0; i < x.length && !(flags & GS_REGEX_MATCHES); i++) {
+        if (memcmp(place.set.bits, a->within.bits, a->words * sizeof *place.set.bits) == 0) {
+            i = gs_regex_skip(r, x, i);
+            if (i == x.length) break;
+        }
+        gs_regex_advance(r, a, x.bytes[i], &place);
+        flags = gs_regex_found(a, &place, false);
+    }
+    return flags != 0;
+}
+
+static inline bool gs_regex_matches(const struct gs_regex *r, struct gs_string x)
+{
+    const struct gs_regex_automaton *a = &r->search;
+    if (a->cells == NULL) return gs_regex_simulate(r, x);
+    const uint32_t *cells = a->cells, hit = GS_REGEX_HIT * a->width;
+    uint32_t row = a->edge, at = 0;
+    if (cells[row + a->width - 1] & GS_REGEX_MATCHES) return true;
+    while (at < x.length && row > hit) {
+        if (row == a->inside && (at = gs_regex_skip(r, x, at)) == x.length) break;
+        row = cells[row + r->classes[x.bytes[at++]]];
+    }
+    return cells[row + a->width - 1] != 0;
+}
+
+/* The least place where a match begins, by the reversed program from the end of the text. */
+static inline bool gs_regex_start(const struct gs_regex *r, struct gs_string x, uint32_t *start)
+{
+    struct gs_regex_place place;
+    bool found = false;
+    gs_regex_enter(&r->starts, true, &place);
+    for (uint32_t i = x.length;; i--) {
+        uint32_t flags = gs_regex_found(&r->starts, &place, i == x.length);
+        if (flags & (i == 0 ? GS_REGEX_MATCHES_AT_END : GS_REGEX_MATCHES)) {
+            *start = i;
+            found = true;
+        }
+        if (i == 0 || gs_regex_is_over(&r->starts, &place)) return found;
+        gs_regex_advance(r, &r->starts, x.bytes[i - 1], &place);
+    }
+}
+
+/* The leftmost longest match. */
+static inline bool gs_regex_search(const struct gs_regex *r, struct gs_string x, uint32_t *start,
+                                   uint32_t *end)
+{
+    struct gs_regex_place place;
+    if (!gs_regex_matches(r, x) || !gs_regex_start(r, x, start)) return false;
+    gs_regex_enter(&r->longest, *start == 0, &place);
+    for (uint32_t i = *start;; i++) {
+        uint32_t flags = gs_regex_found(&r->longest, &place, i == 0);
+        if (flags & (i == x.length ? GS_REGEX_MATCHES_AT_END : GS_REGEX_MATCHES)) *end = i;
+        if (i == x.length || gs_regex_is_over(&r->longest, &place)) return true;
+        gs_regex_advance(r, &r->longest, x.bytes[i], &place);
+    }
+}
+
+/* --- handles --- */
 
 static inline void gs_regex_free(void *handle)
 {
-    if (handle == NULL) return;
-    regfree(handle);
-    free(handle);
+    struct gs_regex *r = handle;
+    if (r == NULL) return;
+    free(r->search.cells);
+    free(r->longest.cells);
+    free(r->starts.cells);
+    free(r->program);
+    free(r);
 }
 
-/* Whether the pattern matches anywhere in x, and where. GNU's re_search, because regexec wants a
- * zero byte behind the text, which packets do not have. The pattern is shared by threads (the
- * library locks it): how registers are returned is said in a copy of its head. */
-static inline bool gs_regex_search(struct gs_string x, const void *handle, regoff_t *start,
-                                   regoff_t *end)
+static inline const uint8_t *gs_regex_program(const uint8_t *at, struct gs_regex_automaton *a,
+                                              bool anywhere)
 {
-    regex_t regex = *(const regex_t *)handle;
-    struct re_registers found = {1, start, end};
-    regex.regs_allocated = REGS_FIXED;
-    const char *text = x.bytes == NULL ? "" : (const char *)x.bytes;
-    return re_search(&regex, text, (regoff_t)x.length, 0, (regoff_t)x.length, &found) >= 0;
+    a->count = gs_regex_number(at);
+    a->start = gs_regex_number(at + 2);
+    a->steps = at + 4;
+    a->words = (a->count + 63) / 64;
+    a->anywhere = anywhere;
+    return a->steps + (size_t)6 * a->count;
 }
 
-static inline void *gs_handle_str_regex_match_string_string_new(struct gs_string pattern,
+/* What follows from a program: which steps a set keeps, and where a search begins. */
+static inline void gs_regex_prepare_program(struct gs_regex_automaton *a)
+{
+    for (uint32_t step = 0; step < a->count; step++) {
+        uint32_t kind = gs_regex_part(a, step, 0);
+        if (kind != GS_REGEX_SPLIT && kind != GS_REGEX_BEGIN) gs_regex_mark(&a->kept, step);
+    }
+    gs_regex_first(a, false, &a->within);
+}
+
+/* Which bytes lead a search away from where it begins. */
+static inline void gs_regex_find_leaves(struct gs_regex *r)
+{
+    const struct gs_regex_automaton *a = &r->search;
+    struct gs_regex_steps next;
+    int leaves = 0;
+    for (int byte = 0; byte < 256; byte++) {
+        gs_regex_step(r, a, &a->within, r->classes[byte], &next);
+        r->leaves[byte] = memcmp(next.bits, a->within.bits, a->words * sizeof *next.bits) != 0;
+        leaves += r->leaves[byte];
+        if (r->leaves[byte]) r->only = byte;
+    }
+    if (leaves != 1) r->only = -1;
+}
+
+static inline void gs_regex_prepare(struct gs_regex *r)
+{
+    r->search.stops = true;
+    gs_regex_prepare_program(&r->search);
+    gs_regex_prepare_program(&r->longest);
+    gs_regex_prepare_program(&r->starts);
+    gs_regex_find_leaves(r);
+}
+
+/* The parts of a program's bytes; false where they are none. */
+static inline bool gs_regex_read(struct gs_regex *r, uint32_t length)
+{
+    if (length < 256 + 4) return false;
+    uint32_t sets = gs_regex_number(r->program + 256);
+    r->class_count = gs_regex_number(r->program + 258);
+    r->classes = r->program;
+    r->members = r->program + 260;
+    const uint8_t *forward = r->members + (size_t)sets * r->class_count;
+    if (forward + 4 > r->program + length) return false;
+    const uint8_t *backward = gs_regex_program(forward, &r->search, true);
+    gs_regex_program(forward, &r->longest, false);
+    if (backward + 4 > r->program + length) return false;
+    const uint8_t *end = gs_regex_program(backward, &r->starts, true);
+    return end == r->program + length && r->search.count <= GS_REGEX_MOST_STEPS &&
+           r->starts.count <= GS_REGEX_MOST_STEPS;
+}
+
+/* An expression from its program's bytes, with the tables that are wanted; NULL with a message. */
+static inline struct gs_regex *gs_regex_new(struct gs_string program, bool extracts, char *message,
+                                            size_t message_size)
+{
+    struct gs_regex *r = calloc(1, sizeof *r);
+    bool has_memory = r != NULL && (r->program = malloc((size_t)program.length + 1)) != NULL;
+    if (has_memory) {
+        if (program.length > 0) memcpy(r->program, program.bytes, program.length);
+        if (!gs_regex_read(r, program.length)) {
+            snprintf(message, message_size, "a regular expression was not compiled as expected");
+            gs_regex_free(r);
+            return NULL;
+        }
+        gs_regex_prepare(r);
+        has_memory =
+            gs_regex_tabulate(r, &r->search) &&
+            (!extracts || (gs_regex_tabulate(r, &r->longest) && gs_regex_tabulate(r, &r->starts)));
+    }
+    if (has_memory) return r;
+    snprintf(message, message_size, "no memory for a regular expression");
+    gs_regex_free(r);
+    return NULL;
+}
+
+static inline void *gs_handle_str_regex_match_string_string_new(struct gs_string program,
                                                                 char *message, size_t message_size)
 {
-    return gs_regex_new(pattern, message, message_size);
+    return gs_regex_new(program, false, message, message_size);
 }
 
 static inline void gs_handle_str_regex_match_string_string_free(void *handle)
@@ -117,15 +487,14 @@ static inline void gs_handle_str_regex_match_string_string_free(void *handle)
 
 static inline bool gs_function_str_regex_match_string_string(struct gs_string x, const void *handle)
 {
-    regoff_t start, end;
-    return gs_regex_search(x, handle, &start, &end);
+    return gs_regex_matches(handle, x);
 }
 
-static inline void *gs_handle_str_extract_regex_string_string_new(struct gs_string pattern,
+static inline void *gs_handle_str_extract_regex_string_string_new(struct gs_string program,
                                                                   char *message,
                                                                   size_t message_size)
 {
-    return gs_regex_new(pattern, message, message_size);
+    return gs_regex_new(program, true, message, message_size);
 }
 
 static inline void gs_handle_str_extract_regex_string_string_free(void *handle)
@@ -140,10 +509,10 @@ static inline bool gs_function_str_extract_regex_string_string(struct gs_scratch
                                                                struct gs_string *result)
 {
     (void)scratch;
-    regoff_t start, end;
-    if (!gs_regex_search(x, handle, &start, &end)) return false;
+    uint32_t start, end = 0;
+    if (!gs_regex_search(handle, x, &start, &end)) return false;
     result->bytes = x.bytes == NULL ? NULL : x.bytes + start;
-    result->length = (uint32_t)(end - start);
+    result->length = end - start;
     return true;
 }
 

@@ -23,7 +23,7 @@ static void *buffer_new(size_t bytes)
 
 static bool string_column_init(struct gs_column *column, uint32_t rows)
 {
-    column->string_capacity = 4096;
+    column->string_capacity = rows < 64 ? 64 * (rows + 1) : 4096;
     column->values = buffer_new(column->string_capacity);
     column->offsets = buffer_new(((size_t)rows + 1) * sizeof(int32_t));
     if (column->values == NULL || column->offsets == NULL) return false;
@@ -125,7 +125,7 @@ struct gs_batch *gs_batch_renew(struct gs_batch *batch)
         return batch;
     }
     struct gs_batch *fresh = gs_batch_new(batch->schema, batch->row_capacity);
-    gs_batch_release(batch);
+    if (fresh != NULL) gs_batch_release(batch);
     return fresh;
 }
 
@@ -141,12 +141,18 @@ bool gs_batch_takes(const struct gs_batch *batch, const uint32_t *string_lengths
     return true;
 }
 
-static bool column_grow(struct gs_column *column, uint32_t used, uint64_t needed)
+static uint32_t grown_capacity(const struct gs_column *column, uint64_t needed)
 {
-    if (needed > INT32_MAX / 2) return false;
     uint32_t capacity = column->string_capacity;
     while (capacity < needed)
         capacity *= 2;
+    return capacity;
+}
+
+static bool column_grow(struct gs_column *column, uint32_t used, uint64_t needed)
+{
+    if (needed > INT32_MAX / 2) return false;
+    uint32_t capacity = grown_capacity(column, needed);
     uint8_t *grown = buffer_new(capacity);
     if (grown == NULL) return false;
     memcpy(grown, column->values, used);
@@ -159,6 +165,19 @@ static bool column_grow(struct gs_column *column, uint32_t used, uint64_t needed
 bool gs_column_reserve(struct gs_column *column, uint64_t bytes)
 {
     return bytes <= column->string_capacity || column_grow(column, 0, bytes);
+}
+
+uint64_t gs_batch_growth(const struct gs_batch *batch, const uint32_t *string_lengths)
+{
+    uint64_t bytes = 0;
+    for (uint32_t c = 0; c < batch->schema->column_count; c++) {
+        if (batch->schema->fields[c].type != GS_STRING) continue;
+        const struct gs_column *column = &batch->columns[c];
+        uint64_t needed = (uint64_t)(uint32_t)column->offsets[batch->row_count] + *string_lengths++;
+        if (needed <= INT32_MAX / 2)
+            bytes += grown_capacity(column, needed) - column->string_capacity;
+    }
+    return bytes;
 }
 
 bool gs_batch_reserve(struct gs_batch *batch, const uint32_t *string_lengths)
@@ -174,6 +193,55 @@ bool gs_batch_reserve(struct gs_batch *batch, const uint32_t *string_lengths)
             return false;
     }
     return true;
+}
+
+/* ---- what is kept of others' batches ---- */
+
+static uint64_t column_memory(const struct gs_column *column, uint8_t type, uint32_t rows)
+{
+    uint64_t bytes = column->validity != NULL ? (rows + 7) / 8 : 0;
+    if (type != GS_STRING) return bytes + gs_column_bytes(type, rows);
+    return bytes + column->string_capacity + ((uint64_t)rows + 1) * sizeof(int32_t);
+}
+
+size_t gs_batch_bytes(const struct gs_batch *batch)
+{
+    uint64_t bytes = sizeof *batch;
+    for (uint32_t c = 0; c < batch->schema->column_count; c++)
+        bytes +=
+            sizeof(gs_bound) + sizeof(struct gs_column) +
+            column_memory(&batch->columns[c], batch->schema->fields[c].type, batch->row_capacity);
+    return bytes;
+}
+
+void gs_batch_lengths(const struct gs_batch *batch, uint32_t row, uint32_t *string_lengths)
+{
+    for (uint32_t c = 0; c < batch->schema->column_count; c++)
+        if (batch->schema->fields[c].type == GS_STRING)
+            *string_lengths++ = gs_column_string(&batch->columns[c], row).length;
+}
+
+static void append_value(struct gs_column *to, uint32_t at, const struct gs_column *from,
+                         uint32_t row, uint8_t type)
+{
+    size_t width = gs_column_bytes(type, 8) / 8;
+    if (type == GS_STRING)
+        gs_column_put_string(to, at, gs_column_string(from, row));
+    else if (type == GS_BOOL)
+        gs_bit_set(to->values, at, gs_bit_get(from->values, row));
+    else
+        memcpy((uint8_t *)to->values + at * width, (uint8_t *)from->values + row * width, width);
+}
+
+void gs_batch_append(struct gs_batch *batch, const struct gs_batch *from, uint32_t row)
+{
+    uint32_t at = batch->row_count++;
+    for (uint32_t c = 0; c < batch->schema->column_count; c++) {
+        struct gs_column *to = &batch->columns[c];
+        if (to->validity != NULL)
+            gs_bit_set(to->validity, at, !gs_column_is_null(&from->columns[c], row));
+        append_value(to, at, &from->columns[c], row, batch->schema->fields[c].type);
+    }
 }
 
 int64_t gs_monotonic_ns(void)

@@ -5,6 +5,7 @@
 #define GS_ARROW_BATCH_H
 
 #include "../base/error.h"
+#include "../base/memory.h"
 #include "gs_batch.h"
 
 /* A batch of no rows with room for `row_capacity`; NULL where there is no memory. */
@@ -13,16 +14,25 @@ struct gs_batch *gs_batch_retain(struct gs_batch *batch);
 void gs_batch_release(struct gs_batch *batch);
 /* The rows of `parent` under another schema of the same types, with bounds of its own. */
 struct gs_batch *gs_batch_view(struct gs_batch *parent, const struct gs_schema *schema);
-/* The same batch emptied where nobody else holds it, else a new one; NULL without memory. */
+/* Copies a row of another batch of the same types; there is room for it (gs_batch_reserve). */
+void gs_batch_append(struct gs_batch *batch, const struct gs_batch *from, uint32_t row);
+/* The lengths of a row's strings, in their order. */
+void gs_batch_lengths(const struct gs_batch *batch, uint32_t row, uint32_t *string_lengths);
+/* The same batch emptied where nobody else holds it, else a new one in its place; NULL without
+ * memory: the caller has its batch as before, and others may be reading it. */
 struct gs_batch *gs_batch_renew(struct gs_batch *batch);
 /* Whether one more row, whose string columns have these lengths in their order, belongs into this
  * batch: there is a row left, and no string column would pass GS_BATCH_STRING_BYTES. */
 bool gs_batch_takes(const struct gs_batch *batch, const uint32_t *string_lengths);
 /* Memory for that row; false where there is none, or no row left. */
 bool gs_batch_reserve(struct gs_batch *batch, const uint32_t *string_lengths);
+/* Bytes that gs_batch_reserve would allocate for it. */
+uint64_t gs_batch_growth(const struct gs_batch *batch, const uint32_t *string_lengths);
 #define GS_BATCH_STRING_BYTES (1u << 20)
 /* Memory for so many bytes of a string column that holds nothing yet; false where there is none. */
 bool gs_column_reserve(struct gs_column *column, uint64_t bytes);
+/* Memory that a batch holds, the room for rows to come with it; a view: that its parent holds. */
+size_t gs_batch_bytes(const struct gs_batch *batch);
 /* Bytes of the values of a column that is no string. */
 size_t gs_column_bytes(uint8_t type, uint32_t rows);
 /* What the Arrow C data interface calls a type. */

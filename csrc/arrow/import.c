@@ -83,7 +83,8 @@ static int check_column(const struct imported_column *column, const struct Arrow
     const struct ArrowArray *array = column->array;
     int64_t buffers = column->field->type == GS_STRING ? 3 : 2;
     if (array == NULL || array->release == NULL) return refuse(column, "is missing", error);
-    if (!has_range(array) || array->length < parent->offset + parent->length)
+    int64_t last = parent->offset + parent->length;
+    if (!has_range(array) || array->length < last || array->offset + last > GS_IMPORT_ROWS_MAX)
         return refuse(column, "has a length or an offset that cannot be", error);
     if (array->n_buffers != buffers || array->buffers == NULL || array->n_children != 0)
         return refuse(column, "has other buffers than its type", error);
@@ -172,13 +173,18 @@ static int copy_column(const struct imported_column *column, struct gs_column *t
     return GS_OK;
 }
 
+static struct imported_column column_of(const struct gs_schema *schema,
+                                        const struct ArrowArray *array, uint32_t index)
+{
+    return (struct imported_column){.field = &schema->fields[index],
+                                    .array = array->children[index],
+                                    .rows = (uint32_t)array->length};
+}
+
 static int copy_rows(const struct ArrowArray *array, struct gs_batch *batch, struct gs_error *error)
 {
     for (uint32_t c = 0; c < batch->schema->column_count; c++) {
-        struct imported_column column = {.field = &batch->schema->fields[c],
-                                         .array = array->children[c],
-                                         .rows = (uint32_t)array->length};
-        GS_RETURN_IF_ERROR(check_column(&column, array, error));
+        struct imported_column column = column_of(batch->schema, array, c);
         column.first = (uint32_t)(array->offset + column.array->offset);
         GS_RETURN_IF_ERROR(copy_column(&column, &batch->columns[c], error));
     }
@@ -188,11 +194,23 @@ static int copy_rows(const struct ArrowArray *array, struct gs_batch *batch, str
 
 /* ---- in one piece ---- */
 
+/* All of them before anything is allocated: a count of rows may be a lie. */
+static int check_columns(const struct gs_schema *schema, const struct ArrowArray *array,
+                         struct gs_error *error)
+{
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        struct imported_column column = column_of(schema, array, c);
+        GS_RETURN_IF_ERROR(check_column(&column, array, error));
+    }
+    return GS_OK;
+}
+
 static int import(const struct ArrowArray *array, const struct ArrowSchema *arrow,
                   const struct gs_schema *schema, struct gs_batch **batch, struct gs_error *error)
 {
     GS_RETURN_IF_ERROR(check_schema(schema, arrow, error));
     GS_RETURN_IF_ERROR(check_struct(schema, array, error));
+    GS_RETURN_IF_ERROR(check_columns(schema, array, error));
     *batch = gs_batch_new(schema, (uint32_t)array->length);
     if (*batch == NULL) return gs_fail(error, GS_ERROR, "no memory for an Arrow array's rows");
     int status = copy_rows(array, *batch, error);

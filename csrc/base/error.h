@@ -6,9 +6,12 @@
 
 #include "gs_types.h"
 
+/* A whole path and a sentence about it: a path that is cut helps nobody. */
+enum { GS_MESSAGE_BYTES = 4096 + 512 };
+
 struct gs_error {
     int code;
-    char message[512];
+    char message[GS_MESSAGE_BYTES];
 };
 
 /* Fills `error` (which may be NULL) and returns `code`, so that a caller writes

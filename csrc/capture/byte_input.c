@@ -44,6 +44,17 @@ static int allocate_buffer(struct gs_byte_input *input, size_t capacity, struct 
     return GS_OK;
 }
 
+/* With what has been read already to see what it is. */
+static int begin_buffer(struct gs_byte_input *input, const struct gs_capture_config *config,
+                        struct gs_error *error)
+{
+    GS_RETURN_IF_ERROR(allocate_buffer(input, BUFFER_BYTES, error));
+    if (config->first_byte_count > 0)
+        memcpy(input->buffer, config->first_bytes, config->first_byte_count);
+    input->end = config->first_byte_count;
+    return GS_OK;
+}
+
 static int prepare(struct gs_byte_input *input, const struct gs_capture_config *config,
                    struct gs_error *error)
 {
@@ -52,7 +63,7 @@ static int prepare(struct gs_byte_input *input, const struct gs_capture_config *
         return gs_fail(error, GS_ERROR, "cannot be read: %m");
     if (S_ISDIR(status.st_mode)) return gs_fail(error, GS_ERROR, "is a directory");
     input->waits = !S_ISREG(status.st_mode);
-    if (input->waits) return allocate_buffer(input, BUFFER_BYTES, error);
+    if (input->waits) return begin_buffer(input, config, error);
 
     off_t position = lseek(input->descriptor, 0, SEEK_CUR);
     uint64_t start = position > 0 ? (uint64_t)position : 0;

@@ -29,7 +29,8 @@ enum gs_link {
 struct gs_capture; /* each method's own */
 
 struct gs_mock_ring; /* mock_ring.h */
-struct sock_filter;  /* linux/filter.h */
+struct gs_fanout_group;
+struct sock_filter; /* linux/filter.h */
 
 /* A classic BPF program for devices of one link type. */
 struct gs_link_filter {
@@ -49,11 +50,12 @@ struct gs_live_config {
     bool outgoing;              /* frames that this host sends, too */
     const struct gs_link_filter *filters; /* needed only while it is opened */
     uint32_t filter_count;
-    /* One of several rings that share the device's packets by flow: the number of their group, -1
-     * where this one is to found it. NULL: it takes all packets. */
-    int32_t *fanout_group;
-    const char *libpcap; /* its shared object, where it is to read the device; NULL: a ring does.
-                          * Needed only while it is opened */
+    /* Of one of several rings that share the device's packets by flow (fanout.h); owned by the
+     * caller. NULL: it takes all packets. */
+    struct gs_fanout_group *fanout_group;
+    uint32_t spare_sockets; /* of such a ring: how often the device may come back */
+    const char *libpcap;    /* its shared object, where it is to read the device; NULL: a ring does.
+                             * Needed only while it is opened */
     struct gs_mock_ring *mock; /* in the place of the device; owned by the caller */
 };
 
@@ -61,6 +63,8 @@ struct gs_capture_config {
     const char *path; /* of a file; NULL: `descriptor` is read */
     int descriptor; /* a pipe or stdin, or the reading end of a decompressor; owned by the caller */
     bool use_mmap;  /* plain files only */
+    const uint8_t *first_bytes;        /* of a pipe, which have been read already */
+    uint32_t first_byte_count;         /* a few */
     const struct gs_live_config *live; /* of a live link only: then there is neither of these */
 };
 
@@ -70,7 +74,7 @@ enum gs_link_state {
     GS_LINK_STATE_UP,
     GS_LINK_STATE_DOWN,
     GS_LINK_STATE_GONE, /* the device has been removed; one of its name is awaited */
-    GS_LINK_STATE_LOST  /* the same, and none can be taken up */
+    GS_LINK_STATE_LOST  /* the same, and none can be taken up: nothing more comes */
 };
 
 /* What a person wants to know of one interface of a source. */
@@ -89,6 +93,7 @@ struct gs_capture_stats {
     uint64_t kernel_received; /* that passed the filter; those dropped among them */
     uint64_t kernel_dropped;  /* for want of room in the ring */
     uint64_t freezes;         /* how often the ring was full */
+    uint64_t oversized;       /* longer than the device sends and takes: joined from several */
     uint64_t nic_dropped;     /* by the device or its driver: nobody has seen them */
     uint8_t link_state;       /* enum gs_link_state */
 };
@@ -107,7 +112,9 @@ struct gs_capture_ops {
     void (*release)(struct gs_capture *capture);
     void (*stats)(const struct gs_capture *capture, struct gs_capture_stats *stats);
     /* The interfaces seen so far; index < count. What `interface` returns is good until the next
-     * burst is asked for. */
+     * burst is asked for. Where `section` changes they are numbered anew: those before are
+     * forgotten, and a burst is of one section. */
+    uint64_t (*section)(const struct gs_capture *capture);
     uint32_t (*interface_count)(const struct gs_capture *capture);
     const struct gs_capture_interface *(*interface)(const struct gs_capture *capture,
                                                     uint32_t index);
@@ -139,12 +146,19 @@ extern const struct gs_capture_ops gs_pcap_capture; /* pcap_capture.c */
 int gs_capture_open_file(const struct gs_capture_config *config, const struct gs_capture_ops **ops,
                          struct gs_capture **capture, struct gs_error *error);
 
-/* What a file promises before it is opened (OPERATORS section 2, several sources): the least
- * timestamp (ns) of its first two blocks of `block_bytes` in which records begin. INT64_MAX: it has
- * no records; GS_BOUND_NONE: none of these has a usable timestamp. A damaged file promises what it
- * has before the damage. GS_ERROR where it is refused, GS_AGAIN where a signal came. */
+/* What is seen of a file in its first two blocks of `block_bytes` in which records begin. */
+struct gs_scanned_promise {
+    int64_t least_ns; /* timestamp. INT64_MAX: it has no records; GS_BOUND_NONE: none of these has a
+                       * usable timestamp */
+    int64_t high_ns;  /* H behind them; INT64_MAX: nothing is behind them */
+};
+
+/* What a file promises before it is opened (OPERATORS section 2, several sources): by the rule of
+ * blocks the least timestamp; by that of slack what is no less than that, nor than H - slack, where
+ * it goes on. A damaged file promises what it has before the damage. GS_ERROR where it is refused,
+ * GS_AGAIN where a signal came. */
 int gs_capture_scan_promise(const struct gs_capture_config *config, uint64_t block_bytes,
-                            int64_t *least_timestamp_ns, struct gs_error *error);
+                            struct gs_scanned_promise *promise, struct gs_error *error);
 
 /* enum gs_link of a LINKTYPE_ number; GS_LINK_UNSUPPORTED for the rest. */
 uint8_t gs_link_of_linktype(uint32_t linktype);

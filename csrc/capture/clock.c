@@ -4,6 +4,9 @@
 #include <string.h>
 #include <time.h>
 
+#define READING_NS 50000 /* as long as reading both clocks may take, or it is done again */
+#define ATTEMPTS 16
+
 static int64_t read_clock(clockid_t id)
 {
     struct timespec now;
@@ -11,45 +14,67 @@ static int64_t read_clock(clockid_t id)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* A process that is interrupted between the two would see a step where there is none. */
 struct gs_clock_reading gs_clock_now(void)
 {
-    return (struct gs_clock_reading){read_clock(CLOCK_MONOTONIC), read_clock(CLOCK_REALTIME)};
+    struct gs_clock_reading reading;
+    int64_t after_ns = read_clock(CLOCK_MONOTONIC);
+    for (int i = 0; i < ATTEMPTS; i++) {
+        reading.monotonic_ns = after_ns;
+        reading.wall_ns = read_clock(CLOCK_REALTIME);
+        after_ns = read_clock(CLOCK_MONOTONIC);
+        if (after_ns - reading.monotonic_ns < READING_NS) break;
+    }
+    return reading;
 }
 
-static void drop_oldest(struct gs_clock *clock, uint32_t count)
+static void see_step(struct gs_clock *clock, int64_t monotonic_ns, int64_t difference_ns)
 {
-    clock->count -= count;
-    memmove(clock->readings, clock->readings + count, clock->count * sizeof *clock->readings);
+    int64_t step_ns = difference_ns - clock->last_difference_ns;
+    bool is_first = clock->count == 0;
+    clock->last_difference_ns = difference_ns;
+    if (is_first || (step_ns < GS_CLOCK_STEP_NS && step_ns > -GS_CLOCK_STEP_NS)) return;
+    clock->steps++;
+    clock->step_ns = step_ns;
+    clock->stepped_at_ns = monotonic_ns;
 }
 
-/* All that the last max_skew began with, but for one reading. */
+/* What was in force before the last max_skew began. */
 static void forget(struct gs_clock *clock, int64_t monotonic_ns)
 {
     uint32_t old = 0;
-    int64_t begin_ns = monotonic_ns - clock->max_skew_ns;
-    while (old + 1 < clock->count && clock->readings[old + 1].monotonic_ns <= begin_ns)
+    while (old < clock->count && clock->least[old].until_ns <= monotonic_ns - clock->max_skew_ns)
         old++;
-    drop_oldest(clock, old);
+    clock->count -= old;
+    memmove(clock->least, clock->least + old, clock->count * sizeof *clock->least);
 }
 
-/* Where there are more readings than room, the two oldest become one that lasts as long as the
- * later and says the lesser: believing less than one might is never wrong. */
+/* Where there are more than room, the two that ended closest to each other become one that lasts as
+ * long as the later and says the lesser: believing less than one might is never wrong. */
 static void make_room(struct gs_clock *clock)
 {
+    uint32_t closest = 0;
     if (clock->count < GS_CLOCK_READINGS) return;
-    if (clock->readings[0].difference_ns < clock->readings[1].difference_ns)
-        clock->readings[1].difference_ns = clock->readings[0].difference_ns;
-    drop_oldest(clock, 1);
+    for (uint32_t i = 1; i + 1 < clock->count; i++)
+        if (clock->least[i + 1].until_ns - clock->least[i].until_ns <
+            clock->least[closest + 1].until_ns - clock->least[closest].until_ns)
+            closest = i;
+    clock->least[closest].until_ns = clock->least[closest + 1].until_ns;
+    clock->count--;
+    memmove(clock->least + closest + 1, clock->least + closest + 2,
+            (clock->count - closest - 1) * sizeof *clock->least);
 }
 
 int64_t gs_clock_believe(struct gs_clock *clock, struct gs_clock_reading reading)
 {
-    int64_t least = reading.wall_ns - reading.monotonic_ns;
+    int64_t difference_ns = reading.wall_ns - reading.monotonic_ns;
+    see_step(clock, reading.monotonic_ns, difference_ns);
+    if (clock->count > 0) clock->least[clock->count - 1].until_ns = reading.monotonic_ns;
     forget(clock, reading.monotonic_ns);
+    while (clock->count > 0 && clock->least[clock->count - 1].difference_ns >= difference_ns)
+        clock->count--;
     make_room(clock);
-    clock->readings[clock->count].monotonic_ns = reading.monotonic_ns;
-    clock->readings[clock->count++].difference_ns = least;
-    for (uint32_t i = 0; i < clock->count; i++)
-        if (clock->readings[i].difference_ns < least) least = clock->readings[i].difference_ns;
-    return reading.monotonic_ns + least;
+    clock->least[clock->count].difference_ns = difference_ns;
+    clock->least[clock->count++].until_ns = reading.monotonic_ns;
+    return reading.monotonic_ns + clock->least[0].difference_ns;
 }

@@ -173,7 +173,7 @@ int gs_file_add_interface(struct gs_capture *capture, const struct gs_file_inter
                           struct gs_error *error)
 {
     if (capture->interface_count > UINT16_MAX)
-        return gs_fail(error, GS_DAMAGED, "describes more than 65,536 interfaces");
+        return gs_fail(error, GS_DAMAGED, "describes more than 65,536 interfaces in one section");
     if (capture->interface_count == capture->interface_room) {
         uint32_t room = capture->interface_room * 2 + 4;
         void *grown = realloc(capture->interfaces, room * sizeof *capture->interfaces);
@@ -183,6 +183,11 @@ int gs_file_add_interface(struct gs_capture *capture, const struct gs_file_inter
     }
     capture->interfaces[capture->interface_count++] = *interface;
     return GS_OK;
+}
+
+static uint64_t file_section(const struct gs_capture *capture)
+{
+    return capture->sections;
 }
 
 static uint32_t file_interface_count(const struct gs_capture *capture)
@@ -202,6 +207,7 @@ const struct gs_capture_ops gs_file_capture = {
     .next_burst = file_next_burst,
     .release = file_release,
     .stats = file_stats,
+    .section = file_section,
     .interface_count = file_interface_count,
     .interface = file_interface,
     .close = file_close,

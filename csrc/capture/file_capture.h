@@ -50,15 +50,15 @@ struct gs_capture {
     uint32_t interface_room;
 
     /* pcapng */
-    bool swapped;                     /* this section's byte order is not the host's */
-    uint32_t section_first_interface; /* index of this section's interface 0 */
-    uint32_t skipped_block_bytes;     /* total length of a block whose trailing length is next */
+    bool swapped;                 /* this section's byte order is not the host's */
+    uint64_t sections;            /* begun so far; interfaces are those of the last */
+    uint32_t skipped_block_bytes; /* total length of a block whose trailing length is next */
 };
 
 extern const struct gs_file_format gs_pcap_format;
 extern const struct gs_file_format gs_pcapng_format;
 
-/* Appends to the interfaces; GS_DAMAGED beyond what a packet's 16 bits can name. */
+/* Appends to the interfaces of the section; GS_DAMAGED beyond what a packet's 16 bits can name. */
 int gs_file_add_interface(struct gs_capture *capture, const struct gs_file_interface *interface,
                           struct gs_error *error);
 

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -49,15 +50,31 @@ static int attach(int descriptor, struct sock_filter *instructions, uint32_t len
     return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
-int gs_kernel_filter_attach(int descriptor, const struct gs_live_config *config, uint32_t link_type,
-                            bool *filters, struct gs_error *error)
+int gs_kernel_filter_make(struct gs_kernel_filter *filter, const struct gs_live_config *config,
+                          uint32_t link_type, struct gs_error *error)
 {
-    const struct gs_link_filter *filter = find(config, link_type);
+    const struct gs_link_filter *found = find(config, link_type);
     struct sock_filter program[BPF_MAXINSNS];
-    *filters = filter != NULL;
-    if (filter != NULL && filter->length > BPF_MAXINSNS - PREFIX_LENGTH)
+    if (found != NULL && found->length > BPF_MAXINSNS - PREFIX_LENGTH)
         return gs_fail(error, GS_ERROR, "the filter is too long for the kernel");
-    if (attach(descriptor, program, make(program, filter, config->snap_length)) == 0) return GS_OK;
+    filter->filters = found != NULL;
+    filter->length = make(program, found, config->snap_length);
+    filter->instructions = malloc(filter->length * sizeof *program);
+    if (filter->instructions == NULL) return gs_fail(error, GS_ERROR, "out of memory");
+    memcpy(filter->instructions, program, filter->length * sizeof *program);
+    return GS_OK;
+}
+
+void gs_kernel_filter_free(struct gs_kernel_filter *filter)
+{
+    free(filter->instructions);
+    filter->instructions = NULL;
+}
+
+int gs_kernel_filter_attach(int descriptor, const struct gs_kernel_filter *filter,
+                            struct gs_error *error)
+{
+    if (attach(descriptor, filter->instructions, filter->length) == 0) return GS_OK;
     return gs_fail(error, GS_ERROR, "the kernel does not take the filter: %s", strerror(errno));
 }
 

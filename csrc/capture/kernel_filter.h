@@ -6,10 +6,21 @@
 
 #include "capture.h"
 
-/* Attaches the program for this link type, made to accept config->snap_length bytes, or one that
- * accepts everything up to that. *filters says which. */
-int gs_kernel_filter_attach(int descriptor, const struct gs_live_config *config, uint32_t link_type,
-                            bool *filters, struct gs_error *error);
+struct sock_filter;
+
+struct gs_kernel_filter {
+    struct sock_filter *instructions;
+    uint32_t length;
+    bool filters; /* it does more than to cut packets */
+};
+
+/* The program for this link type, made to accept config->snap_length bytes, or one that accepts
+ * everything up to that. */
+int gs_kernel_filter_make(struct gs_kernel_filter *filter, const struct gs_live_config *config,
+                          uint32_t link_type, struct gs_error *error);
+void gs_kernel_filter_free(struct gs_kernel_filter *filter);
+int gs_kernel_filter_attach(int descriptor, const struct gs_kernel_filter *filter,
+                            struct gs_error *error);
 /* From now on nothing passes. */
 int gs_kernel_filter_close(int descriptor);
 

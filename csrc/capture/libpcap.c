@@ -19,6 +19,7 @@ static const struct symbol {
     {"pcap_setnonblock", offsetof(struct gs_libpcap, setnonblock)},
     {"pcap_setdirection", offsetof(struct gs_libpcap, setdirection)},
     {"pcap_datalink", offsetof(struct gs_libpcap, datalink)},
+    {"pcap_set_datalink", offsetof(struct gs_libpcap, set_datalink)},
     {"pcap_get_selectable_fd", offsetof(struct gs_libpcap, get_selectable_fd)},
     {"pcap_dispatch", offsetof(struct gs_libpcap, dispatch)},
     {"pcap_breakloop", offsetof(struct gs_libpcap, breakloop)},

@@ -37,6 +37,7 @@ struct gs_libpcap {
     int (*setnonblock)(pcap_t *, int on, char *error);
     int (*setdirection)(pcap_t *, int direction);
     int (*datalink)(pcap_t *);
+    int (*set_datalink)(pcap_t *, int link_type);
     int (*get_selectable_fd)(pcap_t *);
     int (*dispatch)(pcap_t *, int count, gs_libpcap_handler, uint8_t *user);
     void (*breakloop)(pcap_t *);

@@ -12,6 +12,8 @@
 #define ARPHRD_RAWIP 519
 #endif
 
+#define LINK_HEADER_BYTES (14 + 2 * 4) /* Ethernet's, and two tags */
+
 static const struct hardware_type {
     unsigned short number; /* ARPHRD_ */
     unsigned short link_type;
@@ -43,6 +45,14 @@ int gs_link_index(int descriptor, const char *device)
     return request.ifr_ifindex;
 }
 
+bool gs_link_name(int descriptor, int index, char *name)
+{
+    struct ifreq request = {.ifr_ifindex = index};
+    if (ioctl(descriptor, SIOCGIFNAME, &request) != 0) return false;
+    memcpy(name, request.ifr_name, IFNAMSIZ);
+    return true;
+}
+
 static short flags_of(int descriptor, const char *device)
 {
     struct ifreq request = request_for(device);
@@ -70,6 +80,14 @@ int64_t gs_link_type(int descriptor, const char *device, unsigned *hardware_type
 bool gs_link_is_loopback(int descriptor, const char *device)
 {
     return flags_of(descriptor, device) & IFF_LOOPBACK;
+}
+
+uint32_t gs_link_longest_frame(int descriptor, const char *device)
+{
+    struct ifreq request = request_for(device);
+    if (gs_link_is_loopback(descriptor, device) || ioctl(descriptor, SIOCGIFMTU, &request) != 0)
+        return UINT32_MAX;
+    return (uint32_t)request.ifr_mtu + LINK_HEADER_BYTES;
 }
 
 /* A line of /proc/net/dev: "name: bytes packets errs drop …" of what was received. */

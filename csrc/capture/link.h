@@ -9,10 +9,15 @@
 /* 0: there is no device of this name. */
 int gs_link_index(int descriptor, const char *device);
 /* Of the device with this name and index. */
+/* Of IF_NAMESIZE bytes; false: there is no device with this index. */
+bool gs_link_name(int descriptor, int index, char *name);
 enum gs_link_state gs_link_state(int descriptor, const char *device, int index);
 /* The LINKTYPE_ number of its frames as a raw packet socket gives them; -1: not one that we know,
  * *hardware_type is the kernel's number of it. */
 int64_t gs_link_type(int descriptor, const char *device, unsigned *hardware_type);
+/* The longest frame that the device sends and takes, tags included; UINT32_MAX: there is no such.
+ */
+uint32_t gs_link_longest_frame(int descriptor, const char *device);
 bool gs_link_is_loopback(int descriptor, const char *device);
 /* Packets that the device received and dropped by itself, by now; 0 where nobody knows. */
 uint64_t gs_link_dropped(const char *device);

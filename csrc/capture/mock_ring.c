@@ -154,6 +154,7 @@ struct gs_mock_ring *gs_mock_ring_new(uint32_t block_bytes, uint32_t block_count
                                            .block_bytes = block_bytes,
                                            .block_count = block_count,
                                            .link_type = link_type,
+                                           .longest = UINT32_MAX,
                                            .link = gs_link_of_linktype(link_type),
                                            .link_state = GS_LINK_STATE_UP,
                                            .descriptor = -1};

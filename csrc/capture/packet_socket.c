@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The device behind a real ring: an AF_PACKET socket. It is bound only when everything is set, so
  * that no packet comes in that the filter has not seen. What it does after it is open needs no
- * capability: a device that comes back is bound again by an unprivileged process. */
+ * capability: a device that comes back is bound again by an unprivileged process. A ring of a group
+ * needs another socket then, since the kernel lets none out of its group: it has some made before.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,19 +16,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fanout.h"
 #include "kernel_filter.h"
 #include "link.h"
 #include "ring.h"
 
 #define FRAME_BYTES 2048 /* TPACKET_V3 packs packets by their size; the kernel wants a number */
 #define DRAIN_MARGIN_NS 20000000
-#define GROUP_NUMBER_MASK 0xffff
+#define SPARES_MAX 16
 /* Newer than some C libraries. */
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
-#endif
-#ifndef PACKET_FANOUT_FLAG_IGNORE_OUTGOING
-#define PACKET_FANOUT_FLAG_IGNORE_OUTGOING 0x4000
 #endif
 
 struct packet_socket {
@@ -33,12 +34,16 @@ struct packet_socket {
     char name[64];
     int index;
     int64_t retire_timeout_ns;
-    int64_t drained_at_ns; /* monotonic */
-    bool promiscuous, ignores_outgoing;
-    bool is_in_group;
+    int64_t drained_at_ns;  /* monotonic */
+    int64_t read_out_at_ns; /* the same, of a device that is gone; else 0 */
+    bool ignores_outgoing;
     bool counts_for_device; /* of the rings of a device one does */
     uint64_t nic_dropped_before;
     size_t mapped_bytes;
+    struct gs_live_config config; /* but for its filters */
+    struct gs_kernel_filter filter;
+    int spares[SPARES_MAX]; /* sockets that are nothing yet */
+    uint32_t spare_count;
 };
 
 static int64_t monotonic_ns(void)
@@ -62,50 +67,62 @@ static int set(const struct packet_socket *s, int option, int value, struct gs_e
 
 /* ---- opening ---- */
 
+static int make_socket(void)
+{
+    return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+}
+
 static int open_socket(struct packet_socket *s, struct gs_error *error)
 {
-    s->device.descriptor = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    s->device.descriptor = make_socket();
     if (s->device.descriptor >= 0) return GS_OK;
     if (errno != EPERM && errno != EACCES) return failed(error, "packet socket");
     return gs_fail(error, GS_ERROR, "capturing needs the capability CAP_NET_RAW");
 }
 
-static int find_link(struct packet_socket *s, const struct gs_live_config *config,
-                     struct gs_error *error)
+/* Where there are no more descriptors, the device can come back less often. */
+static void make_spares(struct packet_socket *s)
+{
+    uint32_t wanted = s->config.spare_sockets;
+    while (s->spare_count < wanted && s->spare_count < SPARES_MAX) {
+        int spare = make_socket();
+        if (spare < 0) return;
+        s->spares[s->spare_count++] = spare;
+    }
+}
+
+static int find_link(struct packet_socket *s, struct gs_error *error)
 {
     unsigned hardware_type = 0;
-    s->index = gs_link_index(s->device.descriptor, config->device);
+    s->index = gs_link_index(s->device.descriptor, s->name);
     if (s->index == 0) return gs_fail(error, GS_ERROR, "there is no such network interface");
-    strncpy(s->name, config->device, sizeof s->name - 1);
     int64_t link_type = gs_link_type(s->device.descriptor, s->name, &hardware_type);
     if (link_type < 0)
         return gs_fail(error, GS_ERROR, "its link type is not supported (hardware type %u)",
                        hardware_type);
     s->device.link_type = (uint32_t)link_type;
     s->device.link = gs_link_of_linktype(s->device.link_type);
-    s->device.snap_length = config->snap_length;
+    s->device.snap_length = s->config.snap_length;
+    s->device.longest = gs_link_longest_frame(s->device.descriptor, s->name);
     s->nic_dropped_before = gs_link_dropped(s->name);
     return GS_OK;
 }
 
 /* The kernel shows what is sent on the loopback device twice; as libpcap does, we look once. */
-static int choose_directions(struct packet_socket *s, const struct gs_live_config *config,
-                             struct gs_error *error)
+static int choose_directions(struct packet_socket *s, struct gs_error *error)
 {
-    s->ignores_outgoing = !config->outgoing || gs_link_is_loopback(s->device.descriptor, s->name);
+    s->ignores_outgoing = !s->config.outgoing || gs_link_is_loopback(s->device.descriptor, s->name);
     return s->ignores_outgoing ? set(s, PACKET_IGNORE_OUTGOING, 1, error) : GS_OK;
 }
 
-static int attach_filter(struct packet_socket *s, const struct gs_live_config *config,
-                         struct gs_error *error)
+static int attach_filter(const struct packet_socket *s, struct gs_error *error)
 {
-    return gs_kernel_filter_attach(s->device.descriptor, config, s->device.link_type,
-                                   &s->device.kernel_filters, error);
+    return gs_kernel_filter_attach(s->device.descriptor, &s->filter, error);
 }
 
-static int make_ring(struct packet_socket *s, const struct gs_live_config *config,
-                     struct gs_error *error)
+static int make_ring(struct packet_socket *s, struct gs_error *error)
 {
+    const struct gs_live_config *config = &s->config;
     struct tpacket_req3 request = {
         .tp_block_size = config->block_bytes,
         .tp_block_nr = config->block_count,
@@ -142,25 +159,9 @@ static int bind_to_link(struct packet_socket *s)
     struct sockaddr_ll address = {
         .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = s->index};
     if (bind(s->device.descriptor, (struct sockaddr *)&address, sizeof address) != 0) return -1;
-    if (s->promiscuous) be_promiscuous(s);
+    if (s->config.promiscuous) be_promiscuous(s);
     s->device.link_state = gs_link_state(s->device.descriptor, s->name, s->index);
     return 0;
-}
-
-/* The founder is told the number of the group, which no other process has (or two captures of a
- * device would share its packets), and the others join. */
-static int join_group(const struct packet_socket *s, int32_t *group, struct gs_error *error)
-{
-    uint32_t flags = PACKET_FANOUT_HASH;
-    if (s->ignores_outgoing) flags |= PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
-    if (*group < 0) flags |= PACKET_FANOUT_FLAG_UNIQUEID;
-    uint32_t wanted = flags << 16 | (*group < 0 ? 0 : (uint32_t)*group);
-    GS_RETURN_IF_ERROR(set(s, PACKET_FANOUT, (int)wanted, error));
-    socklen_t size = sizeof *group;
-    if (getsockopt(s->device.descriptor, SOL_PACKET, PACKET_FANOUT, group, &size) != 0)
-        return failed(error, "the number of a fanout group");
-    *group &= GROUP_NUMBER_MASK;
-    return GS_OK;
 }
 
 static int bind_opened(struct packet_socket *s, struct gs_error *error)
@@ -170,29 +171,52 @@ static int bind_opened(struct packet_socket *s, struct gs_error *error)
 
 /* A socket joins when it is bound, and until it has joined gets the other rings' packets as well:
  * so it takes none before. */
-static int bind_in_group(struct packet_socket *s, const struct gs_live_config *config,
-                         struct gs_error *error)
+static int bind_in_group(struct packet_socket *s, struct gs_error *error)
 {
-    if (gs_kernel_filter_close(s->device.descriptor) != 0) return failed(error, "its filter");
-    s->is_in_group = true;
-    s->counts_for_device = *config->fanout_group < 0;
+    int descriptor = s->device.descriptor;
+    if (gs_kernel_filter_close(descriptor) != 0) return failed(error, "its filter");
     GS_RETURN_IF_ERROR(bind_opened(s, error));
-    GS_RETURN_IF_ERROR(join_group(s, config->fanout_group, error));
-    return attach_filter(s, config, error);
+    GS_RETURN_IF_ERROR(gs_fanout_join(s->config.fanout_group, descriptor, s->index,
+                                      s->ignores_outgoing, &s->counts_for_device, error));
+    return attach_filter(s, error);
+}
+
+static bool is_in_group(const struct packet_socket *s)
+{
+    return s->config.fanout_group != NULL;
+}
+
+/* With a socket that is nothing yet. */
+static int set_up(struct packet_socket *s, struct gs_error *error)
+{
+    GS_RETURN_IF_ERROR(find_link(s, error));
+    GS_RETURN_IF_ERROR(choose_directions(s, error));
+    return make_ring(s, error);
+}
+
+static int go(struct packet_socket *s, struct gs_error *error)
+{
+    s->device.kernel_filters = s->filter.filters;
+    if (is_in_group(s)) return bind_in_group(s, error);
+    s->counts_for_device = true;
+    GS_RETURN_IF_ERROR(attach_filter(s, error));
+    return bind_opened(s, error);
 }
 
 static int open_all(struct packet_socket *s, const struct gs_live_config *config,
                     struct gs_error *error)
 {
+    s->config = *config;
+    s->config.filters = NULL;
+    s->config.filter_count = 0;
+    s->config.device = NULL;
+    snprintf(s->name, sizeof s->name, "%s", config->device);
     GS_RETURN_IF_ERROR(open_socket(s, error));
-    GS_RETURN_IF_ERROR(find_link(s, config, error));
-    GS_RETURN_IF_ERROR(choose_directions(s, config, error));
-    GS_RETURN_IF_ERROR(make_ring(s, config, error));
-    s->promiscuous = config->promiscuous;
-    if (config->fanout_group != NULL) return bind_in_group(s, config, error);
-    s->counts_for_device = true;
-    GS_RETURN_IF_ERROR(attach_filter(s, config, error));
-    return bind_opened(s, error);
+    GS_RETURN_IF_ERROR(set_up(s, error));
+    GS_RETURN_IF_ERROR(gs_kernel_filter_make(&s->filter, config, s->device.link_type, error));
+    GS_RETURN_IF_ERROR(go(s, error));
+    if (is_in_group(s)) make_spares(s);
+    return GS_OK;
 }
 
 /* ---- the device ---- */
@@ -228,12 +252,19 @@ static void read_counts(struct packet_socket *s)
     s->device.counts.freezes += counts.tp_freeze_q_cnt;
 }
 
+/* Frames of another kind would be read as what they are not. */
+static bool is_of_our_type(const struct packet_socket *s)
+{
+    unsigned hardware_type;
+    return gs_link_type(s->device.descriptor, s->name, &hardware_type) == s->device.link_type;
+}
+
 /* A device that has come back under its name is another one to the kernel; its counters, too,
  * begin anew. */
 static void look_for_link(struct packet_socket *s)
 {
     int index = gs_link_index(s->device.descriptor, s->name), gone = s->index;
-    if (index == 0) return;
+    if (index == 0 || !is_of_our_type(s)) return;
     s->index = index;
     if (bind_to_link(s) == 0)
         s->nic_dropped_before = gs_link_dropped(s->name) - s->device.counts.nic_dropped;
@@ -241,17 +272,73 @@ static void look_for_link(struct packet_socket *s)
         s->index = gone; /* nothing comes of the new one: it must not be told that it is up */
 }
 
+/* When what was captured before the device went has been handed over, which is read first. */
+static bool is_read_out(struct packet_socket *s)
+{
+    if (s->read_out_at_ns == 0)
+        s->read_out_at_ns = monotonic_ns() + 2 * s->retire_timeout_ns + DRAIN_MARGIN_NS;
+    return monotonic_ns() >= s->read_out_at_ns;
+}
+
+/* A socket joins the group of a device that is up, and no other. */
+static void look_for_group(struct packet_socket *s)
+{
+    struct gs_ring_device *device = &s->device;
+    if (!is_read_out(s)) return;
+    int index = gs_link_index(device->descriptor, s->name);
+    if (s->spare_count == 0)
+        device->link_state = GS_LINK_STATE_LOST;
+    else
+        device->is_back = index != 0 && is_of_our_type(s) &&
+                          gs_link_state(device->descriptor, s->name, index) == GS_LINK_STATE_UP;
+}
+
 static void socket_refresh(struct gs_ring_device *device)
 {
     struct packet_socket *s = (struct packet_socket *)device;
     read_counts(s);
     device->link_state = gs_link_state(device->descriptor, s->name, s->index);
-    if (device->link_state == GS_LINK_STATE_GONE && s->is_in_group)
-        device->link_state = GS_LINK_STATE_LOST; /* the kernel binds none again that is in one */
+    if (device->link_state != GS_LINK_STATE_GONE) s->read_out_at_ns = 0;
+    if (device->link_state == GS_LINK_STATE_GONE && is_in_group(s))
+        look_for_group(s);
     else if (device->link_state == GS_LINK_STATE_GONE)
         look_for_link(s);
     else if (s->counts_for_device)
         device->counts.nic_dropped = gs_link_dropped(s->name) - s->nic_dropped_before;
+}
+
+static void close_ring(const struct packet_socket *s)
+{
+    if (s->device.blocks != NULL) munmap(s->device.blocks, s->mapped_bytes);
+    if (s->device.descriptor >= 0) close(s->device.descriptor);
+}
+
+/* The counters go on; those of the device began anew with it. */
+static void keep_counts(struct packet_socket *fresh, const struct packet_socket *s)
+{
+    fresh->device.counts = s->device.counts;
+    fresh->nic_dropped_before -= s->device.counts.nic_dropped;
+}
+
+/* With another ring; where that fails the next spare is tried when the link is looked at again. */
+static void socket_take_up(struct gs_ring_device *device)
+{
+    struct packet_socket *s = (struct packet_socket *)device, fresh = *s;
+    struct gs_error ignored;
+    fresh.device.descriptor = s->spares[--s->spare_count];
+    fresh.spare_count = s->spare_count;
+    fresh.device.blocks = NULL;
+    fresh.device.is_back = s->device.is_back = false;
+    fresh.read_out_at_ns = 0;
+    bool is_up = set_up(&fresh, &ignored) == GS_OK && go(&fresh, &ignored) == GS_OK;
+    if (is_up) {
+        read_counts(s);
+        keep_counts(&fresh, s);
+        close_ring(s);
+        *s = fresh;
+    } else {
+        close_ring(&fresh);
+    }
 }
 
 /* What has come in before is handed over when the retire timeout has passed. */
@@ -270,14 +357,17 @@ static bool socket_is_drained(const struct gs_ring_device *device)
 static void socket_close(struct gs_ring_device *device)
 {
     struct packet_socket *s = (struct packet_socket *)device;
-    if (device->blocks != NULL) munmap(device->blocks, s->mapped_bytes);
-    if (device->descriptor >= 0) close(device->descriptor);
+    close_ring(s);
+    for (uint32_t i = 0; i < s->spare_count; i++)
+        close(s->spares[i]);
+    gs_kernel_filter_free(&s->filter);
     free(s);
 }
 
 static const struct gs_ring_device_ops socket_ops = {
     .wait = socket_wait,
     .refresh = socket_refresh,
+    .take_up = socket_take_up,
     .finish = socket_finish,
     .is_drained = socket_is_drained,
     .close = socket_close,

@@ -9,25 +9,38 @@
 #include <time.h>
 
 #include "capture.h"
+#include "kernel_filter.h"
 #include "libpcap.h"
+#include "link.h"
 
 #define BUFFER_BYTES (1u << 20) /* of a burst, beside the greatest packet */
 /* Of libpcap's own (pcap/pcap.h). */
 #define PRECISION_NANO 1
 #define DIRECTION_IN 1
 #define DLT_RAW 12
+#define DLT_LINUX_SLL 113
+#define DLT_LINUX_SLL2 276
 #define STATUS_ERROR (-1)
 #define STATUS_BREAK (-2)
 #define STATUS_NO_PERMISSION (-8)
 #define STATUS_NOT_PROMISCUOUS (-11)
 #define LINKTYPE_RAW 101
 #define NS_PER_SECOND 1000000000
+#define DEVICES_MAX 1024 /* that are told apart; packets of further ones have no device */
+#define SLL2_INDEX_OFFSET 4
 #define FINISH_MARGIN_NS 20000000
+
+struct device {
+    uint32_t index;
+    struct gs_capture_interface interface;
+};
 
 struct gs_capture {
     struct gs_libpcap libpcap;
     pcap_t *pcap;
     struct gs_capture_interface interface;
+    struct device *devices; /* of `any`, whose packets say which they passed; else NULL */
+    uint32_t device_count, last_device;
     int descriptor;
     uint8_t *bytes; /* of the burst */
     uint32_t filled, room;
@@ -35,9 +48,12 @@ struct gs_capture {
     uint32_t count, capacity;
     bool may_have_more; /* the last burst was full */
     bool is_finished;
-    bool is_past; /* a packet has come that is later than the end */
+    bool is_lost;   /* libpcap can give no more of it, as where the device is gone */
+    bool is_closed; /* nothing more comes in; where that cannot be had, timestamps must tell: */
+    bool is_past;   /* a packet has come that is later than the end */
     int64_t retire_timeout_ns;
-    int64_t drained_at_ns; /* by the wall clock: what has come in by the end is read by then */
+    int64_t end_ns;        /* by the wall clock */
+    int64_t drained_at_ns; /* by the monotonic one: what has come in by the end is read by then */
     uint64_t records, captured_bytes, dropped, interface_dropped;
     struct gs_libpcap_stats before;
 };
@@ -83,10 +99,22 @@ static int activate(struct gs_capture *capture, const struct gs_live_config *con
     return gs_fail(error, GS_ERROR, "libpcap cannot wait for packets of this device");
 }
 
+/* The newer form of what `any` gives has the device in it. */
+static int tell_devices_apart(struct gs_capture *capture, int *link_type, struct gs_error *error)
+{
+    if (*link_type != DLT_LINUX_SLL ||
+        capture->libpcap.set_datalink(capture->pcap, DLT_LINUX_SLL2) != 0)
+        return GS_OK;
+    *link_type = DLT_LINUX_SLL2;
+    capture->devices = calloc(DEVICES_MAX, sizeof *capture->devices);
+    return capture->devices != NULL ? GS_OK : gs_fail(error, GS_ERROR, "out of memory");
+}
+
 static int describe(struct gs_capture *capture, const struct gs_live_config *config,
                     struct gs_error *error)
 {
     int link_type = capture->libpcap.datalink(capture->pcap);
+    GS_RETURN_IF_ERROR(tell_devices_apart(capture, &link_type, error));
     capture->interface.link_type = link_type == DLT_RAW ? LINKTYPE_RAW : (uint32_t)link_type;
     capture->interface.snap_length = config->snap_length;
     capture->interface.link = gs_link_of_linktype(capture->interface.link_type);
@@ -113,6 +141,7 @@ static void libpcap_close(struct gs_capture *capture)
     if (capture->pcap != NULL) capture->libpcap.close(capture->pcap);
     gs_libpcap_unload(&capture->libpcap);
     free(capture->bytes);
+    free(capture->devices);
     free(capture);
 }
 
@@ -132,16 +161,44 @@ static int libpcap_open(struct gs_capture **result, const struct gs_capture_conf
 
 /* ---- packets ---- */
 
-static int64_t wall_ns(void)
+static int64_t now_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }
 
 static int64_t timestamp_ns(const struct gs_libpcap_header *header)
 {
     return (int64_t)header->time.tv_sec * NS_PER_SECOND + header->time.tv_usec;
+}
+
+/* The ordinal of the interface of a device, the first of which stands for all others. */
+static uint32_t new_device(struct gs_capture *capture, uint32_t index)
+{
+    if (capture->device_count == DEVICES_MAX) return 0;
+    struct device *device = &capture->devices[capture->device_count];
+    device->index = index;
+    device->interface = capture->interface;
+    (void)gs_link_name(capture->descriptor, (int)index, device->interface.name);
+    return ++capture->device_count;
+}
+
+static uint32_t device_of(struct gs_capture *capture, const uint8_t *header)
+{
+    uint32_t index;
+    memcpy(&index, header + SLL2_INDEX_OFFSET, sizeof index);
+    index = __builtin_bswap32(index);
+    if (capture->last_device > 0 && capture->devices[capture->last_device - 1].index == index)
+        return capture->last_device;
+    for (uint32_t i = 0; i < capture->device_count; i++)
+        if (capture->devices[i].index == index) return capture->last_device = i + 1;
+    return capture->last_device = new_device(capture, index);
+}
+
+static bool says_device(const struct gs_capture *capture, uint32_t caplen)
+{
+    return capture->devices != NULL && caplen >= SLL2_INDEX_OFFSET + sizeof(uint32_t);
 }
 
 /* Cut to the snap length, for which there is room: where libpcap has put a VLAN tag back, a packet
@@ -159,7 +216,7 @@ static void keep(struct gs_capture *capture, const struct gs_libpcap_header *hea
     packet->offset = capture->captured_bytes;
     packet->caplen = caplen;
     packet->len = header->len;
-    packet->interface = 0;
+    packet->interface = says_device(capture, caplen) ? (uint16_t)device_of(capture, bytes) : 0;
     packet->link = capture->interface.link;
     packet->flags = caplen < header->len ? GS_FRAME_TRUNCATED : 0;
     capture->filled += caplen;
@@ -176,7 +233,7 @@ static bool has_room(const struct gs_capture *capture)
 static void take(uint8_t *user, const struct gs_libpcap_header *header, const uint8_t *bytes)
 {
     struct gs_capture *capture = (struct gs_capture *)user;
-    if (capture->is_finished && timestamp_ns(header) > capture->drained_at_ns)
+    if (capture->is_finished && !capture->is_closed && timestamp_ns(header) > capture->end_ns)
         capture->is_past = true;
     else if (capture->count < capture->capacity && has_room(capture))
         keep(capture, header, bytes);
@@ -194,29 +251,31 @@ static bool is_ready(const struct gs_capture *capture, int timeout_ms)
 /* After finish, where nothing was given: all that had come in has been read. */
 static bool is_over(const struct gs_capture *capture)
 {
-    if (!capture->is_finished || capture->count > 0) return false;
-    return capture->is_past || (!capture->may_have_more && wall_ns() >= capture->drained_at_ns);
+    if (capture->count > 0) return false;
+    if (!capture->is_finished) return capture->is_lost;
+    return capture->is_lost || capture->is_past ||
+           (!capture->may_have_more && now_ns(CLOCK_MONOTONIC) >= capture->drained_at_ns);
 }
 
-static int dispatch(struct gs_capture *capture, struct gs_error *error)
+static void dispatch(struct gs_capture *capture)
 {
     int status =
         capture->libpcap.dispatch(capture->pcap, (int)capture->capacity, take, (uint8_t *)capture);
     capture->may_have_more = capture->count == capture->capacity || status == STATUS_BREAK;
-    if (status != STATUS_ERROR) return GS_OK;
-    return gs_fail(error, GS_ERROR, "%.300s", capture->libpcap.geterr(capture->pcap));
+    if (status == STATUS_ERROR) capture->is_lost = true;
 }
 
 static int libpcap_next_burst(struct gs_capture *capture, struct gs_packet *packets,
                               uint32_t capacity, int timeout_ms, uint32_t *count,
                               struct gs_error *error)
 {
+    (void)error;
     capture->packets = packets;
     capture->capacity = capacity;
     capture->count = capture->filled = 0;
     *count = 0;
     if (!capture->may_have_more && timeout_ms != 0) (void)is_ready(capture, timeout_ms);
-    GS_RETURN_IF_ERROR(dispatch(capture, error));
+    if (!capture->is_lost) dispatch(capture);
     if (is_over(capture)) return GS_END;
     *count = capture->count;
     return capture->count > 0 ? GS_OK : GS_AGAIN;
@@ -253,14 +312,18 @@ static void libpcap_stats(const struct gs_capture *capture, struct gs_capture_st
                                        .kernel_received = capture->records + capture->dropped,
                                        .kernel_dropped = capture->dropped,
                                        .nic_dropped = capture->interface_dropped,
-                                       .link_state = GS_LINK_STATE_UP};
+                                       .link_state = capture->is_lost ? GS_LINK_STATE_LOST
+                                                                      : GS_LINK_STATE_UP};
 }
 
 static void libpcap_finish(struct gs_capture *capture)
 {
     if (capture->is_finished) return;
     capture->is_finished = true;
-    capture->drained_at_ns = wall_ns() + 2 * capture->retire_timeout_ns + FINISH_MARGIN_NS;
+    capture->is_closed = gs_kernel_filter_close(capture->descriptor) == 0;
+    int64_t wait_ns = 2 * capture->retire_timeout_ns + FINISH_MARGIN_NS;
+    capture->end_ns = now_ns(CLOCK_REALTIME) + wait_ns;
+    capture->drained_at_ns = now_ns(CLOCK_MONOTONIC) + wait_ns;
 }
 
 static int libpcap_descriptor(const struct gs_capture *capture)
@@ -268,17 +331,21 @@ static int libpcap_descriptor(const struct gs_capture *capture)
     return capture->descriptor;
 }
 
-static uint32_t libpcap_interface_count(const struct gs_capture *capture)
+static uint64_t libpcap_section(const struct gs_capture *capture)
 {
     (void)capture;
-    return 1;
+    return 0;
+}
+
+static uint32_t libpcap_interface_count(const struct gs_capture *capture)
+{
+    return 1 + capture->device_count;
 }
 
 static const struct gs_capture_interface *libpcap_interface(const struct gs_capture *capture,
                                                             uint32_t index)
 {
-    (void)index;
-    return &capture->interface;
+    return index == 0 ? &capture->interface : &capture->devices[index - 1].interface;
 }
 
 const struct gs_capture_ops gs_pcap_capture = {
@@ -287,6 +354,7 @@ const struct gs_capture_ops gs_pcap_capture = {
     .next_burst = libpcap_next_burst,
     .release = libpcap_release,
     .stats = libpcap_stats,
+    .section = libpcap_section,
     .interface_count = libpcap_interface_count,
     .interface = libpcap_interface,
     .close = libpcap_close,

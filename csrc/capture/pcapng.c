@@ -82,8 +82,7 @@ static void fill_packet(struct gs_capture *capture, const struct gs_file_interfa
 static const struct gs_file_interface *find_interface(const struct gs_capture *capture,
                                                       uint32_t interface)
 {
-    if (interface >= capture->interface_count - capture->section_first_interface) return NULL;
-    return &capture->interfaces[capture->section_first_interface + interface];
+    return interface < capture->interface_count ? &capture->interfaces[interface] : NULL;
 }
 
 static int give_packet(struct gs_capture *capture, const struct packet_block *block,
@@ -240,7 +239,8 @@ static int read_section_header(struct gs_capture *capture, uint32_t total_length
 {
     (void)total_length;
     (void)burst;
-    capture->section_first_interface = capture->interface_count;
+    capture->interface_count = 0; /* there is room for those to come, and nobody asks for these */
+    capture->sections++;
     return check_version(capture, capture->swapped, GS_DAMAGED, error);
 }
 
@@ -266,9 +266,12 @@ static const struct block_kind *find_kind(uint32_t type)
     return NULL;
 }
 
-/* The byte order of a section stands behind the first length that is written in it. */
-static int enter_section(struct gs_capture *capture, struct gs_error *error)
+/* What a burst has already is of the section before, whose interfaces must be there until it is
+ * done with. The byte order of a section stands behind the first length that is written in it. */
+static int enter_section(struct gs_capture *capture, const struct gs_file_burst *burst,
+                         struct gs_error *error)
 {
+    if (burst->count > 0) return GS_AGAIN;
     GS_RETURN_IF_ERROR(need(capture, BLOCK_HEADER_BYTES + 4));
     const uint8_t *magic = gs_byte_input_at(&capture->input) + BLOCK_HEADER_BYTES;
     if (!read_byte_order(magic, &capture->swapped))
@@ -320,7 +323,7 @@ static int read_block(struct gs_capture *capture, struct gs_file_burst *burst,
     GS_RETURN_IF_ERROR(need(capture, BLOCK_HEADER_BYTES));
     const uint8_t *block = gs_byte_input_at(&capture->input);
     uint32_t type = gs_load_u32(block, capture->swapped);
-    if (type == BLOCK_SECTION_HEADER) GS_RETURN_IF_ERROR(enter_section(capture, error));
+    if (type == BLOCK_SECTION_HEADER) GS_RETURN_IF_ERROR(enter_section(capture, burst, error));
 
     uint32_t total_length = gs_load_u32(block + 4, capture->swapped);
     const struct block_kind *kind = find_kind(type);

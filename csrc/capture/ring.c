@@ -24,6 +24,7 @@ struct gs_capture {
     bool is_finished;
     uint64_t records;
     uint64_t bytes; /* of packets, as captured */
+    uint64_t oversized;
 };
 
 /* ---- blocks ---- */
@@ -50,14 +51,29 @@ static void take_block(struct gs_capture *capture)
     capture->packet_offset = header->offset_to_first_pkt;
 }
 
+/* The link was gone and is back, and nothing is left that was captured before. */
+static void take_up(struct gs_capture *capture)
+{
+    capture->device->ops->take_up(capture->device);
+    capture->block = 0;
+}
+
+/* Nothing comes, and nothing will. */
+static bool is_over(const struct gs_capture *capture)
+{
+    if (capture->is_finished && capture->device->ops->is_drained(capture->device)) return true;
+    return capture->device->link_state == GS_LINK_STATE_LOST;
+}
+
 /* GS_OK: a block is held that has packets left. */
 static int need_block(struct gs_capture *capture, int timeout_ms, struct gs_error *error)
 {
     while (capture->packets_left == 0) {
         if (capture->holds_block) give_back(capture);
-        bool is_over = capture->is_finished && capture->device->ops->is_drained(capture->device);
+        bool ends = is_over(capture); /* asked before what is unread is looked for */
         if (!ring_has_unread(capture)) {
-            if (is_over) return GS_END;
+            if (ends) return GS_END;
+            if (capture->device->is_back && !capture->is_finished) take_up(capture);
             GS_RETURN_IF_ERROR(capture->device->ops->wait(capture->device, timeout_ms, error));
             if (!ring_has_unread(capture)) return GS_AGAIN;
         }
@@ -108,6 +124,7 @@ static void read_packet(struct gs_capture *capture, struct tpacket3_hdr *header,
         packet->flags &= (uint8_t)~GS_FRAME_FILTERED; /* the kernel saw another frame */
     }
     capture->bytes += packet->caplen;
+    capture->oversized += packet->len > capture->device->longest;
 }
 
 /* The rest of a packet whose header has come: the kernel wrote on another core, and what is asked
@@ -204,6 +221,7 @@ static void ring_stats(const struct gs_capture *capture, struct gs_capture_stats
                                        .kernel_dropped = device->counts.dropped,
                                        .freezes = device->counts.freezes,
                                        .nic_dropped = device->counts.nic_dropped,
+                                       .oversized = capture->oversized,
                                        .link_state = device->link_state};
 }
 
@@ -221,6 +239,12 @@ static void ring_finish(struct gs_capture *capture)
 static int ring_descriptor(const struct gs_capture *capture)
 {
     return capture->device->descriptor;
+}
+
+static uint64_t ring_section(const struct gs_capture *capture)
+{
+    (void)capture;
+    return 0;
 }
 
 static uint32_t ring_interface_count(const struct gs_capture *capture)
@@ -242,6 +266,7 @@ const struct gs_capture_ops gs_ring_capture = {
     .next_burst = ring_next_burst,
     .release = ring_release,
     .stats = ring_stats,
+    .section = ring_section,
     .interface_count = ring_interface_count,
     .interface = ring_interface,
     .close = ring_close,

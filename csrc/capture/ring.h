@@ -28,6 +28,8 @@ struct gs_ring_device_ops {
     int (*wait)(struct gs_ring_device *device, int timeout_ms, struct gs_error *error);
     /* Brings counts and link_state up to date; takes up a link that has come back. */
     void (*refresh)(struct gs_ring_device *device);
+    /* With is_back, when all that the ring has is read: it begins anew. */
+    void (*take_up)(struct gs_ring_device *device);
     /* Nothing more comes in. */
     void (*finish)(struct gs_ring_device *device);
     /* After finish: no block will be handed over any more. */
@@ -42,8 +44,10 @@ struct gs_ring_device {
     uint32_t block_bytes, block_count;
     uint32_t link_type; /* LINKTYPE_ number */
     uint32_t snap_length;
+    uint32_t longest;    /* frame that the device sends and takes */
     uint8_t link;        /* enum gs_link */
     uint8_t link_state;  /* enum gs_link_state */
+    bool is_back;        /* the link was gone, and can be taken up with another ring */
     bool kernel_filters; /* packets without a tag have passed the filter */
     int descriptor;      /* to wait on; -1: none */
     struct gs_ring_counts counts;

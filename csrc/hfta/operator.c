@@ -7,7 +7,7 @@
 static const struct gs_operator_methods *const methods_of[] = {
     [GS_OPERATOR_SELECT] = &gs_select_methods, [GS_OPERATOR_AGGREGATE] = &gs_aggregate_methods,
     [GS_OPERATOR_UNION] = &gs_union_methods,   [GS_OPERATOR_ORDER] = &gs_order_methods,
-    [GS_OPERATOR_OUTPUT] = &gs_output_methods,
+    [GS_OPERATOR_OUTPUT] = &gs_output_methods, [GS_OPERATOR_LIMIT] = &gs_limit_methods,
 };
 
 static gs_bound *bounds_new(uint32_t count)
@@ -62,6 +62,8 @@ int gs_operator_open(struct gs_operator_state **result, const struct gs_node *no
     op->base.handles = handles;
     op->base.scratch = &op->scratch;
     op->base.hash_key = settings->hash_key;
+    op->holder.memory = settings->memory;
+    op->failed = settings->failed;
     if (!state_open(op, port_count, inputs, settings))
         return gs_fail(error, GS_ERROR, "no memory for operator %s", node->name);
     return methods->open != NULL ? methods->open(op, settings, error) : GS_OK;
@@ -103,6 +105,7 @@ bool gs_operator_ended(const struct gs_operator_state *op)
 void gs_operator_progress(struct gs_operator_state *op, const struct gs_batch *cause, bool is_end)
 {
     bool grew = gs_operator_raise(op);
+    if (*op->failed) return;
     op->base.output->is_end = is_end;
     if (grew || is_end || (cause != NULL && cause->is_heartbeat)) gs_operator_send(op, cause);
 }
@@ -125,6 +128,7 @@ static void trace(struct gs_operator_state *op, const struct gs_batch *cause)
 void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause)
 {
     struct gs_batch *batch = op->base.output;
+    if (*op->failed) return; /* the batch may be another's already */
     memcpy(batch->punctuation.bounds, op->bounds,
            op->node->schema->column_count * sizeof *op->bounds);
     batch->sequence = op->sequence++;
@@ -136,7 +140,7 @@ void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause
     gs_stream_push(&op->stream, batch);
     struct gs_batch *renewed = gs_batch_renew(batch);
     if (renewed == NULL)
-        op->failed = true;
+        *op->failed = true;
     else
         op->base.output = renewed;
 }
@@ -150,7 +154,7 @@ bool gs_operator_room(struct gs_operator *base, const uint32_t *string_lengths)
 {
     struct gs_operator_state *op = (struct gs_operator_state *)base;
     if (!gs_batch_takes(base->output, string_lengths)) gs_operator_send(op, NULL);
-    if (gs_batch_reserve(base->output, string_lengths)) return true;
-    op->failed = true;
-    return false;
+    if (*op->failed) return false;
+    *op->failed = !gs_batch_reserve(base->output, string_lengths);
+    return !*op->failed;
 }

@@ -7,6 +7,7 @@
 #define GS_HFTA_OPERATOR_H
 
 #include "../arrow/batch.h"
+#include "../base/memory.h"
 #include "../runtime/stream.h"
 #include "gs_query_set.h"
 
@@ -18,6 +19,8 @@ struct gs_operator_settings {
     const uint64_t *hash_key;
     bool output_punctuation; /* outputs pass on batches without rows too */
     struct gs_output_queue *outputs;
+    struct gs_memory *memory;
+    bool *failed;
 };
 
 struct gs_operator_methods {
@@ -49,8 +52,10 @@ struct gs_operator_state {
     /* For the strings of a row that waits for its consumers: they have scratches of their own. */
     struct gs_scratch scratch;
     uint64_t sequence;
+    struct gs_holder holder;     /* of what it keeps from batch to batch */
+    uint64_t refused_for_memory; /* of groups_refused */
     uint32_t ended_ports;
-    bool failed;
+    bool *failed; /* there was no memory: of the graph, for which all is over then */
 };
 
 /* Operators of the engine. */
@@ -59,6 +64,7 @@ extern const struct gs_operator_methods gs_aggregate_methods;
 extern const struct gs_operator_methods gs_union_methods;
 extern const struct gs_operator_methods gs_order_methods;
 extern const struct gs_operator_methods gs_output_methods;
+extern const struct gs_operator_methods gs_limit_methods;
 
 /* Makes the operator of a node with `port_count` inputs of these schemas. */
 int gs_operator_open(struct gs_operator_state **op, const struct gs_node *node, uint32_t index,
@@ -83,17 +89,19 @@ bool gs_operator_room(struct gs_operator *op, const uint32_t *string_lengths);
 
 /* Aggregate's part of the host. */
 struct gs_group_table *gs_group_window(struct gs_operator *op, const gs_bound *values);
-bool gs_group_admit(struct gs_operator *op, struct gs_group_table *table);
+bool gs_group_admit(struct gs_operator *op, struct gs_group_table *table, uint64_t string_bytes);
 struct gs_string gs_group_string(struct gs_operator *op, struct gs_group_table *table,
                                  struct gs_string s, uint32_t room);
 
 /* The output operator's queue: what Python takes. */
 struct gs_output_item {
     struct gs_batch *batch;
+    uint64_t bytes;
     uint32_t node;
 };
 
 struct gs_output_queue {
+    struct gs_holder holder;
     struct gs_output_item *items;
     uint32_t head, count, capacity;
 };

@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ORDER BY … LIMIT: rows are held by window and leave in order when a bound has passed it. Rows are
- * held as references into the batches that brought them. */
+/* ORDER BY … LIMIT: rows are held by window and leave in order when a bound has passed it. They
+ * are copied: one row that stays must not hold the batch that brought it. */
 #include <stdlib.h>
 
 #include "operator.h"
 #include "windows.h"
+
+#define GS_ORDER_FIRST_ROWS 8u
+#define GS_ORDER_BATCH_ROWS 4096u
 
 struct held_row {
     struct gs_batch *batch;
     uint32_t row;
 };
 
+/* A window's own copies of rows: batches that are filled one after the other. */
+struct row_store {
+    struct gs_batch **batches;
+    uint32_t count, capacity;
+};
+
 struct order_window {
     struct gs_window window; /* first */
+    struct row_store store;
     struct held_row *rows;
     uint32_t count, capacity;
     uint32_t cursor;
-    bool is_sorted, is_partial;
+    bool is_sorted;
 };
 
 struct order_state {
@@ -25,7 +35,80 @@ struct order_state {
     gs_bound window_bounds[GS_TEMPORAL_MAX];
     uint64_t held;
     gs_bound *output_bounds;
+    uint32_t *lengths; /* of a row's strings */
 };
+
+/* ---- rows ---- */
+
+static void store_free(struct order_state *state, struct row_store *store)
+{
+    for (uint32_t i = 0; i < store->count; i++) {
+        gs_let_go(&state->op.holder, gs_batch_bytes(store->batches[i]));
+        gs_batch_release(store->batches[i]);
+    }
+    gs_let_go(&state->op.holder, store->capacity * sizeof *store->batches);
+    free(store->batches);
+    memset(store, 0, sizeof *store);
+}
+
+static bool store_list_grow(struct order_state *state, struct row_store *store)
+{
+    uint32_t capacity = store->capacity ? 2 * store->capacity : 4;
+    uint64_t bytes = (capacity - store->capacity) * sizeof *store->batches;
+    if (!gs_hold(&state->op.holder, bytes)) return false;
+    struct gs_batch **batches = realloc(store->batches, capacity * sizeof *batches);
+    if (batches == NULL) {
+        gs_let_go(&state->op.holder, bytes);
+        return false;
+    }
+    store->batches = batches;
+    store->capacity = capacity;
+    return true;
+}
+
+/* One more batch, twice as long as the one before. */
+static struct gs_batch *store_grow(struct order_state *state, struct row_store *store,
+                                   const struct gs_schema *schema)
+{
+    uint32_t rows = GS_ORDER_FIRST_ROWS;
+    if (store->count > 0) rows = 2 * store->batches[store->count - 1]->row_capacity;
+    if (rows > GS_ORDER_BATCH_ROWS) rows = GS_ORDER_BATCH_ROWS;
+    if (store->count == store->capacity && !store_list_grow(state, store)) return NULL;
+    struct gs_batch *batch = gs_batch_new(schema, rows);
+    if (batch == NULL) return NULL;
+    if (!gs_hold(&state->op.holder, gs_batch_bytes(batch))) {
+        gs_batch_release(batch);
+        return NULL;
+    }
+    return store->batches[store->count++] = batch;
+}
+
+static bool strings_reserve(struct order_state *state, struct gs_batch *batch)
+{
+    uint64_t growth = gs_batch_growth(batch, state->lengths);
+    if (growth == 0) return gs_batch_reserve(batch, state->lengths);
+    uint64_t before = gs_batch_bytes(batch);
+    if (!gs_hold(&state->op.holder, growth)) return false;
+    bool has_room = gs_batch_reserve(batch, state->lengths);
+    gs_let_go(&state->op.holder, growth - (gs_batch_bytes(batch) - before));
+    return has_room;
+}
+
+/* A copy of a row; false where the budget, or the memory, has no room for it. */
+static bool store_row(struct order_state *state, struct row_store *store,
+                      const struct gs_batch *from, uint32_t row, struct held_row *held)
+{
+    struct gs_batch *batch = store->count > 0 ? store->batches[store->count - 1] : NULL;
+    gs_batch_lengths(from, row, state->lengths);
+    if (batch == NULL || !gs_batch_takes(batch, state->lengths))
+        batch = store_grow(state, store, from->schema);
+    if (batch == NULL || !strings_reserve(state, batch)) return false;
+    *held = (struct held_row){batch, batch->row_count};
+    gs_batch_append(batch, from, row);
+    return true;
+}
+
+/* ---- windows of rows ---- */
 
 static int compare_rows(const void *a, const void *b, void *compare)
 {
@@ -36,47 +119,77 @@ static int compare_rows(const void *a, const void *b, void *compare)
 
 static void sort(const struct order_state *state, struct order_window *window)
 {
+    if (window->count == 0) return; /* all of its rows were refused */
     qsort_r(window->rows, window->count, sizeof *window->rows, compare_rows,
             (void *)state->op.base.ops);
 }
 
-/* Keeps the best `limit` rows, so that a window holds at most about twice as many. */
+/* What the rows that stay point to, without the others; as it is where there is no room for both.
+ */
+static void compact(struct order_state *state, struct order_window *window)
+{
+    struct row_store fresh = {0};
+    struct held_row *rows = window->rows;
+    uint32_t moved = 0;
+    while (moved < window->count && store_row(state, &fresh, rows[moved].batch, rows[moved].row,
+                                              &rows[moved + window->count]))
+        moved++;
+    if (moved < window->count) {
+        store_free(state, &fresh);
+        return;
+    }
+    memcpy(rows, rows + window->count, window->count * sizeof *rows);
+    store_free(state, &window->store);
+    window->store = fresh;
+}
+
+/* Keeps the best `limit` rows. */
 static void trim(struct order_state *state, struct order_window *window)
 {
     uint64_t limit = state->op.base.ops->limit;
     if (window->count <= limit) return;
     sort(state, window);
-    for (uint32_t i = (uint32_t)limit; i < window->count; i++)
-        gs_batch_release(window->rows[i].batch);
     state->held -= window->count - limit;
+    state->op.base.counters.beyond_limit += window->count - limit;
     window->count = (uint32_t)limit;
 }
 
-static bool make_room(struct order_state *state, struct order_window *window)
+static bool rows_grow(struct order_state *state, struct order_window *window)
 {
-    if (window->count < window->capacity) return true;
-    if (window->capacity >= 1024 && window->count / 2 >= state->op.base.ops->limit) {
-        trim(state, window);
-        return true;
-    }
-    uint32_t capacity = window->capacity ? window->capacity * 2 : 64;
+    uint32_t capacity = window->capacity ? window->capacity * 2 : GS_ORDER_FIRST_ROWS;
+    uint64_t bytes = (uint64_t)(capacity - window->capacity) * sizeof *window->rows;
+    if (!gs_hold(&state->op.holder, bytes)) return false;
     struct held_row *rows = realloc(window->rows, capacity * sizeof *rows);
-    if (rows == NULL) return false;
+    if (rows == NULL) {
+        gs_let_go(&state->op.holder, bytes);
+        return false;
+    }
     window->rows = rows;
     window->capacity = capacity;
     return true;
 }
 
+/* With a limit a window holds at most about twice as many rows. */
+static bool make_room(struct order_state *state, struct order_window *window)
+{
+    if (window->count < window->capacity) return true;
+    if (window->capacity < 1024 || window->count / 2 < state->op.base.ops->limit)
+        return rows_grow(state, window);
+    trim(state, window);
+    compact(state, window);
+    return true;
+}
+
 static struct order_window *window_at(struct order_state *state, const gs_bound *values)
 {
-    struct gs_window *found = gs_windows_find(&state->windows, values);
-    if (found != NULL) return (struct order_window *)found;
-    struct order_window *window = calloc(1, sizeof *window);
-    if (window == NULL) return NULL;
-    memcpy(window->window.values, values, state->windows.value_count * sizeof *values);
-    if (gs_windows_add(&state->windows, &window->window)) return window;
-    free(window);
-    return NULL;
+    const size_t size = sizeof(struct order_window);
+    struct gs_window *window = gs_windows_find(&state->windows, values);
+    if (window != NULL) return (struct order_window *)window;
+    uint64_t bytes = gs_windows_bytes(&state->windows, size);
+    if (!gs_hold(&state->op.holder, bytes)) return NULL;
+    window = gs_windows_add(&state->windows, values, size);
+    if (window == NULL) gs_let_go(&state->op.holder, bytes);
+    return (struct order_window *)window;
 }
 
 static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
@@ -101,18 +214,29 @@ static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t
     return batch->schema->fields[column].temporal < 0 ? -value : value;
 }
 
+static void refuse(struct order_state *state, struct order_window *window, const gs_bound *values)
+{
+    state->op.base.counters.groups_refused++;
+    state->op.refused_for_memory++;
+    if (window != NULL)
+        window->window.is_partial = true;
+    else
+        gs_windows_refuse(&state->windows, values);
+}
+
 static void hold(struct order_state *state, struct gs_batch *batch, uint32_t row)
 {
     gs_bound values[GS_TEMPORAL_MAX];
     for (uint32_t k = 0; k < state->windows.value_count; k++)
         values[k] = value_at(batch, state->op.base.ops->temporal_columns[k], row);
     struct order_window *window = window_at(state, values);
-    if (window == NULL || !make_room(state, window)) {
-        state->op.failed = true;
+    if (window == NULL || !make_room(state, window) ||
+        !store_row(state, &window->store, batch, row, &window->rows[window->count])) {
+        refuse(state, window, values);
         return;
     }
-    window->rows[window->count++] = (struct held_row){gs_batch_retain(batch), row};
-    window->is_partial |= batch->is_partial;
+    window->count++;
+    window->window.is_partial |= batch->is_partial;
     state->held++;
 }
 
@@ -139,18 +263,18 @@ static void bound_after_windows(struct order_state *state)
     ops->bounds(state->output_bounds, op->next_bounds);
 }
 
-static struct order_window *due_window(const struct order_state *state)
+static struct order_window *due_window(struct order_state *state)
 {
-    if (gs_operator_ended(&state->op) && state->windows.count > 0)
-        return (struct order_window *)state->windows.heap[0];
-    return (struct order_window *)gs_windows_due(&state->windows, state->window_bounds);
+    if (gs_operator_ended(&state->op)) gs_windows_end(&state->windows);
+    return (struct order_window *)gs_windows_due(&state->windows);
 }
 
 static void window_close(struct order_state *state, struct order_window *window)
 {
-    gs_windows_remove(&state->windows, &window->window);
+    store_free(state, &window->store);
+    gs_let_go(&state->op.holder, window->capacity * sizeof *window->rows);
     free(window->rows);
-    free(window);
+    gs_windows_remove(&state->windows, &window->window, sizeof *window);
 }
 
 static bool window_leave(struct order_state *state, struct order_window *window)
@@ -162,12 +286,10 @@ static bool window_leave(struct order_state *state, struct order_window *window)
         window->is_sorted = true;
     }
     struct gs_batch *output = base->output;
-    for (; window->cursor < window->count; window->cursor++) {
+    for (; window->cursor < window->count; window->cursor++, state->held--) {
         if (base->output != output || output->row_count == output->row_capacity) return false;
         struct held_row *held = &window->rows[window->cursor];
         base->ops->copy(base, held->batch, held->row);
-        gs_batch_release(held->batch);
-        state->held--;
     }
     return true;
 }
@@ -178,8 +300,8 @@ static bool step(struct gs_operator_state *op)
     struct order_state *state = (struct order_state *)op;
     struct order_window *window = due_window(state);
     if (window == NULL) return false;
-    bool is_partial = window->is_partial;
-    for (; window != NULL && window->is_partial == is_partial; window = due_window(state)) {
+    bool is_partial = window->window.is_partial;
+    for (; window != NULL && window->window.is_partial == is_partial; window = due_window(state)) {
         op->base.output->is_partial = is_partial;
         if (!window_leave(state, window)) break;
         window_close(state, window);
@@ -197,6 +319,7 @@ static void on_punctuation(struct gs_operator_state *op, uint32_t port,
     struct order_state *state = (struct order_state *)op;
     for (uint32_t k = 0; k < op->base.ops->temporal_count; k++)
         state->window_bounds[k] = op->input_bounds[port][op->base.ops->temporal_columns[k]];
+    gs_windows_pass(&state->windows, state->window_bounds);
     bound_after_windows(state);
     gs_operator_progress(op, batch, gs_operator_ended(op) && state->windows.count == 0);
 }
@@ -205,13 +328,15 @@ static int open_order(struct gs_operator_state *op, const struct gs_operator_set
                       struct gs_error *error)
 {
     struct order_state *state = (struct order_state *)op;
-    (void)settings;
-    state->windows.value_count = op->base.ops->temporal_count;
     for (uint32_t k = 0; k < GS_TEMPORAL_MAX; k++)
         state->window_bounds[k] = GS_BOUND_NONE;
     state->output_bounds = calloc(op->port_columns[0] + 1u, sizeof(gs_bound));
-    if (state->output_bounds == NULL) return gs_fail(error, GS_ERROR, "no memory for ORDER BY");
-    return GS_OK;
+    state->lengths = calloc(op->port_columns[0] + 1u, sizeof *state->lengths);
+    if (state->output_bounds != NULL && state->lengths != NULL &&
+        gs_windows_open(&state->windows, op->base.ops->temporal_count, settings->hash_key,
+                        &op->holder))
+        return GS_OK;
+    return gs_fail(error, GS_ERROR, "no memory for ORDER BY");
 }
 
 static uint64_t held(const struct gs_operator_state *op)
@@ -222,15 +347,12 @@ static uint64_t held(const struct gs_operator_state *op)
 static void close_order(struct gs_operator_state *op)
 {
     struct order_state *state = (struct order_state *)op;
-    for (uint32_t i = 0; i < state->windows.count; i++) {
-        struct order_window *window = (struct order_window *)state->windows.heap[i];
-        for (uint32_t row = window->cursor; row < window->count; row++)
-            gs_batch_release(window->rows[row].batch);
-        free(window->rows);
-        free(window);
-    }
-    gs_windows_free(&state->windows);
+    struct gs_window *window;
+    while ((window = gs_windows_any(&state->windows)) != NULL)
+        window_close(state, (struct order_window *)window);
+    gs_windows_close(&state->windows);
     free(state->output_bounds);
+    free(state->lengths);
 }
 
 const struct gs_operator_methods gs_order_methods = {

@@ -23,7 +23,8 @@ bool gs_output_push(struct gs_output_queue *queue, uint32_t node, struct gs_batc
         queue->head = 0;
         queue->capacity = capacity;
     }
-    struct gs_output_item item = {gs_batch_retain(batch), node};
+    struct gs_output_item item = {gs_batch_retain(batch), gs_batch_bytes(batch), node};
+    gs_hold_anyway(&queue->holder, item.bytes);
     queue->items[queue->head + queue->count++] = item;
     return true;
 }
@@ -34,6 +35,7 @@ struct gs_batch *gs_output_take(struct gs_output_queue *queue, uint32_t *node)
     struct gs_output_item item = queue->items[queue->head++];
     if (--queue->count == 0) queue->head = 0;
     *node = item.node;
+    gs_let_go(&queue->holder, item.bytes); /* it is the taker's now */
     return item.batch;
 }
 
@@ -59,7 +61,7 @@ static int open_output(struct gs_operator_state *op, const struct gs_operator_se
 
 static void queue_batch(struct gs_operator_state *op, struct gs_batch *batch)
 {
-    if (!gs_output_push(((struct output_state *)op)->queue, op->index, batch)) op->failed = true;
+    if (!gs_output_push(((struct output_state *)op)->queue, op->index, batch)) *op->failed = true;
 }
 
 static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)

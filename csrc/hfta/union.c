@@ -19,7 +19,7 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
     (void)port;
     struct gs_batch *view = gs_batch_view(batch, op->node->schema);
     if (view == NULL) {
-        op->failed = true;
+        *op->failed = true;
         return;
     }
     memcpy(view->punctuation.bounds, op->bounds,

@@ -2,6 +2,9 @@
 /* An LFTA's life: open, time moves on, rows are delivered with their punctuation, close. */
 #include "lfta.h"
 
+#define FIRST_TABLES_PART 8 /* tables begin with at most this part of the budget */
+#define LEAST_SLOTS 64
+
 static void bounds_at(void (*carry)(int64_t, gs_bound *), uint32_t count, int64_t timestamp_ns,
                       gs_bound *bounds)
 {
@@ -72,12 +75,13 @@ static void stamp(struct gs_lfta_state *lfta, bool is_heartbeat)
 
 static void deliver(struct gs_lfta_state *lfta, bool is_heartbeat, bool is_end)
 {
+    if (*lfta->failed) return; /* the batch may be another's already */
     stamp(lfta, is_heartbeat);
     lfta->base.output->is_end = is_end;
     gs_stream_push(lfta->stream, lfta->base.output);
     struct gs_batch *renewed = gs_batch_renew(lfta->base.output);
     if (renewed == NULL)
-        lfta->failed = true; /* the rows stay where they are until there is room */
+        *lfta->failed = true;
     else
         lfta->base.output = renewed;
 }
@@ -91,9 +95,9 @@ bool gs_lfta_room(struct gs_lfta *base, const uint32_t *string_lengths)
 {
     struct gs_lfta_state *lfta = (struct gs_lfta_state *)base;
     if (!gs_batch_takes(base->output, string_lengths)) deliver(lfta, false, false);
-    if (gs_batch_reserve(base->output, string_lengths)) return true;
-    lfta->failed = true;
-    return false;
+    if (*lfta->failed) return false;
+    *lfta->failed = !gs_batch_reserve(base->output, string_lengths);
+    return !*lfta->failed;
 }
 
 /* Punctuation = max(previous, min(f(W), oldest window in the table)), column by column. */
@@ -123,10 +127,12 @@ void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promis
         lfta->next_high_ns = next_change(lfta, lfta->high_needs);
     /* another LFTA's time has moved: what this one puts out must not depend on its neighbours */
     if (!promise_grew && !high_grew && !is_heartbeat && !is_end) return;
-    if (ops->kind == GS_LFTA_AGGREGATION)
+    if (ops->kind == GS_LFTA_AGGREGATION) {
         gs_flush_advance(lfta, promise_grew, is_heartbeat);
-    else if (!needed && !is_heartbeat && !is_end)
+        if (!is_end) gs_table_grow_if_it_helps(lfta);
+    } else if (!needed && !is_heartbeat && !is_end) {
         return; /* no consumer would see a change */
+    }
     if (is_end) gs_flush_all(lfta);
     if (punctuate(lfta) || is_heartbeat || is_end) deliver(lfta, is_heartbeat, is_end);
 }
@@ -151,6 +157,19 @@ static uint32_t power_of_two(uint64_t wanted)
     return count;
 }
 
+/* As many as the settings say, but all tables together begin with a part of the budget. */
+static uint32_t default_slots(const struct gs_lfta_state *lfta,
+                              const struct gs_lfta_settings *settings)
+{
+    uint32_t slots = power_of_two(settings->default_slot_count);
+    if (settings->memory == NULL) return slots;
+    uint64_t share =
+        gs_memory_limit(settings->memory) / FIRST_TABLES_PART / (settings->table_count + 1);
+    while (slots > LEAST_SLOTS && gs_table_bytes(lfta, slots) > share)
+        slots /= 2;
+    return slots;
+}
+
 int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
                  const struct gs_lfta_settings *settings, const struct gs_host *host,
                  void *const *handles, struct gs_stream *stream, struct gs_error *error)
@@ -161,6 +180,8 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
     lfta->base.host = host;
     lfta->base.handles = handles;
     lfta->stream = stream;
+    lfta->failed = settings->failed;
+    lfta->holder.memory = settings->memory;
     lfta->flush_policy =
         settings->flush_policy >= 0 ? (uint32_t)settings->flush_policy : ops->flush_policy;
     none(lfta->high), none(lfta->promise), none(lfta->punctuation);
@@ -177,14 +198,14 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
     lfta->base.output = gs_batch_new(node->schema, settings->batch_rows);
     if (lfta->base.output == NULL) return gs_fail(error, GS_ERROR, "no memory for a batch");
     if (ops->kind != GS_LFTA_AGGREGATION) return GS_OK;
-    uint64_t wanted = settings->slot_count > 0 ? (uint64_t)settings->slot_count
-                      : ops->slot_count > 0    ? ops->slot_count
-                                               : settings->default_slot_count;
-    return gs_table_open(lfta, power_of_two(wanted), error);
+    uint64_t wanted = settings->slot_count > 0 ? (uint64_t)settings->slot_count : ops->slot_count;
+    if (wanted > 0) return gs_table_open(lfta, power_of_two(wanted), error);
+    lfta->growth.is_wanted = true;
+    return gs_table_open(lfta, default_slots(lfta, settings), error);
 }
 
 void gs_lfta_close(struct gs_lfta_state *lfta)
 {
     gs_batch_release(lfta->base.output);
-    if (lfta->base.table.slots != NULL || lfta->bitmap_memory != NULL) gs_table_close(lfta);
+    gs_table_close(lfta);
 }

@@ -5,6 +5,7 @@
 #define GS_LFTA_H
 
 #include "../arrow/batch.h"
+#include "../base/memory.h"
 #include "../runtime/stream.h"
 #include "gs_query_set.h"
 
@@ -14,6 +15,18 @@ struct gs_lfta_settings {
     int64_t slot_count;   /* overrides the query's, 0: no */
     uint32_t batch_rows;
     const uint64_t *hash_key;
+    uint32_t table_count; /* tables that share the memory */
+    struct gs_memory *memory;
+    bool *failed;
+};
+
+/* Whether a table that is too small has its say (table_growth.c): what was counted when it was last
+ * looked at, and what the last growth was for. */
+struct gs_table_growth {
+    bool is_wanted;    /* nobody has said how many slots there are to be */
+    uint64_t occupied; /* empty slots that a group has taken */
+    uint64_t accepted_before, evicted_before, occupied_before;
+    double evicted_part; /* of the accepted packets, before it grew; 0: it has not */
 };
 
 struct gs_lfta_state {
@@ -25,6 +38,8 @@ struct gs_lfta_state {
     void *slots_memory;
     size_t slots_bytes;
     uint64_t *bitmap_memory;
+    struct gs_holder holder; /* of the table */
+    struct gs_table_growth growth;
     gs_bound high[GS_TEMPORAL_MAX];        /* f(H) */
     gs_bound promise[GS_TEMPORAL_MAX];     /* f(W) */
     gs_bound punctuation[GS_TEMPORAL_MAX]; /* given out */
@@ -42,7 +57,7 @@ struct gs_lfta_state {
     uint64_t counted;   /* towards the next one, when the countdown was set */
     uint64_t countdown; /* what it was set to */
     uint64_t trace_id;
-    bool failed; /* no memory for a batch */
+    bool *failed; /* no memory for a batch: of the graph, for which all is over then */
 };
 
 int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
@@ -75,6 +90,13 @@ void gs_table_evict(struct gs_lfta *lfta, uint32_t slot, uint32_t window);
 bool gs_lfta_room(struct gs_lfta *lfta, const uint32_t *string_lengths);
 int gs_table_open(struct gs_lfta_state *lfta, uint32_t slot_count, struct gs_error *error);
 void gs_table_close(struct gs_lfta_state *lfta);
+/* Bytes of a table with so many slots. */
+uint64_t gs_table_bytes(const struct gs_lfta_state *lfta, uint32_t slot_count);
+/* Another size, for which all groups leave; false, and as it was, where memory or budget do not
+ * allow it. */
+bool gs_table_resize(struct gs_lfta_state *lfta, uint32_t slot_count);
+/* table_growth.c, between bursts. */
+void gs_table_grow_if_it_helps(struct gs_lfta_state *lfta);
 /* A group leaves: its row is put out, its slot is free. */
 void gs_table_leave(struct gs_lfta_state *lfta, uint32_t window, uint32_t slot);
 /* Lowest window present, by its values in order; GS_LFTA_WINDOWS where there is none.

@@ -145,11 +145,17 @@ static uint32_t window_of_slot(const void *slot)
     return (control & 0xff) - 1;
 }
 
+static void enter(struct gs_lfta_state *lfta, uint32_t slot, uint32_t window)
+{
+    gs_bitmap_set(lfta->base.table.windows[window].occupied, slot);
+    group_added(lfta, &lfta->base.table.windows[window]);
+}
+
 void gs_table_occupy(struct gs_lfta *base, uint32_t slot, uint32_t window)
 {
     struct gs_lfta_state *lfta = (struct gs_lfta_state *)base;
-    gs_bitmap_set(base->table.windows[window].occupied, slot);
-    group_added(lfta, &base->table.windows[window]);
+    lfta->growth.occupied++;
+    enter(lfta, slot, window);
 }
 
 static void emit(struct gs_lfta_state *lfta, uint32_t window, const void *slot)
@@ -185,7 +191,7 @@ void gs_table_evict(struct gs_lfta *base, uint32_t slot, uint32_t window)
     if (base->table.leaves_in_order) lower_windows_leave(lfta, resident);
     base->counters.evicted++;
     gs_table_leave(lfta, resident, slot);
-    gs_table_occupy(base, slot, window);
+    enter(lfta, slot, window);
 }
 
 /* Zeroed by the system, page by page as slots are first met; in large pages, since slots are met
@@ -198,24 +204,76 @@ static void *slots_new(size_t bytes)
     return memory;
 }
 
-int gs_table_open(struct gs_lfta_state *lfta, uint32_t slot_count, struct gs_error *error)
+static size_t bitmap_words(uint32_t slot_count)
+{
+    return gs_bitmap_bytes(slot_count) / sizeof(uint64_t);
+}
+
+uint64_t gs_table_bytes(const struct gs_lfta_state *lfta, uint32_t slot_count)
+{
+    return (uint64_t)slot_count * lfta->base.ops->slot_size +
+           bitmap_words(slot_count) * GS_LFTA_WINDOWS * sizeof(uint64_t);
+}
+
+struct table_memory {
+    void *slots;
+    uint64_t *bitmaps;
+};
+
+static bool allocate(const struct gs_lfta_state *lfta, uint32_t slot_count,
+                     struct table_memory *memory)
+{
+    memory->slots = NULL;
+    memory->bitmaps = calloc(bitmap_words(slot_count) * (size_t)GS_LFTA_WINDOWS, sizeof(uint64_t));
+    if (memory->bitmaps != NULL)
+        memory->slots = slots_new((size_t)slot_count * lfta->base.ops->slot_size);
+    if (memory->slots == NULL) free(memory->bitmaps);
+    return memory->slots != NULL;
+}
+
+static void install(struct gs_lfta_state *lfta, uint32_t slot_count,
+                    const struct table_memory *memory)
 {
     struct gs_lfta_table *table = &lfta->base.table;
-    size_t words = gs_bitmap_bytes(slot_count) / sizeof(uint64_t);
+    size_t words = bitmap_words(slot_count);
+    table->slots = lfta->slots_memory = memory->slots;
+    lfta->bitmap_memory = memory->bitmaps;
+    lfta->slots_bytes = (size_t)slot_count * lfta->base.ops->slot_size;
     table->slot_count = slot_count;
     table->slot_mask = slot_count - 1;
-    lfta->slots_bytes = (size_t)slot_count * lfta->base.ops->slot_size;
-    table->slots = lfta->slots_memory = slots_new(lfta->slots_bytes);
-    lfta->bitmap_memory = calloc(words * GS_LFTA_WINDOWS, sizeof(uint64_t));
-    if (table->slots == NULL || lfta->bitmap_memory == NULL)
-        return gs_fail(error, GS_ERROR, "no memory for an LFTA table of %u slots", slot_count);
     for (uint32_t w = 0; w < GS_LFTA_WINDOWS; w++)
-        gs_bitmap_place(table->windows[w].occupied, lfta->bitmap_memory + w * words, slot_count);
+        gs_bitmap_place(table->windows[w].occupied, memory->bitmaps + w * words, slot_count);
+}
+
+int gs_table_open(struct gs_lfta_state *lfta, uint32_t slot_count, struct gs_error *error)
+{
+    struct table_memory memory;
+    if (!allocate(lfta, slot_count, &memory))
+        return gs_fail(error, GS_ERROR, "no memory for a low-level table of %u slots", slot_count);
+    gs_hold_anyway(&lfta->holder, gs_table_bytes(lfta, slot_count));
+    install(lfta, slot_count, &memory);
     return GS_OK;
+}
+
+bool gs_table_resize(struct gs_lfta_state *lfta, uint32_t slot_count)
+{
+    struct table_memory memory;
+    uint64_t bytes = gs_table_bytes(lfta, slot_count);
+    if (!gs_hold_for_table(&lfta->holder, bytes)) return false;
+    if (!allocate(lfta, slot_count, &memory)) {
+        gs_let_go(&lfta->holder, bytes);
+        return false;
+    }
+    gs_flush_all(lfta);
+    gs_table_close(lfta);
+    install(lfta, slot_count, &memory);
+    return true;
 }
 
 void gs_table_close(struct gs_lfta_state *lfta)
 {
-    if (lfta->slots_memory != NULL) munmap(lfta->slots_memory, lfta->slots_bytes);
+    if (lfta->slots_memory == NULL) return;
+    munmap(lfta->slots_memory, lfta->slots_bytes);
     free(lfta->bitmap_memory);
+    gs_let_go(&lfta->holder, gs_table_bytes(lfta, lfta->base.table.slot_count));
 }

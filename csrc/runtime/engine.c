@@ -8,6 +8,8 @@
 #include "../decode/decode.h"
 #include "engine_state.h"
 
+#define BURSTS_UNLOOKED_MAX 64
+
 /* ---- making ---- */
 
 static int load(struct gs_engine *engine, const char *path, struct gs_error *error)
@@ -102,6 +104,18 @@ int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config
     return gs_source_is_live(source) ? open_link(engine, source, error) : GS_OK;
 }
 
+int gs_engine_promise(struct gs_engine *engine, const char *interface, int64_t promise_ns,
+                      struct gs_error *error)
+{
+    if (engine->is_started) return gs_fail(error, GS_ERROR, "promised when packets are read");
+    for (uint32_t i = 0; i < engine->source_count; i++) {
+        struct gs_source *source = engine->sources[i];
+        if (strcmp(engine->interfaces[source->interface].name, interface) == 0)
+            gs_source_promise(source, promise_ns);
+    }
+    return GS_OK;
+}
+
 int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter_function function,
                          const void *program, struct gs_error *error)
 {
@@ -134,8 +148,10 @@ static struct gs_burst_limits limits_of(const struct gs_engine *engine,
         .burst = engine->settings.burst,
         .filters = engine->filters,
         .filter_count = engine->filter_count};
-    for (uint32_t s = 0; s < engine->source_count; s++) {
-        const struct gs_source *other = engine->sources[s];
+    if (interface->coming_high_ns < limits.high_ns) limits.high_ns = INT64_MAX;
+    if (interface->coming_promise_ns < limits.promise_ns) limits.promise_ns = INT64_MAX;
+    for (uint32_t s = 0; s < engine->running_count; s++) {
+        const struct gs_source *other = engine->running[s];
         if (other == source || other->interface != source->interface || other->is_ended) continue;
         if (other->time.high_timestamp_ns < limits.high_ns) limits.high_ns = INT64_MAX;
         if (other->time.promise_ns < limits.promise_ns) limits.promise_ns = INT64_MAX;
@@ -160,9 +176,11 @@ static void run_burst(struct gs_engine *engine, struct gs_source *source, struct
     }
 }
 
-static uint64_t run_source(struct gs_engine *engine, struct gs_source *source)
+/* At most so many records as are `left` of a budget. */
+static uint64_t run_source(struct gs_engine *engine, struct gs_source *source, uint64_t left)
 {
     struct gs_burst_limits limits = limits_of(engine, source);
+    if (left < limits.packets) limits.packets = left;
     struct gs_interface *interface = &engine->interfaces[source->interface];
     uint32_t first, count;
     uint64_t records;
@@ -174,50 +192,19 @@ static uint64_t run_source(struct gs_engine *engine, struct gs_source *source)
     return records;
 }
 
-/* ---- the order of sources ---- */
-
-static int make_ready(struct gs_engine *engine, struct gs_source *source, int timeout_ms,
-                      struct gs_error *error)
-{
-    if (!source->is_open) GS_RETURN_IF_ERROR(gs_source_open(source, error));
-    int status = gs_source_fill(source, timeout_ms, error);
-    source->is_waiting = status == GS_AGAIN;
-    if (status != GS_END) return status;
-    source->is_ended = true;
-    gs_engine_advance(engine, source->interface);
-    return GS_AGAIN;
-}
-
-/* A live link goes first: a file waits without a loss. */
-static bool goes_before(const struct gs_source *a, const struct gs_source *b)
-{
-    if (gs_source_is_live(a) != gs_source_is_live(b)) return gs_source_is_live(a);
-    return gs_source_next_timestamp(a) < gs_source_next_timestamp(b);
-}
-
-static struct gs_source *next_source(const struct gs_engine *engine)
-{
-    struct gs_source *next = NULL;
-    for (uint32_t s = 0; s < engine->source_count; s++) {
-        struct gs_source *source = engine->sources[s];
-        if (source->is_ended || !gs_source_is_ready(source)) continue;
-        if (next == NULL || goes_before(source, next)) next = source;
-    }
-    return next;
-}
-
 /* GS_OK where one of the silent sources has spoken or ended. */
 static int wait_for_sources(struct gs_engine *engine, int timeout_ms, struct gs_error *error)
 {
     if (!gs_engine_wait(engine, timeout_ms)) return GS_AGAIN;
-    for (uint32_t s = 0; s < engine->source_count; s++) {
-        struct gs_source *source = engine->sources[s];
-        if (source->is_ended || !source->is_waiting) continue;
-        int status = make_ready(engine, source, 0, error);
-        if (status == GS_OK || source->is_ended) return GS_OK;
-        if (status != GS_AGAIN) return status;
-    }
-    return GS_AGAIN;
+    return gs_engine_look_at_waiting(engine, error);
+}
+
+/* Sources that never wait do not keep one that did from being read. */
+static int look_now_and_then(struct gs_engine *engine, struct gs_error *error)
+{
+    if (++engine->bursts_unlooked < BURSTS_UNLOOKED_MAX) return GS_OK;
+    int status = gs_engine_look_at_waiting(engine, error);
+    return status == GS_AGAIN ? GS_OK : status;
 }
 
 static bool all_ended(const struct gs_engine *engine)
@@ -229,6 +216,16 @@ static bool all_ended(const struct gs_engine *engine)
 
 /* ---- running ---- */
 
+static int check_budget(const struct gs_memory *memory, struct gs_error *error)
+{
+    if (memory == NULL || gs_memory_held(memory) <= gs_memory_limit(memory)) return GS_OK;
+    return gs_fail(error, GS_REFUSED,
+                   "the low-level tables of these queries take %llu bytes, more than the memory "
+                   "that is given, %llu bytes",
+                   (unsigned long long)gs_memory_held(memory),
+                   (unsigned long long)gs_memory_limit(memory));
+}
+
 int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
 {
     const struct gs_engine_settings *s = &engine->settings;
@@ -236,8 +233,10 @@ int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
                                                   .flush_policy = s->flush_policy,
                                                   .slot_count = s->slot_count,
                                                   .batch_rows = s->batch_rows,
+                                                  .memory = s->memory,
                                                   .hash_key = s->hash_key},
                                          .operators = {.batch_rows = s->batch_rows,
+                                                       .memory = s->memory,
                                                        .max_groups = s->max_groups,
                                                        .output_punctuation = s->output_punctuation,
                                                        .hash_key = s->hash_key},
@@ -245,6 +244,9 @@ int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
                                          .high_level_only = s->high_level_only,
                                          .low_taps = s->low_taps,
                                          .tapped = engine->tapped};
+    engine->running = calloc(engine->source_count + 1, sizeof *engine->running);
+    if (engine->running == NULL) return gs_fail(error, GS_ERROR, "no memory for the sources");
+    gs_engine_arrange(engine);
     const char **names = calloc(engine->interface_count + 1, sizeof *names);
     if (names == NULL) return gs_fail(error, GS_ERROR, "no memory for the interfaces");
     for (uint32_t i = 0; i < engine->interface_count; i++)
@@ -253,6 +255,7 @@ int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
                                &settings, error);
     free(names);
     GS_RETURN_IF_ERROR(status);
+    GS_RETURN_IF_ERROR(check_budget(s->memory, error));
     for (uint32_t i = 0; i < engine->interface_count; i++) {
         if (s->heartbeat_ns > 0 && !engine->interfaces[i].is_live)
             engine->interfaces[i].heartbeat_at_ns = INT64_MIN + 1;
@@ -294,27 +297,42 @@ static int drain(struct gs_engine *engine)
     return GS_OK;
 }
 
-static int run_once(struct gs_engine *engine, int timeout_ms, uint64_t *records,
-                    struct gs_error *error)
+/* Replay by a clock: it waits, and what is due meanwhile goes out. */
+static bool is_ahead_of_replay(struct gs_engine *engine, const struct gs_source *source)
+{
+    if (gs_source_is_live(source) || gs_source_next_timestamp(source) <= engine->replay_until_ns)
+        return false;
+    settle(engine);
+    return true;
+}
+
+static int run_once(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
+                    uint64_t *records, struct gs_error *error)
 {
     gs_engine_tick(engine);
-    struct gs_source *source = next_source(engine);
+    GS_RETURN_IF_ERROR(look_now_and_then(engine, error));
+    struct gs_source *source = gs_engine_next_source(engine);
     if (source == NULL) {
         if (all_ended(engine)) return GS_END;
         settle(engine);
         return has_output(engine) ? GS_AGAIN : wait_for_sources(engine, timeout_ms, error);
     }
-    int status = make_ready(engine, source, 0, error);
+    if (is_ahead_of_replay(engine, source)) return GS_AGAIN;
+    int status = gs_engine_make_ready(engine, source, error);
+    if (status == GS_AGAIN && source->is_waiting && !source->is_pipe)
+        return wait_for_sources(engine, timeout_ms, error);
     if (status == GS_AGAIN) return GS_OK;
     GS_RETURN_IF_ERROR(status);
-    if (!gs_source_is_live(source) && gs_source_next_timestamp(source) > engine->replay_until_ns) {
-        settle(engine);
-        return GS_AGAIN;
-    }
-    *records += run_source(engine, source);
+    if (is_ahead_of_replay(engine, source)) return GS_AGAIN;
+    *records += run_source(engine, source, packet_budget - *records);
     gs_graph_step(&engine->graph);
     if (engine->settings.deliver_every_burst) gs_graph_flush_output(&engine->graph);
     return GS_OK;
+}
+
+bool gs_engine_is_answered(const struct gs_engine *engine)
+{
+    return gs_graph_is_answered(&engine->graph);
 }
 
 int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
@@ -322,12 +340,14 @@ int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_
 {
     uint64_t records = 0;
     int status = GS_OK;
-    while (status == GS_OK && !engine->is_stopped && records < packet_budget && !has_output(engine))
-        status = run_once(engine, timeout_ms, &records, error);
-    if (gs_graph_failed(&engine->graph))
-        return gs_fail(error, GS_ERROR, "out of memory while running the query");
-    if (engine->is_stopped || status == GS_END) return drain(engine);
-    return status;
+    while (status == GS_OK && !engine->is_stopped && !engine->graph.failed &&
+           records < packet_budget && !has_output(engine)) {
+        status = run_once(engine, packet_budget, timeout_ms, &records, error);
+        if (gs_engine_is_answered(engine)) gs_engine_stop(engine);
+    }
+    if (engine->is_stopped || status == GS_END) status = drain(engine);
+    if (!engine->graph.failed) return status;
+    return gs_fail(error, GS_ERROR, "there is no memory to go on with the query");
 }
 
 void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns)
@@ -338,8 +358,9 @@ void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns)
 int64_t gs_engine_next_timestamp(const struct gs_engine *engine)
 {
     int64_t next_ns = INT64_MAX;
-    for (uint32_t s = 0; s < engine->source_count; s++) {
-        const struct gs_source *source = engine->sources[s];
+    if (engine->coming != NULL) next_ns = gs_source_next_timestamp(engine->coming);
+    for (uint32_t s = 0; s < engine->running_count; s++) {
+        const struct gs_source *source = engine->running[s];
         if (source->is_ended || gs_source_is_live(source) || !gs_source_is_ready(source)) continue;
         if (gs_source_next_timestamp(source) < next_ns) next_ns = gs_source_next_timestamp(source);
     }
@@ -352,7 +373,19 @@ void gs_engine_stop(struct gs_engine *engine)
     engine->is_stopping = true;
     for (uint32_t s = 0; s < engine->source_count; s++)
         gs_source_finish(engine->sources[s]);
+    gs_engine_arrange(engine);
     engine->is_stopped = all_ended(engine);
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        gs_engine_advance(engine, i);
+}
+
+void gs_engine_halt(struct gs_engine *engine)
+{
+    if (engine->is_stopped) return;
+    engine->is_stopping = engine->is_stopped = true;
+    for (uint32_t s = 0; s < engine->source_count; s++)
+        gs_source_halt(engine->sources[s]);
+    gs_engine_arrange(engine);
     for (uint32_t i = 0; i < engine->interface_count; i++)
         gs_engine_advance(engine, i);
 }
@@ -373,6 +406,7 @@ void gs_engine_free(struct gs_engine *engine)
     for (uint32_t i = 0; i < engine->interface_count; i++)
         free(engine->interfaces[i].name);
     free(engine->sources);
+    free(engine->running);
     free(engine->interfaces);
     free(engine->tapped);
     free(engine->columns);

@@ -25,8 +25,8 @@ static void heartbeat(struct gs_engine *engine, uint32_t index, struct gs_clock_
     struct gs_interface *interface = &engine->interfaces[index];
     interface->timer_at_ns = reading.monotonic_ns + engine->settings.heartbeat_ns;
     interface->timer_has_fired = true;
-    for (uint32_t s = 0; s < engine->source_count; s++) {
-        struct gs_source *source = engine->sources[s];
+    for (uint32_t s = 0; s < engine->running_count; s++) {
+        struct gs_source *source = engine->running[s];
         if (source->interface == index && gs_source_is_live(source) && !source->is_ended)
             gs_source_heartbeat(source, reading);
     }
@@ -77,8 +77,8 @@ bool gs_engine_wait(struct gs_engine *engine, int timeout_ms)
 {
     struct pollfd wanted[WAITING_MAX];
     uint32_t count = 0, waiting = 0;
-    for (uint32_t s = 0; s < engine->source_count; s++) {
-        const struct gs_source *source = engine->sources[s];
+    for (uint32_t s = 0; s < engine->running_count; s++) {
+        const struct gs_source *source = engine->running[s];
         if (source->is_ended || !source->is_waiting) continue;
         waiting++;
         if (count < WAITING_MAX)

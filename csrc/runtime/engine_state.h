@@ -11,7 +11,10 @@ struct gs_interface {
     char *name;
     int64_t high_ns, promise_ns;           /* H and W: the least of its sources' */
     int64_t next_high_ns, next_promise_ns; /* where a consumer sees them grow */
-    int64_t heartbeat_at_ns;               /* H at which the timer fires */
+    /* the least of its sources that are still to come */
+    int64_t coming_high_ns, coming_promise_ns;
+    uint32_t coming_count;
+    int64_t heartbeat_at_ns; /* H at which the timer fires */
     uint64_t records_to_heartbeat;
     bool is_live;         /* one of its sources is: the timer runs by the clock */
     bool timer_has_fired; /* and the LFTAs are to be told */
@@ -28,6 +31,11 @@ struct gs_engine {
     uint32_t interface_count;
     struct gs_source **sources;
     uint32_t source_count;
+    /* Of thousands of files few are open: only these are looked at for each burst. */
+    struct gs_source **running; /* open, or waiting to be; not ended */
+    uint32_t running_count;
+    struct gs_source *coming; /* the one that is to be opened next, or NULL */
+    uint32_t bursts_unlooked; /* since sources that wait were looked at */
     struct gs_filter filters[GS_FILTER_MAX];
     uint32_t filter_count;
     bool *tapped;
@@ -37,6 +45,16 @@ struct gs_engine {
     bool has_set_clock; /* tests: the clock stands */
     struct gs_clock_reading set_clock;
 };
+
+/* engine_sources.c: which sources run and which are to come, after one was opened or has ended. */
+void gs_engine_arrange(struct gs_engine *engine);
+/* The source to read from next; NULL: all wait. */
+struct gs_source *gs_engine_next_source(const struct gs_engine *engine);
+/* Opens and reads ahead. GS_AGAIN: it waits, or has ended. */
+int gs_engine_make_ready(struct gs_engine *engine, struct gs_source *source,
+                         struct gs_error *error);
+/* Those that wait are looked at, without waiting. GS_OK where one has spoken or ended. */
+int gs_engine_look_at_waiting(struct gs_engine *engine, struct gs_error *error);
 
 /* engine_time.c: H and W of an interface are looked at again, its LFTAs are told of their growth
  * and of the timer, and the next H and W that matter are found. */

@@ -2,11 +2,11 @@
 /* What a person asks of a running engine: its nodes and its counters. */
 #include "engine_state.h"
 
-int gs_scan_promise(const char *path, int descriptor, uint64_t block_bytes, int64_t *promise_ns,
+int gs_scan_promise(int descriptor, uint64_t block_bytes, struct gs_scanned_promise *promise,
                     struct gs_error *error)
 {
-    struct gs_capture_config config = {.path = path, .descriptor = descriptor};
-    return gs_capture_scan_promise(&config, block_bytes, promise_ns, error);
+    struct gs_capture_config config = {.descriptor = descriptor};
+    return gs_capture_scan_promise(&config, block_bytes, promise, error);
 }
 
 uint32_t gs_engine_node_count(const struct gs_engine *engine)
@@ -43,7 +43,7 @@ void gs_engine_source_statistics(const struct gs_engine *engine, uint32_t source
                                  struct gs_source_statistics *statistics)
 {
     gs_source_statistics(engine->sources[source], statistics);
-    statistics->lag_ns = gs_source_lag(engine->sources[source], gs_engine_now(engine).wall_ns);
+    statistics->lag_ns = gs_source_lag(engine->sources[source], gs_engine_now(engine));
 }
 
 uint32_t gs_engine_lfta_count(const struct gs_engine *engine)
@@ -64,7 +64,9 @@ void gs_engine_lfta_statistics(const struct gs_engine *engine, uint32_t lfta,
         .rejected = counters->rejected,
         .no_value = counters->no_value,
         .accepted = counters->accepted,
-        .evicted = counters->evicted};
+        .evicted = counters->evicted,
+        .slots = engine->graph.lftas[lfta].base.table.slot_count,
+        .held_bytes = engine->graph.lftas[lfta].holder.held_bytes};
 }
 
 uint32_t gs_engine_operator_count(const struct gs_engine *engine)
@@ -88,5 +90,9 @@ void gs_engine_operator_statistics(const struct gs_engine *engine, uint32_t inde
     statistics->rejected = counters->rejected;
     statistics->no_value = counters->no_value;
     statistics->groups_refused = counters->groups_refused;
+    statistics->beyond_limit = counters->beyond_limit;
+    statistics->refused_for_memory = op->refused_for_memory;
+    statistics->held_bytes = op->holder.held_bytes;
+    statistics->peak_bytes = op->holder.peak_bytes;
     statistics->held = op->methods->held != NULL ? op->methods->held(op) : 0;
 }

@@ -11,9 +11,10 @@ static int64_t least(int64_t a, int64_t b)
 static void observe_interface(const struct gs_engine *engine, uint32_t index, int64_t *high_ns,
                               int64_t *promise_ns)
 {
-    *high_ns = *promise_ns = INT64_MAX;
-    for (uint32_t s = 0; s < engine->source_count; s++) {
-        const struct gs_source *source = engine->sources[s];
+    *high_ns = engine->interfaces[index].coming_high_ns;
+    *promise_ns = engine->interfaces[index].coming_promise_ns;
+    for (uint32_t s = 0; s < engine->running_count; s++) {
+        const struct gs_source *source = engine->running[s];
         if (source->interface != index || source->is_ended) continue;
         *high_ns = least(*high_ns, source->time.high_timestamp_ns);
         *promise_ns = least(*promise_ns, source->time.promise_ns);
@@ -22,8 +23,9 @@ static void observe_interface(const struct gs_engine *engine, uint32_t index, in
 
 static bool all_sources_ended(const struct gs_engine *engine, uint32_t interface)
 {
-    for (uint32_t s = 0; s < engine->source_count; s++)
-        if (engine->sources[s]->interface == interface && !engine->sources[s]->is_ended)
+    if (engine->interfaces[interface].coming_count > 0) return false;
+    for (uint32_t s = 0; s < engine->running_count; s++)
+        if (engine->running[s]->interface == interface && !engine->running[s]->is_ended)
             return false;
     return true;
 }

@@ -51,7 +51,7 @@ static int allocate(struct gs_graph *graph, uint32_t port_count, struct gs_error
 static int make_handles(struct gs_graph *graph, struct gs_error *error)
 {
     for (uint32_t h = 0; h < graph->query_set->handle_count; h++) {
-        char message[400] = "";
+        char message[GS_MESSAGE_BYTES] = "";
         graph->handles[h] = graph->query_set->handles[h].make(message, sizeof message);
         if (graph->handles[h] == NULL) return gs_fail(error, GS_ERROR, "%s", message);
     }
@@ -184,7 +184,10 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
 {
     struct gs_graph_settings settings = *given;
     graph->query_set = query_set;
+    graph->outputs.holder.memory = given->operators.memory;
     settings.operators.outputs = &graph->outputs;
+    settings.lfta.table_count = count_ports(query_set, interfaces, interface_count);
+    settings.operators.failed = settings.lfta.failed = &graph->failed;
     GS_RETURN_IF_ERROR(allocate(graph, count_ports(query_set, interfaces, interface_count), error));
     GS_RETURN_IF_ERROR(make_handles(graph, error));
     for (uint32_t n = 0; n < query_set->node_count; n++) {
@@ -200,11 +203,23 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
 bool gs_graph_step(struct gs_graph *graph)
 {
     bool more = false;
-    for (uint32_t n = 0; n < graph->query_set->node_count; n++) {
+    for (uint32_t n = 0; n < graph->query_set->node_count && !graph->failed; n++) {
         struct gs_operator_state *op = graph->operators[n];
         if (op != NULL && op->methods->step != NULL) more |= op->methods->step(op);
     }
-    return more;
+    return more && !graph->failed;
+}
+
+bool gs_graph_is_answered(const struct gs_graph *graph)
+{
+    bool has_output = false;
+    for (uint32_t n = 0; n < graph->query_set->node_count; n++) {
+        const struct gs_operator_state *op = graph->operators[n];
+        if (op == NULL || op->node->operator_kind != GS_OPERATOR_OUTPUT) continue;
+        if (!gs_operator_ended(op)) return false;
+        has_output = true;
+    }
+    return has_output;
 }
 
 void gs_graph_flush_output(struct gs_graph *graph)
@@ -213,20 +228,6 @@ void gs_graph_flush_output(struct gs_graph *graph)
         gs_lfta_flush_output(&graph->lftas[at]);
     for (uint32_t n = 0; n < graph->query_set->node_count; n++)
         if (graph->operators[n] != NULL) gs_operator_flush_output(graph->operators[n]);
-}
-
-bool gs_graph_failed(const struct gs_graph *graph)
-{
-    bool failed = false;
-    for (uint32_t at = 0; at < graph->lfta_count; at++)
-        failed |= graph->lftas[at].failed;
-    for (uint32_t n = 0; n < graph->query_set->node_count; n++) {
-        if (graph->operators[n] != NULL) failed |= graph->operators[n]->failed;
-        if (graph->unions[n] != NULL) failed |= graph->unions[n]->failed;
-    }
-    for (uint32_t at = 0; at < graph->port_count; at++)
-        if (graph->ports[at].tap != NULL) failed |= graph->ports[at].tap->failed;
-    return failed;
 }
 
 static void close_made(struct gs_operator_state *op)

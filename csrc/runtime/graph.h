@@ -29,6 +29,7 @@ struct gs_graph {
     struct gs_operator_state **taps;      /* by node; NULL where it is not tapped */
     struct gs_output_queue outputs;
     struct gs_scratch scratch; /* of the LFTAs: none of them waits for another */
+    bool failed; /* an operator or LFTA could not get memory: nothing of it is to be used again */
 };
 
 struct gs_graph_settings {
@@ -43,12 +44,12 @@ struct gs_graph_settings {
 int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
                   const char *const *interfaces, uint32_t interface_count,
                   const struct gs_graph_settings *settings, struct gs_error *error);
-/* Each operator puts out a batch of what is due; true while one has more. */
+/* Each operator puts out a batch of what is due; true while one has more, and none has failed. */
 bool gs_graph_step(struct gs_graph *graph);
+/* Every query's answer has its end: what else comes in changes no row. */
+bool gs_graph_is_answered(const struct gs_graph *graph);
 /* Rows held for a fuller batch go on. */
 void gs_graph_flush_output(struct gs_graph *graph);
-/* An operator or LFTA could not get memory. */
-bool gs_graph_failed(const struct gs_graph *graph);
 void gs_graph_close(struct gs_graph *graph);
 
 #endif

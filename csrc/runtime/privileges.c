@@ -29,18 +29,9 @@ static long capabilities_call(long call, struct capabilities *capabilities)
 
 /* ---- before there are other threads ---- */
 
-/* Only who has CAP_SETPCAP can empty the bounding set; to others no_new_privs says the same. */
-static void empty_bounding_set(void)
-{
-    for (unsigned long capability = 0; capability <= CAPABILITY_MAX; capability++)
-        if (prctl(PR_CAPBSET_READ, capability) == 1)
-            (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-}
-
 int gs_gain_no_privileges(struct gs_error *error)
 {
     struct capabilities own;
-    empty_bounding_set();
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     if (capabilities_call(SYS_capget, &own) != 0) return failed(error, "capget");
     for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
@@ -50,11 +41,25 @@ int gs_gain_no_privileges(struct gs_error *error)
     return GS_OK;
 }
 
+/* Only who has CAP_SETPCAP can empty the bounding set; to others no_new_privs says the same. */
+static void empty_bounding_set(void)
+{
+    for (unsigned long capability = 0; capability <= CAPABILITY_MAX; capability++)
+        if (prctl(PR_CAPBSET_READ, capability) == 1)
+            (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+}
+
+int gs_drop_capabilities(struct gs_error *error)
+{
+    struct capabilities none = {0};
+    empty_bounding_set();
+    return capabilities_call(SYS_capset, &none) == 0 ? GS_OK : failed(error, "capset");
+}
+
 /* ---- when all is open ---- */
 
 static int become(uint32_t user, uint32_t group, struct gs_error *error)
 {
-    if (geteuid() != 0 && getuid() != 0) return GS_OK;
     if (user == 0 || group == 0)
         return gs_fail(error, GS_ERROR, "a capture does not go on as root");
     if (setgroups(0, NULL) != 0) return failed(error, "setgroups");
@@ -63,18 +68,19 @@ static int become(uint32_t user, uint32_t group, struct gs_error *error)
     return GS_OK;
 }
 
-/* One line of /proc/PID/task/TID/status. */
-static bool is_given_up(const char *line)
+/* One line of /proc/PID/task/TID/status. Without its capabilities the root of a user namespace is
+ * the ordinary user that it is outside. */
+static bool is_given_up(const char *line, bool is_other_user)
 {
     char name[16];
     unsigned long long set;
     if (sscanf(line, "NoNewPrivs: %llu", &set) == 1) return set == 1;
-    if (sscanf(line, "Uid: %llu", &set) == 1) return set != 0;
+    if (sscanf(line, "Uid: %llu", &set) == 1) return set != 0 || !is_other_user;
     if (sscanf(line, "Cap%15[A-Za-z]: %llx", name, &set) != 2) return true;
     return set == 0 || strcmp(name, "Bnd") == 0;
 }
 
-static bool has_given_up(const char *thread)
+static bool has_given_up(const char *thread, bool is_other_user)
 {
     char path[64], line[256];
     bool all = true;
@@ -82,29 +88,28 @@ static bool has_given_up(const char *thread)
     FILE *status = fopen(path, "re");
     if (status == NULL) return errno == ENOENT || errno == ESRCH; /* it has ended */
     while (fgets(line, sizeof line, status) != NULL)
-        all = is_given_up(line) && all;
+        all = is_given_up(line, is_other_user) && all;
     fclose(status);
     return all;
 }
 
-static int check_threads(struct gs_error *error)
+static int check_threads(bool is_other_user, struct gs_error *error)
 {
     bool all = true;
     DIR *threads = opendir("/proc/self/task");
     if (threads == NULL) return failed(error, "/proc/self/task");
     for (struct dirent *thread; (thread = readdir(threads)) != NULL;)
-        if (thread->d_name[0] != '.') all = has_given_up(thread->d_name) && all;
+        if (thread->d_name[0] != '.') all = has_given_up(thread->d_name, is_other_user) && all;
     closedir(threads);
     if (all) return GS_OK;
-    return gs_fail(error, GS_ERROR,
-                   "a thread would keep its privileges: run as root, which then becomes another "
-                   "user, or with an output that needs no threads (table, json, csv)");
+    return gs_fail(error, GS_ERROR, "giving up privileges: a thread would keep some");
 }
 
 int gs_give_up_privileges(uint32_t user, uint32_t group, struct gs_error *error)
 {
-    struct capabilities none = {0};
-    GS_RETURN_IF_ERROR(become(user, group, error));
-    if (capabilities_call(SYS_capset, &none) != 0) return failed(error, "capset");
-    return check_threads(error);
+    bool is_other_user = user != GS_SAME_USER;
+    empty_bounding_set();
+    if (is_other_user) GS_RETURN_IF_ERROR(become(user, group, error));
+    GS_RETURN_IF_ERROR(gs_drop_capabilities(error));
+    return check_threads(is_other_user, error);
 }

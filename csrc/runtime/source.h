@@ -27,22 +27,34 @@ struct gs_filter_program {
 struct gs_source {
     char *label, *path;
     struct gs_capture_config config;
+    int (*open)(void *context, struct gs_opened *opened, struct gs_error *error);
+    void (*close)(void *context);
+    void *context;
+    int64_t first_ns;           /* before it is open, what its next timestamp is taken to be */
     struct gs_live_config live; /* of a live link */
-    struct gs_clock clock;
-    int64_t max_skew_ns;
+    struct gs_clock clock;      /* of it, and the next ones */
+    int64_t believed_ns;        /* at the last reading */
+    int64_t read_at_ns;         /* monotonic time of that */
+    int64_t empty_at_ns;        /* monotonic: when a heartbeat found nothing unread */
+    int64_t carries_until_ns;   /* monotonic: what a step back has done is seen until then */
+    bool is_ahead;              /* packets of the last burst were */
     const struct gs_capture_ops *ops;
     struct gs_capture *capture;
     uint32_t interface; /* ordinal of the Gigastream interface */
     struct gs_string interface_name;
     struct gs_source_time time;
     bool is_open, is_ended, is_damaged, is_waiting, is_observed;
+    bool is_pipe;    /* others need not wait while it is silent; for a decompressor they do */
+    bool wants_room; /* to be opened: too many files are */
     enum gs_timeliness timeliness; /* of the packet at the cursor, if is_observed */
     uint32_t cursor, filled;
-    struct gs_packet packets[GS_BURST_CAPACITY];
-    struct gs_string *names; /* by packet->interface */
+    struct gs_packet *packets; /* GS_BURST_CAPACITY, while it is open */
+    struct gs_string *names;   /* by packet->interface */
     uint32_t name_count;
+    uint64_t section; /* of the capture, that they are of */
     struct gs_source_statistics statistics;
-    char message[512];
+    struct gs_capture_stats last_stats; /* once it is closed */
+    char *message;                      /* of the damage, or NULL */
 };
 
 static inline bool gs_source_is_live(const struct gs_source *source)
@@ -52,22 +64,31 @@ static inline bool gs_source_is_live(const struct gs_source *source)
 
 int gs_source_init(struct gs_source *source, const struct gs_source_config *config,
                    const struct gs_engine_settings *settings, struct gs_error *error);
+
+/* Not yet read, it has come as far as it promises: what comes below that is late. */
+void gs_source_promise(struct gs_source *source, int64_t promise_ns);
+/* GS_AGAIN: it cannot be yet (is_waiting, wants_room). */
 int gs_source_open(struct gs_source *source, struct gs_error *error);
 /* Reads ahead where nothing is left; GS_OK, GS_AGAIN, GS_END (or ended by damage) or GS_ERROR. */
 int gs_source_fill(struct gs_source *source, int timeout_ms, struct gs_error *error);
 /* Whether it would give a record without waiting, as far as that is known without a system call. */
 bool gs_source_is_ready(const struct gs_source *source);
+/* Holds what a live link has just given to the clock as it is now: a timestamp that is ahead of it
+ * by more than max_skew is replaced. */
+void gs_source_hold(struct gs_source *source, struct gs_clock_reading reading);
 /* The timer of a live link: looks at the link again, and lets time pass on it where all that has
  * come was read by the time of the reading. */
 void gs_source_heartbeat(struct gs_source *source, struct gs_clock_reading reading);
 /* No more input; a live link then ends when what the kernel has captured is read. */
 void gs_source_finish(struct gs_source *source);
+/* No more input, and what the kernel has captured of a live link stays unread: it is counted. */
+void gs_source_halt(struct gs_source *source);
 /* What says by poll(2) that a source that waits may have something; -1: nothing does. */
 int gs_source_descriptor(const struct gs_source *source);
 /* Timestamp of the next record, or what is promised of it. */
 int64_t gs_source_next_timestamp(const struct gs_source *source);
 /* How far behind the clock the last packet of a live link is, while more of them wait; else 0. */
-int64_t gs_source_lag(const struct gs_source *source, int64_t wall_ns);
+int64_t gs_source_lag(const struct gs_source *source, struct gs_clock_reading reading);
 void gs_source_statistics(const struct gs_source *source, struct gs_source_statistics *statistics);
 void gs_source_close(struct gs_source *source);
 

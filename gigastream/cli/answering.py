@@ -4,44 +4,69 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gigastream.cli.progress import Progress
+from gigastream.cli.ending import Asked, stopped_by_signals
+from gigastream.cli.errors import UsageError, complain
+from gigastream.cli.progress import in_bytes
+from gigastream.cli.stderr import Line, say
 from gigastream.config import Config
 from gigastream.outputs import Output, Query, default_format, parse_output
+from gigastream.outputs.delivery import Delivered, Delivery
+from gigastream.outputs.file import Identity, identity
+from gigastream.sources import FileSource
+from gigastream.words import counted
 
 if TYPE_CHECKING:
+    from gigastream.cli.windows import Windows
     from gigastream.engine.events import Event
     from gigastream.engine.statistics import Statistics
+    from gigastream.live import Source
     from gigastream.plan import Plan
+    from gigastream.query_texts import QueryTexts
+    from gigastream.settings import Settings
     from gigastream.spool_account import StreamAccount
-
-
-class Stoppable(Protocol):
-    """What a signal can end in good order."""
-
-    def stop(self) -> None: ...
 
 
 class Answering(Protocol):
     """What gives rows: a Session, or one over a spool."""
 
-    def batches(self) -> Iterator[Event]: ...
+    def turns(self) -> Iterator[Iterable[Event]]: ...
+
+    def stop(self) -> None: ...
+
+
+class Status(Protocol):
+    """What tells a person how far a run has come."""
+
+    line: Line
+
+    def tick(self) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+Account = Callable[[Delivered], str]
+"""The account of a run so far."""
 
 
 def output_queries(plan: Plan) -> tuple[Query, ...]:
     """Return what the output formats must know of the queries."""
     from gigastream.arrow_schema import arrow_schema
+    from gigastream.gsql.types import Type
+    from gigastream.plan.quantities import quantities
 
     return tuple(
         Query(
             name=node.name,
             columns=tuple(column.name for column in node.schema.columns),
             numeric=tuple(column.type.is_numeric for column in node.schema.columns),
+            times=tuple(column.type is Type.TIMESTAMP for column in node.schema.columns),
+            quantities=quantities(node),
             arrow_schema=lambda schema=node.schema: arrow_schema(schema),  # type: ignore[misc]
         )
         for node in plan.outputs
@@ -50,52 +75,130 @@ def output_queries(plan: Plan) -> tuple[Query, ...]:
 
 def wanted_output(arguments: argparse.Namespace, config: Config) -> str:
     """Return `FORMAT[:PATH]`: what is asked for, or what suits stdout."""
-    return arguments.output or config.output or default_format(sys.stdout.isatty())
+    wanted: str | None = arguments.output or config.output
+    if wanted is not None:
+        return wanted
+    if sys.stdout is None:
+        raise UsageError("stdout is closed: the rows have no place", "-o FORMAT:PATH")
+    return default_format(sys.stdout.isatty())
 
 
-@contextmanager
-def stopped_by_signals(session: Stoppable) -> Iterator[None]:
-    """Let a signal end a session in good order: the open windows are answered.
+def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> Output:
+    """Open the output that is asked for, none of whose files is one of `inputs`."""
+    return Output(*parse_output(wanted), output_queries(plan), inputs)
 
-    A second Ctrl-C is not waited for.
-    """
 
-    def stop(number: int, _frame: object) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        session.stop()
+def inputs_of(
+    arguments: argparse.Namespace,
+    config: Config,
+    plan: Plan,
+    texts: QueryTexts | None,
+    sources: Sequence[Source] = (),
+) -> dict[Identity, str]:
+    """Return the files that a run reads, each with what it is."""
+    found: list[tuple[Any, str]] = []
+    for source in sources:
+        if isinstance(source, FileSource):
+            found.append((0 if source.is_stdin else source.path, "read (-r)"))
+    found += [(file.name, "a query file") for file in (texts.files if texts else ())]
+    found += [(name, "a definition file") for name in (*config.definitions, *arguments.definitions)]
+    library = arguments.library or config.library
+    found += [(path, "a query of the library") for path in Path(library or "/dev/null").rglob("*")]
+    found += [(arguments.config, "the configuration file")] if arguments.config else []
+    found += [(path, "a list that a query reads") for path in _lists(plan)]
+    known = ((identity(file), what) for file, what in found)
+    return {own: what for own, what in known if own is not None}
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+
+def _lists(plan: Plan) -> Iterator[bytes | str]:
+    """Find the constants from which functions prepare something: they may name files."""
+    from gigastream.gsql.expressions import Constant
+
+    for call in _calls(tuple(node for node in plan.nodes)):
+        argument = call.arguments[call.handle]
+        if isinstance(argument, Constant) and isinstance(argument.value, bytes | str):
+            yield argument.value
+
+
+def _calls(value: Any) -> Iterator[Any]:
+    """Find the function calls with something prepared in nodes, or in a part of one."""
+    from gigastream.gsql.expressions import FunctionCall
+    from gigastream.plan.nodes import Node
+
+    if isinstance(value, FunctionCall) and value.handle is not None:
+        yield value
+    parts = value if isinstance(value, tuple) else ()
+    if is_dataclass(value):
+        parts = tuple(getattr(value, each.name) for each in fields(value))
+        parts = tuple(part for part in parts if not isinstance(part, Node))
+    for part in parts:
+        yield from _calls(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What ends a run before its input does, besides a number of packets."""
+
+    after_s: float | None = None
+    windows: Windows | None = None
+
+
+def ends_of(arguments: argparse.Namespace, plan: Plan) -> Ends:
+    """Return what the command line says of the end."""
+    from gigastream.cli.windows import Windows
+
+    windows = None if arguments.windows is None else Windows(plan, arguments.windows)
+    return Ends(arguments.duration, windows)
 
 
 def answer(
     session: Answering,
-    plan: Plan,
-    wanted: str,
-    position: Callable[[], tuple[int, int]],
-    *,
-    quiet: bool,
-) -> int:
-    """Write all rows as they come; return how many there were.
+    output: Output,
+    status: Status,
+    account: Account,
+    settings: Settings,
+    ends: Ends = Ends(),
+) -> Delivered:
+    """Write all rows as they come; return what became of them."""
+    windows = ends.windows
+    with stopped_by_signals(session, ends.after_s) as asked:
+        delivery = Delivery(
+            output,
+            settings.output_queue_bytes,
+            lambda: attend() and asked.is_patient,
+            status.line.aside,
+        )
 
-    `position` gives the bytes read and in all (0: unknown).
-    """
-    rows = 0
-    output = Output(*parse_output(wanted), output_queries(plan))
-    progress = Progress(position, wanted=not quiet)
-    for event in session.batches():
-        if event.batch.row_count:
-            rows += event.batch.row_count
-            progress.clear()
-            output.write(event.query, event.batch)
-        progress.tick()
-    progress.clear()
-    output.close()
-    return rows
+        def attend() -> bool:
+            status.tick()
+            tell_if_asked(asked, status.line, lambda: account(delivery.so_far()))
+            if output.failures or (windows is not None and windows.are_over):
+                session.stop()
+            return True
+
+        try:
+            for turn in session.turns():
+                for event in turn:
+                    batch = event.batch if windows is None else windows.pass_on(event)
+                    if batch is not None and batch.row_count:
+                        delivery.put(event.query, batch)
+                attend()
+        except BrokenPipeError:
+            raise
+        except BaseException:
+            delivery.finish()
+            raise
+        finally:
+            status.finish()
+        delivered = delivery.finish()
+        return delivered if windows is None else replace(delivered, left_out=windows.left_out)
+
+
+def tell_if_asked(asked: Asked, line: Line, account: Callable[[], str]) -> None:
+    """Tell the account so far where a signal has asked for it."""
+    if asked.account:
+        asked.account = False
+        line.tell(account())
 
 
 def position_of(statistics: Statistics) -> tuple[int, int]:
@@ -104,16 +207,40 @@ def position_of(statistics: Statistics) -> tuple[int, int]:
     return sum(source.bytes for source in statistics.sources), sum(totals) if all(totals) else 0
 
 
+def account_of(
+    arguments: argparse.Namespace,
+    statistics: Statistics,
+    delivered: Delivered,
+    seconds: float,
+    streams: Sequence[StreamAccount] = (),
+) -> str:
+    """Return the account of a run, so far or at its end."""
+    from gigastream.cli.summary import as_json, as_text
+
+    form = as_json if arguments.stats == "json" else as_text
+    return form(statistics, delivered, seconds, streams)
+
+
+def incomplete(statistics: Statistics) -> bool:
+    """Say, and return, whether groups were refused for want of memory."""
+    refused = sum(operator.refused_for_memory for operator in statistics.operators)
+    if refused and statistics.memory is not None:
+        complain(
+            f"{in_bytes(statistics.memory.limit_bytes)} of memory were not enough for all groups: "
+            f"{counted(refused, 'row')} of groups that were not let in; "
+            "their windows are incomplete",
+            "a greater --memory; shorter windows or fewer group variables need less",
+        )
+    return refused > 0
+
+
 def summarise(
     arguments: argparse.Namespace,
     statistics: Statistics,
-    rows: int,
+    delivered: Delivered,
     seconds: float,
     streams: Sequence[StreamAccount] = (),
 ) -> None:
     """Write the account of a run to stderr, if it is wanted."""
-    from gigastream.cli.summary import as_json, as_text
-
     if not arguments.quiet:
-        form: Any = as_json if arguments.stats == "json" else as_text
-        print(form(statistics, rows, seconds, streams), file=sys.stderr)
+        say(account_of(arguments, statistics, delivered, seconds, streams))

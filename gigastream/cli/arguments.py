@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from gigastream.cli.errors import UsageError
-
-QUERY_SUFFIX = ".gsql"
+from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, shipped_queries
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -62,7 +61,9 @@ def add_query_options(parser: argparse.ArgumentParser) -> None:
 
 def add_query_files(parser: argparse.ArgumentParser) -> None:
     """Add the query files, for commands that take nothing else."""
-    parser.add_argument("words", nargs="*", metavar="QUERY.gsql", help="a file of queries")
+    parser.add_argument(
+        "words", nargs="*", metavar="QUERY", help="a file of queries, or the name of one that ships"
+    )
 
 
 def parse_parameter(text: str) -> tuple[str, str]:
@@ -74,8 +75,13 @@ def parse_parameter(text: str) -> tuple[str, str]:
 
 
 def split_words(words: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Split what stands without an option: query files first, then the words of a BPF filter."""
+    """Split what stands without an option: queries first, then the words of a BPF filter.
+
+    A filter never begins with a bare name, so that the name of a query is no word of a filter.
+    """
+    shipped = shipped_queries() if words else {}
     count = 0
-    while count < len(words) and words[count].endswith(QUERY_SUFFIX):
+    suffixes = (QUERY_SUFFIX, OBJECT_SUFFIX)
+    while count < len(words) and (words[count].endswith(suffixes) or words[count] in shipped):
         count += 1
     return tuple(words[:count]), " ".join(words[count:])

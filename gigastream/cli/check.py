@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from gigastream.cli.arguments import add_query_files, add_query_options
-from gigastream.cli.queries import config_of, plan_of, query_texts
+from gigastream.cli.query_arguments import config_of, plan_of, query_texts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,10 +7,9 @@ import argparse
 from pathlib import Path
 
 from gigastream.cli.arguments import add_query_files, add_query_options
-from gigastream.cli.queries import config_of, plan_of, query_texts
-from gigastream.library import compile_plan
-
-SUFFIX = ".so"
+from gigastream.cli.query_arguments import config_of, plan_of, query_texts
+from gigastream.compiled import write_object
+from gigastream.shipped_queries import OBJECT_SUFFIX
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +23,6 @@ def execute(arguments: argparse.Namespace) -> int:
     """Compile; print the path of the object."""
     texts = query_texts(arguments, arguments.words, config_of(arguments))
     plan = plan_of(texts)
-    target = Path(arguments.output or f"{plan.outputs[0].name}{SUFFIX}")
-    print(compile_plan(plan, target, texts.include))
+    target = Path(arguments.output or f"{plan.outputs[0].name}{OBJECT_SUFFIX}")
+    print(write_object(plan, texts, target, texts.include))
     return 0

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import sys
 
+from gigastream.cli.stderr import say
+
 _TRACEBACK_VARIABLE = "GIGASTREAM_TRACEBACK"
 _OURS = ("gigastream.", "spark_sink.")
 
@@ -30,11 +32,16 @@ def report(error: Exception) -> int:
     from gigastream.gsql.diagnostics import GsqlError
 
     if isinstance(error, GsqlError):
-        print(error, file=sys.stderr)
+        say(str(error))
         return 2
     if type(error).__module__.startswith(_OURS):
         complain(str(error), getattr(error, "hint", None))
         return int(getattr(error, "exit_code", 1))
+    if isinstance(error, MemoryError):
+        complain(
+            "there is no memory left", "--memory SIZE bounds what tables and groups take of it"
+        )
+        return 1
     if isinstance(error, OSError):
         complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         return 1
@@ -43,9 +50,7 @@ def report(error: Exception) -> int:
 
 def complain(message: str, hint: str | None = None) -> None:
     """Write one error to stderr."""
-    print(f"gigastream: {message}", file=sys.stderr)
-    if hint is not None:
-        print(f"hint: {hint}", file=sys.stderr)
+    say(f"gigastream: {message}" + (f"\nhint: {hint}" if hint is not None else ""))
 
 
 def silence_stdout() -> None:
@@ -59,7 +64,7 @@ def _report_fault(error: Exception) -> int:
     if os.environ.get(_TRACEBACK_VARIABLE):
         import traceback
 
-        traceback.print_exception(error)
+        say("".join(traceback.format_exception(error)))
     complain(
         f"a fault in Gigastream itself: {type(error).__name__}: {error}",
         f"please report it, with what {_TRACEBACK_VARIABLE}=1 adds",

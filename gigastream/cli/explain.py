@@ -7,7 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gigastream.cli.arguments import add_query_files, add_query_options
-from gigastream.cli.queries import config_of, plan_of, query_texts
+from gigastream.cli.query_arguments import config_of, plan_of, query_texts
 from gigastream.library import EXPLANATIONS, explain_plan
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ COMMANDS = {
     "check": "say whether queries are right, and if not what is wrong",
     "explain": "show what becomes of a query: plan, order, prefilter, C",
     "compile": "make the shared object of a query set, for hosts without a compiler",
+    "queries": "list the queries that ship, or show one",
     "fields": "list the protocols, or the fields of one",
     "functions": "list the functions and aggregates",
     "version": "print the version",
 }
 _HELP = ("-h", "--help", "help")
-_INTERRUPTED = 130
 
 
 def run_command_line(words: Sequence[str]) -> int:
@@ -35,8 +35,6 @@ def run_command_line(words: Sequence[str]) -> int:
     except BrokenPipeError:
         silence_stdout()
         return 0
-    except KeyboardInterrupt:
-        return _INTERRUPTED
     except Exception as error:
         return report(error)
 
@@ -54,7 +52,8 @@ def _run(words: Sequence[str]) -> int:
     parser = CommandParser(prog=f"gigastream {name}", description=COMMANDS[name])
     command.add_arguments(parser)
     code: int = command.execute(parser.parse_intermixed_args(list(words[1:])))
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     return code
 
 
@@ -64,6 +63,7 @@ def _overview() -> str:
         "usage: gigastream COMMAND …\n\n"
         f"{commands}\n\n"
         "gigastream COMMAND --help says more. Try:\n"
+        "  gigastream run talkers -r FILE.pcap\n"
         "  gigastream run -r FILE.pcap -e 'SELECT tb, srcIP, sum(len) AS bytes"
         " FROM IPV4 GROUP BY time/60 AS tb, srcIP'"
     )

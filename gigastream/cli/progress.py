@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
+
+from gigastream.cli.stderr import Line, is_terminal
 
 FIRST_SECONDS = 0.5
 """A run that is shorter shows nothing."""
 EVERY_SECONDS = 0.2
-_ERASE_LINE = "\r\x1b[K"
 
 
 class Progress:
@@ -18,11 +18,10 @@ class Progress:
 
     def __init__(self, position: Callable[[], tuple[int, int]], wanted: bool) -> None:
         """`position` gives the bytes read and in all (0: unknown), of all sources."""
+        self.line = Line()
         self._position = position
-        self._shown = False
         self._started = time.monotonic()
-        is_possible = wanted and sys.stderr.isatty()
-        self._due = self._started + FIRST_SECONDS if is_possible else float("inf")
+        self._due = self._started + FIRST_SECONDS if wanted and is_terminal() else float("inf")
 
     def tick(self) -> None:
         """Show the line anew if it is time."""
@@ -33,17 +32,16 @@ class Progress:
 
     def clear(self) -> None:
         """Remove the line, so that something else can be written."""
-        if self._shown:
-            sys.stderr.write(_ERASE_LINE)
-            sys.stderr.flush()
-            self._shown = False
+        self.line.clear()
+
+    def finish(self) -> None:
+        """Remove the line for good."""
+        self.line.clear()
 
     def _show(self, seconds: float) -> None:
         done, total = self._position()
         share = f" of {in_bytes(total)} ({100 * done // total} %)" if total else ""
-        sys.stderr.write(f"{_ERASE_LINE}{in_bytes(done)}{share}, {in_bytes(done / seconds)}/s")
-        sys.stderr.flush()
-        self._shown = True
+        self.line.show(f"{in_bytes(done)}{share}, {in_bytes(done / seconds)}/s")
 
 
 def in_bytes(count: float) -> str:

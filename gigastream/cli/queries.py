@@ -1,49 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From arguments to checked queries and their plan: what run, check, explain and compile share."""
+"""gigastream queries: those that ship, which every command takes by name."""
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from gigastream.cli.arguments import QUERY_SUFFIX
 from gigastream.cli.errors import UsageError
-from gigastream.config import Config, load_config
-from gigastream.query_texts import QueryTexts, inline_queries, read_query_file
-
-if TYPE_CHECKING:
-    from gigastream.plan import Plan
+from gigastream.cli.fields import print_columns
+from gigastream.shipped_queries import description_of, hint_for, shipped_queries
 
 
-def config_of(arguments: argparse.Namespace) -> Config:
-    """Return what -c names, or an empty configuration."""
-    return load_config(arguments.config) if arguments.config else Config()
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """A query's name."""
+    parser.add_argument("--show", metavar="NAME", help="the text of a query, to start one's own")
 
 
-def query_texts(arguments: argparse.Namespace, paths: Sequence[str], config: Config) -> QueryTexts:
-    """Return the queries that the arguments name; UsageError if there are none."""
-    files = tuple(map(read_query_file, paths)) + inline_queries(tuple(arguments.expression))
-    if not files:
-        raise UsageError(
-            "there is no query", f"name a file that ends in {QUERY_SUFFIX}, or -e 'SELECT …'"
-        )
-    return QueryTexts(
-        files=files,
-        parameters=dict((*config.parameters, *arguments.param)),
-        definitions=(*config.definitions, *arguments.definitions),
-        library=arguments.library or config.library,
-        interfaces=config.interfaces,
-    )
+def execute(arguments: argparse.Namespace) -> int:
+    """Print what each query answers and its columns, or the text of one."""
+    queries = shipped_queries()
+    if arguments.show is None:
+        print_columns([line for item in queries.items() for line in _lines(*item)])
+        return 0
+    if arguments.show not in queries:
+        hint = hint_for(arguments.show, is_alone=False) or "one of " + ", ".join(queries)
+        raise UsageError(f"there is no query '{arguments.show}' that ships", hint)
+    print(queries[arguments.show].read_text(encoding="utf-8"), end="")
+    return 0
 
 
-def plan_of(texts: QueryTexts) -> Plan:
-    """Check the queries and plan them; warnings go to stderr, GsqlError has all errors."""
-    from gigastream.plan import plan_queries
-    from gigastream.query_texts import check_texts
+def _lines(name: str, path: Path) -> tuple[tuple[str, str], ...]:
+    """Return what the query answers, and below it its columns."""
+    from gigastream.cli.query_arguments import plan_of
+    from gigastream.query_texts import QueryTexts, read_query_file
 
-    checked = check_texts(texts)
-    for warning in checked.warnings:
-        print(warning.render(), file=sys.stderr)
-    return plan_queries(checked.queries)
+    file = read_query_file(str(path))
+    node = next(node for node in plan_of(QueryTexts((file,))).outputs if node.name == name)
+    columns = " ".join(column.name for column in node.schema.columns)
+    return (name, description_of(file.text)), ("", columns)

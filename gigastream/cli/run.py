@@ -5,38 +5,63 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.answering import (
+    Ends,
+    account_of,
     answer,
+    ends_of,
+    incomplete,
+    inputs_of,
+    open_output,
     output_queries,
     position_of,
-    stopped_by_signals,
     summarise,
     wanted_output,
 )
 from gigastream.cli.arguments import add_query_options, split_words, told
+from gigastream.cli.devices import device_lines
+from gigastream.cli.ending import told_when_slow
 from gigastream.cli.errors import UsageError, complain
-from gigastream.cli.links import answer_links, links_of
-from gigastream.cli.queries import config_of, plan_of, query_texts
+from gigastream.cli.links import answer_links, has_links, links_of
+from gigastream.cli.progress import Progress
+from gigastream.cli.query_arguments import config_of, default_query, plan_of, query_texts
 from gigastream.cli.run_on_spark import answer_on_spark, refuse_on_spark
 from gigastream.cli.run_spool import read_spool, spool_root, write_spool
+from gigastream.cli.stderr import is_terminal
 from gigastream.config import Config
-from gigastream.live import LIVE_OPTIONS, LiveSource, Source, parse_live
-from gigastream.settings import OPTIONS, SPOOL_OPTIONS, Option, Settings
-from gigastream.sources import FileSource, parse_source
+from gigastream.live import LIVE_OPTIONS, Source, parse_live
+from gigastream.settings import (
+    OPTIONS,
+    SPOOL_OPTIONS,
+    Option,
+    Settings,
+    parse_count,
+    parse_duration,
+)
+from gigastream.shipped_queries import OBJECT_SUFFIX
+from gigastream.sources import FileSource, are_finite, parse_source
+from gigastream.words import are, counted
 
 if TYPE_CHECKING:
     from gigastream.engine.statistics import Statistics
+    from gigastream.outputs import Output
+    from gigastream.outputs.delivery import Delivered
     from gigastream.plan import Plan
+    from gigastream.query_texts import QueryTexts
 
 __all__ = ["add_arguments", "execute", "output_queries"]
 
 _EPILOG = """\
-What stands without an option is a query file if it ends in .gsql; from the first word on that does
-not, it is a BPF filter: gigastream run top.gsql -r a.pcap tcp port 443
+What stands without an option is a query: a file if it ends in .gsql, what gigastream compile made
+if it ends in .so, else the name of one that ships (gigastream queries); from the first
+word on that is none of these, it is a BPF filter:
+gigastream run top.gsql flows -r a.pcap tcp port 443. Without a query, talkers is answered.
 
 -o spool:PATH runs the low level alone and writes what it puts out into a folder; --spool PATH runs
 the high level over such a folder, finished or still written: the folder's own queries, or others
@@ -49,7 +74,7 @@ query, an option or a file is wrong. Ctrl-C ends the input; the open windows are
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Queries, sources, the output, the settings."""
     parser.epilog = _EPILOG
-    parser.add_argument("words", nargs="*", metavar="QUERY.gsql … BPF FILTER")
+    parser.add_argument("words", nargs="*", metavar="QUERY … BPF FILTER")
     parser.add_argument(
         "-r",
         "--read",
@@ -69,6 +94,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a live link: a network interface of this host; any number of them",
     )
     parser.add_argument(
+        "-D",
+        "--list-links",
+        action="store_true",
+        help="list the links of this host with state, rate and addresses, and end",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         metavar="FORMAT[:PATH]",
@@ -85,6 +116,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("here", "spark"),
         default="here",
         help="where the high level runs: in this process, or on Spark, on all cores",
+    )
+    parser.add_argument(
+        "--count", type=told(parse_count), metavar="N", help="end after so many packets"
+    )
+    parser.add_argument(
+        "--duration",
+        type=told(_parse_seconds),
+        metavar="TIME",
+        help="end so long after the links are open, or the files",
+    )
+    parser.add_argument(
+        "--windows",
+        type=told(parse_count),
+        metavar="N",
+        help="end when each query has answered so many windows",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
     parser.add_argument("--stats", choices=("text", "json"), default="text", help="of the summary")
@@ -110,31 +156,96 @@ def _add_options(
 
 def execute(arguments: argparse.Namespace) -> int:
     """Answer the queries."""
+    if arguments.list_links:
+        print("\n".join(device_lines()))
+        return 0
     config = config_of(arguments)
     settings = settings_of(arguments, config)
     refuse_on_spark(arguments, spool_root(wanted_output(arguments, config)))
     if arguments.spool is not None:
         return read_spool(arguments, config, settings)
     paths, bpf_filter = split_words(arguments.words)
+    paths = paths or default_query(arguments)
     sources = _sources([*links_of(arguments, config), *arguments.read])
-    texts = query_texts(arguments, paths, config)
-    texts = replace(texts, interfaces=_interfaces(sources, config))
     wanted = wanted_output(arguments, config)
     root = spool_root(wanted)
-    settings = replace(settings, filter=bpf_filter)
-    plan = plan_of(texts)
+    is_finite = root is None and arguments.on != "spark" and are_finite(sources)
+    plan, texts = _asked(arguments, paths, config, _interfaces(sources, config), is_finite)
+    settings = replace(settings, filter=bpf_filter, packets_max=arguments.count)
+    if arguments.windows is not None and (root is not None or arguments.on == "spark"):
+        raise UsageError("--windows counts what is answered here", "--count, or --duration")
+    ends = ends_of(arguments, plan)
+    settings = replace(settings, output_punctuation=ends.windows is not None)
+    if not any(path.endswith(OBJECT_SUFFIX) for path in paths):
+        _compile(plan, texts.include, arguments.quiet)
     if arguments.on == "spark" and arguments.interface:
         raise UsageError(
             "a link is captured by a process that can do nothing else",
             "-o spool:PATH here, and gigastream spark --spool PATH beside it",
         )
+    if root is not None:
+        return verdict(*write_spool(arguments, config, plan, texts, sources, settings, root))
+    inputs = inputs_of(arguments, config, plan, texts, sources)
     if arguments.on == "spark":
-        statistics = answer_on_spark(arguments, plan, texts, sources, settings, wanted)
-    elif root is None:
-        statistics = _answer(arguments, plan, sources, settings, texts.include, wanted)
-    else:
-        statistics = write_spool(arguments, config, plan, texts, sources, settings, root)
-    return _verdict(statistics)
+        output = open_output(wanted, plan, inputs)
+        return verdict(*answer_on_spark(arguments, plan, texts, sources, settings, output))
+    if has_links(sources):
+        return verdict(
+            *answer_links(
+                arguments,
+                plan,
+                sources,
+                settings,
+                texts.include,
+                lambda: open_output(wanted, plan, inputs),
+                ends,
+            )
+        )
+    output = open_output(wanted, plan, inputs)
+    return verdict(*_answer(arguments, plan, sources, settings, texts.include, output, ends))
+
+
+def _parse_seconds(text: str) -> float:
+    """Read a time above 0."""
+    duration_ns = parse_duration(text)
+    if duration_ns == 0:
+        raise ValueError("a time above 0")
+    return duration_ns / 10**9
+
+
+def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool) -> None:
+    """Compile for the session that is opened next, where somebody sees that it takes its time."""
+    if quiet or not is_terminal():
+        return
+    from gigastream.codegen.compiler import CompileError, compile_query_set
+    from gigastream.codegen.query_set import generate
+
+    with told_when_slow("compiling …"), suppress(CompileError):  # the session says it
+        compile_query_set(generate(plan), headers=include)
+
+
+def _asked(
+    arguments: argparse.Namespace,
+    paths: Sequence[str],
+    config: Config,
+    interfaces: dict[str, dict[str, str]],
+    is_finite: bool,
+) -> tuple[Plan, QueryTexts]:
+    """Return the plan of the queries that are asked, or the one that an object carries."""
+    if not any(path.endswith(OBJECT_SUFFIX) for path in paths):
+        texts = query_texts(arguments, paths, config)
+        texts = replace(texts, interfaces=interfaces, is_finite=is_finite)
+        return plan_of(texts), texts
+    from gigastream.compiled import read_object
+
+    others = (arguments.expression, arguments.param, arguments.definitions, arguments.library)
+    if len(paths) > 1 or any(others) or arguments.on == "spark":
+        raise UsageError(
+            f"{paths[0]} is a whole query set, compiled with its parameters, for the engine here",
+            "an object alone; other queries in a run of their own",
+        )
+    plan, texts = read_object(Path(paths[0]))
+    return plan, replace(texts, interfaces=interfaces)
 
 
 def settings_of(arguments: argparse.Namespace, config: Config) -> Settings:
@@ -169,34 +280,38 @@ def _answer(
     sources: list[Source],
     settings: Settings,
     include: tuple[Path, ...],
-    wanted: str,
-) -> Statistics:
-    """Run both levels here, write the rows and give the account."""
+    output: Output,
+    ends: Ends,
+) -> tuple[Statistics, Delivered]:
+    """Run both levels here over files, write the rows and give the account."""
     from gigastream.engine.session import Session
 
-    if any(isinstance(source, LiveSource) for source in sources):
-        return answer_links(arguments, plan, sources, settings, include, wanted)
     started = time.monotonic()
+
     with Session(plan, sources, settings, include=include) as session:
-        with stopped_by_signals(session):
-            rows = answer(
-                session,
-                plan,
-                wanted,
-                lambda: position_of(session.statistics()),
-                quiet=arguments.quiet,
-            )
+
+        def account(delivered: Delivered) -> str:
+            seconds = time.monotonic() - started
+            return account_of(arguments, session.statistics(), delivered, seconds)
+
+        progress = Progress(lambda: position_of(session.statistics()), wanted=not arguments.quiet)
+        delivered = answer(session, output, progress, account, settings, ends)
         statistics = session.statistics()
-    summarise(arguments, statistics, rows, time.monotonic() - started)
-    return statistics
+    summarise(arguments, statistics, delivered, time.monotonic() - started)
+    return statistics, delivered
 
 
-def _verdict(statistics: Statistics) -> int:
-    """Return 1 and say why if a source turned out to be damaged."""
+def verdict(statistics: Statistics, delivered: Delivered) -> int:
+    """Return 1 and say why: a source is damaged, a link is gone, rows could not be written."""
     damaged = [source for source in statistics.sources if source.damage]
     for source in damaged:
         complain(
             f"{source.label} is damaged: {source.damage}; "
-            f"the {source.read:,} packets before that are answered"
+            f"the {counted(source.read, 'packet')} before that {are(source.read)} answered"
         )
-    return 1 if damaged else 0
+    gone = [source.label for source in statistics.sources if source.link in ("gone", "lost")]
+    if gone:
+        complain(f"{', '.join(gone)}: the link is gone; what was captured before that is answered")
+    for failure in delivered.failures:
+        complain(failure.message, failure.hint)
+    return 1 if incomplete(statistics) or damaged or gone or delivered.failures else 0

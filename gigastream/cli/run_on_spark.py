@@ -17,12 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gigastream.cli.answering import output_queries, position_of, stopped_by_signals, summarise
+from gigastream.cli.answering import position_of, summarise
+from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import UsageError
 from gigastream.cli.progress import Progress
 from gigastream.cli.spark_extra import require_spark
 from gigastream.engine.statistics import OperatorStatistics, Statistics
-from gigastream.outputs import Batch, Output, parse_output
+from gigastream.outputs import Batch, Output
+from gigastream.outputs.delivery import Delivered
 from gigastream.plan.nodes import LowNode, topological
 from gigastream.sources import FileSource
 
@@ -59,8 +61,8 @@ def answer_on_spark(
     texts: QueryTexts,
     sources: Sequence[FileSource | LiveSource],
     settings: Settings,
-    wanted: str,
-) -> Statistics:
+    output: Output,
+) -> tuple[Statistics, Delivered]:
     """Answer the queries, write the rows and give the account.
 
     Raises GsqlError for what Spark cannot run, JobError, and what a session of the engine raises.
@@ -70,14 +72,15 @@ def answer_on_spark(
 
     check(plan)
     started = time.monotonic()
-    output = Output(*parse_output(wanted), output_queries(plan))
     with _folder() as folder, _open(plan, texts, sources, settings, folder) as low:
         printer = _Printer(output, low, arguments.quiet)
-        rows = _Run(plan, low, printer, folder).rows(_session_settings(sources))
-        statistics = _statistics(low.statistics(), plan, folder, rows)
+        rows = _Run(plan, low, printer, folder).rows(_session_settings(sources), arguments.duration)
+        statistics = _statistics(low, plan, rows)
     output.close()
-    summarise(arguments, statistics, sum(rows.values()), time.monotonic() - started)
-    return statistics
+    lost = sum(place.lost for place in output.places)
+    delivered = Delivered(output.rows, lost, failures=output.failures)
+    summarise(arguments, statistics, delivered, time.monotonic() - started)
+    return statistics, delivered
 
 
 def _open(
@@ -110,6 +113,8 @@ class _Printer:
     def tick(self) -> None:
         with self.lock:
             self._progress.tick()
+        if self._output.failures:
+            self._low.stop()
 
     def clear(self) -> None:
         with self.lock:
@@ -131,11 +136,11 @@ class _Run:
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._write_spool, daemon=True)
 
-    def rows(self, settings: Mapping[str, str]) -> dict[str, int]:
+    def rows(self, settings: Mapping[str, str], after_s: float | None = None) -> dict[str, int]:
         """Run to the end of the input with settings of Spark's; return the rows of each query."""
         from spark_sink.session import open_session
 
-        with stopped_by_signals(self._low):
+        with stopped_by_signals(self._low, after_s):
             self._thread.start()
             try:
                 with open_session(settings=settings) as session:
@@ -212,17 +217,15 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def _statistics(low: Statistics, plan: Plan, folder: Path, rows: dict[str, int]) -> Statistics:
+def _statistics(low: LowSession, plan: Plan, rows: dict[str, int]) -> Statistics:
     """The counters of the low level, and a line for each query on Spark."""
-    from gigastream.spool_account import written
-
-    accounts = written(folder / "spool")
+    accounts = low.accounts()
     operators = []
     for node in plan.outputs:
         streams = [below.name for below in topological((node,)) if isinstance(below, LowNode)]
         rows_in = sum(account.rows for account in accounts if account.stream in streams)
         operators.append(_operator(node.name, rows_in, rows[node.name]))
-    return replace(low, operators=tuple(operators))
+    return replace(low.statistics(), operators=tuple(operators))
 
 
 def _operator(name: str, rows_in: int, rows_out: int) -> OperatorStatistics:

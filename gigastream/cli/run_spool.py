@@ -6,22 +6,34 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.answering import (
+    Status,
+    account_of,
     answer,
+    ends_of,
+    incomplete,
+    inputs_of,
+    open_output,
     position_of,
-    stopped_by_signals,
     summarise,
+    tell_if_asked,
     wanted_output,
 )
 from gigastream.cli.arguments import split_words
+from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import UsageError, complain
-from gigastream.cli.links import hand_over
+from gigastream.cli.links import LinkStatus, hand_over, has_links
 from gigastream.cli.progress import Progress
-from gigastream.cli.queries import query_texts
+from gigastream.cli.query_arguments import query_texts
+from gigastream.cli.stderr import say
 from gigastream.config import Config
+from gigastream.outputs import Failure
+from gigastream.outputs.delivery import Delivered
+from gigastream.outputs.file import identity
 from gigastream.settings import SPOOL_OPTIONS, Settings
 
 if TYPE_CHECKING:
@@ -29,10 +41,11 @@ if TYPE_CHECKING:
     from gigastream.live import Source
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
-    from gigastream.spool import SpoolSettings
-    from gigastream.spool_account import StreamAccount
+    from gigastream.spool import Spool, SpoolError, SpoolSettings
+    from gigastream.to_spool import LowSession
 
 SPOOL = "spool"
+_GO_ON = "the same command goes on with a link, and reads a file anew"
 
 
 def spool_root(wanted: str) -> Path | None:
@@ -56,9 +69,8 @@ def write_spool(
     sources: Sequence[Source],
     settings: Settings,
     root: Path,
-) -> Statistics:
+) -> tuple[Statistics, Delivered]:
     """Run the low level alone into a spool and give its account."""
-    from gigastream.spool_account import written
     from gigastream.to_spool import LowSession
 
     started = time.monotonic()
@@ -72,19 +84,69 @@ def write_spool(
         spool_settings,
         links_are_open=lambda: hand_over(root, sources),
     ) as session:
-        with stopped_by_signals(session):
-            progress = Progress(
-                lambda: position_of(session.statistics()), wanted=not arguments.quiet
-            )
-            rows = 0
-            for new in session.turns():
-                rows += new
-                progress.tick()
-            progress.clear()
+        failures = _fill(session, arguments, sources, settings, started)
         statistics = session.statistics()
-    streams = written(root)
-    summarise(arguments, statistics, rows, time.monotonic() - started, streams)
-    return statistics
+        failures += _closed(session)
+    streams = session.accounts()
+    lost = session.rows - sum(stream.rows for stream in streams) if failures else 0
+    delivered = Delivered(session.rows - lost, lost, failures=failures[:1])
+    summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
+    return statistics, delivered
+
+
+def _closed(session: LowSession) -> tuple[Failure, ...]:
+    """Make durable what is written; return what has kept it from being."""
+    from gigastream.spool import SpoolError
+
+    try:
+        session.close()
+    except SpoolError as error:
+        return (_failure(error),)
+    return ()
+
+
+def _failure(error: SpoolError) -> Failure:
+    return Failure(str(error), f"{error.hint}; {_GO_ON}" if error.hint else _GO_ON)
+
+
+def _fill(
+    session: LowSession,
+    arguments: argparse.Namespace,
+    sources: Sequence[Source],
+    settings: Settings,
+    started: float,
+) -> tuple[Failure, ...]:
+    """Write until the input ends; return what has kept rows from being written."""
+    from gigastream.spool import SpoolError
+
+    def account() -> str:
+        seconds = time.monotonic() - started
+        return account_of(arguments, session.statistics(), Delivered(session.rows), seconds)
+
+    status = _status(session, arguments, sources, settings)
+    with stopped_by_signals(session, arguments.duration) as asked:
+        try:
+            for _ in session.turns():
+                status.tick()
+                tell_if_asked(asked, status.line, account)
+        except SpoolError as error:
+            return (_failure(error),)
+        finally:
+            status.finish()
+    return ()
+
+
+def _status(
+    session: LowSession,
+    arguments: argparse.Namespace,
+    sources: Sequence[Source],
+    settings: Settings,
+) -> Status:
+    if has_links(sources):
+        status = LinkStatus(session.statistics, not arguments.quiet, settings.filter)
+        status.listening()
+        return status
+    return Progress(lambda: position_of(session.statistics()), wanted=not arguments.quiet)
 
 
 def _spool_settings(arguments: argparse.Namespace, config: Config) -> SpoolSettings:
@@ -102,27 +164,56 @@ def _spool_settings(arguments: argparse.Namespace, config: Config) -> SpoolSetti
 def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings) -> int:
     """Run the high level alone over the spool that --spool names."""
     from gigastream.from_spool import SpoolSession
+    from gigastream.query_texts import QueryTexts
     from gigastream.spool import Spool
-    from gigastream.spooled import plan_of_spools, queries_from_json
+    from gigastream.spooled import plan_of_spools, queries_of
 
     started = time.monotonic()
     texts = _asked(arguments, config)
     wanted = wanted_output(arguments, config)
     spool = Spool(arguments.spool)
-    plan = plan_of_spools([spool], texts)
-    theirs = queries_from_json(spool.queries())
-    include = (texts or theirs).include
+    definitions = (*config.definitions, *arguments.definitions)
+    plan = plan_of_spools(
+        [spool], texts, definitions=definitions, is_finite=_has_ended(spool), tell=say
+    )
+    theirs = queries_of(spool)
+    include = QueryTexts((), definitions=definitions).include
+    inputs = inputs_of(arguments, config, plan, texts)
+    for path in filter(Path.is_file, Path(arguments.spool).rglob("*")):
+        if (own := identity(path)) is not None:
+            inputs[own] = "a file of the spool that is read"
+    output = open_output(wanted, plan, inputs)
+    ends = ends_of(arguments, plan)
+    settings = replace(settings, output_punctuation=ends.windows is not None)
     with SpoolSession(spool, plan, theirs.interfaces, settings, include=include) as session:
-        with stopped_by_signals(session):
-            rows = answer(session, plan, wanted, session.position, quiet=arguments.quiet)
+
+        def account(delivered: Delivered) -> str:
+            seconds = time.monotonic() - started
+            return account_of(
+                arguments, session.statistics(), delivered, seconds, session.accounts()
+            )
+
+        progress = Progress(session.position, wanted=not arguments.quiet)
+        delivered = answer(session, output, progress, account, settings, ends)
         statistics, streams, damage = session.statistics(), session.accounts(), session.damage
-    summarise(arguments, statistics, rows, time.monotonic() - started, streams)
-    return _verdict([*spool.damage, *damage], streams)
+    summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
+    verdict = _verdict([*spool.damage, *damage], delivered.failures)
+    return 1 if incomplete(statistics) else verdict
+
+
+def _has_ended(spool: Spool) -> bool:
+    """Whether all that a spool will ever hold is there."""
+    tracks = spool.tracks()
+    for track in tracks:
+        track.poll()
+    return bool(tracks) and all(track.is_ended for track in tracks)
 
 
 def _asked(arguments: argparse.Namespace, config: Config) -> QueryTexts | None:
     """Return the queries that are asked of a spool; None: its own."""
     paths, bpf_filter = split_words(arguments.words)
+    if arguments.count is not None:
+        raise UsageError("a spool has no packets to count", "--duration, or --windows")
     if arguments.read:
         raise UsageError("packets (-r) are not read where a spool is", "-r, or --spool")
     if bpf_filter:
@@ -134,8 +225,10 @@ def _asked(arguments: argparse.Namespace, config: Config) -> QueryTexts | None:
     return query_texts(arguments, paths, config)
 
 
-def _verdict(damage: list[str], streams: tuple[StreamAccount, ...]) -> int:
-    """Return 1 and say why if something of the spool could not be read."""
+def _verdict(damage: list[str], failures: tuple[Failure, ...]) -> int:
+    """Return 1 and say why if something of the spool could not be read, or a row not written."""
     for text in damage:
         complain(f"{text}; the rest is answered")
-    return 1 if damage else 0
+    for failure in failures:
+        complain(failure.message, failure.hint)
+    return 1 if damage or failures else 0

@@ -9,11 +9,13 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gigastream.cli.answering import output_queries, stopped_by_signals
+from gigastream.cli.answering import output_queries
 from gigastream.cli.arguments import add_query_files, add_query_options, parse_parameter, told
+from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import complain
-from gigastream.cli.queries import config_of, query_texts
+from gigastream.cli.query_arguments import config_of, query_texts
 from gigastream.cli.spark_extra import require_spark
+from gigastream.cli.stderr import say
 from gigastream.outputs import default_format
 from gigastream.settings import parse_bytes, parse_count, parse_duration
 
@@ -144,6 +146,7 @@ def _options(arguments: argparse.Namespace) -> JobOptions:
         checkpoint=arguments.checkpoint,
         sinks=[parse_sink(text) for text in sinks],
         texts=_texts(arguments),
+        definitions=(*config_of(arguments).definitions, *arguments.definitions),
         sink_options=dict(arguments.option),
         source_options=_source_options(arguments),
         trigger=arguments.trigger,
@@ -182,4 +185,4 @@ def _printing() -> Printing | None:
 
 def _summarise(job: Job) -> None:
     for name, count in job.account.items():
-        print(f"{name}: {count:,} micro-batches", file=sys.stderr)
+        say(f"{name}: {count:,} micro-batches")

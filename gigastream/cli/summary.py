@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from gigastream.cli.progress import in_bytes
+from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.engine.statistics import (
@@ -20,48 +21,108 @@ if TYPE_CHECKING:
         SourceStatistics,
         Statistics,
     )
+    from gigastream.outputs.delivery import Delivered
     from gigastream.spool_account import StreamAccount
 
 _SOURCE_TERMS = ("undecodable", "filtered", "late", "skew", "decoded")
+_SUMMED = (*_SOURCE_TERMS, "truncated", "carried", "kernel_received", "kernel_dropped")
+FILES_SHOWN = 10
+"""Captures of one interface that have a line each; more of them share one."""
 _LFTA_TERMS = ("not_of_protocol", "prefiltered", "rejected", "no_value", "accepted")
 _SECOND_NS = 10**9
+_EVICTED_PART = 8
+"""One packet in so many that pushes a group out is worth a word."""
 
 
 def as_json(
-    statistics: Statistics, rows: int, seconds: float, streams: Sequence[StreamAccount] = ()
+    statistics: Statistics,
+    delivered: Delivered,
+    seconds: float,
+    streams: Sequence[StreamAccount] = (),
 ) -> str:
     """Return all counters as one JSON object; `streams` are those of a spool."""
+    from gigastream.engine.privileges import confinement
+
+    held = confinement()
+    confined = {} if held is None else {"confinement": asdict(held)}
     spooled = {"streams": [stream.as_json() for stream in streams]} if streams else {}
-    account = {**asdict(statistics), **spooled, "rows": rows, "seconds": round(seconds, 6)}
+    account = {
+        **asdict(statistics),
+        **confined,
+        **spooled,
+        "rows": delivered.rows,
+        "rows_lost": delivered.rows_lost,
+        "rows_left_out": delivered.left_out,
+        "output_waits": delivered.waits,
+        "output_waited_s": round(delivered.waited_s, 6),
+        "seconds": round(seconds, 6),
+    }
     return json.dumps(account)
 
 
 def as_text(
-    statistics: Statistics, rows: int, seconds: float, streams: Sequence[StreamAccount] = ()
+    statistics: Statistics,
+    delivered: Delivered,
+    seconds: float,
+    streams: Sequence[StreamAccount] = (),
 ) -> str:
     """Return the summary that a person reads; `streams` are those of a spool."""
     read = sum(source.bytes for source in statistics.sources)
     if not statistics.sources:
         read = sum(stream.bytes for stream in streams)
-    lines = [_source_line(source) for source in statistics.sources]
+    lines = list(source_lines(statistics.sources))
     lines += [_lfta_line(lfta, _decoded(statistics, lfta)) for lfta in statistics.lftas]
     lines += [_stream_line(stream) for stream in streams]
     lines += [_operator_line(operator) for operator in statistics.operators]
-    lines += _remarks(statistics)
-    return "\n".join([*lines, f"{rows:,} rows of {in_bytes(read)} in {seconds:.3g} s"])
+    lines += [*_remarks(statistics), *_output_remarks(delivered)]
+    if delivered.left_out:
+        lines.append(f"{counted(delivered.left_out, 'row')} of later windows left out (--windows)")
+    lost = f" and {delivered.rows_lost:,} lost" if delivered.rows_lost else ""
+    return "\n".join(
+        [*lines, f"{counted(delivered.rows, 'row')}{lost} of {in_bytes(read)} in {seconds:.3g} s"]
+    )
+
+
+def source_lines(sources: Sequence[SourceStatistics]) -> Iterator[str]:
+    """Yield a line a source; many captures of one interface are summed."""
+    files: dict[str, list[SourceStatistics]] = {}
+    for source in sources:
+        files.setdefault(source.interface, []).append(source)
+    for of_interface in files.values():
+        if len(of_interface) <= FILES_SHOWN or of_interface[0].link is not None:
+            yield from (_source_line(source) for source in of_interface)
+        else:
+            yield from _lines_of_many(of_interface)
+
+
+def _lines_of_many(sources: Sequence[SourceStatistics]) -> Iterator[str]:
+    """Yield their sum, then a line for each of the first of which something is not answered."""
+    sums = {name: sum(getattr(s, name) for s in sources) for name in ("read", *_SUMMED)}
+    yield _source_line(replace(sources[0], label=f"{len(sources):,} captures", **sums))
+    short = [s for s in sources if s.decoded + s.filtered < s.read or s.damage]
+    yield from (f"  of these {_source_line(source)}" for source in short[:FILES_SHOWN])
+    if len(short) > FILES_SHOWN:
+        yield f"  and {len(short) - FILES_SHOWN:,} more (--stats json)"
 
 
 def _source_line(source: SourceStatistics) -> str:
-    cut = f"; {source.truncated:,} truncated" if source.truncated else ""
+    properties = "".join(
+        f"; {count:,} {name}"
+        for name in ("truncated", "carried")
+        if (count := getattr(source, name))
+    )
     terms = _sum(source, _SOURCE_TERMS)
     kernel = _kernel_terms(source) if source.link is not None else ""
-    return f"{source.label} ({source.interface}): {kernel}read {source.read:,} = {terms}{cut}"
+    return (
+        f"{source.label} ({source.interface}): {kernel}read {source.read:,} = {terms}{properties}"
+    )
 
 
 def _kernel_terms(source: SourceStatistics) -> str:
     """Return what a link's packets are by the kernel's count, of which what was read is a part."""
     dropped = f"dropped {source.kernel_dropped:,} + " if source.kernel_dropped else ""
-    return f"received {source.kernel_received:,} = {dropped}"
+    unread = f"unread {source.unread:,} + " if source.unread else ""
+    return f"received {source.kernel_received:,} = {dropped}{unread}"
 
 
 def _lfta_line(lfta: LftaStatistics, decoded: int) -> str:
@@ -75,23 +136,23 @@ def _decoded(statistics: Statistics, lfta: LftaStatistics) -> int:
 
 def _stream_line(stream: StreamAccount) -> str:
     counts = (("damaged", stream.lost_rows), ("no longer kept", stream.retired_rows))
-    terms = "".join(f", {count:,} rows {name}" for name, count in counts if count)
+    terms = "".join(f", {counted(count, 'row')} {name}" for name, count in counts if count)
     return (
         f"{stream.stream} on {stream.interface}, generation {stream.generation}: "
-        f"{stream.rows:,} rows in {_segments(stream.segments)} of {in_bytes(stream.bytes)}"
+        f"{counted(stream.rows, 'row')} in {_segments(stream.segments)} of {in_bytes(stream.bytes)}"
         f"{terms}{_lost(stream)}"
     )
 
 
 def _segments(count: int) -> str:
-    return f"{count:,} segment{'s' * (count != 1)}"
+    return counted(count, "segment")
 
 
 def _lost(stream: StreamAccount) -> str:
     """Say what runs have lost that did not end."""
     lost, parts = stream.lost, []
     if lost.damaged_segments:
-        parts.append(f"{lost.damaged_rows:,} rows in {_segments(lost.damaged_segments)}")
+        parts.append(f"{counted(lost.damaged_rows, 'row')} in {_segments(lost.damaged_segments)}")
     if lost.segments:
         parts.append(f"{_segments(lost.segments)} of {in_bytes(lost.segment_bytes)} not yet listed")
     if lost.manifest_bytes:
@@ -100,10 +161,10 @@ def _lost(stream: StreamAccount) -> str:
 
 
 def _operator_line(operator: OperatorStatistics) -> str:
-    counts = ("rejected", "no_value", "held", "groups_refused")
+    counts = ("rejected", "no_value", "held", "groups_refused", "beyond_limit")
     return ", ".join(
         [
-            f"{operator.name} ({operator.kind}): {operator.rows_in:,} rows in",
+            f"{operator.name} ({operator.kind}): {counted(operator.rows_in, 'row')} in",
             f"{operator.rows_out:,} out",
             *(_term(operator, name) for name in counts if getattr(operator, name)),
         ]
@@ -130,8 +191,30 @@ def _remarks(statistics: Statistics) -> Iterator[str]:
             f"late packets were dropped, up to {worst:.3g} s behind: --disorder all (files) or a "
             "greater --slack (pipes) keeps them"
         )
-    if any(operator.groups_refused for operator in statistics.operators):
+    yield from map(_evictions, filter(_thrashes, statistics.lftas))
+    if any(o.groups_refused > o.refused_for_memory for o in statistics.operators):
         yield "some windows are incomplete: --max-groups allows more groups"
+
+
+def _output_remarks(delivered: Delivered) -> Iterator[str]:
+    if delivered.waits:
+        yield (
+            f"the rows were read more slowly than they came: for {delivered.waited_s:.3g} s no "
+            "packet was read; a greater --output-queue holds more of them"
+        )
+
+
+def _thrashes(lfta: LftaStatistics) -> bool:
+    return lfta.evicted * _EVICTED_PART > lfta.accepted
+
+
+def _evictions(lfta: LftaStatistics) -> str:
+    """Say what makes a table too small, and what makes it greater."""
+    return (
+        f"{lfta.name} on {lfta.interface}: evicted {lfta.evicted:,}: so many packets found another "
+        f"group in one of its {lfta.slots:,} slots, which is more to do for the high level; a "
+        "greater --slots, or without --slots a greater --memory, keeps more in"
+    )
 
 
 def _link_remarks(links: Sequence[SourceStatistics]) -> Iterator[str]:
@@ -140,8 +223,14 @@ def _link_remarks(links: Sequence[SourceStatistics]) -> Iterator[str]:
             "packets were dropped while the ring was full: a greater --ring, or less to do for each"
         )
     for link in (link for link in links if link.nic_dropped):
-        yield f"{link.label}: {link.nic_dropped:,} packets were dropped before the kernel saw them"
+        dropped = counted(link.nic_dropped, "packet")
+        yield f"{link.label}: {dropped} dropped before the kernel saw them"
     if any(link.late for link in links):
         yield "late packets were dropped: a greater --link-slack keeps them"
+    if any(link.carried for link in links):
+        yield (
+            "this host's clock has stepped: the timestamps of packets that were carried are not "
+            "their own, but none is lost; let NTP slew it"
+        )
     if any(link.skew for link in links):
         yield "packets too far behind the clock were dropped: a greater --max-skew keeps them"

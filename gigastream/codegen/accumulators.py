@@ -28,8 +28,8 @@ class State:
 class AccumulatorWriter:
     """Statements over members `at` (`slot->a0`), arguments `x` (C values) and partial columns.
 
-    `low` and `high` are the members below and above the border: a signed sum has 128 bits high, so
-    that the order of partial rows does not decide whether it overflows.
+    `low` and `high` are the members below and above the border: a sum has 128 bits high, so that
+    neither the order of partial rows decides whether it overflows, nor an average fails with it.
     """
 
     low: Callable[[str, Accumulator], list[State]]
@@ -83,48 +83,61 @@ def _is_wide(a: Accumulator) -> bool:
 
 
 def _unsigned_sum() -> AccumulatorWriter:
-    def wide(name: str, a: Accumulator) -> list[State]:
-        return [State("uint64_t", name), State("uint8_t", f"{name}_overflowed")]
+    def overflow(at: str, x: Sequence[str], a: Accumulator) -> str:
+        return f"{at} + {x[0]} < {at}" if _is_wide(a) else ""
 
-    def add(at: str, x: Sequence[str]) -> list[str]:
-        return [f"{at} += {x[0]};"]
-
-    return AccumulatorWriter(
-        _u64,
-        wide,
-        _set,
-        add,
-        lambda at, x, a: f"{at} + {x[0]} < {at}" if _is_wide(a) else "",
-        _value,
-        lambda at, x: [f"{at} = {x[0]};", f"{at}_overflowed = 0;"],
-        lambda at, x: [f"{at}_overflowed |= __builtin_add_overflow({at}, {x[0]}, &{at});"],
-    )
+    return _whole_sum("uint64_t", "unsigned __int128", overflow)
 
 
 def _signed_sum() -> AccumulatorWriter:
     def overflow(at: str, x: Sequence[str], a: Accumulator) -> str:
         return f"gs_sum_overflows({at}, {x[0]})" if _is_wide(a) else ""
 
-    return AccumulatorWriter(
-        lambda name, a: [State("int64_t", name)],
-        lambda name, a: [State("__int128", name)],
-        _set,
-        lambda at, x: [f"{at} += {x[0]};"],
-        overflow,
-        _value,
-        _set,
-        lambda at, x: [f"{at} += {x[0]};"],
-    )
+    return _whole_sum("int64_t", "__int128", overflow)
 
 
-def _float_sum() -> AccumulatorWriter:
-    def state(name: str, a: Accumulator) -> list[State]:
-        return [State("double", name)]
-
+def _whole_sum(
+    low: str, high: str, overflow: Callable[[str, Sequence[str], Accumulator], str]
+) -> AccumulatorWriter:
     def add(at: str, x: Sequence[str]) -> list[str]:
         return [f"{at} += {x[0]};"]
 
-    return AccumulatorWriter(state, state, _set, add, _never, _value, _set, add)
+    return AccumulatorWriter(
+        lambda name, a: [State(low, name)],
+        lambda name, a: [State(high, name)],
+        _set,
+        add,
+        overflow,
+        _value,
+        _set,
+        add,
+    )
+
+
+def _nothing(at: str) -> list[str]:
+    return []
+
+
+def _never_merged(at: str, x: Sequence[str]) -> list[str]:
+    raise AssertionError("an accumulator of plain rows alone")
+
+
+def _float_sum() -> AccumulatorWriter:
+    """High alone: the row is rounded into none of the sum's words."""
+
+    def state(name: str, a: Accumulator) -> list[State]:
+        return [State("struct gs_float_sum", name)]
+
+    return AccumulatorWriter(
+        state,
+        state,
+        lambda at, x: [f"gs_float_sum_start(&{at}, {x[0]});"],
+        lambda at, x: [f"gs_float_sum_add(&{at}, {x[0]});"],
+        _never,
+        _nothing,
+        _never_merged,
+        _never_merged,
+    )
 
 
 def _order(a: str, b: str, sign: str) -> str:
@@ -190,22 +203,50 @@ def _positioned_string(sign: str) -> AccumulatorWriter:
     return replace(whole, high=state, start=start, add=add)
 
 
-def _moments() -> AccumulatorWriter:
-    def state(name: str, a: Accumulator) -> list[State]:
-        return [State("struct gs_moments", name)]
+def _shifted_moments(c_type: str) -> AccumulatorWriter:
+    """Below the border: of differences from the first value."""
 
-    def whole(x: Sequence[str]) -> str:
-        return f"(struct gs_moments){{{x[0]}, {x[1]}, {x[2]}}}"
+    def state(name: str, a: Accumulator) -> list[State]:
+        return [State("struct gs_shifted_moments", name)]
+
+    def difference(at: str, x: Sequence[str]) -> str:
+        return f"(__int128){x[0]} - ({c_type}){at}.origin"
 
     return AccumulatorWriter(
         state,
         state,
-        lambda at, x: [f"{at} = (struct gs_moments){{1, (double){x[0]}, 0}};"],
-        lambda at, x: [f"gs_moments_add(&{at}, (double){x[0]});"],
-        _never,
-        lambda at: [f"{at}.{part}" for part in ("count", "mean", "squares")],
-        lambda at, x: [f"{at} = {whole(x)};"],
-        lambda at, x: [f"gs_moments_merge(&{at}, {whole(x)});"],
+        lambda at, x: [f"{at} = gs_shifted_moments_of((uint64_t){x[0]});"],
+        lambda at, x: [f"gs_shifted_moments_add(&{at}, (int64_t)({difference(at, x)}));"],
+        lambda at, x, a: f"gs_shifted_moments_overflow(&{at}, {difference(at, x)})",
+        lambda at: [
+            *(f"{at}.count", f"({c_type}){at}.origin", f"{at}.sum"),
+            *(f"{at}.squares[0]", f"{at}.squares[1]"),
+        ],
+        _never_merged,
+        _never_merged,
+    )
+
+
+def _high_moments(kind: str) -> AccumulatorWriter:
+    """Above the border: of the values themselves, exactly, whatever was merged in which order."""
+
+    def state(name: str, a: Accumulator) -> list[State]:
+        return [State(f"struct gs_{kind}_moments", name)]
+
+    def add(at: str, x: Sequence[str]) -> list[str]:
+        return [f"gs_{kind}_moments_add(&{at}, {x[0]});"]
+
+    def merge(at: str, x: Sequence[str]) -> list[str]:
+        part = f"(struct gs_shifted_moments){{{x[0]}, 0, {x[2]}, {{{x[3]}, {x[4]}}}}}"
+        return [f"gs_{kind}_moments_merge(&{at}, {part}, {x[1]});"]
+
+    def started(
+        then: Callable[[str, Sequence[str]], list[str]],
+    ) -> Callable[[str, Sequence[str]], list[str]]:
+        return lambda at, x: [f"memset(&{at}, 0, sizeof {at});", *then(at, x)]
+
+    return AccumulatorWriter(
+        state, state, started(add), add, _never, _nothing, started(merge), merge
     )
 
 
@@ -213,7 +254,6 @@ WRITERS: dict[str, AccumulatorWriter] = {
     "count": _count(),
     "sum_unsigned": _unsigned_sum(),
     "sum_signed": _signed_sum(),
-    "sum_float": _float_sum(),
     "min": _extreme("<"),
     "max": _extreme(">"),
     "and": _bits("&"),
@@ -221,7 +261,14 @@ WRITERS: dict[str, AccumulatorWriter] = {
     "xor": _bits("^"),
     "first": _positioned("<"),
     "last": _positioned(">"),
-    "moments": _moments(),
+    "moments_unsigned": _shifted_moments("uint64_t"),
+    "moments_signed": _shifted_moments("int64_t"),
+}
+HIGH_WRITERS = {
+    "sum_float": _float_sum(),
+    "moments_unsigned": _high_moments("whole"),
+    "moments_signed": _high_moments("whole"),
+    "moments_float": _high_moments("float"),
 }
 STRING_WRITERS = {"first": _positioned_string("<"), "last": _positioned_string(">")}
 
@@ -229,5 +276,5 @@ STRING_WRITERS = {"first": _positioned_string("<"), "last": _positioned_string("
 def writer_of(accumulator: Accumulator) -> AccumulatorWriter:
     """The C of an accumulator above the border."""
     if accumulator.type is Type.STRING:
-        return STRING_WRITERS.get(accumulator.kind, WRITERS[accumulator.kind])
-    return WRITERS[accumulator.kind]
+        return STRING_WRITERS.get(accumulator.kind) or WRITERS[accumulator.kind]
+    return HIGH_WRITERS.get(accumulator.kind) or WRITERS[accumulator.kind]

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from gigastream.gsql.expressions import Constant
 from gigastream.gsql.types import Type
@@ -46,7 +47,12 @@ def comment(text: str) -> str:
 
 def constant(value: Constant) -> str:
     """A constant as a C expression of its type."""
-    return _CONSTANTS[value.type](value.value)
+    return literal(value.type, value.value)
+
+
+def literal(type_: Type, value: Any) -> str:
+    """A value that is not NULL as a C expression of its type."""
+    return _CONSTANTS[type_](value)
 
 
 def zero(type_: Type) -> str:
@@ -79,7 +85,7 @@ def _inet(value: object) -> str:
     return "(struct gs_inet){{" + ", ".join(f"UINT64_C(0x{word:x})" for word in words) + "}}"
 
 
-_CONSTANTS = {
+_CONSTANTS: dict[Type, Callable[[Any], str]] = {
     Type.BOOL: lambda value: "1" if value else "0",
     Type.USHORT: lambda value: f"{int(value)}u",
     Type.UINT: lambda value: f"{int(value)}u",

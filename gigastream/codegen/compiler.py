@@ -2,34 +2,75 @@
 """The system's C compiler, run on generated text; objects are cached by what they are made of.
 
 The compiler never runs as root: where we are root it runs under a user id that nobody else has, in
-a folder of its own, and only its result is taken.
+a folder of its own, and only its result is taken, into a folder that nobody else can write. It has
+limits, and all that it starts ends with us (compiler_guard).
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+import pwd
 import shutil
+import stat
 import subprocess
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
+from gigastream.codegen import compiler_guard as guard
+from gigastream.ownership import (
+    UntrustedError,
+    check_file,
+    has_capabilities,
+    is_mapped,
+    mapped_ids,
+)
 from gigastream.paths import cache_directory, include_directory
 
-FLAGS = ("-std=c11", "-O2", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
+FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
+COMPLETE = ("-Wl,-z,defs",)
+"""What a header of the user's lacks is told here, not by the loader."""
 NATIVE = ("-march=native",)
+LONG_FUNCTION = 1 << 16
+"""Characters of C in one function from which the compiler is to be quick."""
 SANITIZE = "GIGASTREAM_SANITIZE"
 """Environment: what setup.py builds the engine with, queries are compiled with (make sanitize)."""
-TIME_LIMIT_SECONDS = 120
+TIME_LIMIT_SECONDS = 600
+"""What ends a compiler that waits; one that works ends by guard.CPU_SECONDS, however busy the
+machine is: 500 queries are 40 s of work, and minutes where ten others want the processor."""
 SOURCE, RESULT = "query_set.c", "query_set.so"
 UNUSED_USER = 0x60000000
 """First of a range of user ids that no system gives to anybody."""
+_SCRATCH = "gigastream-compile-"
+_STALE_SECONDS = 2 * TIME_LIMIT_SECONDS
+_OUT_OF_TIME = "CPU time limit exceeded"
+"""What the driver says of a program that SIGXCPU has ended, in the C locale."""
+_SAID_BYTES = 1 << 16
+_HOST_USERS = 65536
+"""User ids below are somebody's, or may become so."""
+_BECOMING = 1 << 0 | 1 << 1 | 1 << 5 | 1 << 6 | 1 << 7
+"""CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_KILL, CAP_SETGID, CAP_SETUID."""
+_given: dict[str, Path] = {}
+"""Objects by their text that were made elsewhere and need no compiler."""
+_log = logging.getLogger("gigastream")
 
 
 class CompileError(Exception):
-    """There is no compiler, or it refused what we generated."""
+    """There is no compiler, it refused what we generated, or its result cannot be trusted."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class RefusedCodeError(CompileError):
+    """The compiler found something wrong in the code."""
 
 
 def compile_query_set(text: str, *, headers: Sequence[Path] = (), portable: bool = False) -> Path:
@@ -38,12 +79,23 @@ def compile_query_set(text: str, *, headers: Sequence[Path] = (), portable: bool
     `headers` are folders with the accessors of user protocols. `portable` leaves out what only
     this machine's processor has. Raises CompileError.
     """
+    if text in _given:
+        return _given[text]
     compiler = find_compiler()
-    flags = (*FLAGS, *(() if portable else NATIVE), *_sanitizer_flags())
-    target = _cache_directory() / f"{_key(text, compiler, flags, headers)}.so"
-    if not target.is_file():
-        _compile(text, compiler, flags, headers, target)
+    flags = (*FLAGS, *_effort(text), *(() if portable else NATIVE), *_sanitizer_flags())
+    try:
+        target = cache_directory() / f"{_key(text, compiler, flags, headers)}.so"
+        if not os.path.lexists(target):
+            _compile(text, compiler, flags, headers, target)
+        check_file(target, "remove it, and it is compiled again")
+    except UntrustedError as error:
+        raise CompileError(str(error), error.hint) from None
     return target
+
+
+def give_object(text: str, path: Path) -> None:
+    """From now on `path` is the object of this text: it was compiled elsewhere."""
+    _given[text] = path
 
 
 def find_compiler() -> str:
@@ -58,19 +110,34 @@ def find_compiler() -> str:
     )
 
 
+def _effort(text: str) -> tuple[str, ...]:
+    """How hard the compiler tries: what it does at -O2 grows faster than a function does.
+
+    1,500 comparisons of pairs in one WHERE take 100 s at -O2 and 0.6 s at -O1.
+    """
+    return ("-O1",) if longest_function(text) > LONG_FUNCTION else ("-O2",)
+
+
+def longest_function(text: str) -> int:
+    """The characters of the longest function of generated text, its tables of constants aside."""
+    longest = length = 0
+    for line in text.splitlines():
+        if line == "}":
+            longest, length = max(longest, length), 0
+        elif not line.endswith(","):
+            length += len(line)
+    return longest
+
+
 def _sanitizer_flags() -> tuple[str, ...]:
-    """`address,undefined` and the like, at which a query's code stops with a report."""
+    """`address,undefined` and the like, at which a query's code stops with a report.
+
+    Without them nothing may be left for the loader to find.
+    """
     sanitizers = os.environ.get(SANITIZE)
     if not sanitizers:
-        return ()
+        return COMPLETE
     return (f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-O1", "-g")
-
-
-def _cache_directory() -> Path:
-    try:
-        return cache_directory()
-    except PermissionError as error:
-        raise CompileError(str(error)) from None
 
 
 def _key(text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path]) -> str:
@@ -96,25 +163,88 @@ def _processor() -> str:
 def _compile(
     text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path], target: Path
 ) -> None:
-    with tempfile.TemporaryDirectory(prefix="gigastream-") as folder:
-        work = Path(folder)
-        user = _unprivileged_user(work)
+    with _scratch() as (scratch, user):
+        work = scratch / "work"
         (work / SOURCE).write_text(text)
         os.chmod(work / SOURCE, 0o644)
         own = [include_directory(), *headers]
         include = own if user is None else _readable_headers(work, own)
         folders = [f"-I{folder}" for folder in include]
-        _run([compiler, *flags, *folders, "-o", RESULT, SOURCE, "-lm"], work, user)
-        _install(work / RESULT, target)
+        command = [compiler, *flags, *folders, "-o", RESULT, SOURCE, "-lm"]
+        try:
+            _run(command, work, scratch, user)
+        except RefusedCodeError as error:
+            error.hint = _hint_of_headers(headers)
+            raise
+        with _opened_result(work / RESULT, user) as result:
+            _install(result, target)
 
 
-def _unprivileged_user(work: Path) -> int | None:
-    """Where we are root: hand the folder to a user id of its own and give that id."""
+@contextmanager
+def _scratch() -> Iterator[tuple[Path, int | None]]:
+    """A folder of ours with one in it, `work`, that is the compiler's, and whose it is."""
+    _remove_stale()
+    user = compiler_user()
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True) as folder:
+        work = Path(folder, "work")
+        work.mkdir(mode=0o700)
+        if user is not None:
+            os.chmod(folder, 0o711)
+            os.chown(work, user, user)
+        yield Path(folder), user
+
+
+def _remove_stale() -> None:
+    """Remove what was killed between making its folder and starting the guard that removes it."""
+    before = time.time() - _STALE_SECONDS
+    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
+        with suppress(OSError):
+            found = os.lstat(folder)
+            if found.st_uid == os.geteuid() and found.st_mtime < before:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def compiler_user() -> int | None:
+    """Where we are root: a user id that nobody else has, to run the compiler under.
+
+    None: it runs as we do. That is said where we are root and can be no other user: root is the
+    only id of a user namespace, and outside it the user who made the namespace; or root has been
+    left without the capabilities to change its user.
+    """
     if os.geteuid() != 0:
         return None
-    user = UNUSED_USER + os.getpid() % 0x10000000
-    os.chown(work, user, user)
-    return user
+    wanted = UNUSED_USER + os.getpid() % 0x10000000
+    if _can_become(wanted):
+        return wanted
+    for ids in mapped_ids("uid"):
+        for user in range(ids.stop - 1, max(ids.start, _HOST_USERS // 2) - 1, -1):
+            if _can_become(user) and not _is_somebody(user):
+                return user
+    _log.warning(
+        "gigastream: root cannot become another user here (a user namespace that has none, or no "
+        "capability to): the compiler runs as the same user as this process"
+    )
+    return None
+
+
+def _can_become(user: int) -> bool:
+    is_there = is_mapped("uid", user) and is_mapped("gid", user)
+    return is_there and _may_leave_groups() and has_capabilities(_BECOMING)
+
+
+def _may_leave_groups() -> bool:
+    try:
+        return Path("/proc/self/setgroups").read_text().strip() == "allow"
+    except OSError:
+        return True
+
+
+def _is_somebody(user: int) -> bool:
+    try:
+        pwd.getpwuid(user)
+    except KeyError:
+        return False
+    return True
 
 
 def _readable_headers(work: Path, headers: Sequence[Path]) -> list[Path]:
@@ -132,31 +262,84 @@ def _readable_headers(work: Path, headers: Sequence[Path]) -> list[Path]:
     return copies
 
 
-def _run(command: list[str], work: Path, user: int | None) -> None:
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "TMPDIR": ".", "LC_ALL": "C"}
+def _run(command: list[str], work: Path, scratch: Path, user: int | None) -> None:
+    path = os.environ.get("PATH", os.defpath)
+    guarded = guard.Guarded(tuple(command), str(work), str(scratch), user, path, TIME_LIMIT_SECONDS)
     try:
-        done = subprocess.run(
-            command,
-            cwd=work,
-            env=environment,
-            user=user,
-            group=user,
-            extra_groups=None if user is None else [],
-            capture_output=True,
-            text=True,
-            timeout=TIME_LIMIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
+        code, said = _guarded(guarded)
+    except OSError as error:
         raise CompileError(f"the C compiler could not be run: {error}") from error
-    if done.returncode != 0:
-        first = "\n".join(done.stderr.splitlines()[:12])
-        raise CompileError(f"the C compiler refused the generated code:\n{first}")
+    first = "\n".join(said.splitlines()[:12])
+    if code == guard.TIMED_OUT:
+        raise _out_of_time(f"{TIME_LIMIT_SECONDS} s")
+    if code != 0 and _OUT_OF_TIME in said:
+        raise _out_of_time(f"{guard.CPU_SECONDS} s of the processor's time")
+    if code == guard.NOT_RUN:
+        raise CompileError(f"the C compiler could not be run: {first}")
+    if code != 0:
+        raise RefusedCodeError(f"the C compiler refused the generated code:\n{first}")
 
 
-def _install(result: Path, target: Path) -> None:
+def _out_of_time(limit: str) -> CompileError:
+    hint = "fewer or simpler queries in one run"
+    return CompileError(f"the C compiler did not end within {limit}", hint)
+
+
+def _hint_of_headers(headers: Sequence[Path]) -> str | None:
+    """What to look at where the code is not ours alone."""
+    if not headers:
+        return None
+    folders = ", ".join(map(str, headers))
+    return (
+        f"headers of your own ({folders}) are part of it: each function is named and typed as its "
+        "declaration says (docs/gsql.md, Definitions of your own)"
+    )
+
+
+def _guarded(guarded: guard.Guarded) -> tuple[int, str]:
+    """Run it to its end, or to ours: its stdin closes when this process ends, however it does."""
+    with subprocess.Popen(
+        guard.words(guarded),
+        env={},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            said = child.stdout.read(_SAID_BYTES)
+            while child.stdout.read(_SAID_BYTES):
+                pass
+            code = child.wait()
+        finally:
+            child.stdin.close()
+    return code, said.decode(errors="replace")
+
+
+@contextmanager
+def _opened_result(path: Path, user: int | None) -> Iterator[BinaryIO]:
+    """The compiler's result, and nothing that its user may have put in its place."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise CompileError(f"the C compiler left no result: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as result:
+        found = os.fstat(descriptor)
+        owner = os.geteuid() if user is None else user
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != owner or found.st_nlink != 1:
+            raise CompileError("the C compiler's result is not a file of its own")
+        yield result
+
+
+def _install(result: BinaryIO, target: Path) -> None:
     """Into the cache by rename, so that another process never sees half an object."""
-    temporary = target.with_name(f"{target.name}.{os.getpid()}")
-    temporary.write_bytes(result.read_bytes())
-    os.chmod(temporary, 0o600)
-    os.replace(temporary, target)
+    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".new-", delete=False) as copy:
+        try:
+            shutil.copyfileobj(result, copy)
+            copy.close()
+            os.replace(copy.name, target)
+        except BaseException:
+            os.unlink(copy.name)
+            raise

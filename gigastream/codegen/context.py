@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from gigastream.codegen.c_text import constant, identifier
 from gigastream.codegen.function_headers import header_of
 from gigastream.gsql.expressions import Constant, FunctionCall
+from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
 from gigastream.plan.nodes import LowNode, Plan
 
 PROTOCOL_BITS = {
@@ -49,6 +51,8 @@ class Context:
     plan: Plan
     handles: list[tuple[str, Constant]] = field(default_factory=list)
     headers: set[str] = field(default_factory=set)
+    own_headers: set[str] = field(default_factory=set)
+    """Of functions of the user's: they include what they need of ours."""
     prefixes: dict[str, str] = field(default_factory=dict)
 
     def prefix(self, node_name: str) -> str:
@@ -59,7 +63,10 @@ class Context:
 
     def called(self, call: FunctionCall) -> None:
         """A function is used: its header is wanted."""
-        self.headers.add(header_of(call.name))
+        if call.header:
+            self.own_headers.add(Path(call.header).name)
+        else:
+            self.headers.add(header_of(call.name))
 
     def handle(self, call: FunctionCall) -> int:
         """The number of the handle that a call's HANDLE argument is prepared into."""
@@ -67,6 +74,8 @@ class Context:
         argument = call.arguments[call.handle]
         assert isinstance(argument, Constant)
         suffix = call.symbol.split("_", 2)[2]
+        if call.symbol in WITH_PATTERNS and isinstance(argument.value, bytes):
+            argument = replace(argument, value=compiled(argument.value).encoded())
         for number, (known, value) in enumerate(self.handles):
             if known == suffix and constant(value) == constant(argument):
                 return number

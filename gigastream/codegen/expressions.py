@@ -11,8 +11,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 
 from gigastream.codegen.c_text import C_TYPE, Lines, constant, zero
+from gigastream.codegen.membership import among, is_long, within
 from gigastream.gsql.expressions import (
     Case,
     Cast,
@@ -20,6 +22,7 @@ from gigastream.gsql.expressions import (
     Expression,
     FunctionCall,
     Operation,
+    may_have_no_value,
 )
 from gigastream.gsql.types import Type
 
@@ -45,12 +48,32 @@ CHECKED = {
 }
 
 
+CHUNK = 32
+"""Conditions in one C expression."""
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A C expression without side effects, and the condition under which it is NULL."""
 
     code: str
     null: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Logic:
+    """C variables of an AND or OR: its value, whether it is NULL, whether a value is missing."""
+
+    result: str
+    null: str
+    missing: str
+    decided: str
+    """The value that decides alone."""
+
+    @property
+    def is_open(self) -> str:
+        """C condition: nothing has decided yet."""
+        return f"{self.result} != {self.decided}"
 
 
 class ExpressionWriter:
@@ -121,7 +144,9 @@ class ExpressionWriter:
             return self._logical(e)
         if e.operator == "IS_NULL":
             return Value(self.value(e.operands[0]).null or "0")
-        values = [self.value(operand) for operand in e.operands]
+        # the constants of a long list go into a table, not into variables
+        operands = e.operands[:1] if e.operator == "IN" and is_long(e.operands[1:]) else e.operands
+        values = [self.value(operand) for operand in operands]
         return self._guarded(e, values, lambda: self._computed(e, [v.code for v in values]))
 
     def _computed(self, e: Operation, codes: list[str]) -> str:
@@ -145,6 +170,8 @@ class ExpressionWriter:
         return f"(-({C_TYPE[e.type]}){code})"
 
     def _in(self, e: Operation, codes: list[str]) -> str:
+        if is_long(e.operands[1:]):
+            return among(self.lines, e.operands[1:], codes[0])
         type_ = e.operands[0].type
         tests = [_compared("=", type_, [codes[0], code]) for code in codes[1:]]
         return "(" + " || ".join(tests) + ")"
@@ -191,17 +218,82 @@ class ExpressionWriter:
         return result
 
     def _logical(self, e: Operation) -> Value:
-        """AND and OR of any number of operands, evaluated one after the other."""
-        value = self.value(e.operands[0])
-        for operand in e.operands[1:]:
-            value = self._pair(e.operator, value, operand)
+        """AND and OR of any number of operands: those that always have a value come first.
+
+        Of the others all but the last are asked whether they have one, since what comes behind
+        may decide all the same; that of the last one is missing only where nothing has decided.
+        """
+        operands = sorted(e.operands, key=may_have_no_value)
+        if any(map(may_have_no_value, operands[:-1])):
+            return self._logical_with_gaps(e, operands)
+        return self._logical_in_turn(e.operator, operands)
+
+    def _logical_in_turn(self, operator: str, operands: list[Expression]) -> Value:
+        """One after the other; those that need no statements are one C expression."""
+        value: Value | None = None
+        for is_plain, group in groupby(operands, self._is_plain):
+            if is_plain and not (value and value.null):
+                value = self._in_one(operator, value, list(group))
+                continue
+            for operand in group:
+                value = (
+                    self._pair_in_steps(operator, value, operand)
+                    if value
+                    else (self.value(operand))
+                )
+        assert value is not None
         return value
 
-    def _pair(self, operator: str, left: Value, operand: Expression) -> Value:
-        if not left.null and not operand.nullable and self._is_plain(operand):
-            sign = "&&" if operator == "AND" else "||"
-            return Value(f"({left.code} {sign} {self.value(operand).code})")
-        return self._pair_in_steps(operator, left, operand)
+    def _logical_with_gaps(self, e: Operation, operands: list[Expression]) -> Value:
+        decided = "0" if e.operator == "AND" else "1"
+        state = _Logic(self.lines.name(), self.lines.name("n"), self.lines.name("m"), decided)
+        self.lines.add(f"bool {state.result} = !{decided}, {state.null} = 0, {state.missing} = 0;")
+        for operand in operands[:-1]:
+            self._asked(state, operand)
+        with self.lines.block(f"if ({state.is_open})"):
+            self._met(state, self.value(operands[-1]))
+        self.lines.add(f"if (GS_UNLIKELY({state.missing} && {state.is_open})) {self._fail}")
+        return Value(state.result, state.null if e.nullable else "")
+
+    def _asked(self, state: _Logic, operand: Expression) -> None:
+        """An operand, if nothing has decided; where it has no value the others are asked."""
+        with self.lines.block(f"if ({state.is_open})"):
+            if not may_have_no_value(operand):
+                self._met(state, self.value(operand))
+                return
+            without, after = self.lines.name("without"), self.lines.name("after")
+            fail, self._fail = self._fail, f"goto {without};"
+            value = self.value(operand)
+            self._fail = fail
+            self._met(state, value)
+            self.lines.add(f"goto {after};", f"{without}: {state.missing} = 1;", f"{after}:;")
+
+    def _met(self, state: _Logic, value: Value) -> None:
+        """Three-valued logic: NULL stays unless a later operand decides."""
+        if value.null:
+            self.lines.add(f"if ({value.null}) {state.null} = 1;", "else")
+        self.lines.add(
+            f"if ({value.code} == {state.decided}) "
+            f"{{ {state.result} = {state.decided}; {state.null} = 0; }}"
+        )
+
+    def _in_one(self, operator: str, left: Value | None, operands: list[Expression]) -> Value:
+        """C's own && and ||, side by side: a compiler's brackets nest only so deep."""
+        codes = [left.code] if left else []
+        rest, prefixes = _prefix_lists(operands) if operator == "OR" else (operands, [])
+        codes += [self.value(operand).code for operand in rest]
+        codes += [
+            within(self.lines, group, self.value(group[0].operands[0]).code) for group in prefixes
+        ]
+        while len(codes) > CHUNK:
+            codes = [self._together(operator, codes[:CHUNK]), *codes[CHUNK:]]
+        return Value(_joined(operator, codes))
+
+    def _together(self, operator: str, codes: list[str]) -> str:
+        """A part of a long chain in a variable: compilers are slow in long ones."""
+        result = self.lines.name()
+        self.lines.add(f"bool {result} = {_joined(operator, codes)};")
+        return result
 
     def _is_plain(self, e: Expression) -> bool:
         """True if no statement is needed for it, so that C's own && and || do."""
@@ -255,22 +347,17 @@ class ExpressionWriter:
         return result
 
     def _case(self, e: Case) -> Value:
-        result, null = self.lines.name(), self.lines.name("n")
+        """Branch behind branch, each leaving for the end: a thousand of them nest no deeper."""
+        result, null, end = self.lines.name(), self.lines.name("n"), self.lines.name("case")
         self.lines.add(f"{C_TYPE[e.type]} {result} = {zero(e.type)};", f"bool {null} = 0;")
-        self._branches(e, list(e.branches), result, null)
-        return Value(result, null if e.nullable else "")
-
-    def _branches(
-        self, e: Case, branches: list[tuple[Expression, Expression]], result: str, null: str
-    ) -> None:
-        if not branches:
+        for condition, value in e.branches:
+            with self.lines.block(""), self.lines.block(f"if ({self.truth(condition)})"):
+                self._assign(value, result, null)
+                self.lines.add(f"goto {end};")
+        with self.lines.block(""):
             self._assign(e.otherwise, result, null)
-            return
-        condition, value = branches[0]
-        with self.lines.block(f"if ({self.truth(condition)})"):
-            self._assign(value, result, null)
-        with self.lines.block("else"):
-            self._branches(e, branches[1:], result, null)
+        self.lines.add(f"{end}:;")
+        return Value(result, null if e.nullable else "")
 
     def _assign(self, e: Expression, result: str, null: str) -> None:
         value = self.value(e)
@@ -289,12 +376,21 @@ class ExpressionWriter:
         if e.type is Type.STRING:
             codes = [self._scratch, *codes]
         if not e.partial:
-            return f"{e.symbol}({', '.join(codes)})"
+            code = f"{e.symbol}({', '.join(codes)})"
+            return self._finite(code) if e.may_be_infinite else code
         result = self.lines.name()
         arguments = ", ".join([*codes, f"&{result}"])
         self.lines.add(
             f"{C_TYPE[e.type]} {result};",
             f"if (GS_UNLIKELY(!{e.symbol}({arguments}))) {self._fail}",
+        )
+        return result
+
+    def _finite(self, code: str) -> str:
+        """What somebody's own function gives: an infinity and NaN are no value."""
+        result = self.lines.name()
+        self.lines.add(
+            f"double {result} = {code};", f"if (GS_UNLIKELY(!isfinite({result}))) {self._fail}"
         )
         return result
 
@@ -323,3 +419,21 @@ def _is_prefix(e: Operation, codes: list[str]) -> str:
     words = [int.from_bytes(octets[at : at + 8], sys.byteorder) for at in (0, 8)]
     masks = ", ".join(f"UINT64_C(0x{word:x})" for word in words)
     return f"gs_inet_in_prefix({codes[0]}, {codes[1]}, (struct gs_inet){{{{{masks}}}}})"
+
+
+def _joined(operator: str, codes: list[str]) -> str:
+    sign = " && " if operator == "AND" else " || "
+    return codes[0] if len(codes) == 1 else f"({sign.join(codes)})"
+
+
+def _prefix_lists(
+    operands: list[Expression],
+) -> tuple[list[Expression], list[list[Operation]]]:
+    """What is no test of an address against prefixes, and long lists of those that are."""
+    lists: dict[Expression, list[Operation]] = {}
+    for e in operands:
+        if isinstance(e, Operation) and e.operator == "IS_PREFIX":
+            lists.setdefault(e.operands[0], []).append(e)
+    long = [tests for tests in lists.values() if is_long(tests)]
+    taken = {id(test) for tests in long for test in tests}
+    return [e for e in operands if id(e) not in taken], long

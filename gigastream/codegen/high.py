@@ -25,6 +25,7 @@ from gigastream.codegen.high_parts import (
 )
 from gigastream.plan.nodes import (
     Aggregate,
+    Limit,
     Node,
     OrderLimit,
     Output,
@@ -52,6 +53,7 @@ _KINDS = {
     Aggregate: "GS_OPERATOR_AGGREGATE",
     Union: "GS_OPERATOR_UNION",
     OrderLimit: "GS_OPERATOR_ORDER",
+    Limit: "GS_OPERATOR_LIMIT",
     Output: "GS_OPERATOR_OUTPUT",
 }
 
@@ -84,6 +86,12 @@ def _write_selected(lines: Lines, context: Context, node: Select) -> None:
     write_row(lines, "op", "operator", node.schema, values, "continue")
 
 
+def _write_limit(lines: Lines, context: Context, prefix: str, node: Limit) -> None:
+    with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
+        lines.add(f".limit = UINT64_C({node.limit}),")
+    lines.add("")
+
+
 def _write_nothing(lines: Lines, context: Context, prefix: str, node: Node) -> None:
     lines.add(f"static const struct gs_operator_ops {prefix}_ops;", "")
 
@@ -93,5 +101,6 @@ _WRITERS: dict[type[Node], Callable[[Lines, Context, str, Any], None]] = {
     Aggregate: write_aggregate,
     Union: _write_nothing,
     OrderLimit: write_order,
+    Limit: _write_limit,
     Output: _write_nothing,
 }

@@ -58,7 +58,6 @@ def write_aggregate(lines: Lines, context: Context, prefix: str, node: Aggregate
         "groups",
         [_over_groups(o.expression, places) for o in node.outputs],
     )
-    has_strings = any(node.groups[i].expression.type is Type.STRING for i in _keys(node))
     with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
         lines.add(
             f".rows = {prefix}_rows,",
@@ -67,7 +66,7 @@ def write_aggregate(lines: Lines, context: Context, prefix: str, node: Aggregate
             f".group_bounds = {prefix}_group_bounds,",
             f".entry_size = sizeof(struct {prefix}_entry),",
             f".temporal_count = {len(windows)},",
-            f".has_string_keys = {int(has_strings)},",
+            f".is_of_all = {int(node.is_of_all)},",
         )
     lines.add("")
 
@@ -127,6 +126,8 @@ def _write_entry(lines: Lines, prefix: str, node: Aggregate) -> None:
         members += [(state.c_type, state.name) for state in states]
         if is_nullable(accumulator):
             members.append(("bool", f"a{index}_seen"))
+    if node.is_of_all:
+        members.append(("bool", "is_met"))
     with lines.block(f"struct {prefix}_entry", "};"):
         if not members:
             lines.add("uint8_t nothing;")
@@ -255,9 +256,11 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
     with lines.block("if (GS_LIKELY(entry != NULL))"):
         _write_accumulate(lines, node, is_start=False)
         lines.add("continue;")
+    strings = [f"r->g{i}.length" for i in _keys(node) if _is_string(node, i)]
     lines.add(
         "const uint32_t mask = groups->mask;",
-        "if (!op->host->group_admit(op, groups)) continue;",
+        f"const uint64_t string_bytes = {' + '.join(['UINT64_C(0)', *strings])};",
+        "if (!op->host->group_admit(op, groups, string_bytes)) continue;",
     )
     with lines.block("if (GS_UNLIKELY(mask != groups->mask))"):
         lines.add(
@@ -270,6 +273,8 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
     )
     if any(map(is_nullable, node.accumulators)):
         lines.add("memset(entry, 0, sizeof *entry); /* what has seen no value yet is 0 */")
+    if node.is_of_all:
+        lines.add("entry->is_met = 1;")
     for i in _keys(node):
         e = node.groups[i].expression
         string = f"op->host->group_string(op, r->table, r->g{i}, r->g{i}.length)"
@@ -277,6 +282,10 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
         if e.nullable:
             lines.add(f"entry->g{i}_null = r->g{i}_null;")
     _write_accumulate(lines, node, is_start=True)
+
+
+def _is_string(node: Aggregate, group: int) -> bool:
+    return node.groups[group].expression.type is Type.STRING
 
 
 def _write_prefetch(lines: Lines, prefix: str) -> None:
@@ -307,18 +316,6 @@ def _write_accumulate(lines: Lines, node: Aggregate, *, is_start: bool) -> None:
         at = f"entry->a{index}"
         if node.merges_partials:
             lines.add(*(writer.merge_start if is_start else writer.merge)(at, values))
-        elif accumulator.kind == "sum_unsigned":
-            # high, an unsigned sum remembers that it has overflowed
-            lines.add(
-                *_nullable(
-                    accumulator,
-                    index,
-                    values,
-                    writer.merge_start(at, values),
-                    writer.merge(at, values),
-                    is_start,
-                )
-            )
         else:
             lines.add(
                 *_nullable(

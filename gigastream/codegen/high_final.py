@@ -77,28 +77,51 @@ def _write_final(lines: Lines, node: Aggregate, index: int, final: Final) -> Non
         lines.add(f"bool v{index}_null = {null or '0'};", f"(void)v{index}_null;")
 
 
+_NO_VALUE = "{ op->counters.no_value++; return; }"
+_SUMS = {"sum_unsigned": "uint64_t", "sum_signed": "int64_t"}
+
+
 def _final_value(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
     which = final.accumulators[0]
     accumulator, at = node.accumulators[which], f"entry->a{which}"
-    no_value = "{ op->counters.no_value++; return; }"
-    if accumulator.kind == "sum_unsigned":
-        lines.add(f"if ({at}_overflowed) {no_value} /* the sum leaves 64 bits */")
-    if accumulator.kind == "sum_signed":
-        lines.add(f"if ({at} != (int64_t){at}) {no_value} /* the sum leaves 64 bits */")
-    is_count = accumulator.kind == "count"
-    return at, "" if is_count or not is_nullable(accumulator) else f"!{at}_seen"
+    if accumulator.kind in _SUMS:
+        c_type = _SUMS[accumulator.kind]
+        lines.add(f"if ({at} != ({c_type}){at}) {_NO_VALUE} /* the sum leaves 64 bits */")
+    if accumulator.kind == "sum_float":
+        at = _float_quotient(lines, at, "1")
+    if accumulator.kind == "count":
+        return at, ""
+    if is_nullable(accumulator):
+        return at, f"!entry->a{which}_seen"
+    return at, "!entry->is_met" if node.is_of_all else ""
+
+
+def _float_quotient(lines: Lines, total: str, count: str) -> str:
+    """A sum of floats divided by a number of rows, rounded here and not before."""
+    result = lines.name()
+    lines.add(
+        f"double {result};",
+        f"if (!gs_float_sum_quotient(&{total}, {count}, &{result})) {_NO_VALUE}",
+    )
+    return result
 
 
 def _final_average(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
     total, count = (f"entry->a{which}" for which in final.accumulators)
-    if node.accumulators[final.accumulators[0]].kind == "sum_unsigned":
-        lines.add(f"if ({total}_overflowed) {{ op->counters.no_value++; return; }}")
+    if node.accumulators[final.accumulators[0]].kind == "sum_float":
+        return _float_quotient(lines, total, f"({count} ? {count} : 1)"), f"{count} == 0"
     return f"{count} ? (double){total} / (double){count} : 0", f"{count} == 0"
 
 
 def _final_variance(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
-    at = f"entry->a{final.accumulators[0]}"
-    return f"{at}.count > 1 ? {at}.squares / (double)({at}.count - 1) : 0", f"{at}.count < 2"
+    which = final.accumulators[0]
+    kind = "float" if node.accumulators[which].kind == "moments_float" else "whole"
+    result, at = lines.name(), f"entry->a{which}"
+    lines.add(
+        f"double {result} = 0;",
+        f"if ({at}.count > 1 && !gs_{kind}_moments_variance(&{at}, &{result})) {_NO_VALUE}",
+    )
+    return result, f"{at}.count < 2"
 
 
 def _final_deviation(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:

@@ -60,7 +60,7 @@ def equal(type_: Type, a: str, b: str) -> str:
     if type_ in (Type.INET, Type.IPV6):
         return f"gs_inet_equal({a}, {b})"
     if type_ is Type.STRING:
-        return f"({a}.length == {b}.length && memcmp({a}.bytes, {b}.bytes, {a}.length) == 0)"
+        return f"gs_string_equal({a}, {b})"
     return f"{a} == {b}"
 
 

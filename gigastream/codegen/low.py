@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gigastream.codegen.accumulators import WRITERS
-from gigastream.codegen.c_text import C_TYPE, Lines, comment, string_literal
+from gigastream.codegen.c_text import C_TYPE, Lines, comment, string_literal, zero
 from gigastream.codegen.columns import put, write_row, write_schema
 from gigastream.codegen.context import Context
 from gigastream.codegen.expressions import ExpressionWriter, Value
@@ -68,6 +68,27 @@ def write_low(lines: Lines, context: Context, node: LowNode) -> None:
     _write_ops(lines, prefix, node, temporal)
 
 
+def write_low_stream(lines: Lines, context: Context, node: LowNode) -> None:
+    """Only what the high level needs of an LFTA that runs elsewhere: its schema, its interfaces."""
+    prefix = context.prefix(node.name)
+    lines.add(comment(f"The stream of LFTA {node.name}"))
+    write_schema(lines, prefix, node.name, node.schema)
+    interfaces = _write_interfaces(lines, prefix, node)
+    with lines.block(f"static const struct gs_lfta_ops {prefix}_ops =", "};"):
+        lines.add(".kind = GS_LFTA_SELECTION,", f".interfaces = {interfaces},")
+    lines.add("")
+
+
+def _write_interfaces(lines: Lines, prefix: str, node: LowNode) -> str:
+    """The names of those that an LFTA is bound to; return what refers to them."""
+    interfaces = bound_interfaces(node)
+    if interfaces is None:
+        return "NULL"
+    names = "".join(f"{string_literal(name.encode())}, " for name in interfaces)
+    lines.add(f"static const char *const {prefix}_interfaces[] = {{{names}NULL}};")
+    return f"{prefix}_interfaces"
+
+
 def _temporal_columns(node: LowNode) -> list[int]:
     return [i for i, c in enumerate(node.schema.columns) if c.temporal.is_temporal]
 
@@ -86,10 +107,7 @@ def _write_ops(lines: Lines, prefix: str, node: LowNode, temporal: list[int]) ->
     is_aggregation = isinstance(node, PartialAggregate)
     columns = ", ".join(map(str, temporal)) or "0"
     lines.add(f"static const uint32_t {prefix}_temporal[] = {{{columns}}};")
-    interfaces = bound_interfaces(node)
-    if interfaces is not None:
-        names = "".join(f"{string_literal(name.encode())}, " for name in interfaces)
-        lines.add(f"static const char *const {prefix}_interfaces[] = {{{names}NULL}};")
+    interfaces = _write_interfaces(lines, prefix, node)
     with lines.block(f"static const struct gs_lfta_ops {prefix}_ops =", "};"):
         kind = "AGGREGATION" if is_aggregation else "SELECTION"
         lines.add(
@@ -102,7 +120,7 @@ def _write_ops(lines: Lines, prefix: str, node: LowNode, temporal: list[int]) ->
             f".temporal_count = {len(temporal)},",
             f".temporal_columns = {prefix}_temporal,",
             f".need_count = {len(node.needs)},",
-            f".interfaces = {'NULL' if interfaces is None else f'{prefix}_interfaces'},",
+            f".interfaces = {interfaces},",
             f".burst = {prefix}_burst,",
             f".emit = {f'{prefix}_emit' if is_aggregation else 'NULL'},",
             f".bounds = {prefix}_bounds,",
@@ -154,6 +172,8 @@ class _TupleWriter:
 
     def _leaf(self, e: Expression) -> Value:
         assert isinstance(e, FieldRef)
+        if e.is_optional:
+            return Value(f"any_{_name(e)}", f"no_{_name(e)}")
         if e.accessor in self._early:
             return Value(f"columns->{e.accessor}[at]")
         return Value(f"f_{_name(e)}")
@@ -165,6 +185,9 @@ class _TupleWriter:
                 if isinstance(call, FunctionCall):
                     self._context.called(call)
         for field in fields_of(*expressions):
+            if field.is_optional:
+                self._load_optional(field)
+                continue
             if field.accessor in self._early or field.accessor in self._loaded:
                 continue
             self._loaded.add(field.accessor)
@@ -173,6 +196,17 @@ class _TupleWriter:
                 f"{C_TYPE[field.type]} {name};",
                 f"if (!{read_field(field, 'packet', name)}) continue;",
             )
+
+    def _load_optional(self, field: FieldRef) -> None:
+        """Read a field of `*`: a packet that lacks it has NULL."""
+        name = f"any_{_name(field)}"
+        if name in self._loaded:
+            return
+        self._loaded.add(name)
+        self._lines.add(
+            f"{C_TYPE[field.type]} {name} = {zero(field.type)};",
+            f"const bool no_{_name(field)} = !{read_field(field, 'packet', name)};",
+        )
 
     def predicates(self) -> None:
         """The conjuncts of WHERE that the prefilter has not decided."""

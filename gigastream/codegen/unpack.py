@@ -74,7 +74,7 @@ def early_fields(plan: Plan) -> list[tuple[FieldRef, str]]:
     for node in plan.low:
         mine = [plan.prefilter[i] for i in node.signature]
         for field in fields_of(*node.expressions, *mine):
-            if field.accessor in plan.early_fields:
+            if field.accessor in plan.early_fields and not field.is_optional:
                 fields.setdefault(field.accessor, field)
                 guards.setdefault(field.accessor, set()).add(has_bits(bits_of(node)))
     return [(f, " || ".join(sorted(guards[accessor]))) for accessor, f in fields.items()]

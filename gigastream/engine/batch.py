@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 class EngineError(Exception):
     """The engine failed; the message is for a person."""
 
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
 
 def check(status: int, error: Any) -> int:
     """`status`, unless it is a failure: then EngineError with the engine's message."""
@@ -57,6 +61,11 @@ class NativeBatch:
         return int(self._batch.row_count)
 
     @property
+    def memory_bytes(self) -> int:
+        """Of its rows, with the room that is kept for more."""
+        return int(lib.gs_batch_bytes(self._batch))
+
+    @property
     def is_heartbeat(self) -> bool:
         """Sent by the timer."""
         return bool(self._batch.is_heartbeat)
@@ -68,7 +77,7 @@ class NativeBatch:
 
     @property
     def is_partial(self) -> bool:
-        """Rows of a window in which groups were refused (max_groups)."""
+        """Rows of a window in which groups were refused."""
         return bool(self._batch.is_partial)
 
     @property

@@ -10,27 +10,46 @@ ffibuilder = FFI()
 ffibuilder.cdef(
     """
     enum gs_status { GS_OK, GS_END, GS_AGAIN, GS_DAMAGED, GS_ERROR, GS_REFUSED };
-    struct gs_error { int code; char message[512]; };
+    struct gs_error { int code; char message[...]; };
+
+    struct gs_memory;
+    struct gs_memory *gs_memory_new(uint64_t);
+    void gs_memory_free(struct gs_memory *);
+    uint64_t gs_memory_limit(const struct gs_memory *);
+    uint64_t gs_memory_held(const struct gs_memory *);
+    uint64_t gs_memory_peak(const struct gs_memory *);
 
     struct gs_engine_settings {
         uint32_t burst; uint32_t batch_rows; uint32_t default_slot_count;
         int32_t flush_policy; int64_t slot_count; uint64_t max_groups;
         uint64_t disorder_bytes; int64_t slack_ns; bool file_by_slack;
         int64_t heartbeat_ns; uint64_t heartbeat_packets; uint64_t hash_key[2];
+        struct gs_memory *memory;
         bool low_level_only; bool high_level_only; bool low_taps;
         bool output_punctuation; bool deliver_every_burst;
     };
-    struct gs_source_config {
-        const char *interface; const char *label; const char *path; int descriptor;
-        bool use_mmap; bool is_pipe; const struct gs_live_config *live;
-        int64_t live_slack_ns, max_skew_ns; int64_t promise_ns;
+    struct gs_opened {
+        int descriptor; uint8_t first_bytes[8]; uint32_t first_byte_count; bool wants_room;
     };
+    struct gs_source_config {
+        const char *interface; const char *label; const char *path;
+        int (*open)(void *, struct gs_opened *, struct gs_error *);
+        void (*close)(void *); void *context;
+        bool use_mmap; bool is_pipe; const struct gs_live_config *live;
+        int64_t live_slack_ns, max_skew_ns; int64_t promise_ns; int64_t first_ns;
+    };
+    extern "Python" int gs_host_open(void *, struct gs_opened *, struct gs_error *);
+    extern "Python" void gs_host_close(void *);
+    struct gs_scanned_promise { int64_t least_ns, high_ns; };
     struct gs_live_config {
         const char *device; uint32_t block_bytes; uint32_t block_count;
         uint32_t retire_timeout_ms; uint32_t snap_length; bool promiscuous; bool outgoing;
-        const struct gs_link_filter *filters; uint32_t filter_count; int32_t *fanout_group;
+        const struct gs_link_filter *filters; uint32_t filter_count;
+        struct gs_fanout_group *fanout_group; uint32_t spare_sockets;
         const char *libpcap; struct gs_mock_ring *mock;
     };
+    struct gs_fanout_group *gs_fanout_group_new(void);
+    void gs_fanout_group_free(struct gs_fanout_group *);
     struct gs_mock_packet {
         int64_t timestamp_ns; const uint8_t *bytes; uint32_t caplen, len;
         bool has_tag; uint16_t tag_type, tag_control;
@@ -44,18 +63,22 @@ ffibuilder.cdef(
     struct gs_source_statistics {
         const char *interface; const char *label;
         uint64_t read, undecodable, filtered, late, skew, decoded;
-        uint64_t truncated; uint64_t bytes, total_bytes; int64_t worst_lateness_ns;
-        uint64_t kernel_received, kernel_dropped, freezes, nic_dropped; int64_t lag_ns;
+        uint64_t truncated, carried; uint64_t bytes, total_bytes; int64_t worst_lateness_ns;
+        uint64_t kernel_received, kernel_dropped, freezes, nic_dropped;
+        uint64_t oversized, unread, filtered_tagged; int64_t lag_ns;
+        uint64_t clock_steps; int64_t clock_step_ns; int64_t high_timestamp_ns, promise_ns;
         int32_t link_state;
-        int32_t is_open, is_ended, is_damaged; const char *message;
+        int32_t is_ended, is_damaged; const char *message;
     };
     struct gs_lfta_statistics {
         const char *name; const char *interface;
         uint64_t not_of_protocol, prefiltered, rejected, no_value, accepted, evicted;
+        uint64_t slots, held_bytes;
     };
     struct gs_operator_statistics {
         const char *name; const char *kind;
-        uint64_t rows_in, rows_out, rejected, no_value, held, groups_refused;
+        uint64_t rows_in, rows_out, rejected, no_value, held, groups_refused, beyond_limit;
+        uint64_t refused_for_memory; uint64_t held_bytes, peak_bytes;
     };
     typedef int (*gs_filter_function)(const void *, const void *, const uint8_t *);
 
@@ -88,10 +111,12 @@ ffibuilder.cdef(
     void gs_engine_replay_until(struct gs_engine *, int64_t);
     int64_t gs_engine_next_timestamp(const struct gs_engine *);
     void gs_engine_stop(struct gs_engine *);
+    bool gs_engine_is_answered(const struct gs_engine *);
+    void gs_engine_halt(struct gs_engine *);
     void gs_engine_set_clock(struct gs_engine *, int64_t, int64_t);
     struct gs_batch *gs_engine_take(struct gs_engine *, uint32_t *);
     void gs_engine_free(struct gs_engine *);
-    int gs_scan_promise(const char *, int, uint64_t, int64_t *, struct gs_error *);
+    int gs_scan_promise(int, uint64_t, struct gs_scanned_promise *, struct gs_error *);
 
     uint32_t gs_engine_port_count(const struct gs_engine *);
     uint32_t gs_engine_port_node(const struct gs_engine *, uint32_t);
@@ -121,9 +146,15 @@ ffibuilder.cdef(
     int gs_batch_import(struct ArrowArray *, struct ArrowSchema *, const struct gs_schema *,
                         struct gs_batch **, struct gs_error *);
     void gs_batch_release(struct gs_batch *);
+    size_t gs_batch_bytes(const struct gs_batch *);
 
+    int gs_check_prefix_file(const uint8_t *, uint32_t, struct gs_error *);
     int gs_gain_no_privileges(struct gs_error *);
+    int gs_drop_capabilities(struct gs_error *);
     int gs_give_up_privileges(uint32_t, uint32_t, struct gs_error *);
+    struct gs_confinement { bool has_seccomp; int landlock_abi; };
+    void gs_confine(const char *const *, uint32_t, struct gs_confinement *);
+    int gs_engine_promise(struct gs_engine *, const char *, int64_t, struct gs_error *);
 
     struct gs_text { uint8_t *bytes; size_t length; size_t capacity; };
     void gs_text_reset(struct gs_text *);
@@ -138,7 +169,9 @@ ffibuilder.set_source(
     """
     #include "gigastream.h"
     #include "arrow/batch.h"
+    #include "capture/fanout.h"
     #include "output/rows.h"
+    #include "runtime/confinement.h"
     #include "runtime/privileges.h"
     """,
     py_limited_api=True,

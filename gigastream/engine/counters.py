@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from gigastream.engine import memory
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.statistics import (
     LINK_STATES,
@@ -15,26 +16,37 @@ from gigastream.engine.statistics import (
     SourceStatistics,
     Statistics,
 )
+from gigastream.packets import OpenPackets
 from gigastream.sources import OpenSource
 
 _SOURCE_COUNTERS = (
     "read", "undecodable", "filtered", "late", "skew", "decoded", "truncated",
+    "carried", "clock_steps", "clock_step_ns",
     "worst_lateness_ns", "kernel_received", "kernel_dropped", "freezes", "nic_dropped", "lag_ns",
+    "oversized", "unread", "filtered_tagged",
 )  # fmt: skip
 _LFTA_COUNTERS = (
-    "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted",
+    "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted", "slots",
+    "held_bytes",
 )  # fmt: skip
 _OPERATOR_COUNTERS = (
-    "rows_in", "rows_out", "rejected", "no_value", "held", "groups_refused",
+    "rows_in", "rows_out", "rejected", "no_value", "held", "groups_refused", "refused_for_memory",
+    "beyond_limit",
+    "held_bytes", "peak_bytes",
 )  # fmt: skip
 
 
-def statistics(engine: Any, opened: Sequence[OpenSource | None] = ()) -> Statistics:
-    """All counters so far; `opened` are the engine's sources."""
-    return Statistics(_sources(engine, opened), _lftas(engine), _operators(engine))
+def statistics(
+    engine: Any, memory_bytes: int | None, opened: Sequence[OpenSource | OpenPackets | None] = ()
+) -> Statistics:
+    """All counters so far; `opened` are the engine's sources, `memory_bytes` its setting."""
+    used = memory.statistics(memory_bytes)
+    return Statistics(_sources(engine, opened), _lftas(engine), _operators(engine), used)
 
 
-def _sources(engine: Any, opened: Sequence[OpenSource | None]) -> tuple[SourceStatistics, ...]:
+def _sources(
+    engine: Any, opened: Sequence[OpenSource | OpenPackets | None]
+) -> tuple[SourceStatistics, ...]:
     native = ffi.new("struct gs_source_statistics *")
     found = []
     for index in range(lib.gs_engine_source_count(engine)):
@@ -43,10 +55,11 @@ def _sources(engine: Any, opened: Sequence[OpenSource | None]) -> tuple[SourceSt
     return tuple(found)
 
 
-def _source(native: Any, opened: OpenSource | None) -> SourceStatistics:
+def _source(native: Any, opened: OpenSource | OpenPackets | None) -> SourceStatistics:
     """`opened` is None of a live link."""
     compressed = None if opened is None else opened.compressed_bytes
-    done, total = compressed or (native.bytes, native.total_bytes)
+    size = 0 if opened is None else opened.total_bytes
+    done, total = compressed or (native.bytes, native.total_bytes or size)
     damage = None if opened is None else opened.damage
     damage = damage or (_string(native.message) if native.is_damaged else None)
     return SourceStatistics(

@@ -11,7 +11,7 @@ from gigastream.engine import counters
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import NativeBatch, check, lend_to_c
 from gigastream.engine.events import Event, Origin, origins, ports, taken
-from gigastream.engine.opening import new_engine
+from gigastream.engine.opening import new_engine, start
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.settings import Settings
@@ -35,14 +35,22 @@ class HighSession:
         *,
         taps: Sequence[str] = (),
         include: Sequence[Path] = (),
+        is_low_elsewhere: bool = False,
     ) -> None:
-        """Open a plan whose low nodes read these interfaces.
+        """Open a plan whose low nodes read these interfaces, here or, `is_low_elsewhere`, not.
 
         `taps` names nodes whose streams come out as well; with the setting low_level_only nothing
         else does: those of low nodes are the unions of their interfaces.
         """
+        settings = settings or Settings()
+        self._memory_bytes = settings.memory_bytes
         self._engine: Any = new_engine(
-            plan, settings or Settings(), include, interfaces=len(interfaces), high_level_only=True
+            plan,
+            settings,
+            include,
+            interfaces=len(interfaces),
+            high_level_only=True,
+            is_low_elsewhere=is_low_elsewhere,
         )
         self._columns = {node.name: len(node.schema.columns) for node in plan.low}
         try:
@@ -57,7 +65,7 @@ class HighSession:
             check(lib.gs_engine_tap(self._engine, node, error), error)
         for name in interfaces:
             check(lib.gs_engine_add_interface(self._engine, name.encode(), error), error)
-        check(lib.gs_engine_start(self._engine, error), error)
+        start(self._engine, self._memory_bytes)
         self._origins: list[Origin] = origins(self._engine)
         self._named = tuple(ports(self._engine))
         self._ports = {port: number for number, port in enumerate(self._named)}
@@ -118,9 +126,14 @@ class HighSession:
             status = check(lib.gs_engine_run(self._engine, PACKET_BUDGET, 0, error), error)
             yield from taken(self._engine, self._origins)
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether every query has had its last row: what else is pushed changes none."""
+        return bool(lib.gs_engine_is_answered(self._engine))
+
     def statistics(self) -> Statistics:
         """The counters of the operators so far."""
-        return counters.statistics(self._engine)
+        return counters.statistics(self._engine, self._memory_bytes)
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from gigastream import libpcap
 from gigastream.codegen.context import depth_of
-from gigastream.engine._native import ffi
+from gigastream.engine._native import ffi, lib
+from gigastream.engine.batch import EngineError
 from gigastream.live import LiveSource
 from gigastream.plan import Plan
 from gigastream.plan.costs import fields_of
@@ -19,6 +20,8 @@ CAPABILITY = "CAP_NET_RAW"
 FULL_PACKET_BYTES = 1 << 18
 RECORD_BYTES = 64
 RECORD_DEPTH = "GS_DEPTH_RECORD"
+SPARE_SOCKETS = 64
+"""Of all rings of a link: each time that the device comes back takes one for each ring."""
 _NS_PER_MS = 10**6
 
 
@@ -40,7 +43,9 @@ def rings(source: LiveSource) -> list[LiveSource]:
     count = source.settings.fanout
     if count == 1:
         return [source]
-    group = ffi.new("int32_t *", -1)
+    group = ffi.gc(lib.gs_fanout_group_new(), lib.gs_fanout_group_free)
+    if group == ffi.NULL:
+        raise EngineError("no memory for the rings of a link")
     return [replace(source, ring=ring, group=group) for ring in range(count)]
 
 
@@ -57,6 +62,7 @@ def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
     live.retire_timeout_ms = max(1, settings.retire_ns // _NS_PER_MS)
     live.snap_length = settings.snap_bytes or snap
     live.promiscuous, live.outgoing = settings.promiscuous, settings.outgoing
+    live.spare_sockets = max(1, SPARE_SOCKETS // settings.fanout)
     live.fanout_group = ffi.NULL if source.group is None else source.group
     library = ffi.NULL
     if source.needs_libpcap:
@@ -64,7 +70,6 @@ def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
     live.libpcap = library
     live.mock = ffi.NULL if source.mock is None else source.mock
     config.live = live
-    config.descriptor = -1
     config.live_slack_ns, config.max_skew_ns = settings.link_slack_ns, settings.max_skew_ns
     return [live, device, library]
 

@@ -12,16 +12,15 @@ from gigastream.codegen.compiler import CompileError, compile_query_set
 from gigastream.codegen.query_set import generate
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, check
+from gigastream.engine.memory import account, default_budget
 from gigastream.plan import Plan
-from gigastream.settings import Settings
+from gigastream.settings import DEFAULT_SLACK_NS, Settings
 
 DEFAULT_SLOTS = 1 << 19
 """Of an LFTA table, where it is alone; several share the same memory."""
 LEAST_SLOTS = 1 << 12
 DEFAULT_BATCH_ROWS = 4096
-DEFAULT_SLACK_NS = 1_000_000_000
-GROUP_BYTES = 64
-"""What a group is taken to need when max_groups is set from the machine's memory."""
+NO_LIMIT = (1 << 64) - 1
 POLICIES = {"slow": 0, "immediate": 1, "slow_inorder": 2, "lazy": 3}
 
 
@@ -33,16 +32,19 @@ def new_engine(
     interfaces: int,
     low_taps: bool = False,
     high_level_only: bool = False,
+    is_low_elsewhere: bool = False,
 ) -> Any:
     """A `struct gs_engine *` of a plan, neither connected nor started. EngineError says why not.
 
     `interfaces` is their number; `include` are folders of C headers that user protocols name.
+    `is_low_elsewhere`: nothing of the low level is compiled, which another process runs.
     """
+    text = generate(plan, high_level_only=is_low_elsewhere)
     try:
-        path = compile_query_set(generate(plan), headers=include)
+        path = compile_query_set(text, headers=include)
     except CompileError as problem:
-        raise EngineError(str(problem)) from None
-    native = _native_settings(settings)
+        raise EngineError(str(problem), problem.hint) from None
+    native = native_settings(settings)
     native.default_slot_count = _default_slots(plan, interfaces)
     native.low_taps, native.high_level_only = low_taps, high_level_only
     engine, error = ffi.new("struct gs_engine **"), ffi.new("struct gs_error *")
@@ -54,16 +56,43 @@ def new_engine(
     return engine[0]
 
 
-def _native_settings(s: Settings) -> Any:
+class BudgetError(EngineError):
+    """The budget is not enough for what is needed before the first packet."""
+
+    exit_code = 2
+
+
+def _budget_error(message: str, memory_bytes: int | None) -> BudgetError:
+    """Say also who gave the memory, if nobody has said how much it is to be."""
+    if memory_bytes is not None:
+        return BudgetError(message, "--memory with a greater size, or --slots with fewer")
+    return BudgetError(
+        f"{message}: half of {default_budget().origin}",
+        "a greater limit; --memory SIZE takes more than half of it; or --slots with fewer",
+    )
+
+
+def start(engine: Any, memory_bytes: int | None) -> None:
+    """Start an engine that has its interfaces, with this setting. EngineError says why not."""
+    error = ffi.new("struct gs_error *")
+    status = lib.gs_engine_start(engine, error)
+    if status == lib.GS_REFUSED:
+        raise _budget_error(ffi.string(error.message).decode(errors="replace"), memory_bytes)
+    check(status, error)
+
+
+def native_settings(s: Settings) -> Any:
+    """The settings as the engine takes them."""
     native = ffi.new("struct gs_engine_settings *")
     native.burst = s.burst
     native.batch_rows = s.batch_rows or DEFAULT_BATCH_ROWS
     native.flush_policy = -1 if s.flush is None else POLICIES[s.flush]
     native.slot_count = s.slots or 0
-    native.max_groups = s.max_groups or _groups_of_memory()
+    native.max_groups = s.max_groups or NO_LIMIT
+    native.memory = account(s.memory_bytes)
     native.disorder_bytes = s.disorder_bytes
     native.slack_ns = DEFAULT_SLACK_NS if s.slack_ns is None else s.slack_ns
-    native.file_by_slack = s.slack_ns is not None or s.speed is not None
+    native.file_by_slack = s.file_slack_ns is not None
     native.heartbeat_ns = s.heartbeat_ns
     native.heartbeat_packets = s.heartbeat_packets
     native.hash_key = s.hash_key or _random_key()
@@ -81,9 +110,3 @@ def _default_slots(plan: Plan, interfaces: int) -> int:
 def _random_key() -> list[int]:
     """The hash's key, new for every process, so that nobody can construct collisions."""
     return [int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2)]
-
-
-def _groups_of_memory() -> int:
-    """Groups that half of the machine's memory holds."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1 << 16, memory // 2 // GROUP_BYTES)

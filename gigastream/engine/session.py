@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,27 @@ from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, check
 from gigastream.engine.events import Event, Origin, origins, taken
 from gigastream.engine.filters import add_filter
+from gigastream.engine.host import NOTHING, UNKNOWN, HostSource, Scanned, message_of, scan
+from gigastream.engine.limit import PacketLimit
 from gigastream.engine.live import configure, hint_for, snap_bytes
-from gigastream.engine.opening import new_engine
+from gigastream.engine.opening import new_engine, start
 from gigastream.engine.pace import Pace
+from gigastream.engine.privileges import open_link
 from gigastream.engine.statistics import Statistics
 from gigastream.live import LiveSource
+from gigastream.packets import PacketSource
 from gigastream.plan import Plan
 from gigastream.settings import Settings
-from gigastream.sources import FileSource, OpenSource, SourceError
+from gigastream.sources import FileSource, SourceError
 
 __all__ = ["EngineError", "Event", "Session", "Statistics"]
 
 PACKET_BUDGET = 1 << 20
 """Packets after which the engine looks up, so that Python sees signals and shows progress."""
 WAIT_MS = 100
-NOTHING = -(1 << 63)
+LIMIT_WAIT_S = 0.001
+LinksAreOpen = Callable[[], Mapping[str, int]]
+"""Called when links are open; gives what Session.begin is told of each interface."""
 
 
 class Session:
@@ -36,30 +43,35 @@ class Session:
     def __init__(
         self,
         plan: Plan,
-        sources: Sequence[FileSource | LiveSource],
+        sources: Sequence[FileSource | PacketSource | LiveSource],
         settings: Settings | None = None,
         *,
         taps: Sequence[str] = (),
         low_taps: bool = False,
-        promises: Mapping[str, int] | None = None,
         include: Sequence[Path] = (),
-        links_are_open: Callable[[], None] | None = None,
+        links_are_open: LinksAreOpen | None = None,
+        begins: bool = True,
+        limit: PacketLimit | None = None,
     ) -> None:
         """Open a plan over sources.
 
         `taps` names nodes whose streams come out as events as well. With `low_taps` every LFTA's
-        batches do, interface by interface, punctuation and heartbeats included. `promises` says by
-        interface what its packets are known not to be below (ns): earlier ones are late.
-        `links_are_open` is called when all links are open, nothing is read and no thread is made.
+        batches do, interface by interface, punctuation and heartbeats included. `links_are_open` is
+        called when all links are open and no packet is read. Unless it `begins`, begin() is called.
+        `limit` is shared with other sessions, in the place of the setting packets_max.
         """
         self._settings = settings or Settings()
-        self._promises = promises or {}
+        if limit is None and self._settings.packets_max is not None:
+            limit = PacketLimit(self._settings.packets_max)
+        self._limit = limit
         self._keep: list[Any] = []
-        self._opened: list[OpenSource | None] = []
+        self._opened: list[HostSource | None] = []
         self._engine: Any = ffi.NULL
         self._stopped = False
         try:
-            self._open(plan, sources, taps, low_taps, include, links_are_open)
+            self._open_links(plan, sources, low_taps, include)
+            if begins:
+                self.begin(links_are_open() if links_are_open is not None else {}, taps)
         except BaseException:
             self.close()
             raise
@@ -86,16 +98,22 @@ class Session:
 
     def statistics(self) -> Statistics:
         """The counters so far."""
-        return counters.statistics(self._engine, self._opened)
+        opened = [None if host is None else host.source for host in self._opened]
+        return counters.statistics(self._engine, self._settings.memory_bytes, opened)
+
+    def failure(self) -> BaseException | None:
+        """What the iterable of packets from memory raised that broke off; None: none did."""
+        found = (host.source.failure for host in self._opened if host is not None)
+        return next((failure for failure in found if failure is not None), None)
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
         if self._engine != ffi.NULL:
             lib.gs_engine_free(self._engine)
             self._engine = ffi.NULL
-        for source in self._opened:
-            if source is not None:
-                source.close()
+        for host in self._opened:
+            if host is not None:
+                host.close()
         self._opened = []
 
     def __enter__(self) -> Session:
@@ -106,15 +124,15 @@ class Session:
 
     # ---- opening ----
 
-    def _open(
+    def _open_links(
         self,
         plan: Plan,
-        sources: Sequence[FileSource | LiveSource],
-        taps: Sequence[str],
+        sources: Sequence[FileSource | PacketSource | LiveSource],
         low_taps: bool,
         include: Sequence[Path],
-        links_are_open: Callable[[], None] | None,
     ) -> None:
+        self._nodes = [node.name for node in plan.nodes]
+        self._sources = tuple(sources)
         interfaces = len({source.interface for source in sources})
         self._engine = new_engine(
             plan, self._settings, include, interfaces=interfaces, low_taps=low_taps
@@ -126,15 +144,24 @@ class Session:
         for source in sources:
             if isinstance(source, LiveSource):
                 self._add_link(source, error)
-        if links_are_open is not None:
-            links_are_open()
-        for source in sources:
-            if isinstance(source, FileSource):
-                self._add(source, len(sources) > 1, error)
-        names = [node.name for node in plan.nodes]
-        for name in taps:
-            check(lib.gs_engine_tap(self._engine, names.index(name), error), error)
-        check(lib.gs_engine_start(self._engine, error), error)
+
+    def begin(self, promises: Mapping[str, int], taps: Sequence[str] = ()) -> None:
+        """Open the files and get ready to read.
+
+        `promises` says by interface what its packets are known not to be below (ns): earlier ones
+        are late.
+        """
+        error = ffi.new("struct gs_error *")
+        for interface, promise in promises.items():
+            name = os.fsencode(interface)
+            check(lib.gs_engine_promise(self._engine, name, promise, error), error)
+        self._promises = promises
+        files = [source for source in self._sources if not isinstance(source, LiveSource)]
+        for file, seen in zip(files, self._seen_before(files), strict=True):
+            self._add(file, seen, error)
+        for name_of_node in taps:
+            check(lib.gs_engine_tap(self._engine, self._nodes.index(name_of_node), error), error)
+        start(self._engine, self._settings.memory_bytes)
         self._origins: list[Origin] = origins(self._engine)
         self._pace = Pace(self._settings.speed) if self._settings.speed else None
 
@@ -146,44 +173,32 @@ class Session:
         texts = [ffi.new("char[]", os.fsencode(t)) for t in (source.interface, source.label)]
         config = ffi.new("struct gs_source_config *")
         config.interface, config.label = texts
-        config.promise_ns = self._promises.get(source.interface, NOTHING)
+        config.promise_ns = NOTHING
         kept = configure(config, source, self._snap)
-        status = lib.gs_engine_add_source(self._engine, config, error)
+        self._keep.append(source.group)
+        status = open_link(lambda: lib.gs_engine_add_source(self._engine, config, error))
         del kept
         if status == lib.GS_REFUSED:
-            raise SourceError(_message(error), hint_for(_message(error)))
+            raise SourceError(message_of(error), hint_for(message_of(error)))
         check(status, error)
 
-    def _add(self, source: FileSource, has_siblings: bool, error: Any) -> None:
-        promise = self._promise(source) if has_siblings else NOTHING
-        opened = source.open()
-        self._opened.append(opened)
-        texts = [ffi.new("char[]", os.fsencode(t)) for t in (source.interface, source.label)]
-        path = ffi.NULL if opened.path is None else ffi.new("char[]", os.fsencode(opened.path))
-        self._keep += [*texts, path]
-        config = ffi.new("struct gs_source_config *")
-        config.interface, config.label, config.path = texts[0], texts[1], path
-        config.descriptor = opened.descriptor
-        config.use_mmap = self._settings.use_mmap
-        config.is_pipe = opened.is_pipe
-        config.promise_ns = max(promise, self._promises.get(source.interface, NOTHING))
-        check(lib.gs_engine_add_source(self._engine, config, error), error)
+    def _seen_before(self, files: Sequence[FileSource | PacketSource]) -> list[Scanned]:
+        """What is known of files before they are opened: asked where one waits for another."""
+        wanted, has_siblings = self._settings, len(self._sources) > 1
+        return [scan(file, wanted) if has_siblings and file.is_file else UNKNOWN for file in files]
 
-    def _promise(self, source: FileSource) -> int:
-        """What a file promises before it is opened: the least timestamp of its first two blocks."""
-        if source.is_stdin or not os.path.isfile(source.path) or not self._settings.disorder_bytes:
-            return NOTHING
-        opened = source.open()
-        promise, error = ffi.new("int64_t *"), ffi.new("struct gs_error *")
-        path = ffi.NULL if opened.path is None else os.fsencode(opened.path)
-        block = self._settings.disorder_bytes
-        try:
-            status = lib.gs_scan_promise(path, opened.descriptor, block, promise, error)
-        finally:
-            opened.close()
-        if status == lib.GS_ERROR:
-            raise SourceError(f"{source.label}: {_message(error)}")
-        return int(promise[0]) if status == lib.GS_OK else NOTHING
+    def _add(self, source: FileSource | PacketSource, seen: Scanned, error: Any) -> None:
+        host = HostSource(source)
+        self._opened.append(host)
+        texts = [ffi.new("char[]", os.fsencode(t)) for t in (source.interface, source.label)]
+        config = ffi.new("struct gs_source_config *")
+        config.interface, config.label = texts
+        config.open, config.close, config.context = lib.gs_host_open, lib.gs_host_close, host.handle
+        config.use_mmap = self._settings.use_mmap
+        config.is_pipe = host.source.is_pipe
+        config.promise_ns = max(seen.promise_ns, self._promises.get(source.interface, NOTHING))
+        config.first_ns = seen.first_ns
+        check(lib.gs_engine_add_source(self._engine, config, error), error)
 
     # ---- running ----
 
@@ -192,16 +207,38 @@ class Session:
             lib.gs_engine_stop(self._engine)
         if self._pace is not None:
             self._keep_pace(self._pace)
-        status = int(lib.gs_engine_run(self._engine, PACKET_BUDGET, WAIT_MS, error))
+        if self._limit is None:
+            return self._run_engine(PACKET_BUDGET, error)
+        return self._run_limited(self._limit, error)
+
+    def _run_limited(self, limit: PacketLimit, error: Any) -> int:
+        share = limit.take()
+        if share == 0 and not limit.is_used_up:
+            time.sleep(LIMIT_WAIT_S)  # another thread has the last ones, or gives them back
+            return int(lib.GS_AGAIN)
+        if share == 0:
+            lib.gs_engine_halt(self._engine)
+        before = self._packets_read()
+        try:
+            return self._run_engine(share, error)
+        finally:
+            limit.give_back(share, self._packets_read() - before)
+
+    def _packets_read(self) -> int:
+        return sum(source.read for source in self.statistics().sources)
+
+    def _run_engine(self, packets: int, error: Any) -> int:
+        status = int(lib.gs_engine_run(self._engine, packets, WAIT_MS, error))
         if status == lib.GS_REFUSED:
-            raise SourceError(_message(error))
+            raise self._problem() or SourceError(message_of(error))
         return check(status, error)
+
+    def _problem(self) -> BaseException | None:
+        """Why a source could not be opened here."""
+        problems = (host.problem for host in self._opened if host is not None)
+        return next((problem for problem in problems if problem is not None), None)
 
     def _keep_pace(self, pace: Pace) -> None:
         """Let the engine read as far as the wall clock says; wait for it where it is ahead."""
         upcoming = int(lib.gs_engine_next_timestamp(self._engine))
         lib.gs_engine_replay_until(self._engine, pace.wait_for(upcoming, WAIT_MS / 1000))
-
-
-def _message(error: Any) -> str:
-    return os.fsdecode(ffi.string(error.message))

@@ -36,8 +36,20 @@ class SourceStatistics:
     """How often the ring was full."""
     nic_dropped: int = 0
     """By the device or its driver."""
+    oversized: int = 0
+    """Of a link: longer than its device sends or takes, so that they were joined from several."""
+    unread: int = 0
+    """By us, though the kernel had captured them, when the run was broken off (--count)."""
+    filtered_tagged: int = 0
+    """Of those filtered, the ones with a VLAN tag."""
     lag_ns: int = 0
     """Of a live link: how far its last packet is behind the clock, while more of them wait."""
+    carried: int = 0
+    """Of a live link: decoded packets whose timestamp was replaced, since its clock had stepped."""
+    clock_steps: int = 0
+    """Of a live link: how often its clock was seen to step."""
+    clock_step_ns: int = 0
+    """How far it stepped at last; negative: back."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
@@ -55,6 +67,10 @@ class LftaStatistics:
     accepted: int
     evicted: int
     """Partial groups that left by collision."""
+    slots: int = 0
+    """Of its table now, which may have grown; 0: it has none."""
+    held_bytes: int = 0
+    """Of its table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +85,24 @@ class OperatorStatistics:
     no_value: int
     held: int
     groups_refused: int
-    """Rows of groups beyond max_groups."""
+    """Rows of groups that were not let in: beyond max_groups, or the memory."""
+    refused_for_memory: int = 0
+    """Those of them for which there was no memory."""
+    beyond_limit: int = 0
+    """Rows cut by LIMIT."""
+    held_bytes: int = 0
+    """What its groups, or rows, take now: tables, strings and all."""
+    peak_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStatistics:
+    """The budget of this process, and what tables, groups and held rows take of it."""
+
+    limit_bytes: int
+    held_bytes: int
+    peak_bytes: int
+    """The most since it was empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +112,4 @@ class Statistics:
     sources: tuple[SourceStatistics, ...]
     lftas: tuple[LftaStatistics, ...]
     operators: tuple[OperatorStatistics, ...]
+    memory: MemoryStatistics | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -19,8 +19,9 @@ from gigastream.codegen.low import is_read
 from gigastream.engine.batch import NativeBatch
 from gigastream.engine.events import Event
 from gigastream.engine.high_session import HighSession
+from gigastream.engine.limit import PacketLimit
 from gigastream.engine.live import rings
-from gigastream.engine.session import WAIT_MS, Session
+from gigastream.engine.session import WAIT_MS, LinksAreOpen, Session
 from gigastream.engine.statistics import LftaStatistics, Statistics
 from gigastream.live import LiveSource, Source
 from gigastream.plan import Plan
@@ -66,16 +67,15 @@ def open_session(
     settings: Settings,
     *,
     low_taps: bool = False,
-    promises: Mapping[str, int] | None = None,
     include: Sequence[Path] = (),
-    links_are_open: Callable[[], None] | None = None,
+    links_are_open: LinksAreOpen | None = None,
 ) -> Session | ThreadedSession:
     """Open a session with as many threads as the links have rings. SourceError, EngineError.
 
     The other arguments are those of Session.
     """
     parts = parts_of(sources)
-    options = Options(low_taps, promises, include, links_are_open)
+    options = Options(low_taps, include, links_are_open)
     if len(parts) > 1:
         return ThreadedSession(plan, parts, settings, options)
     return options.open(plan, sources, settings)
@@ -86,9 +86,10 @@ class Options:
     """What a Session may be told besides."""
 
     low_taps: bool = False
-    promises: Mapping[str, int] | None = None
     include: Sequence[Path] = ()
-    links_are_open: Callable[[], None] | None = None
+    links_are_open: LinksAreOpen | None = None
+    begins: bool = True
+    limit: PacketLimit | None = None
 
     def open(self, plan: Plan, sources: Sequence[Source], settings: Settings) -> Session:
         return Session(
@@ -96,9 +97,10 @@ class Options:
             sources,
             settings,
             low_taps=self.low_taps,
-            promises=self.promises,
             include=self.include,
             links_are_open=self.links_are_open,
+            begins=self.begins,
+            limit=self.limit,
         )
 
 
@@ -140,11 +142,13 @@ class ThreadedSession:
             self._ways = self._unions(plan, names, low, options)
         else:
             self._ways = self._high_level(plan, names, settings, options)
-        later = replace(options, low_taps=True, links_are_open=None)
-        first = replace(options, low_taps=True)
-        for part in parts[:0:-1]:
-            self._lows.insert(0, later.open(plan, part, low))
-        self._lows.insert(0, first.open(plan, parts[0], low))
+        limit = settings.packets_max and PacketLimit(settings.packets_max, len(parts))
+        links = replace(options, low_taps=True, begins=False, limit=limit or None)
+        for part in parts:
+            self._lows.append(links.open(plan, part, low))
+        promises = options.links_are_open() if options.links_are_open is not None else {}
+        for session in self._lows:
+            session.begin(promises)
         self._counted = [session.statistics() for session in self._lows]
         for number in range(len(parts)):
             name = f"gigastream-{number}"
@@ -198,7 +202,9 @@ class ThreadedSession:
         sources = [source for counted in self._counted for source in counted.sources]
         lftas = _summed([lfta for counted in self._counted for lfta in counted.lftas])
         operators = [o for up in self._highs for o in up.statistics().operators]
-        return Statistics(tuple(sources), lftas, tuple(operators))
+        return Statistics(
+            tuple(sources), lftas, tuple(operators), self._highs[0].statistics().memory
+        )
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
@@ -234,6 +240,8 @@ class ThreadedSession:
             way.up.hand_over(way.port, batch)
             for event in way.up.batches():
                 yield replace(event, interface=way.interface)
+            if way.up.is_answered:
+                self.stop()
 
     # ---- the other threads ----
 

@@ -12,12 +12,15 @@ the first of uint, llong, ullong that holds it. Arithmetic on such numbers alone
 such a number, so that `60*60` is as good as `3600`.
 
 Every function reports what is wrong to a sink and then returns None: an operand that is None was
-reported before and makes the operation None in silence.
+reported before and makes the operation None in silence. What is of the right types and has no value
+is reported too (NO_VALUE), but returned: it may stand in a branch that is never taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from math import isfinite
 
 from gigastream.gsql import folding
 from gigastream.gsql.conditions import condition
@@ -34,7 +37,7 @@ from gigastream.gsql.conversion import (
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Case, Cast, Constant, Expression, Operation
 from gigastream.gsql.order import temporal_of
-from gigastream.gsql.ranges import fits, range_of, result_range
+from gigastream.gsql.ranges import fits, range_of, result_range, size_of
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
 
@@ -57,19 +60,21 @@ def binary(
     if _refused(operator, (left, right), span, sink):
         return None
     if is_flexible(left) and is_flexible(right):
-        return folding.flexible(operator, left, right, span, sink)
-    if _divides_by_zero(operator, right):
-        sink.error("division-by-zero", "division by zero", right.span)
-        return None
-    return folding.folded(_typed(operator, left, right, span), sink)
+        exact = folding.flexible(operator, left, right, span, sink)
+        return exact or _typed(operator, left, right, span)
+    operation = _typed(operator, left, right, span)
+    if _has_no_value(operator, right, sink) or _is_lost(operation, sink):
+        return operation
+    return folding.folded(operation, sink)
 
 
 def negated(operand: Expression | None, span: Span, sink: DiagnosticSink) -> Expression | None:
     """`-x`."""
     if operand is None or _refused("-", (operand,), span, sink):
         return None
-    if is_flexible(operand):
-        return folding.flexible("neg", operand, None, span, sink)
+    exact = folding.flexible("neg", operand, None, span, sink) if is_flexible(operand) else None
+    if exact is not None:
+        return exact
     type_ = Type.FLOAT if operand.type is Type.FLOAT else Type.LLONG
     inner = converted(operand, type_)
     low, high = range_of(inner) if type_ is Type.LLONG else (0, 0)
@@ -90,25 +95,51 @@ def complemented(operand: Expression | None, span: Span, sink: DiagnosticSink) -
 # Values
 
 
+NO_VALUE = frozenset(("division-by-zero", "overflow", "out-of-range", "no-value"))
+"""Codes of what has types and no value."""
+
+
 def choice(
     branches: list[tuple[Expression | None, Expression | None]],
     otherwise: Expression | None,
     span: Span,
     sink: DiagnosticSink,
+    word: str = "CASE",
 ) -> Expression | None:
-    """CASE; the values meet in their common type. A missing ELSE is a NULL constant."""
+    """CASE or IF; the values meet in their common type. A missing ELSE is a NULL constant."""
     conditions = [condition(when, sink) for when, _ in branches]
     values = [value for _, value in branches] + [otherwise]
     if any(part is None for part in (*conditions, *values)):
         return None
-    good = unified([value for value in values if value is not None], "the values of CASE", sink)
+    good = unified([value for value in values if value is not None], f"the values of {word}", sink)
     if good is None:
         return None
-    pairs = tuple(zip([c for c in conditions if c is not None], good[:-1], strict=True))
-    nullable = any(value.nullable for value in good)
+    for value in good:
+        _is_beyond(value, sink)
+    pairs = zip([c for c in conditions if c is not None], good[:-1], strict=True)
+    taken, otherwise = _taken(pairs, good[-1])
+    if not taken:
+        return replace(otherwise, span=span)
+    nullable = otherwise.nullable or any(value.nullable for _, value in taken)
     return Case(
-        type=good[-1].type, nullable=nullable, branches=pairs, otherwise=good[-1], span=span
+        type=otherwise.type, nullable=nullable, branches=taken, otherwise=otherwise, span=span
     )
+
+
+Branch = tuple[Expression, Expression]
+
+
+def _taken(
+    branches: Iterable[Branch], otherwise: Expression
+) -> tuple[tuple[Branch, ...], Expression]:
+    """Parameters decide conditions: the branches that may be taken, and what stands behind them."""
+    found: list[Branch] = []
+    for when, value in branches:
+        if not isinstance(when, Constant):
+            found.append((when, value))
+        elif when.value is True:
+            return tuple(found), value
+    return tuple(found), otherwise
 
 
 def unified(values: list[Expression], what: str, sink: DiagnosticSink) -> list[Expression] | None:
@@ -149,7 +180,6 @@ def cast(
     if isinstance(settled, Constant) and isinstance(result, Cast):
         message = f"{operand.span.text} does not fit in {type_}"
         sink.error("out-of-range", message, operand.span)
-        return None
     return replace(result, span=span)
 
 
@@ -209,7 +239,8 @@ def _may_leave(operator: str, left: Expression, right: Expression) -> bool:
 
 
 def _floating(operator: str, left: Expression, right: Expression, span: Span) -> Expression:
-    return Operation(
+    """What is not finite is no value: checked unless the sizes of the operands rule it out."""
+    operation = Operation(
         type=Type.FLOAT,
         nullable=left.nullable or right.nullable,
         operator=operator,
@@ -217,6 +248,7 @@ def _floating(operator: str, left: Expression, right: Expression, span: Span) ->
         checked=operator in _DIVISIONS,
         span=span,
     )
+    return operation if isfinite(size_of(operation)) else replace(operation, checked=True)
 
 
 def _unary(operator: str, type_: Type, operand: Expression, span: Span, checked: bool) -> Operation:
@@ -299,5 +331,28 @@ def _cast_hint(from_: Type, to: Type) -> str | None:
 # Small questions
 
 
-def _divides_by_zero(operator: str, right: Expression) -> bool:
-    return operator in _DIVISIONS and isinstance(right, Constant) and right.value == 0
+def _has_no_value(operator: str, right: Expression, sink: DiagnosticSink) -> bool:
+    """Report a constant right side for which no left one has a value."""
+    if not isinstance(right, Constant) or right.value is None:
+        return False
+    if operator in _DIVISIONS and right.value == 0:
+        sink.error("division-by-zero", "division by zero", right.span)
+        return True
+    return operator in _SHIFTS and not folding.is_shift(int(right.value), right.span, sink)
+
+
+def _is_lost(operation: Expression, sink: DiagnosticSink) -> bool:
+    """Report a constant operand that the type of the operation does not hold."""
+    inner = operation.operand if isinstance(operation, Cast) else operation
+    operands = inner.operands if isinstance(inner, Operation) else ()
+    return any(_is_beyond(operand, sink) for operand in operands)
+
+
+def _is_beyond(value: Expression, sink: DiagnosticSink) -> bool:
+    """Report a constant beyond the type that it had to take."""
+    if not (isinstance(value, Cast) and isinstance(value.operand, Constant) and value.checked):
+        return False
+    message = f"{value.operand.span.text} does not fit in {value.type}, which it meets here"
+    hint = f"a float holds it nearly: CAST({value.operand.span.text} AS float)"
+    sink.error("out-of-range", message, value.operand.span, hint)
+    return True

@@ -19,7 +19,7 @@ from gigastream.gsql.binder_joins import check_merge, flat_sources
 from gigastream.gsql.binder_options import bind_options
 from gigastream.gsql.binder_parameters import GivenParameters, bind_parameters
 from gigastream.gsql.binder_select import bind_select
-from gigastream.gsql.binder_set import Entry, QuerySet
+from gigastream.gsql.binder_set import Entry, Library, QuerySet
 from gigastream.gsql.binder_sources import QueryOutput, Tables, bind_source
 from gigastream.gsql.catalog import Catalog
 from gigastream.gsql.diagnostics import DiagnosticSink
@@ -32,7 +32,8 @@ def check(
     catalog: Catalog,
     parameters: Mapping[str, str] | None = None,
     interfaces: Iterable[str] | None = None,
-    library: str | PathLike[str] | None = None,
+    library: str | PathLike[str] | Mapping[str, str] | None = None,
+    is_finite: bool = False,
     sink: DiagnosticSink | None = None,
 ) -> list[CheckedQuery]:
     """Check query texts, each with the name of its file; return the queries of all of them.
@@ -40,33 +41,48 @@ def check(
     A query stands behind those that it reads; otherwise the order is that of the texts. Library
     queries that are read are among them, named `dir/name`, and are no outputs.
     `parameters` are the values of `--param [query.]name=value`. `interfaces` are the names of all
-    interfaces; None where they are not known yet. Warnings are left in `sink`, if one is given.
+    interfaces; None where they are not known yet. `is_finite` says that all input has an end, where
+    an aggregation without a clock is answered. Warnings are left in `sink`, if one is given.
 
     Raises GsqlError with everything that is wrong.
     """
     sink = sink if sink is not None else DiagnosticSink()
-    queries = QuerySet(catalog, None if library is None else Path(library), sink)
+    queries = QuerySet(catalog, _library(library), sink)
     for text, file in texts:
         queries.add_text(text, file)
     queries.resolve()
     known = None if interfaces is None else frozenset(interfaces)
-    checked = _check_all(queries.ordered(), catalog, GivenParameters(parameters or {}), known, sink)
+    tables = Tables(catalog, sink, {}, known, is_finite)
+    checked = _check_all(queries.ordered(), tables, GivenParameters(parameters or {}))
+    if checked and not any(query.is_output for query in checked):
+        _refuse_silence(queries.entries.values(), sink)
     sink.raise_if_errors()
     return checked
 
 
+def _refuse_silence(entries: Iterable[Entry], sink: DiagnosticSink) -> None:
+    """Report a set of which nothing would be seen."""
+    for entry in entries:
+        option = entry.node.option("visibility")
+        if option is not None and not entry.library:
+            message = "no query here is an output: every one says visibility internal"
+            hint = "leave it out of the query whose rows are wanted"
+            sink.error("no-output", message, option.span, hint)
+            return
+
+
+def _library(given: str | PathLike[str] | Mapping[str, str] | None) -> Library | None:
+    return given if given is None or isinstance(given, Mapping) else Path(given)
+
+
 def _check_all(
-    entries: Sequence[Entry],
-    catalog: Catalog,
-    given: GivenParameters,
-    interfaces: frozenset[str] | None,
-    sink: DiagnosticSink,
+    entries: Sequence[Entry], of_run: Tables, given: GivenParameters
 ) -> list[CheckedQuery]:
     outputs = {entry.key: QueryOutput(entry.node.name, None) for entry in entries}
     found = []
     for entry in entries:
         visible = {**outputs, **_beside(entry, outputs)}
-        tables = Tables(catalog, sink, visible, interfaces)
+        tables = replace(of_run, queries=visible)
         if entry.is_broken:
             _check_rest(entry.node, tables, given)
             continue
@@ -74,7 +90,7 @@ def _check_all(
         if checked is not None:
             found.append(checked)
             outputs[entry.key] = QueryOutput(entry.node.name, checked.schema)
-    given.report_unwanted(sink)
+    given.report_unwanted(of_run.sink)
     return found
 
 
@@ -108,6 +124,7 @@ def _check_query(query: ast.Query, tables: Tables, given: GivenParameters) -> Ch
         parameters=bind_parameters(query, given, tables.catalog, sink),
         defines={entry.name.lower(): entry.value for entry in query.defines},
         aggregate_names=NAMES,
+        is_finite=tables.is_finite,
     )
     if isinstance(query.body, ast.Select):
         return bind_select(query, query.body, context, tables, options)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gigastream.gsql import ast
 from gigastream.gsql.binder_context import Context, not_supported
@@ -77,8 +77,8 @@ AGGREGATES = {
     "XOR_AGGR": _Kind(_is_whole, "a whole number", _same),
     "FIRST": _Kind(_is_any, "any value", _same),
     "LAST": _Kind(_is_any, "any value", _same),
-    "VAR": _Kind(_is_number, _NUMBERS, _float, _float),
-    "STDDEV": _Kind(_is_number, _NUMBERS, _float, _float),
+    "VAR": _Kind(_is_number, _NUMBERS, _float, _sum),
+    "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
 }
 
 RUNNING = ("MOVING_SUM", "MOVING_AVG", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_MAX")
@@ -121,10 +121,15 @@ def refuse(node: ast.Call, clause: str, sink: DiagnosticSink) -> None:
 
 
 class Aggregates:
-    """The distinct aggregates of a query, in the order in which they are met."""
+    """The distinct aggregates of a query, in the order in which they are met.
 
-    def __init__(self) -> None:
+    `may_be_of_nothing`: without GROUP BY there is an answer where no row came, as in SQL.
+    """
+
+    def __init__(self, *, may_be_of_nothing: bool) -> None:
+        self._may_be_of_nothing = may_be_of_nothing
         self._found: list[Aggregate] = []
+        self._known: dict[tuple[str, Expression | None], int] = {}
 
     @property
     def found(self) -> tuple[Aggregate, ...]:
@@ -139,7 +144,10 @@ class Aggregates:
             return None
         argument = None if node.star else arguments[0]
         aggregate = _checked(node, argument, context.sink)
-        return None if aggregate is None else self._reference(aggregate, node)
+        if aggregate is None:
+            return None
+        nullable = aggregate.nullable or (self._may_be_of_nothing and aggregate.function != "COUNT")
+        return self._reference(replace(aggregate, nullable=nullable), node)
 
     def _reference(self, aggregate: Aggregate, node: ast.Call) -> AggregateRef:
         index = self._index(aggregate)
@@ -152,11 +160,11 @@ class Aggregates:
         )
 
     def _index(self, aggregate: Aggregate) -> int:
-        for index, other in enumerate(self._found):
-            if (other.function, other.argument) == (aggregate.function, aggregate.argument):
-                return index
-        self._found.append(aggregate)
-        return len(self._found) - 1
+        key = (aggregate.function, aggregate.argument)
+        if key not in self._known:
+            self._known[key] = len(self._found)
+            self._found.append(aggregate)
+        return self._known[key]
 
 
 def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:

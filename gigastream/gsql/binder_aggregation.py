@@ -54,7 +54,10 @@ def bind_groups(statement: Statement) -> Groups:
 def _group(statement: Statement, item: ast.GroupItem, position: int, taken: set[str]) -> Group:
     name = written_name(item)
     binder = statement.binder("GROUP BY", statement.columns)
+    errors = statement.sink.error_count
     expression = binder.bind(_meant(statement, item.expression))
+    if statement.sink.error_count > errors:
+        expression = None
     if isinstance(expression, Constant):
         message = "a group variable must not be a constant"
         hint = _NO_POSITIONS if is_flexible(expression) else None
@@ -91,7 +94,7 @@ def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggre
     having = _having(statement, groups, replace(scope, aliases=aliases), rows)
     by_name = replace(scope, variables={**aliases, **groups.references()})
     order = _order(statement, groups, by_name, rows)
-    limit = _limit(statement)
+    limit = _limit_of_windows(statement)
     demand_temporal(statement, groups)
     refuse_low_only([having, *(item.expression for item in items)], statement.sink)
     if not groups.are_known:
@@ -119,7 +122,7 @@ def bind_distinct(statement: Statement, rows: Scope) -> Aggregation | None:
     groups = Groups([_column_group(item, n, taken) for n, item in enumerate(items, 1)])
     scope = Scope((), variables=groups.references())
     order = _order(statement, groups, scope, rows)
-    limit = _limit(statement)
+    limit = _limit_of_windows(statement)
     demand_temporal(statement, groups)
     grouped = [_grouped(statement, groups, item) for item in items]
     columns = outputs(grouped, Origins(statement.columns.sources, groups.variables))
@@ -166,12 +169,19 @@ def _order(
     return tuple(found)
 
 
-def _limit(statement: Statement) -> int | None:
+def _limit_of_windows(statement: Statement) -> int | None:
+    node = statement.body.limit
+    if node is not None and not statement.body.order_by:
+        message = "LIMIT needs ORDER BY: it keeps the first groups of each closed window"
+        statement.sink.error("misplaced-clause", message, node.span)
+    return bind_limit(statement)
+
+
+def bind_limit(statement: Statement) -> int | None:
+    """Bind LIMIT: a number of rows, or None."""
     node = statement.body.limit
     if node is None:
         return None
-    if not statement.body.order_by:
-        refuse_limit(statement)
     bound = statement.binder("LIMIT", Scope(())).bind(node)
     if isinstance(bound, Constant) and bound.type.is_integer and int(bound.value or 0) >= 0:
         return int(bound.value or 0)
@@ -179,13 +189,6 @@ def _limit(statement: Statement) -> int | None:
         message = "LIMIT takes a whole number, not below 0"
         statement.sink.error("wrong-type", message, node.span)
     return None
-
-
-def refuse_limit(statement: Statement) -> None:
-    """Report a LIMIT that keeps the first of nothing that is sorted."""
-    assert statement.body.limit is not None
-    message = "LIMIT needs ORDER BY: it keeps the first groups of each closed window"
-    statement.sink.error("misplaced-clause", message, statement.body.limit.span)
 
 
 # A group must end
@@ -204,8 +207,15 @@ def demand_temporal(statement: Statement, groups: Groups) -> None:
         return
     message, hint = _untimed(statement, groups)
     spans = [group.span for group in groups.found] or [i.span for i in statement.body.items]
+    span = spans[0].to(spans[-1])
+    if statement.context.is_finite:
+        statement.sink.warning("answered-once", f"{message}: {_AT_THE_END}", span)
+        return
     message += ": no group would ever be complete"
-    statement.sink.error("no-temporal-group", message, spans[0].to(spans[-1]), hint)
+    statement.sink.error("no-temporal-group", message, span, hint)
+
+
+_AT_THE_END = "one answer comes, when all input has been read"
 
 
 def _warn_of_clockless(statement: Statement, groups: Groups) -> None:

@@ -8,13 +8,15 @@ from dataclasses import replace
 
 from gigastream.gsql import arithmetic, ast
 from gigastream.gsql.binder_context import Context, not_supported
+from gigastream.gsql.binder_literals import byte_of_literal
 from gigastream.gsql.catalog import Function
 from gigastream.gsql.conversion import converted, exact_type
-from gigastream.gsql.diagnostics import closest
+from gigastream.gsql.diagnostics import closest, printable
 from gigastream.gsql.durations import NANOSECONDS_OF_UNIT, duration_ns
 from gigastream.gsql.expressions import Constant, Expression, FunctionCall
 from gigastream.gsql.order import temporal_of
 from gigastream.gsql.overloads import chosen
+from gigastream.gsql.regular_expressions import WITH_PATTERNS, PatternError, compiled
 from gigastream.gsql.types import Temporal, Type
 
 Bound = list[Expression | None]
@@ -31,6 +33,7 @@ LANGUAGE = (*(name.upper() for name in _CASTS), "IF", "non_temporal", "time_buck
 """Functions that are part of the language and stand in no definition file."""
 
 SHOWN_SIGNATURES = 4
+SHOWN_CHARACTERS = 40
 
 
 def language_function(
@@ -71,6 +74,8 @@ def _called(
             hint = "a literal, a $parameter or a #define"
             context.sink.error("wrong-arguments", message, typed[position].span, hint)
             return None
+    if not function.header and not _is_pattern(context, function, typed):
+        return None
     result = FunctionCall(
         type=function.result,
         nullable=any(argument.nullable for argument in typed),
@@ -85,7 +90,55 @@ def _called(
         header=function.header,
         span=call.span,
     )
+    if has_no_value(result):
+        message = f"{call.span.text} has no value"
+        context.sink.error("no-value", message, call.span)
     return replace(result, temporal=temporal_of(result))
+
+
+def has_no_value(call: FunctionCall) -> bool:
+    """True for a partial function of constants that is defined for none of them."""
+    constants = [part.value for part in call.arguments if isinstance(part, Constant)]
+    if not call.partial or None in constants or call.name not in _UNDEFINED:
+        return False
+    if call.name == "fmod" and isinstance(call.arguments[1], Constant):
+        return constants[-1] == 0
+    return len(constants) == len(call.arguments) and _UNDEFINED[call.name](*constants)
+
+
+_UNDEFINED: dict[str, Callable[..., bool]] = {
+    "sqrt": lambda x: x < 0,
+    **dict.fromkeys(("log", "log2", "log10"), lambda x: x <= 0),
+    "pow": lambda x, y: (x == 0 and y < 0) or (x < 0 and y != int(y)),
+    "exp": lambda x: x > 709.79,
+    "fmod": lambda x, y: y == 0,
+}
+
+
+def _is_pattern(context: Context, function: Function, arguments: Sequence[Expression]) -> bool:
+    """Whether the HANDLE of a function of regular expressions is one; an error where it is not."""
+    handle = None if function.handle is None else arguments[function.handle]
+    if function.symbol not in WITH_PATTERNS or not isinstance(handle, Constant):
+        return True
+    if not isinstance(handle.value, bytes):
+        message = f"NULL is no pattern for {function.name}"
+        context.sink.error("wrong-arguments", message, handle.span)
+        return False
+    try:
+        compiled(handle.value)
+    except PatternError as error:
+        message = f"bad regular expression: {error}"
+        place = byte_of_literal(handle.span, handle.value, error.at)
+        if place is None:
+            message += f", at byte {error.at + 1} of {_shown(handle.value)}"
+        context.sink.error("bad-pattern", message, place or handle.span, error.hint)
+        return False
+    return True
+
+
+def _shown(pattern: bytes) -> str:
+    text = printable(pattern.decode("utf-8", "replace"))
+    return f"'{text}'" if len(text) <= SHOWN_CHARACTERS else f"'{text[:SHOWN_CHARACTERS]}…'"
 
 
 # Functions of the language
@@ -99,10 +152,9 @@ def _cast(context: Context, call: ast.Call, arguments: Bound) -> Expression | No
 
 
 def _if(context: Context, call: ast.Call, arguments: Bound) -> Expression | None:
-    if not _has_arguments(context, call, 3, "IF(condition, x, y)"):
-        return None
-    when, then, otherwise = arguments
-    return arithmetic.choice([(when, then)], otherwise, call.span, context.sink)
+    """Of three arguments it is a CASE (binder_expressions.py); only its mistakes come here."""
+    _has_arguments(context, call, 3, "IF(condition, x, y)")
+    return None
 
 
 def _non_temporal(context: Context, call: ast.Call, arguments: Bound) -> Expression | None:
@@ -135,15 +187,18 @@ def _time_bucket(context: Context, call: ast.Call, arguments: Bound) -> Expressi
 
 def _width(context: Context, width: Expression) -> int | None:
     value = width.value if isinstance(width, Constant) else None
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
-    found = duration_ns(text)
-    if found is None:
-        units = ", ".join(NANOSECONDS_OF_UNIT)
+    if not isinstance(value, bytes):
         message = "the width of a bucket is a constant text like '1 min'"
-        hint = f"a whole number above 0 and a unit: {units}"
-        context.sink.error("wrong-arguments", message, width.span, hint)
-    return found
+        context.sink.error("wrong-arguments", message, width.span, _WIDTH_HINT)
+        return None
+    try:
+        return duration_ns(value.decode("utf-8", "replace"))
+    except ValueError as error:
+        context.sink.error("wrong-arguments", str(error), width.span, _WIDTH_HINT)
+        return None
 
+
+_WIDTH_HINT = f"a whole number above 0 and a unit: {', '.join(NANOSECONDS_OF_UNIT)}"
 
 _LANGUAGE: dict[str, Callable[[Context, ast.Call, Bound], Expression | None]] = {
     "if": _if,

@@ -23,6 +23,8 @@ class Context:
     defines: Mapping[str, str] = field(default_factory=dict)
     """The entries of DEFINE, by lower-case name."""
     aggregate_names: tuple[str, ...] = ()
+    is_finite: bool = False
+    """All input has an end, at which groups without a clock are complete."""
 
 
 Feature = tuple[str, Span]

@@ -6,8 +6,8 @@ None stands for an expression that was wrong, and reported: what it is part of i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gigastream.gsql import arithmetic, ast, conditions
@@ -18,8 +18,9 @@ from gigastream.gsql.binder_literals import constant, define, is_prefix, literal
 from gigastream.gsql.binder_membership import in_prefix, in_values
 from gigastream.gsql.binder_names import Scope
 from gigastream.gsql.catalog_protocols import resolved_type
-from gigastream.gsql.diagnostics import did_you_mean
-from gigastream.gsql.expressions import Expression
+from gigastream.gsql.diagnostics import Diagnostic, DiagnosticSink, did_you_mean
+from gigastream.gsql.expressions import Constant, Expression
+from gigastream.gsql.source import Span
 from gigastream.gsql.types import Type
 
 
@@ -32,6 +33,19 @@ class Place:
     """Where its aggregates are collected; None where it may have none."""
     rows: Scope | None = None
     """What names mean inside of aggregates."""
+
+
+ALWAYS, SOMETIMES, NEVER = 2, 1, 0
+"""How often a part of an expression is evaluated."""
+
+_DROPPED = "rows that come here have no value, and are dropped"
+
+
+def _less(how: int, condition: Expression | None) -> int:
+    """How often what stands behind a condition is evaluated."""
+    if not isinstance(condition, Constant):
+        return min(how, SOMETIMES)
+    return how if condition.value is True else NEVER
 
 
 class Binder:
@@ -96,7 +110,12 @@ class Binder:
         return conditions.comparison(node.op, left, right, node.span, self.sink)
 
     def _logical(self, node: ast.Logical) -> Expression | None:
-        operands = [self.bind(operand) for operand in node.operands]
+        """AND, OR: beside an operand that decides nothing else is evaluated."""
+        bound = [self._apart(operand) for operand in node.operands]
+        decides = any(conditions.is_decided(operand, node.op) for operand, _ in bound)
+        for _, messages in bound:
+            self._report(messages, NEVER if decides else ALWAYS)
+        operands = [operand for operand, _ in bound]
         return conditions.conjunction(node.op, operands, node.span, self.sink)
 
     def _between(self, node: ast.Between) -> Expression | None:
@@ -109,11 +128,49 @@ class Binder:
         return conditions.null_test(self.bind(node.operand), node.span)
 
     def _case(self, node: ast.Case) -> Expression | None:
-        branches = [(self.bind(when.condition), self.bind(when.result)) for when in node.whens]
-        otherwise: Expression | None = constant(Type.BOOL, None, node.span)
-        if node.default is not None:
-            otherwise = self.bind(node.default)
-        return arithmetic.choice(branches, otherwise, node.span, self.sink)
+        whens = [(when.condition, when.result) for when in node.whens]
+        return self._choice("CASE", whens, node.default, node.span)
+
+    def _choice(
+        self,
+        word: str,
+        whens: Sequence[tuple[ast.Expression, ast.Expression]],
+        default: ast.Expression | None,
+        span: Span,
+    ) -> Expression | None:
+        """CASE, IF: a value that is never taken need not be one."""
+        taken, branches = ALWAYS, []
+        for when, then in whens:
+            condition = self._reached(when, taken)
+            value = self._reached(then, _less(taken, condition))
+            taken = _less(taken, conditions.opposite(condition))
+            branches.append((condition, value))
+        otherwise: Expression | None = constant(Type.BOOL, None, span)
+        if default is not None:
+            otherwise = self._reached(default, taken)
+        return arithmetic.choice(branches, otherwise, span, self.sink, word)
+
+    def _reached(self, node: ast.Expression, how: int) -> Expression | None:
+        """Bind what is evaluated always, sometimes or never."""
+        if how == ALWAYS:
+            return self.bind(node)
+        value, messages = self._apart(node)
+        self._report(messages, how)
+        return value
+
+    def _apart(self, node: ast.Expression) -> tuple[Expression | None, tuple[Diagnostic, ...]]:
+        """Bind, and leave it to the caller what is said of it."""
+        own = DiagnosticSink()
+        value = Binder(replace(self.context, sink=own), self.scope, self.place).bind(node)
+        return value, own.diagnostics
+
+    def _report(self, messages: Iterable[Diagnostic], how: int) -> None:
+        """Pass messages on; having no value is wrong only where a value is wanted."""
+        for item in messages:
+            if item.code not in arithmetic.NO_VALUE or how == ALWAYS:
+                self.sink.add(item)
+            elif how == SOMETIMES:
+                self.sink.add(replace(item, severity="warning", hint=item.hint or _DROPPED))
 
     def _cast(self, node: ast.Cast) -> Expression | None:
         operand = self.bind(node.operand)
@@ -151,6 +208,9 @@ class Binder:
         return self._function(node)
 
     def _function(self, node: ast.Call) -> Expression | None:
+        if node.name.upper() == "IF" and len(node.args) == 3 and not node.distinct:
+            when, then, otherwise = node.args
+            return self._choice(node.name, [(when, then)], otherwise, node.span)
         arguments = [self.bind(argument) for argument in node.args]
         if node.star or node.distinct:
             mark = "*" if node.star else "DISTINCT"

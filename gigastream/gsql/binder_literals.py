@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from gigastream.gsql import ast
@@ -11,7 +12,7 @@ from gigastream.gsql.conversion import converted, flexible_constant
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import Constant, ConstantValue
 from gigastream.gsql.parser import parse_expression
-from gigastream.gsql.source import NOWHERE, Span
+from gigastream.gsql.source import NOWHERE, UNDECODED, Span
 from gigastream.gsql.types import Temporal, Type
 
 _TYPES = {
@@ -55,6 +56,15 @@ def _stored(node: ast.Literal) -> ConstantValue | None:
         return value.encode()
     assert not isinstance(value, tuple)
     return int(value or 0).to_bytes(16, "big") if node.kind == "ipv6" else value
+
+
+def byte_of_literal(span: Span, value: bytes, at: int) -> Span | None:
+    """The place of a byte of a text; None where the span is none of a text in quotes."""
+    if not span.text.startswith("'"):
+        return None
+    before = value[:at].decode("utf-8", "replace").replace("'", "''")
+    start = min(span.start + 1 + len(before), span.end - 1)
+    return Span(span.file, start, start + 1)
 
 
 def parameter(node: ast.Parameter, context: Context) -> Constant | None:
@@ -135,6 +145,11 @@ def _read_prefix(text: str, span: Span) -> Prefix | None:
     return _prefix_literal(replace(node, span=span), silent)
 
 
+_NUMBER = re.compile(r"[+-]?[0-9]{1,30}")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+"""As the language writes numbers; Python reads 1_000 and the digits of other scripts, too."""
+
+
 def read_value(text: str, type_: Type, span: Span) -> Constant | None:
     """A parameter's value as the command line gives it; None if it is not of the type."""
     value = _READERS.get(type_, _number)(text.strip() if type_ is not Type.STRING else text, type_)
@@ -142,19 +157,17 @@ def read_value(text: str, type_: Type, span: Span) -> Constant | None:
 
 
 def _number(text: str, type_: Type) -> ConstantValue | None:
-    try:
-        whole = int(text, 10)
-    except ValueError:
+    if not _NUMBER.fullmatch(text):
         return None
+    whole = int(text)
     low, high = type_.limits
     return whole if low <= whole <= high else None
 
 
 def _float(text: str, type_: Type) -> ConstantValue | None:
-    try:
-        value = float(text)
-    except ValueError:
+    if not _FLOAT.fullmatch(text):
         return None
+    value = float(text)
     return value if abs(value) != float("inf") and value == value else None
 
 
@@ -163,7 +176,7 @@ def _bool(text: str, type_: Type) -> ConstantValue | None:
 
 
 def _string(text: str, type_: Type) -> ConstantValue | None:
-    return text.encode()
+    return None if UNDECODED.search(text) else text.encode()
 
 
 def _address(text: str, type_: Type) -> ConstantValue | None:

@@ -14,7 +14,7 @@ from gigastream.gsql.conversion import (
     with_article,
 )
 from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.expressions import Constant, Expression, Operation
+from gigastream.gsql.expressions import Constant, Expression, Operation, may_have_no_value
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Type
 
@@ -55,12 +55,25 @@ def _membership(operand: Expression, values: list[Expression], span: Span) -> Ex
     typed = [converted(value, operand.type) for value in values]
     constants = tuple(value for value in typed if isinstance(value, Constant))
     if not constants:
-        return constant(Type.BOOL, False, span)
+        return _never(operand, span)
     return Operation(
         type=Type.BOOL,
         nullable=operand.nullable,
         operator="IN",
         operands=(operand, *constants),
+        span=span,
+    )
+
+
+def _never(operand: Expression, span: Span) -> Expression:
+    """The list holds no value of the type: false; of NULL it is NULL, and none where x has none."""
+    if not operand.nullable and not may_have_no_value(operand):
+        return constant(Type.BOOL, False, span)
+    return Operation(
+        type=Type.BOOL,
+        nullable=operand.nullable,
+        operator="<>",
+        operands=(operand, operand),
         span=span,
     )
 

@@ -7,11 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gigastream.gsql import ast
+from gigastream.gsql.binder_context import not_supported
 from gigastream.gsql.catalog import Catalog, Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Schema
+
+WINDOW_COLUMNS = ("window_start", "window_end", "wid_start", "wid_end")
+"""The columns that a window adds."""
+
+OUTER = "outer_"
+"""What the fields of the packet around a decapsulated one begin with."""
 
 FAMILIES = {4: "IPV4", 6: "IPV6"}
 """The protocol of the packets with this `ipversion`."""
@@ -124,12 +131,17 @@ class PacketNames(SourceNames):
         return reference
 
     def everything(self, span: Span) -> list[tuple[str, Expression]]:
-        """All fields that every packet has, so that `*` loses none."""
-        chosen = []
+        """All fields; what a packet lacks of them is NULL, for `*` names none."""
+        chosen: list[tuple[str, Expression | None]] = []
         for item in self._shared:
             found = self._field(item.name)
-            if found is not None and found.required and not item.alias_of:
+            if found is None or item.alias_of:
+                continue
+            if found.required or self._reference(found, span).accessor in self._used:
                 chosen.append((item.name, self.find(item.name, span)))
+            else:
+                reference = self._reference(found, span)
+                chosen.append((item.name, replace(reference, is_optional=True, nullable=True)))
         return [(name, reference) for name, reference in chosen if reference is not None]
 
     @property
@@ -218,6 +230,8 @@ class Scope:
     one that was wrong, and reported."""
     aliases: Mapping[str, Expression | None] = field(default_factory=dict)
     """Names of the SELECT list; they go behind columns."""
+    is_windowed: bool = False
+    """There is a window, whose ends have names."""
     equated: frozenset[str] = frozenset()
     """Columns, in lower case, that a join's predicate equates: either side's will do."""
 
@@ -239,8 +253,22 @@ class Scope:
             return good[0][1]
         if not node.qualifier and key in self.aliases:
             return _at(self.aliases[key], node.span)
-        if all(source.is_known for source in candidates):
+        later = self._of_later(node, candidates)
+        if later is not None:
+            not_supported(sink, later, node.span)
+        elif all(source.is_known for source in candidates):
             self._report_unknown(node, candidates, sink)
+        return None
+
+    def _of_later(self, node: ast.Name, candidates: Sequence[SourceNames]) -> str | None:
+        """What a name means in a part of the language that does not run yet."""
+        key = node.name.lower()
+        if self.is_windowed and not node.qualifier and key in WINDOW_COLUMNS:
+            return f"the column {node.name} of a window"
+        inner = key.removeprefix(OUTER)
+        packets = [source for source in candidates if isinstance(source, PacketNames)]
+        if inner != key and any(source.find(inner, node.span) for source in packets):
+            return f"the outer field {node.name} of a tunnelled packet"
         return None
 
     def _report_unknown(

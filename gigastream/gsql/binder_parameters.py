@@ -15,7 +15,7 @@ from gigastream.gsql.catalog_protocols import resolved_type
 from gigastream.gsql.conversion import converted
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean, printable
 from gigastream.gsql.expressions import Constant
-from gigastream.gsql.source import SourceFile, Span
+from gigastream.gsql.source import UNDECODED, SourceFile, Span
 from gigastream.gsql.types import Type
 
 
@@ -82,7 +82,10 @@ def _given_value(
     sink: DiagnosticSink,
 ) -> Constant | None:
     value = read_value(text, type_, span)
-    if value is None:
+    if value is None and UNDECODED.search(text):
+        message = f"the value of {declaration.name} has a byte that is not UTF-8"
+        sink.error("bad-parameter", message, span)
+    elif value is None:
         message = f"{printable(text)!r} is not of the type {type_}, which ${declaration.name} has"
         sink.error("bad-parameter", message, span)
     return value

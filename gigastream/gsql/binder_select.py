@@ -11,7 +11,7 @@ from gigastream.gsql.binder_aggregation import (
     bind_aggregation,
     bind_distinct,
     bind_groups,
-    refuse_limit,
+    bind_limit,
 )
 from gigastream.gsql.binder_columns import Origins, schema_of
 from gigastream.gsql.binder_context import Context, Feature, not_supported
@@ -39,6 +39,7 @@ def bind_select(
     rows = replace(statement.columns, variables=groups.expressions())
     conditions = _conditions(statement, rows)
     found = _columns(statement, groups, rows)
+    of_rows = None if statement.is_aggregation or body.distinct else bind_limit(statement)
     _check_levels(statement, groups, conditions, found)
     asked = _features(statement, groups, conditions)
     if context.sink.error_count == errors:
@@ -46,7 +47,10 @@ def bind_select(
             not_supported(context.sink, what, span)
     if found is None or context.sink.error_count > errors:
         return None
-    return _checked(statement, found, conditions[0] if body.where is not None else None)
+    checked = _checked(statement, found, conditions[0] if body.where is not None else None)
+    if checked is None or of_rows is None or body.limit is None:
+        return checked
+    return replace(checked, limit=of_rows, limit_span=body.limit.span)
 
 
 def _conditions(statement: Statement, rows: Scope) -> list[Expression | None]:
@@ -78,8 +82,6 @@ def _selection(statement: Statement, rows: Scope) -> tuple[OutputColumn, ...] | 
     if body.order_by:
         message = "ORDER BY needs an aggregation: it sorts the groups of a closed window"
         sink.error("misplaced-clause", message, body.order_by[0].span)
-    elif body.limit is not None:
-        refuse_limit(statement)
     return outputs(items, Origins(statement.columns.sources))
 
 

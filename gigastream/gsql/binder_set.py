@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,7 +11,10 @@ from gigastream.gsql import ast
 from gigastream.gsql.catalog import Catalog
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.parser import parse_queries
-from gigastream.gsql.source import decode
+from gigastream.gsql.source import read_text
+
+SHOWN_OF_CYCLE = 10
+"""Queries of a cycle that its message names; in the middle of a longer one some are left out."""
 
 
 @dataclass(slots=True)
@@ -33,11 +36,17 @@ class Entry:
         return (self.library or self.node.name).lower()
 
 
+Library = Path | Mapping[str, str]
+"""A folder, or texts of its files by `dir/name`."""
+
+
 class QuerySet:
     """All queries of a run, with those of the library that they read."""
 
-    def __init__(self, catalog: Catalog, library: Path | None, sink: DiagnosticSink) -> None:
+    def __init__(self, catalog: Catalog, library: Library | None, sink: DiagnosticSink) -> None:
         self.entries: dict[str, Entry] = {}
+        self.library_texts: dict[str, str] = {}
+        """Of the library's files that were read, by `dir/name`."""
         self._catalog = catalog
         self._library = library
         self._sink = sink
@@ -98,6 +107,7 @@ class QuerySet:
         if path is None or text is None:
             self._absent.add(table.name.lower())
             return
+        self.library_texts[table.name] = text
         folder = table.name.rsplit("/", 1)[0]
         number = 1 + max((entry.file for entry in self.entries.values()), default=0)
         nodes = _parsed(text, str(path), self._sink)
@@ -119,15 +129,25 @@ class QuerySet:
             message = f"{table.name} is no path within the library"
             self._sink.error("unknown-table", message, table.name_span)
             return None
-        return self._library.joinpath(*parts[:-1], parts[-1] + ".gsql")
+        within = Path(*parts[:-1], parts[-1] + ".gsql")
+        return self._library / within if isinstance(self._library, Path) else within
 
     def _text(self, path: Path, table: ast.Table) -> str | None:
+        if isinstance(self._library, Mapping):
+            return self._stored_text(self._library, table)
         try:
-            return decode(path.read_bytes())
+            return read_text(path)
         except OSError as error:
             message = f"cannot read the library query {path}: {error.strerror}"
             self._sink.error("unknown-table", message, table.name_span)
             return None
+
+    def _stored_text(self, library: Mapping[str, str], table: ast.Table) -> str | None:
+        texts = {name.lower(): text for name, text in library.items()}
+        if table.name.lower() not in texts:
+            message = f"the library query {table.name} was not kept"
+            self._sink.error("unknown-table", message, table.name_span)
+        return texts.get(table.name.lower())
 
     # Order
 
@@ -135,22 +155,30 @@ class QuerySet:
         """The queries, each behind those that it reads; queries of a cycle are reported."""
         done: dict[str, Entry] = {}
         for key in self.entries:
-            self._visit(key, [], done)
+            self._visit(key, done)
         return list(done.values())
 
-    def _visit(self, key: str, way: list[str], done: dict[str, Entry]) -> None:
-        if key in done:
-            return
-        entry = self.entries[key]
-        for table, read in entry.reads:
-            if read == key or read in way:
-                self._report_cycle(table, [*way, key], read)
+    def _visit(self, first: str, done: dict[str, Entry]) -> None:
+        """Depth first, without recursion: a chain of queries may be of any length."""
+        way: dict[str, Iterator[tuple[ast.Table, str]]] = {}
+        if first not in done:
+            way[first] = iter(self.entries[first].reads)
+        while way:
+            key, reads = next(reversed(way.items()))
+            for table, read in reads:
+                if read in way:
+                    self._report_cycle(table, tuple(way), read)
+                elif read not in done:
+                    way[read] = iter(self.entries[read].reads)
+                    break
             else:
-                self._visit(read, [*way, key], done)
-        done.setdefault(key, entry)
+                done[key] = self.entries[key]
+                del way[key]
 
     def _report_cycle(self, table: ast.Table, way: Sequence[str], read: str) -> None:
         names = [self.entries[key].node.name for key in way[way.index(read) :]]
+        if len(names) > SHOWN_OF_CYCLE:
+            names[SHOWN_OF_CYCLE // 2 : -SHOWN_OF_CYCLE // 2] = ["…"]
         cycle = " -> ".join((*names, names[0]))
         message = f"queries read each other: {cycle}"
         hint = "a query can read only what does not read it"

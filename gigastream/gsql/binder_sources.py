@@ -35,6 +35,8 @@ class Tables:
     """Those that were checked before, by lower-case name, and by `lib/query`."""
     interfaces: frozenset[str] | None = None
     """Known interfaces; None where they are not known yet."""
+    is_finite: bool = False
+    """All input has an end."""
 
 
 @dataclass(frozen=True, slots=True)

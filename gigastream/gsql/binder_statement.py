@@ -11,6 +11,7 @@ from gigastream.gsql.binder_context import Context
 from gigastream.gsql.binder_expressions import Binder, Place
 from gigastream.gsql.binder_joins import equated_names, flat_sources, join_conditions
 from gigastream.gsql.binder_names import PacketNames, Scope, narrow
+from gigastream.gsql.binder_options import is_on
 from gigastream.gsql.binder_sources import SourceItem, Tables, bind_source
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Expression, FunctionCall, walk
@@ -73,9 +74,12 @@ def open_statement(
     items = tuple(bind_source(node, index, tables) for index, node in enumerate(nodes))
     joined = [*join_conditions(body.sources), *_present(body.where)]
     equated = equated_names(joined) if len(items) > 1 else frozenset()
-    columns = Scope(tuple(item.names for item in items), equated=equated)
+    windows = [body.window, *(item.node.window for item in items)]
+    columns = Scope(tuple(item.names for item in items), is_windowed=any(windows), equated=equated)
     _narrow(body, items)
-    return Statement(query, body, context, options, items, columns, Aggregates())
+    may_be_of_nothing = not (body.group_by or is_on(options, "lfta_aggregation"))
+    aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing)
+    return Statement(query, body, context, options, items, columns, aggregates)
 
 
 def _present(node: ast.Expression | None) -> list[ast.Expression]:

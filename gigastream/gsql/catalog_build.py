@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +15,7 @@ from gigastream.gsql.catalog import COSTS, Catalog, Function
 from gigastream.gsql.catalog_protocols import Origin, build_protocols, resolved_type
 from gigastream.gsql.definitions import parse_definitions
 from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.source import SourceFile, Span, decode
+from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.types import Type
 from gigastream.paths import configs_directory
 
@@ -22,16 +24,56 @@ SHIPPED = ("packet.gsql", "functions.gsql")
 _Named = TypeVar("_Named", bound=ast.Node)
 
 
-def load_catalog(user_files: Iterable[str | Path] = ()) -> Catalog:
+STORED_CODE = "sha256:"
+"""Begins what stands for a C header that is not here: the hash of its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDefinitions:
+    """A definition file that was read elsewhere: its text, and of its code only the hash."""
+
+    name: str
+    text: str
+    header: str = ""
+    """STORED_CODE and a SHA-256 in hexadecimal; "" where it declares nothing that is C."""
+
+
+def store_definitions(path: str | Path) -> StoredDefinitions:
+    """Return a definition file as it can be kept elsewhere. Raises OSError."""
+    file = Path(path)
+    header = file.with_suffix(".h")
+    return StoredDefinitions(
+        file.name,
+        read_text(file),
+        code_hash(header) if header.is_file() else "",
+    )
+
+
+def code_hash(header: str | Path) -> str:
+    """Return what stands for a header wherever it is; itself, if it does so. Raises OSError."""
+    if str(header).startswith(STORED_CODE):
+        return str(header)
+    return STORED_CODE + hashlib.sha256(Path(header).read_bytes()).hexdigest()
+
+
+def load_catalog(user_files: Iterable[str | Path | StoredDefinitions] = ()) -> Catalog:
     """Read the shipped definitions and the user's; raise GsqlError with all that is wrong.
 
-    The C header of a user's X.gsql, with its accessors and functions, is X.h beside it.
+    The C header of a user's X.gsql, with its accessors and functions, is X.h beside it. Of stored
+    definitions nothing is opened: what is C in them is known by its hash, and cannot be compiled.
     """
+    files = tuple(user_files)
+    if not files:
+        return _shipped_catalog(configs_directory())
     sink = DiagnosticSink()
-    shipped = [configs_directory() / name for name in SHIPPED]
-    found = [_read(path, True, sink) for path in shipped]
-    found += [_read(Path(path), False, sink) for path in user_files]
-    catalog = build_catalog([item for item in found if item is not None], sink)
+    found = [
+        _stored(file, sink)
+        if isinstance(file, StoredDefinitions)
+        else _read(Path(file), False, sink)
+        for file in files
+    ]
+    shipped = _shipped(configs_directory())
+    catalog = build_catalog([*shipped, *(item for item in found if item is not None)], sink)
     sink.raise_if_errors()
     return catalog
 
@@ -73,9 +115,26 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
 # Reading
 
 
+@cache
+def _shipped(folder: Path) -> tuple[DefinitionFile, ...]:
+    """What comes with Gigastream is read once: it takes longer than all else of a short query."""
+    sink = DiagnosticSink()
+    found = [_read(folder / name, True, sink) for name in SHIPPED]
+    sink.raise_if_errors()
+    return tuple(item for item in found if item is not None)
+
+
+@cache
+def _shipped_catalog(folder: Path) -> Catalog:
+    sink = DiagnosticSink()
+    catalog = build_catalog(_shipped(folder), sink)
+    sink.raise_if_errors()
+    return catalog
+
+
 def _read(path: Path, is_shipped: bool, sink: DiagnosticSink) -> DefinitionFile | None:
     try:
-        text = decode(path.read_bytes())
+        text = read_text(path)
     except OSError as error:
         start = Span(SourceFile(str(path), ""), 0, 0)
         sink.error("unreadable", f"cannot read the file: {error.strerror}", start)
@@ -85,9 +144,20 @@ def _read(path: Path, is_shipped: bool, sink: DiagnosticSink) -> DefinitionFile 
     return DefinitionFile(definitions, is_shipped, header)
 
 
+def _stored(file: StoredDefinitions, sink: DiagnosticSink) -> DefinitionFile:
+    definitions = parse_definitions(file.text, file.name, sink)
+    # Whatever it says: never a path, nor nothing, which is what functions of ours have.
+    header = f"{STORED_CODE}{file.header.removeprefix(STORED_CODE)}" if _in_c(definitions) else ""
+    return DefinitionFile(definitions, False, header)
+
+
+def _in_c(definitions: ast.Definitions) -> Sequence[ast.Declaration | ast.Protocol]:
+    return (*definitions.protocols, *definitions.functions, *definitions.predicates)
+
+
 def _header(path: Path, definitions: ast.Definitions, sink: DiagnosticSink) -> str:
     """The header beside the file; needed only where something is declared that is C."""
-    in_c = (*definitions.protocols, *definitions.functions, *definitions.predicates)
+    in_c = _in_c(definitions)
     if not in_c:
         return ""
     header = path.with_suffix(".h")

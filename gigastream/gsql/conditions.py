@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gigastream.gsql import folding
+from gigastream.gsql.constant_lists import lists_of_constants
 from gigastream.gsql.conversion import (
     common_type,
     converted,
@@ -14,8 +15,16 @@ from gigastream.gsql.conversion import (
     is_null,
     with_article,
 )
-from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.expressions import Case, Cast, Constant, Expression, Operation
+from gigastream.gsql.diagnostics import DiagnosticSink, printable
+from gigastream.gsql.expressions import (
+    Case,
+    Cast,
+    Constant,
+    Expression,
+    Operation,
+    may_have_no_value,
+)
+from gigastream.gsql.ranges import range_of
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
 
@@ -75,7 +84,7 @@ def _simplified(operator: str, operands: list[Expression], span: Span) -> Expres
     deciding = [part for part in operands if _is_truth(part, not neutral)]
     if deciding:
         return replace(deciding[0], span=span)
-    open_ = [part for part in operands if not _is_truth(part, neutral)]
+    open_ = lists_of_constants(operator, [p for p in operands if not _is_truth(p, neutral)])
     if not open_:
         return replace(operands[0], span=span)
     return open_[0] if len(open_) == 1 else logical(operator, tuple(open_), span)
@@ -83,6 +92,18 @@ def _simplified(operator: str, operands: list[Expression], span: Span) -> Expres
 
 def _is_truth(operand: Expression, value: bool) -> bool:
     return isinstance(operand, Constant) and operand.value is value
+
+
+def is_decided(operand: Expression | None, operator: str) -> bool:
+    """True for an operand that alone decides an AND or an OR."""
+    return operand is not None and _is_truth(operand, operator == "OR")
+
+
+def opposite(operand: Expression | None) -> Expression | None:
+    """What is true where a constant condition is not; other conditions as they are."""
+    if not isinstance(operand, Constant):
+        return operand
+    return replace(operand, value=operand.value is not True)
 
 
 def inverted(operand: Expression | None, span: Span, sink: DiagnosticSink) -> Expression | None:
@@ -141,9 +162,16 @@ def _fits_by_flexibility(operand: Expression) -> bool:
 def _exact(
     operator: str, left: Expression, right: Expression, span: Span, sink: DiagnosticSink
 ) -> Expression | None:
-    """An ullong against signed: a number below 0 is less than every ullong, NULL stays NULL."""
-    if counted(right).type is Type.ULLONG and not _fits_by_flexibility(right):
+    """An ullong against signed: a number below 0 is less than every ullong, NULL stays NULL.
+
+    One of the two may be a constant that the other's type does not hold, 2^63 or more beside a
+    time: neither is converted to the other's type before the sign is known.
+    """
+    if counted(right).type is Type.ULLONG:
         return _exact(_TURNED[operator], right, left, span, sink)
+    decided = _decided(operator, left, counted(right), span)
+    if decided is not None:
+        return decided
     number = converted(counted(right), Type.LLONG)
     zero = Constant(type=Type.ULLONG, temporal=Temporal.CONSTANT, value=0, span=span)
     below = _compared(_ABOVE_ZERO[operator], left, zero, span, sink)
@@ -153,12 +181,21 @@ def _exact(
         return below if int(number.value or 0) < 0 else other
     nought = Constant(type=Type.LLONG, temporal=Temporal.CONSTANT, value=0, span=span)
     is_below = _compared("<", number, nought, span, sink)
-    if is_below is None or below is None or other is None:
-        return None
     nullable = left.nullable or right.nullable
     return Case(
         type=Type.BOOL, nullable=nullable, branches=((is_below, below),), otherwise=other, span=span
     )
+
+
+def _decided(operator: str, left: Expression, right: Expression, span: Span) -> Expression | None:
+    """The constant that a comparison is where no values of the two sides overlap."""
+    if any(side.nullable or may_have_no_value(side) for side in (left, right)):
+        return None
+    (low, high), (least, greatest) = range_of(left), range_of(right)
+    if low <= greatest and least <= high:
+        return None
+    value = operator.startswith("<" if high < least else ">") or operator == "<>"
+    return Constant(type=Type.BOOL, temporal=Temporal.CONSTANT, value=value, span=span)
 
 
 _TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -175,7 +212,7 @@ def _unchecked(number: Expression, type_: Type) -> Expression:
 
 def _compared(
     operator: str, left: Expression, right: Expression, span: Span, sink: DiagnosticSink
-) -> Expression | None:
+) -> Expression:
     result = Operation(
         type=Type.BOOL,
         nullable=left.nullable or right.nullable,
@@ -198,16 +235,17 @@ def _truth_of_digits(one: Expression, other: Expression) -> Expression:
 def _comparison_hint(left: Expression, right: Expression) -> str | None:
     for one, other in ((left, right), (right, left)):
         if one.type.is_address and isinstance(other, Constant):
-            return _address_hint(other)
+            return _address_hint(one.span.text, other)
         if one.type is Type.BOOL:
             return f"a condition stands by itself: {one.span.text}, or NOT {one.span.text}"
     return None
 
 
-def _address_hint(constant: Constant) -> str | None:
+def _address_hint(address: str, constant: Constant) -> str | None:
     value = constant.value
     if constant.type is Type.STRING and isinstance(value, bytes):
         text = value.decode("utf-8", "replace")
         word = "IPV6_VAL" if ":" in text else "IP_VAL"
-        return f"write {word}'{text}'"
+        written = f"{word}'{printable(text)}'"
+        return f"write {address} IN {written}" if "/" in text else f"write {written}"
     return "an address is written IP_VAL'10.0.0.1'" if constant.type.is_numeric else None

@@ -27,7 +27,7 @@ class Diagnostic:
     def render(self) -> str:
         """Return `file:line:col: error: what`, the line, a caret underline and the hint."""
         line, column = self.span.file.position(self.span.start)
-        place = f"{printable(self.span.file.name)}:{line}:{column}"
+        place = f"{printable(self.span.file.name, limit=None)}:{line}:{column}"
         rows = [f"{place}: {self.severity}: {self.message}", *_excerpt(self.span, line, column)]
         if self.hint is not None:
             rows.append(f"hint: {self.hint}")
@@ -118,9 +118,12 @@ def render_all(diagnostics: Iterable[Diagnostic]) -> str:
     return "\n".join(item.render() for item in diagnostics)
 
 
-def printable(text: str, limit: int = 60) -> str:
-    """Return text fit for a terminal: control characters replaced, long text cut in the middle."""
-    if len(text) > limit:
+def printable(text: str, limit: int | None = 60) -> str:
+    """Return text fit for a terminal: control characters replaced, long text cut in the middle.
+
+    Names of files are never cut (limit None): editors open what `file:line:column` says.
+    """
+    if limit is not None and len(text) > limit:
         half = limit // 2
         text = f"{text[:half]}…{text[-half:]}"
     return "".join(character if _is_shown(character) else "\ufffd" for character in text)

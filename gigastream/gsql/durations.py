@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from gigastream.gsql.diagnostics import printable
+
 NANOSECONDS_OF_UNIT = {
     "ns": 1,
     "us": 1_000,
@@ -13,6 +15,9 @@ NANOSECONDS_OF_UNIT = {
     "day": 86_400_000_000_000,
 }
 
+MAX_DIGITS = 30
+"""Of a number that is read: more are too much, and int() refuses thousands."""
+
 _SPELLINGS = {
     "sec": "s",
     "second": "s",
@@ -22,17 +27,26 @@ _SPELLINGS = {
 }
 
 
-def duration_ns(text: str) -> int | None:
-    """The nanoseconds of `1 min`, `5 minutes` or `250ms`; None if it is no length above 0."""
+def duration_ns(text: str) -> int:
+    """The nanoseconds of `1 min`, `5 minutes` or `250ms`; ValueError says what is wrong."""
+    shown = printable(text, 40)
     digits = text.strip()
     unit = digits.lstrip("0123456789")
     number = digits[: len(digits) - len(unit)]
     word = unit.strip().lower()
+    if not number or unit[:1] == ".":
+        raise ValueError(f"'{shown}' begins with no whole number")
+    if not word:
+        raise ValueError(f"'{shown}' has no unit")
     unit_ns = _unit_ns(word) or _unit_ns(word.removesuffix("s"))
-    if not number or unit_ns is None or len(number) > 18:
-        return None
-    length = int(number) * unit_ns
-    return length if 0 < length < 1 << 63 else None
+    if unit_ns is None:
+        raise ValueError(f"'{printable(unit.strip(), 40)}' is no unit of time")
+    length = int(number[:MAX_DIGITS]) * unit_ns
+    if length == 0:
+        raise ValueError(f"'{shown}' is no time at all: it would hold nothing")
+    if length >= 1 << 63:
+        raise ValueError(f"'{shown}' is longer than 292 years")
+    return length
 
 
 def _unit_ns(word: str) -> int | None:

@@ -64,6 +64,8 @@ class FieldRef(Expression):
     """Index of the FROM item."""
     clock: str = ""
     """`s`, `ms`, `us` or `ns`: a temporal field that counts time since the epoch."""
+    is_optional: bool = False
+    """Of `*`, which names no field: NULL in a packet that lacks it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +166,11 @@ class FunctionCall(Expression):
     """C header of a user's function; empty for one of configs/functions.gsql."""
 
     @property
+    def may_be_infinite(self) -> bool:
+        """True for somebody's own function of floats: an infinity and NaN are no value."""
+        return bool(self.header) and self.type is Type.FLOAT
+
+    @property
     def children(self) -> tuple[Expression, ...]:
         return self.arguments
 
@@ -176,6 +183,17 @@ def walk(expression: Expression) -> Iterator[Expression]:
     yield expression
     for child in expression.children:
         yield from walk(child)
+
+
+def may_have_no_value(expression: Expression) -> bool:
+    """True where a row may be dropped for it."""
+    return any(map(_may_have_none, walk(expression)))
+
+
+def _may_have_none(node: Expression) -> bool:
+    if isinstance(node, FunctionCall):
+        return node.partial or node.may_be_infinite
+    return isinstance(node, Operation | Cast) and node.checked
 
 
 def rewrite(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:

@@ -17,8 +17,8 @@ from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
 
 
-def folded(operation: Expression, sink: DiagnosticSink) -> Expression | None:
-    """The operation, or the constant that it is; None, reported, where it has no value."""
+def folded(operation: Expression, sink: DiagnosticSink) -> Expression:
+    """The operation, or the constant that it is; as it is, and reported, where it has no value."""
     if not isinstance(operation, Operation):
         return operation
     values = [part.value for part in operation.operands if isinstance(part, Constant)]
@@ -30,7 +30,7 @@ def folded(operation: Expression, sink: DiagnosticSink) -> Expression | None:
         result = _float(operation, values, sink)
     else:
         result = _whole(operation, values, sink)
-    return None if result is None else _constant(operation.type, result, operation.span)
+    return operation if result is None else _constant(operation.type, result, operation.span)
 
 
 def flexible(
@@ -69,11 +69,18 @@ def _exact(operator: str, values: list[int], span: Span, sink: DiagnosticSink) -
     if operator in ("/", "%") and values[1] == 0:
         sink.error("division-by-zero", "division by zero", span)
         return None
-    if operator in ("<<", ">>") and not 0 <= values[1] <= 63:
-        message = f"{_short(values[1])} is not a number of places to shift by"
-        sink.error("out-of-range", message, span, "0 to 63")
+    if operator in ("<<", ">>") and not is_shift(values[1], span, sink):
         return None
     return _OPERATIONS[operator](*values)
+
+
+def is_shift(places: int, span: Span, sink: DiagnosticSink) -> bool:
+    """True for a number of places that 64 bits can be shifted by; all else is reported."""
+    if 0 <= places <= 63:
+        return True
+    message = f"{_short(places)} is not a number of places to shift by"
+    sink.error("out-of-range", message, span, "0 to 63")
+    return False
 
 
 def _float(operation: Operation, values: list[Any], sink: DiagnosticSink) -> float | None:

@@ -13,7 +13,7 @@ from gigastream.gsql.parser_blocks import at_block, parse_blocks
 from gigastream.gsql.parser_cursor import MAX_DEPTH, Cursor, ParseError
 from gigastream.gsql.parser_expressions import parse_expression as _parse_expression
 from gigastream.gsql.parser_select import parse_merge, parse_select
-from gigastream.gsql.source import MAX_CHARACTERS, SourceFile, Span
+from gigastream.gsql.source import MAX_CHARACTERS, UNDECODED, SourceFile, Span
 
 
 def parse_queries(
@@ -59,8 +59,12 @@ def parse_expression(text: str, file: str, sink: DiagnosticSink) -> Expression |
 
 def open_text(text: str, file: str, sink: DiagnosticSink) -> Cursor | None:
     """Return a cursor at the first token; None, after an error, for a text that is too long."""
-    source = SourceFile(file, text)
+    source = SourceFile(file, UNDECODED.sub(lambda found: "\ufffd" * len(found[0]), text))
     if len(text) <= MAX_CHARACTERS:
+        for found in UNDECODED.finditer(text):
+            what = "a byte that is" if len(found[0]) == 1 else "bytes that are"
+            span = Span(source, found.start(), found.end())
+            sink.error("bad-character", f"{what} not UTF-8", span, "save the text as UTF-8")
         return Cursor(source, sink)
     hint = "a long list of values belongs in a file that is joined"
     message = f"the text has more than {MAX_CHARACTERS} characters"

@@ -15,10 +15,11 @@ from gigastream.gsql.ast import (
     UnpackFunction,
 )
 from gigastream.gsql.diagnostics import closest, printable
-from gigastream.gsql.lexer import Token
+from gigastream.gsql.lexer import KEYWORDS, Token
 from gigastream.gsql.parser_cursor import CLAUSES, Cursor, ParseError
 from gigastream.gsql.parser_literals import at_literal, parse_literal, parse_number
 from gigastream.gsql.source import Span
+from gigastream.gsql.types import Type
 
 OPTIONS = (
     *("query_name", "aggregate_slots", "flush", "slow_flush", "max_lfta_disorder", "real_time"),
@@ -94,7 +95,30 @@ def _refuse_twin(cursor: Cursor, entry: _Entry, names: set[str]) -> None:
 
 
 def _at_clause(cursor: Cursor) -> bool:
-    return cursor.token.kind in CLAUSES
+    return cursor.token.kind in CLAUSES and not _is_meant_as_name(cursor)
+
+
+def _is_meant_as_name(cursor: Cursor) -> bool:
+    """True where a keyword stands as `from uint 5;` or `from 'x';` do."""
+    if cursor.token.kind not in KEYWORDS:
+        return False
+    first, second = cursor.peek(1), cursor.peek(2)
+    has_end = second.kind in (";", "}")
+    if first.kind in ("string", "number"):
+        return has_end
+    is_type = first.kind == "name" and first.text.upper() in Type.__members__
+    if cursor.token.kind == "SELECT":  # of `SELECT a;` an unclosed block is likelier
+        return is_type and (has_end or second.kind in ("string", "number"))
+    return first.kind == "name" and (has_end or is_type)
+
+
+def _entry_name(cursor: Cursor, what: str) -> str:
+    """The name of an entry; a word of the language that was meant as one is reported and taken."""
+    if not _is_meant_as_name(cursor):
+        return cursor.name(what).text
+    hint = f"{cursor.token.text} is a word of the language: choose another name"
+    cursor.unexpected(what, hint)
+    return cursor.advance().text
 
 
 def _entry(cursor: Cursor, read: Callable[[Cursor], _Entry]) -> _Entry | None:
@@ -114,7 +138,7 @@ def _entry(cursor: Cursor, read: Callable[[Cursor], _Entry]) -> _Entry | None:
 
 def _parameter(cursor: Cursor) -> ParameterDeclaration:
     mark = cursor.mark()
-    name = cursor.name("the name of a parameter").text
+    name = _entry_name(cursor, "the name of a parameter")
     type_name = cursor.type_name("the parameter's type")
     default = None if cursor.token.kind in (";", "}") else _default(cursor)
     return ParameterDeclaration(name, type_name, default, span=cursor.since(mark))
@@ -134,7 +158,7 @@ def _default(cursor: Cursor) -> Expression:
 
 def _define(cursor: Cursor) -> DefineEntry:
     mark = cursor.mark()
-    name = cursor.name("the name of an option or constant").text
+    name = _entry_name(cursor, "the name of an option or constant")
     name_span = cursor.since(mark)
     _warn_of_misspelling(cursor, name, name_span)
     value = _value(cursor, name)

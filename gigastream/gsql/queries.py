@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gigastream.gsql.expressions import Expression
-from gigastream.gsql.source import Span
+from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Schema, Type
 
 NO_COLUMNS = Schema(())
@@ -108,6 +108,9 @@ class CheckedQuery:
     having: Expression | None = None
     order_by: tuple[OrderItem, ...] = ()
     limit: int | None = None
+    """Rows of each closed window, or of a selection: all that it ever gives."""
+    limit_span: Span = NOWHERE
+    """Of a selection's."""
     options: dict[str, str] = field(default_factory=dict)
     schema: Schema = NO_COLUMNS
     """Columns of the output."""

@@ -8,7 +8,9 @@ type: `len * 8` cannot, `sum(len) * 8` can. Operations whose result leaves their
 
 from __future__ import annotations
 
+import operator as operators
 from collections.abc import Callable
+from math import inf
 
 from gigastream.gsql.bounds import divided
 from gigastream.gsql.expressions import Case, Cast, Constant, Expression, Operation
@@ -39,6 +41,17 @@ def result_range(operator: str, left: Range, right: Range) -> Range | None:
     """The range of an operation before its type limits it; None where no rule is known."""
     rule = _RULES.get(operator)
     return None if rule is None else rule(left, right)
+
+
+def size_of(expression: Expression) -> float:
+    """What the size of a float does not exceed, with some room; infinite where nothing is known."""
+    if isinstance(expression, Constant) and expression.value is not None:
+        return abs(float(expression.value))
+    if isinstance(expression, Cast) and _is_whole(expression.operand.type):
+        return float(max(map(abs, range_of(expression.operand))))
+    if isinstance(expression, Operation) and expression.operator in _SIZES:
+        return _SIZES[expression.operator](*map(size_of, expression.operands)) * _ROOM
+    return inf
 
 
 def _unlimited(expression: Expression) -> Range:
@@ -129,6 +142,16 @@ def _shift_left(left: Range, right: Range) -> Range | None:
         return None
     return _multiply(left, (1 << right[0], 1 << right[1]))
 
+
+_ROOM = 1.0001
+"""More than roundings add to a size."""
+
+_SIZES: dict[str, Callable[..., float]] = {
+    "+": operators.add,
+    "-": operators.add,
+    "*": lambda a, b: 0.0 if 0 in (a, b) else a * b,
+    "neg": lambda a: a,
+}
 
 _RULES: dict[str, Callable[[Range, Range], Range | None]] = {
     "+": _add,

@@ -3,11 +3,36 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from pathlib import Path
 
 MAX_CHARACTERS = 1 << 18
 """A longer text is refused: no query needs it, and a wrong file must not keep anyone waiting."""
+
+
+MOST_BYTES = 4 * MAX_CHARACTERS
+"""What is read of a file of text: whatever is longer has too many characters."""
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file of queries, definitions or settings: no more is read than it may have.
+
+    OSError says why there is none.
+    """
+    with open(path, "rb") as stream:
+        if os.fstat(stream.fileno()).st_size > MOST_BYTES:
+            raise OSError(errno.EFBIG, TOO_LONG, str(path))
+        data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise OSError(errno.EFBIG, TOO_LONG, str(path))
+    return decode(data)
+
+
+TOO_LONG = f"longer than {MOST_BYTES >> 20} MiB, which is no text of this kind"
 
 
 class SourceFile:
@@ -55,10 +80,15 @@ class SourceFile:
 def decode(data: bytes) -> str:
     """Return the text of a file's bytes.
 
-    A byte that is not UTF-8 becomes U+FFFD, which the lexer reports with its place. A byte order
-    mark at the start, which some editors write, is no part of the text.
+    A byte that is not UTF-8 becomes a lone surrogate, as in the words of a command line, and is
+    reported with its place where the text is read. A byte order mark at the start, which some
+    editors write, is no part of the text.
     """
-    return data.decode("utf-8-sig", errors="replace")
+    return data.decode("utf-8-sig", errors="surrogateescape")
+
+
+UNDECODED = re.compile("[\ud800-\udfff]+")
+"""What `decode` leaves of bytes that are not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,31 @@ knows the engine: a batch is whatever has `csv()`, `json(name)` and `to_arrow()`
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
-STDOUT_DESCRIPTOR = 1
+from gigastream.outputs.file import (
+    STDOUT_DESCRIPTOR,
+    STDOUT_LABEL,
+    Identity,
+    OutputFile,
+    SameFileError,
+    identity,
+    open_file,
+    stdout_file,
+)
+from gigastream.words import are, counted
+
+PARTIAL, PARTIAL_ROWS = "gs.partial", "gs.partial_rows"
+"""Metadata: groups of the rows' windows were refused; how many such rows a whole file has."""
+JSON_KEY = "query"
+"""The member that names a row's query, where there are several."""
 
 
 class OutputError(Exception):
@@ -33,6 +50,13 @@ class Batch(Protocol):
 
     @property
     def row_count(self) -> int: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether groups of its rows' windows were refused."""
 
     def csv(self) -> bytes:
         """Return one csv line a row."""
@@ -52,12 +76,16 @@ class Query:
     columns: tuple[str, ...]
     numeric: tuple[bool, ...]
     """Columns that a table sets to the right."""
+    times: tuple[bool, ...]
+    """Columns of timestamps."""
+    quantities: tuple[bool, ...]
+    """Numbers that say how much, not which: a table groups their digits."""
     arrow_schema: Callable[[], Any]
     """Gives the pyarrow.Schema of its batches."""
 
 
 class Writer(Protocol):
-    """Rows of one or several queries on their way into one stream."""
+    """Rows of one or several queries on their way into one stream; each write is at once."""
 
     def write(self, query: Query, batch: Batch) -> None:
         """Write a batch that has rows."""
@@ -74,6 +102,8 @@ class Format:
     shares_stream: bool
     """Whether the rows of several queries may go into one stream."""
     is_binary: bool = False
+    needs_end: bool = False
+    """Whether a file cannot be read before it has ended well."""
 
 
 FORMATS = {
@@ -81,18 +111,34 @@ FORMATS = {
     "json": Format("gigastream.outputs.json", shares_stream=True),
     "csv": Format("gigastream.outputs.csv", shares_stream=False),
     "arrow": Format("gigastream.outputs.arrow", shares_stream=False, is_binary=True),
-    "parquet": Format("gigastream.outputs.parquet", shares_stream=False, is_binary=True),
+    "parquet": Format(
+        "gigastream.outputs.parquet", shares_stream=False, is_binary=True, needs_end=True
+    ),
 }
 
 
 class Output:
-    """The open output of a run: each query's rows find their writer."""
+    """The open output of a run: each query's rows find their writer.
 
-    def __init__(self, name: str, path: Path | None, queries: tuple[Query, ...]) -> None:
-        """Open a format at a path (None: stdout); OutputError says why it cannot be."""
+    A file that cannot be written takes no more; what it does not get is counted. BrokenPipeError:
+    the reader of a pipe has left. Abandoned: by abandon().
+    """
+
+    def __init__(
+        self,
+        name: str,
+        path: Path | None,
+        queries: tuple[Query, ...],
+        inputs: Mapping[Identity, str] | None = None,
+    ) -> None:
+        """Open a format at a path (None: stdout); OutputError says why it cannot be.
+
+        `inputs` are files that this run reads, by their names for a person: none is overwritten.
+        """
         self._format = FORMATS[name]
         self._queries = {query.name: query for query in queries}
-        self._writers: dict[str, tuple[Writer, BinaryIO]] = {}
+        self._places: dict[str, _Place] = {}
+        self._taken = dict(inputs or {})
         self._open_writer = import_module(self._format.module).open_writer
         _refuse_mixed(name, path, queries)
         if self._format.shares_stream or path is None:
@@ -102,23 +148,149 @@ class Output:
                 self._open(_file_of(path, name, query, len(queries)), (query,))
 
     def _open(self, path: Path | None, queries: tuple[Query, ...]) -> None:
-        stream = _open_stream(path)
-        writer = self._open_writer(stream, queries)
-        self._writers.update((query.name, (writer, stream)) for query in queries)
+        file = self._open_file(path)
+        place = _Place(file, self._format.needs_end)
+        place.open(lambda: self._open_writer(file, queries))
+        self._places.update((query.name, place) for query in queries)
+
+    def _open_file(self, path: Path | None) -> OutputFile:
+        try:
+            file = stdout_file(self._taken) if path is None else open_file(path, self._taken)
+        except OSError as error:
+            hint = getattr(error, "hint", None)
+            raise OutputError(f"{path or STDOUT_LABEL}: {error.strerror}", hint) from None
+        except SameFileError as error:
+            raise OutputError(
+                f"{path or STDOUT_LABEL} is {error.other}: it would be overwritten",
+                "-o FORMAT:PATH with another path",
+            ) from None
+        own = None if path is None else identity(path)
+        if own is not None:
+            self._taken[own] = f"{path}, which other rows go to"
+        return file
+
+    @property
+    def places(self) -> tuple[_Place, ...]:
+        """The files, each once."""
+        return tuple(dict.fromkeys(self._places.values()))
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """What could not be written, a sentence for each file."""
+        return tuple(place.failure_told() for place in self.places if place.failure is not None)
+
+    @property
+    def rows(self) -> int:
+        """Rows that were written."""
+        return sum(place.rows for place in self.places)
+
+    @property
+    def waiting_since(self) -> float | None:
+        """Since when (time.monotonic) the reader of a pipe is waited for; None: it is not."""
+        return max(
+            (p.file.waiting_since for p in self.places if p.file.waiting_since), default=None
+        )
 
     def write(self, query_name: str, batch: Batch) -> None:
         """Write the rows of a batch, and let go of them: the next window may be far away."""
-        if batch.row_count == 0:
-            return
-        writer, stream = self._writers[query_name]
-        writer.write(self._queries[query_name], batch)
-        stream.flush()
+        if batch.row_count:
+            self._places[query_name].write(self._queries[query_name], batch)
+
+    def lose(self, query_name: str, rows: int) -> None:
+        """Count rows that nobody will write."""
+        self._places[query_name].lost += rows
+
+    def abandon(self) -> None:
+        """Wait for no reader any more. From any thread."""
+        for place in self.places:
+            place.file.abandon()
 
     def close(self) -> None:
         """End all files."""
-        for writer, stream in dict(self._writers.values()).items():
-            writer.close()
-            stream.close()
+        for place in self.places:
+            place.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What could not be written, and what to do."""
+
+    message: str
+    hint: str
+
+
+class _Place:
+    """A file, its writer, and what became of the rows for it."""
+
+    def __init__(self, file: OutputFile, needs_end: bool) -> None:
+        self.file = file
+        self.rows = 0
+        self.lost = 0
+        self.failure: OSError | None = None
+        self._needs_end = needs_end
+        self._writer: Writer | None = None
+        self._is_over = False
+
+    def open(self, open_writer: Callable[[], Writer]) -> None:
+        with self._telling(0):
+            self._writer = open_writer()
+
+    def write(self, query: Query, batch: Batch) -> None:
+        if self._writer is None or self.failure is not None:
+            self.lost += batch.row_count
+            return
+        with self._telling(batch.row_count):
+            self._writer.write(query, batch)
+            self.rows += batch.row_count
+
+    def close(self) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        if self._writer is not None and self.failure is None:
+            with self._telling(0):
+                self._writer.close()
+        with self._telling(0):
+            self.file.close()
+
+    @contextmanager
+    def _telling(self, rows: int) -> Iterator[None]:
+        """Where something fails: the file ends with the last batch that is whole in it."""
+        whole = self.file.tell()
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self.failure = self.failure or error
+            self.lost += rows
+            if self._needs_end:
+                self.rows, self.lost = 0, self.rows + self.lost
+            with suppress(OSError):
+                self.file.end_at(whole)
+
+    def failure_told(self) -> Failure:
+        assert self.failure is not None
+        reason = self.failure.strerror or str(self.failure)
+        kept = (
+            f"{counted(self.rows, 'row')} {are(self.rows)} in it"
+            if self.rows
+            else "no row is in it"
+        )
+        without_end = " (without its end it cannot be read)" if self._needs_end else ""
+        return Failure(
+            f"{self.file.label}: {reason}; {kept}{without_end}, "
+            f"{self.lost:,} {are(self.lost)} lost",
+            _HINTS.get(self.failure.errno or 0, "another place, -o FORMAT:PATH, and run again"),
+        )
+
+
+_HINTS = {
+    **dict.fromkeys(
+        (errno.ENOSPC, errno.EDQUOT), "make room, or -o FORMAT:PATH elsewhere, and run again"
+    ),
+    errno.EFBIG: "a greater limit (ulimit -f), or -o FORMAT:PATH elsewhere, and run again",
+}
 
 
 def parse_output(text: str) -> tuple[str, Path | None]:
@@ -136,6 +308,8 @@ def default_format(stream_is_terminal: bool) -> str:
 
 def _refuse_mixed(name: str, path: Path | None, queries: tuple[Query, ...]) -> None:
     output_format = FORMATS[name]
+    if name == "json" and len(queries) > 1:
+        _refuse_json_key(queries)
     if path is None and output_format.is_binary and os.isatty(STDOUT_DESCRIPTOR):
         raise OutputError(f"{name} is not for a terminal", f"-o {name}:FILE")
     if output_format.shares_stream or len(queries) == 1:
@@ -149,18 +323,19 @@ def _refuse_mixed(name: str, path: Path | None, queries: tuple[Query, ...]) -> N
         raise OutputError(f"{path} is a file; several queries need a directory")
 
 
+def _refuse_json_key(queries: tuple[Query, ...]) -> None:
+    """A JSON object has each key once, and with several queries `query` names the row's."""
+    for query in queries:
+        if JSON_KEY in query.columns:
+            raise OutputError(
+                f"{query.name} has a column called {JSON_KEY}, as the key is that names a row's "
+                "query where JSON has the rows of several",
+                f"call the column otherwise ({JSON_KEY} AS …), or ask {query.name} alone",
+            )
+
+
 def _file_of(path: Path, name: str, query: Query, query_count: int) -> Path:
     """Return the file of a query: the path itself, or one in the directory that it names."""
     if query_count == 1 and not path.is_dir():
         return path
     return path / f"{query.name.replace('/', '_')}.{name}"
-
-
-def _open_stream(path: Path | None) -> BinaryIO:
-    if path is None:
-        return open(STDOUT_DESCRIPTOR, "wb", closefd=False)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("wb")
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from None

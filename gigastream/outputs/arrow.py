@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from gigastream.outputs import Batch, Query
+from gigastream.outputs import PARTIAL, Batch, Query
 
 
 class ArrowWriter:
@@ -17,8 +17,9 @@ class ArrowWriter:
         self._writer = pyarrow.ipc.new_stream(stream, schema)
 
     def write(self, _query: Query, batch: Batch) -> None:
-        """Write one record batch."""
-        self._writer.write_batch(batch.to_arrow())
+        """Write one record batch, which says whether its windows are incomplete."""
+        marks = {PARTIAL: "true"} if batch.is_partial else None
+        self._writer.write_batch(batch.to_arrow(), custom_metadata=marks)
 
     def close(self) -> None:
         """Write the end of the stream."""

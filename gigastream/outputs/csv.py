@@ -28,7 +28,6 @@ def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> CsvWriter:
     """Write the header; return a writer for the only query."""
     (query,) = queries
     stream.write((",".join(map(_cell, query.columns)) + "\n").encode())
-    stream.flush()
     return CsvWriter(stream)
 
 

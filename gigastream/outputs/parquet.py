@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from gigastream.outputs import Batch, Query
+from gigastream.outputs import PARTIAL, PARTIAL_ROWS, Batch, Query
 
 ROWS_PER_GROUP = 1 << 17
 
@@ -19,18 +19,22 @@ class ParquetWriter:
         self._schema = schema
         self._writer = pyarrow.parquet.ParquetWriter(stream, schema)
         self._gathered: list[Any] = []
-        self._rows = 0
+        self._rows = self._partial_rows = 0
 
     def write(self, _query: Query, batch: Batch) -> None:
         """Take a batch; write a row group when there are enough."""
         self._gathered.append(batch.to_arrow())
         self._rows += batch.row_count
+        self._partial_rows += batch.row_count * batch.is_partial
         if self._rows >= ROWS_PER_GROUP:
             self._write_group()
 
     def close(self) -> None:
-        """Write the last row group and the footer."""
+        """Write the last row group and the footer, which says how many rows are partial."""
         self._write_group()
+        if self._partial_rows:
+            marks = {PARTIAL: "true", PARTIAL_ROWS: str(self._partial_rows)}
+            self._writer.add_key_value_metadata(marks)
         self._writer.close()
 
     def _write_group(self) -> None:

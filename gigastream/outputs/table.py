@@ -2,20 +2,24 @@
 """Tables for people: aligned text, each row as soon as it comes.
 
 The widths are those of the widest cell so far, so no row waits for the last one. With several
-queries a new table begins whenever another query's rows come.
+queries a new table begins whenever another query's rows come. At a terminal no row is wider than
+it is; elsewhere nothing is cut. How cells are shown: gigastream/outputs/cells.py.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
 from gigastream.outputs import Batch, Query
+from gigastream.outputs.cells import Times, cut, grouped, printable
 
 _GAP = "  "
-_ESCAPED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LEAST_WIDTH = 8
+"""Below it a cell that is cut tells nothing."""
 
 
 class TableWriter:
@@ -23,40 +27,98 @@ class TableWriter:
 
     def __init__(self, stream: BinaryIO, queries: tuple[Query, ...]) -> None:
         self._stream = stream
-        self._queries = queries
-        self._shown: str | None = None
-        self._begun: set[str] = set()
-        self._widths = {query.name: [len(name) for name in query.columns] for query in queries}
+        self._tables = {query.name: _Table(query) for query in queries}
+        self._shown: _Table | None = None
 
     def write(self, query: Query, batch: Batch) -> None:
         """Write the rows, below a heading where the table begins."""
         text = batch.csv().decode(errors="backslashreplace")
-        rows = [[_printable(cell) for cell in row] for row in csv.reader(io.StringIO(text, ""))]
-        widths = self._widths[query.name]
-        _widen(widths, rows)
-        if self._shown != query.name:
-            self._begin(query)
-        self._put(_line(row, widths, query.numeric) for row in rows)
+        table = self._tables[query.name]
+        if self._shown is not table:
+            table.begin()
+        rows = table.cells([[printable(cell) for cell in row] for row in _rows(text)])
+        limit = _terminal_width(self._stream)
+        lines = self._heading(table, limit) if self._shown is not table else []
+        self._put([*lines, *table.lines(rows, limit)])
 
     def close(self) -> None:
         """Show the heading of a table that had no rows."""
-        for query in self._queries:
-            if query.name not in self._begun:
-                self._begin(query)
+        for table in self._tables.values():
+            if not table.is_begun:
+                self._put(self._heading(table, _terminal_width(self._stream)))
 
-    def _begin(self, query: Query) -> None:
-        widths = self._widths[query.name]
-        if self._shown is not None:
-            self._put([""])
-        if len(self._queries) > 1:
-            self._put([f"{query.name}:"])
-        rule = ["─" * width for width in widths]
-        self._put(_line(cells, widths, query.numeric) for cells in (query.columns, rule))
-        self._shown = query.name
-        self._begun.add(query.name)
+    def _heading(self, table: _Table, limit: int | None) -> list[str]:
+        above = [""] if self._shown is not None else []
+        name = [f"{table.query.name}:"] if len(self._tables) > 1 else []
+        self._shown = table
+        return [*above, *name, *table.heading(limit)]
 
     def _put(self, lines: Iterable[str]) -> None:
-        self._stream.writelines(f"{line}\n".encode() for line in lines)
+        self._stream.write("".join(f"{line}\n" for line in lines).encode())
+
+
+class _Table:
+    """What has been shown of a query."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.is_begun = False
+        self._widths = [len(name) for name in query.columns]
+        self._times = Times([at for at, is_time in enumerate(query.times) if is_time])
+
+    def begin(self) -> None:
+        """A heading comes, below which the day is told again."""
+        self._times.begin()
+
+    def cells(self, rows: list[list[str]]) -> list[tuple[str | None, list[str]]]:
+        """Return the rows as they are shown, each with the day that is to stand above it."""
+        for row in rows:
+            for at, is_quantity in enumerate(self.query.quantities):
+                row[at] = grouped(row[at]) if is_quantity else row[at]
+        shown = self._times.shorten(rows)
+        for _, row in shown:
+            self._widths = [
+                max(width, len(cell)) for width, cell in zip(self._widths, row, strict=True)
+            ]
+        return shown
+
+    def heading(self, limit: int | None) -> list[str]:
+        """Return the names of the columns and the rule below them."""
+        self.is_begun = True
+        widths = self._fitting(limit)
+        rule = ["─" * width for width in widths]
+        return [self._line(cells, widths, limit) for cells in (self.query.columns, rule)]
+
+    def lines(self, rows: list[tuple[str | None, list[str]]], limit: int | None) -> list[str]:
+        """Return the lines of rows, none wider than `limit`."""
+        widths = self._fitting(limit)
+        lines = []
+        for day, row in rows:
+            lines += [day] if day is not None else []
+            lines.append(self._line(row, widths, limit))
+        return lines
+
+    def _line(self, cells: Sequence[str], widths: list[int], limit: int | None) -> str:
+        aligned = (
+            cut(cell, width).rjust(width) if right else cut(cell, width).ljust(width)
+            for cell, width, right in zip(cells, widths, self.query.numeric, strict=True)
+        )
+        line = _GAP.join(aligned).rstrip()
+        return line if limit is None else cut(line, limit)
+
+    def _fitting(self, limit: int | None) -> list[int]:
+        """Take from the widest text as long as a row is too wide; no number and no time is cut."""
+        widths = list(self._widths)
+        kinds = zip(self.query.numeric, self.query.times, strict=True)
+        texts = [at for at, kind in enumerate(kinds) if not any(kind)]
+        excess = 0 if limit is None else sum(widths) + len(_GAP) * (len(widths) - 1) - limit
+        while excess > 0 and texts:
+            widest = max(texts, key=lambda at: widths[at])
+            if widths[widest] <= _LEAST_WIDTH:
+                break
+            widths[widest] -= 1
+            excess -= 1
+        return widths
 
 
 def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> TableWriter:
@@ -64,22 +126,14 @@ def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> TableWriter:
     return TableWriter(stream, queries)
 
 
-def _widen(widths: list[int], rows: list[list[str]]) -> None:
-    for row in rows:
-        for column, cell in enumerate(row):
-            widths[column] = max(widths[column], len(cell))
+def _rows(text: str) -> list[list[str]]:
+    """Return the cells of csv lines; an empty line is a row whose only cell is NULL."""
+    return [row or [""] for row in csv.reader(io.StringIO(text, ""))]
 
 
-def _line(cells: Sequence[str], widths: list[int], numeric: Sequence[bool]) -> str:
-    aligned = (
-        cell.rjust(width) if right else cell.ljust(width)
-        for cell, width, right in zip(cells, widths, numeric, strict=True)
-    )
-    return _GAP.join(aligned).rstrip()
-
-
-def _printable(cell: str) -> str:
-    """Return a cell that cannot move the cursor or colour the terminal: payload is a stranger's."""
-    if cell.isprintable():
-        return cell
-    return "".join(c if c.isprintable() else _ESCAPED.get(c, f"\\u{ord(c):04x}") for c in cell)
+def _terminal_width(stream: BinaryIO) -> int | None:
+    """Return the columns of the terminal that the table goes to; None: it goes elsewhere."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except OSError:
+        return None

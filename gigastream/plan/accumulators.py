@@ -9,9 +9,9 @@ and its C in gigastream/codegen/accumulators.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
-from gigastream.gsql.expressions import Expression, walk
+from gigastream.gsql.expressions import Expression, may_have_no_value
 from gigastream.gsql.queries import Aggregate
 from gigastream.gsql.types import Column, Type
 from gigastream.plan.nodes import Accumulator, Final
@@ -25,11 +25,19 @@ class Kind:
 
 
 POSITION_COLUMNS = (("_ts", Type.LLONG), ("_if", Type.ULLONG), ("_pos", Type.ULLONG))
+_SHIFTED_MOMENTS = (
+    ("_n", Type.ULLONG),
+    ("_origin", None),
+    ("_sum", Type.LLONG),
+    ("_squares", Type.ULLONG),
+    ("_squares_high", Type.ULLONG),
+)
+"""Of differences from the first value of a slot, so that 64 and 128 bits last."""
 KINDS = {
     "count": Kind((("", Type.ULLONG),)),
     "sum_unsigned": Kind((("", Type.ULLONG),)),
     "sum_signed": Kind((("", Type.LLONG),)),
-    "sum_float": Kind((("", Type.FLOAT),)),
+    "sum_float": Kind(()),
     "min": Kind((("", None),)),
     "max": Kind((("", None),)),
     "and": Kind((("", None),)),
@@ -37,8 +45,12 @@ KINDS = {
     "xor": Kind((("", None),)),
     "first": Kind((("", None), *POSITION_COLUMNS)),
     "last": Kind((("", None), *POSITION_COLUMNS)),
-    "moments": Kind((("_n", Type.ULLONG), ("_mean", Type.FLOAT), ("_m2", Type.FLOAT))),
+    "moments_unsigned": Kind(_SHIFTED_MOMENTS),
+    "moments_signed": Kind(_SHIFTED_MOMENTS),
+    "moments_float": Kind(()),
 }
+HIGH_ONLY = ("sum_float", "moments_float")
+"""Exact sums of floats are wide: no slot of a low table holds them, and no partial row."""
 
 
 def partial_columns(accumulator: Accumulator, name: str) -> tuple[Column, ...]:
@@ -55,25 +67,18 @@ class AccumulatorList:
 
     position: tuple[Expression, ...]
     items: list[Accumulator]
+    _known: dict[object, int] = field(default_factory=dict)
 
     def add(self, kind: str, argument: Expression | None) -> int:
         """Index of an accumulator, made if it is new."""
         type_ = Type.ULLONG if argument is None else argument.type
         position = self.position if kind in ("first", "last") else ()
         wanted = Accumulator(kind, argument, type_, position)
-        for index, item in enumerate(self.items):
-            if _same(item, wanted):
-                return index
-        self.items.append(wanted)
-        return len(self.items) - 1
-
-
-def _same(a: Accumulator, b: Accumulator) -> bool:
-    if (a.kind, a.type) != (b.kind, b.type):
-        return False
-    if a.argument is None or b.argument is None:
-        return a.argument is b.argument
-    return expression_key(a.argument) == expression_key(b.argument)
+        key = (kind, type_, None if argument is None else expression_key(argument))
+        if key not in self._known:
+            self._known[key] = len(self.items)
+            self.items.append(wanted)
+        return self._known[key]
 
 
 def expression_key(expression: Expression) -> object:
@@ -95,37 +100,29 @@ _NOT_COMPUTED = frozenset(
 """Attributes that say nothing of the value, and those that are children."""
 
 
-def _sum_kind(type_: Type) -> str:
+def _kind(stem: str, type_: Type) -> str:
     if type_ is Type.FLOAT:
-        return "sum_float"
-    return "sum_unsigned" if type_.is_unsigned else "sum_signed"
+        return f"{stem}_float"
+    return f"{stem}_unsigned" if type_.is_unsigned else f"{stem}_signed"
 
 
 def _count(call: Aggregate, found: AccumulatorList) -> Final:
     argument = call.argument
-    if argument is not None and not (argument.nullable or _may_have_no_value(argument)):
+    if argument is not None and not (argument.nullable or may_have_no_value(argument)):
         argument = None
     index = found.add("count", argument)
     return Final("value", (index,), call.type, call.nullable)
 
 
-def _may_have_no_value(expression: Expression) -> bool:
-    """True where a row may be dropped for it, so that count(x) is not count(*)."""
-    return any(
-        getattr(node, "checked", False) or getattr(node, "partial", False)
-        for node in walk(expression)
-    )
-
-
 def _sum(call: Aggregate, found: AccumulatorList) -> Final:
     assert call.argument is not None
-    index = found.add(_sum_kind(call.argument.type), call.argument)
+    index = found.add(_kind("sum", call.argument.type), call.argument)
     return Final("value", (index,), call.type, call.nullable)
 
 
 def _average(call: Aggregate, found: AccumulatorList) -> Final:
     assert call.argument is not None
-    total = found.add(_sum_kind(call.argument.type), call.argument)
+    total = found.add(_kind("sum", call.argument.type), call.argument)
     count = found.add("count", call.argument if call.argument.nullable else None)
     return Final("average", (total, count), call.type, call.nullable)
 
@@ -139,7 +136,9 @@ def _plain(kind: str) -> Callable[[Aggregate, AccumulatorList], Final]:
 
 def _moments(kind: str) -> Callable[[Aggregate, AccumulatorList], Final]:
     def build(call: Aggregate, found: AccumulatorList) -> Final:
-        return Final(kind, (found.add("moments", call.argument),), call.type, call.nullable)
+        assert call.argument is not None
+        index = found.add(_kind("moments", call.argument.type), call.argument)
+        return Final(kind, (index,), call.type, call.nullable)
 
     return build
 

@@ -13,7 +13,17 @@ from itertools import product
 
 from gigastream.gsql.bounds import NONE
 from gigastream.gsql.order import Input, Monotone, monotone
-from gigastream.plan.nodes import Aggregate, LowNode, Node, OrderLimit, Output, Plan, Select, Union
+from gigastream.plan.nodes import (
+    Aggregate,
+    Limit,
+    LowNode,
+    Node,
+    OrderLimit,
+    Output,
+    Plan,
+    Select,
+    Union,
+)
 
 Alternatives = tuple[Monotone, ...]
 """A column as functions of base time: several where a union brings several streams together; none
@@ -56,7 +66,7 @@ def _of_node(node: Node, found: Mapping[str, BaseTimes]) -> BaseTimes:
         return tuple(_through(function, groups) for function in node.bounds)
     if isinstance(node, Union):
         return _of_union([found[part.name] for part in node.parts])
-    assert isinstance(node, OrderLimit)
+    assert isinstance(node, OrderLimit | Limit)
     return found[node.input.name][: len(node.schema.columns)]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from gigastream.gsql.expressions import ColumnRef, Expression, Operation
 from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn
 from gigastream.gsql.types import Column, Order, Schema, Temporal
-from gigastream.plan.nodes import Accumulator, Aggregate, Final, Node, Select, Union
+from gigastream.plan.nodes import Accumulator, Aggregate, Final, Limit, Node, Select, Union
 
 
 @dataclass(slots=True)
@@ -91,6 +91,19 @@ def select_node(
         input=stream,
         predicates=predicates,
         outputs=outputs,
+    )
+
+
+def limit_node(query: CheckedQuery, rows: Node, limit: int, names: NodeNames) -> Limit:
+    """The end of a selection after so many rows; `rows`, its top so far, gets another name."""
+    below = replace(rows, name=names.fresh(f"{query.name}_rows"))
+    return Limit(
+        name=query.name,
+        schema=below.schema,
+        order=below.order,
+        input=below,
+        limit=limit,
+        span=query.limit_span,
     )
 
 

@@ -76,12 +76,15 @@ def _needs_memory(node: FieldRef) -> bool:
 
 
 def fields_of(*expressions: Expression) -> tuple[FieldRef, ...]:
-    """The distinct packet fields (by accessor) that expressions read, in order of appearance."""
-    found: dict[str, FieldRef] = {}
+    """The distinct packet fields that expressions read, in order of appearance.
+
+    One that may be absent is another than the one that must be there.
+    """
+    found: dict[tuple[str, bool], FieldRef] = {}
     for expression in expressions:
         for node in walk(expression):
             if isinstance(node, FieldRef):
-                found.setdefault(node.accessor, node)
+                found.setdefault((node.accessor, node.is_optional), node)
     return tuple(found.values())
 
 

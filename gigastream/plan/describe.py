@@ -18,6 +18,7 @@ from gigastream.plan.describe_aggregates import accumulator_text, final_text, la
 from gigastream.plan.describe_columns import Row, column_rows, progress
 from gigastream.plan.nodes import (
     Aggregate,
+    Limit,
     LowNode,
     LowSelect,
     Node,
@@ -29,6 +30,7 @@ from gigastream.plan.nodes import (
     Union,
 )
 from gigastream.plan.text import expression_text
+from gigastream.words import counted
 
 Detail = tuple[str, tuple[str, ...]]
 """A label and the lines beside it."""
@@ -102,8 +104,24 @@ def _low_tail(node: LowNode, plan: Plan) -> Iterator[Detail]:
     early = [field.field for field in read if field.accessor in plan.early_fields]
     late = [field.field for field in read if field.accessor not in plan.early_fields]
     yield "reads", _early_and_late(early, late)
+    yield "feeds", _shared_by(node, plan)
     changes = (f"when timestamp {function.forward_text} grows" for function in node.needs)
     yield "announces", (*changes, "at each heartbeat")
+
+
+def _shared_by(node: LowNode, plan: Plan) -> tuple[str, ...]:
+    """The queries that read it, where there are several and it is none itself."""
+    readers = [reader for reader in plan.nodes if any(child is node for child in reader.inputs)]
+    if node.name in plan.texts or len(readers) < 2:
+        return ()
+    return (", ".join(_query_of(reader, plan) for reader in readers),)
+
+
+def _query_of(node: Node, plan: Plan) -> str:
+    """The query that a node is of: its own name, or that of what sorts or limits its rows."""
+    if node.name in plan.texts:
+        return node.name
+    return next((r.name for r in plan.nodes if any(c is node for c in r.inputs)), node.name)
 
 
 def _early_and_late(early: Sequence[str], late: Sequence[str]) -> tuple[str, ...]:
@@ -179,7 +197,11 @@ def _order_limit(node: OrderLimit, plan: Plan) -> Iterator[Detail]:
     keys = (names[index] + (" DESC" if down else "") for index, down in node.keys)
     yield "window", (", ".join(names[index] for index in node.windows) or "the stream",)
     yield "order", (", ".join(keys),) if node.keys else ()
-    yield "limit", () if node.limit is None else (f"{node.limit:,} rows of each window",)
+    yield "limit", () if node.limit is None else (f"{counted(node.limit, 'row')} of each window",)
+
+
+def _limit(node: Limit, plan: Plan) -> Iterator[Detail]:
+    yield "limit", (f"{counted(node.limit, 'row')}, and then the end",)
 
 
 def _nothing(node: Node, plan: Plan) -> Iterator[Detail]:
@@ -193,6 +215,7 @@ DESCRIBERS: dict[type[Node], tuple[str, Callable[[Any, Plan], Iterable[Detail]]]
     Aggregate: ("aggregation", _aggregate),
     Union: ("union", _nothing),
     OrderLimit: ("order", _order_limit),
+    Limit: ("limit", _limit),
     Output: ("output", _nothing),
 }
 

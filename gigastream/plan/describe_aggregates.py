@@ -21,7 +21,9 @@ _KEPT = {
     "xor": "bits of odd number in",
     "first": "first",
     "last": "last",
-    "moments": "moments of",
+    "moments_unsigned": "moments of",
+    "moments_signed": "moments of",
+    "moments_float": "moments of",
 }
 _COMPLETED = {**_KEPT, "count": "sum of"}
 """Of partial values: counts are added."""

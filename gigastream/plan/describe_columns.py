@@ -12,6 +12,7 @@ from gigastream.plan.accumulators import KINDS
 from gigastream.plan.describe_aggregates import accumulator_text
 from gigastream.plan.nodes import (
     Aggregate,
+    Limit,
     LowSelect,
     Node,
     OrderLimit,
@@ -62,8 +63,10 @@ def _part(suffix: str) -> str:
         "_if": ": its interface",
         "_pos": ": its place",
         "_n": ": their number",
-        "_mean": ": their mean",
-        "_m2": ": their squares",
+        "_origin": ": the first one",
+        "_sum": ": sum of the differences from it",
+        "_squares": ": sum of their squares",
+        "_squares_high": ": what it is above 64 bits",
     }.get(suffix, "")
 
 
@@ -86,6 +89,8 @@ def _punctuation(node: Node, index: int) -> str:
         return ""
     if isinstance(node, Union):
         return "least punctuation of all inputs"
+    if isinstance(node, Limit):
+        return f"punctuation of {node.schema.columns[index].name}, all of it after the last row"
     if isinstance(node, OrderLimit):
         return "punctuation of the input, once its windows are out"
     function = node.bounds[index]

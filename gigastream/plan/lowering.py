@@ -17,6 +17,7 @@ from gigastream.plan.builders import (
     NodeNames,
     aggregate_node,
     conjuncts,
+    limit_node,
     select_node,
     union_of,
 )
@@ -71,6 +72,8 @@ def _lower(query: CheckedQuery, tops: Tops, names: NodeNames) -> Node:
         top = split(query, packets, names)
     else:
         top = _high(query, _stream(query, query.source, tops, names), names)
+    if not query.is_aggregation and query.limit is not None:
+        return limit_node(query, top, query.limit, names)
     if not is_ordered(query):
         return top
     assert isinstance(top, Aggregate | Select)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.order import Monotone, monotone
 from gigastream.gsql.queries import GroupVariable, OutputColumn, ProtocolSource
+from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Order, Schema, Type
 
 
@@ -161,6 +162,11 @@ class Aggregate(Node):
         return (self.input,)
 
     @property
+    def is_of_all(self) -> bool:
+        """Without GROUP BY: one group of all rows, which is there where no row comes too."""
+        return not self.groups
+
+    @property
     def temporal_groups(self) -> tuple[int, ...]:
         """Indices of the group variables that make the window."""
         return tuple(i for i, g in enumerate(self.groups) if g.expression.temporal.is_temporal)
@@ -192,6 +198,19 @@ class OrderLimit(Node):
     limit: int | None
     windows: tuple[int, ...]
     """Columns of the input that make the window."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit(Node):
+    """LIMIT of a selection: the first rows that come, and then its end."""
+
+    input: Node
+    limit: int
+    span: Span = field(default=NOWHERE, compare=False)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -248,14 +267,13 @@ def over_timestamp(expression: Expression) -> Monotone | None:
 def topological(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     """All nodes below the roots, inputs before consumers, each once."""
     seen: dict[int, Node] = {}
-
-    def visit(node: Node) -> None:
-        if id(node) in seen:
-            return
-        for child in node.inputs:
-            visit(child)
-        seen[id(node)] = node
-
-    for root in roots:
-        visit(root)
+    waiting = list(reversed(roots))
+    while waiting:  # no recursion: a chain of queries may be of any length
+        node = waiting[-1]
+        open_inputs = [child for child in node.inputs if id(child) not in seen]
+        if id(node) in seen or not open_inputs:
+            seen.setdefault(id(node), node)
+            waiting.pop()
+        else:
+            waiting += reversed(open_inputs)
     return tuple(seen.values())

@@ -10,8 +10,8 @@ from gigastream.plan.nodes import Aggregate, OrderLimit, Select
 
 
 def is_ordered(query: CheckedQuery) -> bool:
-    """True if the query sorts, or cuts, its closed windows."""
-    return bool(query.order_by) or query.limit is not None
+    """True if the query sorts, and perhaps cuts, its closed windows."""
+    return bool(query.order_by)
 
 
 def sort_columns(query: CheckedQuery) -> tuple[OutputColumn, ...]:

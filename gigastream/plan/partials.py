@@ -96,8 +96,14 @@ _FINALS: dict[str, Callable[[Parts], Expression]] = {
 
 
 def _of_two_rows(parts: Parts, of: Callable[[Expression], Expression]) -> Expression:
-    """A function of the sample variance; NULL where fewer than two rows make none."""
-    count, _, squares = parts[0]
+    """A function of the sample variance; NULL where fewer than two rows make none.
+
+    (sum d^2 - (sum d)^2 / n) / (n - 1), of the differences d from the slot's first value.
+    """
+    count, _, total, low, high = parts[0]
+    squares = _combined("+", _combined("*", _float(high), _number(2.0**64)), _float(low))
+    mean = _combined("*", _float(total), _quotient(_float(total), _float(count)))
+    squares = _combined("-", squares, mean)
     one = Constant(type=Type.ULLONG, temporal=Temporal.CONSTANT, span=NOWHERE, value=1)
     nothing = Constant(type=Type.FLOAT, nullable=True, span=NOWHERE, value=None)
     enough = Operation(type=Type.BOOL, span=NOWHERE, operator=">", operands=(count, one))
@@ -117,7 +123,15 @@ def _float(e: Expression) -> Expression:
 
 
 def _quotient(left: Expression, right: Expression) -> Expression:
-    return Operation(type=Type.FLOAT, span=NOWHERE, operator="/", operands=(left, right))
+    return _combined("/", left, right)
+
+
+def _combined(operator: str, left: Expression, right: Expression) -> Expression:
+    return Operation(type=Type.FLOAT, span=NOWHERE, operator=operator, operands=(left, right))
+
+
+def _number(value: float) -> Constant:
+    return Constant(type=Type.FLOAT, temporal=Temporal.CONSTANT, span=NOWHERE, value=value)
 
 
 def _root(e: Expression) -> Expression:

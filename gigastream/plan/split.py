@@ -16,7 +16,7 @@ from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
 from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn, ProtocolSource
 from gigastream.gsql.types import Schema, Type
-from gigastream.plan.accumulators import decompose, expression_key, partial_columns
+from gigastream.plan.accumulators import HIGH_ONLY, decompose, expression_key, partial_columns
 from gigastream.plan.builders import (
     NodeNames,
     aggregate_node,
@@ -77,8 +77,16 @@ def _why_high(
         return f"{temporal} temporal group variables"
     values = [e for a in accumulators for e in accumulator_expressions(a)]
     reasons = [why_not_low(e) for e in high]
+    reasons += [_why_not_exact(a) for a in accumulators]
     reasons += [_why_not_kept(e) for e in (*(g.expression for g in query.groups), *values)]
     return "; ".join(dict.fromkeys(filter(None, reasons)))
+
+
+def _why_not_exact(accumulator: Accumulator) -> str:
+    """Why a slot of the low table cannot hold an accumulator; empty if it can."""
+    if accumulator.kind not in HIGH_ONLY or accumulator.argument is None:
+        return ""
+    return f"{expression_text(accumulator.argument)} is a float, whose exact sum is too wide"
 
 
 def _why_not_kept(e: Expression) -> str:

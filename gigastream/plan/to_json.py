@@ -34,12 +34,13 @@ def to_json(plan: Plan) -> dict[str, Any]:
         "queries": dict(plan.texts),
         "prefilter": [_value(predicate) for predicate in plan.prefilter],
         "early_fields": list(plan.early_fields),
-        "nodes": [_node(node) for node in plan.nodes if not isinstance(node, Output)],
+        "nodes": [node_to_json(node) for node in plan.nodes if not isinstance(node, Output)],
         "outputs": [{"query": node.name, "input": node.input.name} for node in plan.outputs],
     }
 
 
-def _node(node: Node) -> dict[str, Any]:
+def node_to_json(node: Node) -> dict[str, Any]:
+    """A node; its inputs by their names."""
     own = {
         item.name: _value(getattr(node, item.name))
         for item in fields(node)

@@ -7,7 +7,7 @@ so that the command line imports it late.
 
 from gigastream.spool.entry import END, NOTHING, Entry, Lost
 from gigastream.spool.errors import SegmentDamage, SpoolError, SpoolReadError
-from gigastream.spool.layout import query_set_hash
+from gigastream.spool.query_set import Description, QuerySet
 from gigastream.spool.retention import Retained
 from gigastream.spool.settings import SpoolSettings
 from gigastream.spool.spool import Spool
@@ -18,9 +18,11 @@ from gigastream.spool.writer import SpoolWriter
 __all__ = [
     "END",
     "NOTHING",
+    "Description",
     "Entry",
     "Lost",
     "Progress",
+    "QuerySet",
     "Retained",
     "SegmentDamage",
     "Spool",
@@ -31,5 +33,4 @@ __all__ = [
     "Track",
     "TrackWriter",
     "commit_reader",
-    "query_set_hash",
 ]

@@ -14,6 +14,9 @@ from pathlib import Path
 
 from gigastream.spool import layout
 from gigastream.spool.entry import END
+from gigastream.spool.files import opened
+
+_MAX_BYTES = 1 << 16
 
 ALL = END
 """The floor where no reader holds anything."""
@@ -50,7 +53,8 @@ def committed_floor(readers_folder: Path) -> int:
 def _committed(path: Path) -> int:
     """Return a reader's commit; 0, which keeps everything, if its file does not say."""
     try:
-        segment = json.loads(path.read_bytes())["segment"]
+        with opened(path) as descriptor:
+            segment = json.loads(os.read(descriptor, _MAX_BYTES))["segment"]
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
         return 0
     return segment if type(segment) is int else 0

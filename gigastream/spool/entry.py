@@ -21,7 +21,9 @@ END = (1 << 63) - 1
 MAX_LINE_BYTES = 256 << 10
 """Longer lines are neither written nor held in memory by a reader."""
 MAX_COUNT = END
-KINDS = ("segment", "punctuation", "run", "end")
+KINDS = ("base", "segment", "punctuation", "run", "end")
+COUNTED = ("base", "segment")
+"""Kinds that have a segment's number, rows and bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Entry:
     `bounds`: one for each column of the stream, as held (negated for decreasing ones); no row of a
     later segment is below. `base_ns`: the same, carried back to packet time. `first`, `last`: the
     batches' sequence numbers. `checksum`: CRC-32 of the segment's file. `made_ns`: wall clock.
+    A "base" begins a manifest that goes on from others: `segment` is the next one's number, `rows`
+    and `size_bytes` are those of all before.
     """
 
     kind: str
@@ -63,6 +67,10 @@ class Entry:
     last: int
     made_ns: int
     lost: Lost | None = None
+
+    @property
+    def is_segment(self) -> bool:
+        return self.kind == "segment"
 
 
 class BadLineError(ValueError):
@@ -96,6 +104,7 @@ def _plain(entry: Entry) -> dict[str, Any]:
     value: dict[str, Any] = {"kind": entry.kind}
     if entry.segment is not None:
         value |= {"segment": entry.segment, "rows": entry.rows, "size_bytes": entry.size_bytes}
+    if entry.is_segment:
         value["checksum"] = entry.checksum
     value["bounds"] = [_bound_or_null(bound) for bound in entry.bounds]
     value["base_ns"] = _bound_or_null(entry.base_ns)
@@ -113,12 +122,12 @@ def _entry(value: dict[str, Any]) -> Entry:
     kind = value.get("kind")
     if kind not in KINDS:
         raise BadLineError("it is of no known kind")
-    is_segment = kind == "segment"
+    is_segment, is_counted = kind == "segment", kind in COUNTED
     return Entry(
         kind=kind,
-        segment=_count(value, "segment") if is_segment else None,
-        rows=_count(value, "rows") if is_segment else 0,
-        size_bytes=_count(value, "size_bytes") if is_segment else 0,
+        segment=_count(value, "segment") if is_counted else None,
+        rows=_count(value, "rows") if is_counted else 0,
+        size_bytes=_count(value, "size_bytes") if is_counted else 0,
         checksum=_count(value, "checksum") if is_segment else 0,
         bounds=_bounds(value.get("bounds")),
         base_ns=_bound(value.get("base_ns")),

@@ -74,3 +74,11 @@ def errno_text(number: int) -> str:
     """Return the system's text for an error number, in lower case as our messages are."""
     text = os.strerror(number)
     return text[:1].lower() + text[1:]
+
+
+def printable(text: str) -> str:
+    """Return a text with what would steer a terminal written out."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )

@@ -1,55 +1,103 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files and folders that are on the disk when the function returns."""
+"""Files and folders that are on the disk when the function returns; no link is followed."""
 
 from __future__ import annotations
 
 import fcntl
 import json
-import mmap
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_PIECE_BYTES = 1 << 18
+APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
-def sync(path: Path) -> None:
-    """Wait until a file's bytes, or a folder's names, are on the disk. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY)
+
+@contextmanager
+def opened(path: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
+    """Open a file of ours, which is no link and no pipe, and yield its descriptor."""
+    # O_NONBLOCK: a pipe in a file's place would be waited for.
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     try:
-        os.fsync(descriptor)
+        yield descriptor
     finally:
         os.close(descriptor)
 
 
+def sync(path: Path) -> None:
+    """Wait until a file's bytes, or a folder's names, are on the disk. Raises OSError."""
+    with opened(path) as descriptor:
+        os.fsync(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of some bytes."""
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, data[written:])
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a new file and make it durable; its name is durable when the folder is."""
-    with open(path, "w", encoding="utf-8") as stream:
-        json.dump(value, stream, indent=1)
-        stream.write("\n")
-        stream.flush()
-        os.fsync(stream.fileno())
+    with opened(path, NEW) as descriptor:
+        write_all(descriptor, json.dumps(value, indent=1).encode() + b"\n")
+        os.fsync(descriptor)
 
 
-def replace_json(path: Path, value: Any) -> None:
-    """Replace a file in one step: who opens it sees the old text or the new."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+def replace(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace a file in one step: who opens it sees the old bytes or the new."""
+    beside = path.with_name(f".{path.name}.new")
+    beside.unlink(missing_ok=True)
     try:
-        write_json(beside, value)
+        with opened(beside, NEW) as descriptor:
+            write_all(descriptor, data)
+            if durable:
+                os.fsync(descriptor)
         os.replace(beside, path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    sync(path.parent)
+    if durable:
+        sync(path.parent)
+
+
+def replace_json(path: Path, value: Any) -> None:
+    """Replace a JSON file, durable."""
+    replace(path, json.dumps(value).encode() + b"\n")
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Return the object of a JSON file, None if there is none that can be read."""
+    try:
+        with opened(path) as descriptor, open(descriptor, "rb", closefd=False) as stream:
+            value = json.loads(stream.read())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def checksum(path: Path) -> tuple[int, int]:
     """Return a file's size in bytes and its CRC-32. Raises OSError."""
-    with open(path, "rb") as stream:
-        size_bytes = os.fstat(stream.fileno()).st_size
-        if size_bytes == 0:
-            return 0, 0
-        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-            return size_bytes, zlib.crc32(mapped)
+    size_bytes = crc = 0
+    with opened(path) as descriptor:
+        while data := os.read(descriptor, _PIECE_BYTES):
+            size_bytes += len(data)
+            crc = zlib.crc32(data, crc)
+    return size_bytes, crc
+
+
+def numbers_in(folder: Path, number_of: Any) -> list[int]:
+    """Return the numbers that names in a folder have, the least first; none without a folder."""
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    numbers = (number_of(name) for name in names)
+    return sorted(number for number in numbers if number is not None)
 
 
 def lock_folder(path: Path) -> int:
@@ -57,7 +105,7 @@ def lock_folder(path: Path) -> int:
 
     Raises BlockingIOError while another process holds it.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -1,26 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things are in a spool: ROOT/stream/interface/generation/, and the names in it."""
+"""Where things are in a spool, and the names in it (README.md shows one)."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+import unicodedata
 from typing import Any
 from urllib.parse import quote, unquote
 
-FORMAT = 1
-STREAM = "stream.json"
+FORMAT = 2
+SPOOL = "spool.json"
+SETS = "sets"
+STREAMS = "streams"
+PROGRESS = "progress"
+DESCRIPTIONS = "streams.json"
 PLAN = "plan.json"
 QUERIES = "queries.json"
-MANIFEST = "manifest"
+GENERATION = "generation.json"
 RETAINED = "retained"
 READERS = "readers"
 MAKING = ".making-"
-"""Begins the name of a generation that is being made: readers see no name with a first dot."""
+"""Begins the name of what is being made: readers see no name with a first dot."""
+FIRST_FORMAT_STREAM = "stream.json"
+"""By which a spool of format 1 is known: ROOT/stream/interface/generation/stream.json."""
 
-_GENERATION = re.compile(r"[0-9]{6,18}")
+MAX_NAME_BYTES = 200
+_NUMBER = re.compile(r"[0-9]{6,18}")
 _SEGMENT = re.compile(r"segment-([0-9]{10,18})\.arrows")
+_MANIFEST = re.compile(r"manifest-([0-9]{6,18})")
 
 
 def quoted(name: str) -> str:
@@ -34,13 +43,24 @@ def unquoted(component: str) -> str:
     return unquote(component)
 
 
-def generation_name(generation: int) -> str:
-    return f"{generation:06d}"
+def is_name(name: object) -> bool:
+    """Whether something can be the name of a stream or an interface: short text that prints."""
+    return (
+        isinstance(name, str)
+        and name != ""
+        and all(unicodedata.category(character)[0] != "C" for character in name)
+        and len(quoted(name)) <= MAX_NAME_BYTES
+    )
 
 
-def generation_of(name: str) -> int | None:
-    """Return the number of a generation's folder, None for other names."""
-    return int(name) if _GENERATION.fullmatch(name) else None
+def number_name(number: int) -> str:
+    """Return the name of a generation's folder, or of a set's."""
+    return f"{number:06d}"
+
+
+def number_of(name: str) -> int | None:
+    """Return the number of such a folder, None for other names."""
+    return int(name) if _NUMBER.fullmatch(name) else None
 
 
 def segment_name(segment: int) -> str:
@@ -53,11 +73,40 @@ def segment_of(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def manifest_name(roll: int) -> str:
+    return f"manifest-{roll:06d}"
+
+
+def roll_of(name: str) -> int | None:
+    """Return the number of a manifest's file, None for other names."""
+    match = _MANIFEST.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+MANIFEST = manifest_name(1)
+"""The first of a generation."""
+
+
+def track_path(stream: str, interface: str) -> str:
+    """Return the way from the root to a track's folder."""
+    return f"{STREAMS}/{quoted(stream)}/{quoted(interface)}"
+
+
+def generation_path(stream: str, interface: str, generation: int) -> str:
+    """Return the way from the root to a generation's folder."""
+    return f"{track_path(stream, interface)}/{number_name(generation)}"
+
+
+def progress_path(interface: str) -> str:
+    """Return the way from the root to an interface's progress."""
+    return f"{PROGRESS}/{quoted(interface)}.json"
+
+
 def canonical(value: Any) -> bytes:
     """Return JSON that is equal for equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
-def query_set_hash(plan: dict[str, Any]) -> str:
-    """Return the hexadecimal SHA-256 that names a query set."""
-    return hashlib.sha256(canonical(plan)).hexdigest()
+def hash_of(value: Any) -> str:
+    """Return the hexadecimal SHA-256 of plain data."""
+    return hashlib.sha256(canonical(value)).hexdigest()

@@ -21,11 +21,12 @@ Job = Callable[[], None]
 class Lister:
     """Does jobs in a thread of its own. After the first error it does no more."""
 
-    def __init__(self, housekeeping: Job, period_ns: int | None) -> None:
+    def __init__(self, housekeeping: Callable[[], float | None]) -> None:
+        """`housekeeping` returns in how many seconds it is due; None: when something is listed."""
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._room = threading.BoundedSemaphore(_MAX_UNLISTED_SEGMENTS)
         self._housekeeping = housekeeping
-        self._period_s = None if period_ns is None else period_ns / 1e9
+        self._due_s: float | None = None
         self._failure: Exception | None = None
         # A daemon: an interpreter that ends without close() leaves a spool as a crash does.
         self._thread = threading.Thread(target=self._run, name="spool", daemon=True)
@@ -47,6 +48,13 @@ class Lister:
         self._jobs.put(lambda: self._with_room(job))
         self.check()
 
+    def drain(self) -> None:
+        """Wait until what was submitted is done or dropped; raise what was met."""
+        done = threading.Event()
+        self._jobs.put(done.set)
+        done.wait()
+        self.check()
+
     def close(self) -> None:
         """Wait until all jobs are done or dropped; raise what they met."""
         if self._thread.is_alive():
@@ -61,13 +69,16 @@ class Lister:
             is_closing = None in jobs
             for job in jobs:
                 self._do(job)
-            self._do(lambda: self._unless_failed(self._housekeeping))
+            self._do(lambda: self._unless_failed(self._housekeep))
+
+    def _housekeep(self) -> None:
+        self._due_s = self._housekeeping()
 
     def _take(self) -> list[Job | None]:
-        """Return what is to be done by now; nothing if the period has passed."""
+        """Return what is to be done by now; nothing if the housekeeping is."""
         jobs: list[Job | None] = []
         with suppress(queue.Empty):
-            jobs.append(self._jobs.get(timeout=self._period_s))
+            jobs.append(self._jobs.get(timeout=self._due_s))
             while True:
                 jobs.append(self._jobs.get_nowait())
         return jobs

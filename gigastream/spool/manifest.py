@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manifest: lines that are only ever added.
+"""The manifest of a generation: lines that are only ever added, in files that roll.
 
 A reader takes whole lines and remembers how far it has come. What follows the last newline may
 still be written to: it is left alone until it is whole, or until the writer that continues after a
 crash has cut it off. Only what is longer than any line is passed over unfinished; such a tail is
 never cut off but ended with a newline, so that no reader stands beyond the end.
+
+A file that is full is followed by the next, whose first line, the base, says what all before held.
+Files whose segments retention has deleted go, too: what is opened is what is kept.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from gigastream.spool import layout
 from gigastream.spool.entry import MAX_LINE_BYTES, BadLineError, Entry, decode, encode
+from gigastream.spool.files import APPEND, NEW, numbers_in, opened, sync, write_all
 
+ROLL_BYTES = 1 << 20
+"""A file at least this long is followed by another: about 4,000 segments."""
 _READ_BYTES = 4 * MAX_LINE_BYTES
 
 ReadAt = Callable[[int, int], bytes]
@@ -22,9 +30,10 @@ ReadAt = Callable[[int, int], bytes]
 
 
 class ManifestReader:
-    """Reads a manifest as it grows; `damage` names each line that is none."""
+    """Reads one file of a manifest as it grows; `damage` names each line that is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = layout.MANIFEST) -> None:
+        self.name = name
         self.damage: list[str] = []
         self.offset = 0
         """Bytes that are done with."""
@@ -59,55 +68,120 @@ class ManifestReader:
                 raise BadLineError(f"it is longer than {MAX_LINE_BYTES} bytes")
             yield decode(line)
         except BadLineError as error:
-            self.damage.append(f"manifest {place}, is skipped: {error}")
+            self.damage.append(f"{self.name} {place}, is skipped: {error}")
 
 
 class ManifestWriter:
-    """Adds lines to a manifest. Raises OSError."""
+    """Adds lines to a generation's manifest, and begins another file when one is full.
 
-    def __init__(self, path: Path) -> None:
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        self._size_bytes = os.fstat(self._descriptor).st_size
+    It holds no descriptor between calls. `base` is the one line that a file which goes on begins
+    with, kept up to date. Methods raise OSError.
+    """
+
+    def __init__(self, folder: Path, base: Entry | None = None) -> None:
+        self._folder = folder
+        self._rolls = numbers_in(folder, layout.roll_of)
+        self._roll = max(self._rolls, default=1)
+        self._base = base
+        self._last_segment = -1 if base is None else (base.segment or 0) - 1
+        self._lasts: dict[int, int] = {}
+        """Of files that are full, by number: their last segment."""
+
+    @property
+    def path(self) -> Path:
+        return self._folder / layout.manifest_name(self._roll)
 
     def append(self, entry: Entry) -> None:
         """Add a line, wholly or not at all."""
         line = encode(entry)
-        try:
-            written = os.write(self._descriptor, line)
-            while written < len(line):
-                written += os.write(self._descriptor, line[written:])
-        except OSError:
-            os.ftruncate(self._descriptor, self._size_bytes)
-            raise
-        self._size_bytes += len(line)
+        with opened(self.path, APPEND) as descriptor:
+            size_bytes = os.fstat(descriptor).st_size
+            if size_bytes < ROLL_BYTES:
+                _append(descriptor, line, size_bytes)
+        if size_bytes >= ROLL_BYTES:
+            self._begin_next(line)
+        self._base = _after(self._base, entry)
+        if entry.segment is not None:
+            self._last_segment = entry.segment
+
+    def _begin_next(self, line: bytes) -> None:
+        """Make the next file, durable, with its base and a line."""
+        sync(self.path)
+        following = self._folder / layout.manifest_name(self._roll + 1)
+        assert self._base is not None
+        beside = self._folder / layout.MAKING
+        beside.unlink(missing_ok=True)
+        with opened(beside, NEW) as descriptor:
+            write_all(descriptor, encode(self._base) + line)
+            os.fsync(descriptor)
+        os.replace(beside, following)
+        sync(self._folder)
+        self._lasts[self._roll] = self._last_segment
+        self._roll += 1
+
+    def forget_below(self, segment: int) -> None:
+        """Delete the full files that list nothing from a segment on."""
+        for roll, last in list(self._lasts.items()):
+            if last < segment:
+                (self._folder / layout.manifest_name(roll)).unlink(missing_ok=True)
+                del self._lasts[roll]
+
+    def know(self, roll: int, last_segment: int) -> None:
+        """Take in a full file that an earlier run has left."""
+        self._lasts[roll] = last_segment
 
     def sync(self) -> None:
         """Wait until all lines are on the disk."""
-        os.fsync(self._descriptor)
-
-    def close(self) -> None:
-        os.close(self._descriptor)
+        sync(self.path)
 
 
-def read_all(path: Path) -> tuple[list[Entry], ManifestReader]:
-    """Return the entries of a manifest and the reader that stands behind them."""
-    reader = ManifestReader()
-    with open(path, "rb") as stream:
+def _append(descriptor: int, line: bytes, size_bytes: int) -> None:
+    try:
+        write_all(descriptor, line)
+    except OSError:
+        os.ftruncate(descriptor, size_bytes)
+        raise
 
-        def read_at(offset: int, size_bytes: int) -> bytes:
-            stream.seek(offset)
-            return stream.read(size_bytes)
 
-        return list(reader.poll(read_at)), reader
+def _after(base: Entry | None, entry: Entry) -> Entry:
+    """Return the base that holds a further line, too."""
+    before = base or replace(entry, kind="base", segment=0, rows=0, size_bytes=0, lost=None)
+    is_segment = entry.kind == "segment"
+    return replace(
+        before,
+        segment=(entry.segment or 0) + 1 if is_segment else before.segment,
+        rows=before.rows + (entry.rows if is_segment else 0),
+        size_bytes=before.size_bytes + (entry.size_bytes if is_segment else 0),
+        checksum=0,
+        bounds=entry.bounds,
+        base_ns=entry.base_ns,
+        first=entry.last,
+        last=entry.last,
+        made_ns=entry.made_ns,
+    )
+
+
+def base_of(entries: list[Entry]) -> Entry | None:
+    """Return the base that holds these lines of the newest file."""
+    base: Entry | None = None
+    for entry in entries:
+        base = entry if entry.kind == "base" else _after(base, entry)
+    return base
+
+
+def read_roll(path: Path) -> tuple[list[Entry], ManifestReader]:
+    """Return the entries of one file and the reader that stands behind them. Raises OSError."""
+    reader = ManifestReader(path.name)
+    with opened(path) as descriptor:
+        return list(reader.poll(lambda at, size: os.pread(descriptor, size, at))), reader
 
 
 def mend_tail(path: Path, reader: ManifestReader) -> int:
     """Cut off, or end, what a crash left after the last whole line; return its bytes."""
-    size_bytes = path.stat().st_size
-    torn_bytes = size_bytes - reader.whole_bytes
-    if reader.offset > reader.whole_bytes:
-        with open(path, "ab") as stream:
-            stream.write(b"\n")
-    elif torn_bytes:
-        os.truncate(path, reader.whole_bytes)
+    with opened(path, os.O_WRONLY | os.O_APPEND) as descriptor:
+        torn_bytes = os.fstat(descriptor).st_size - reader.whole_bytes
+        if reader.offset > reader.whole_bytes:
+            write_all(descriptor, b"\n")
+        elif torn_bytes:
+            os.ftruncate(descriptor, reader.whole_bytes)
     return torn_bytes

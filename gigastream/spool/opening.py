@@ -1,93 +1,218 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way into a track that is to be written: hold it, find its generation, begin a run."""
+"""The way into the tracks that are written: which generation of each, and how a run begins."""
 
 from __future__ import annotations
 
-import os
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gigastream.spool import layout
 from gigastream.spool.entry import END, Entry
-from gigastream.spool.errors import RAN_OUT, SpoolError
-from gigastream.spool.files import lock_folder
-from gigastream.spool.generation import Description, generations, make_generation
-from gigastream.spool.manifest import ManifestWriter, read_all
+from gigastream.spool.errors import RAN_OUT
+from gigastream.spool.files import numbers_in, read_object
+from gigastream.spool.generation import Generation, read_generation
+from gigastream.spool.index import Index, Port, read_index, write_index
+from gigastream.spool.manifest import ManifestWriter, base_of
+from gigastream.spool.progress import ProgressWriter, State, TrackKey, nothing, read_states
+from gigastream.spool.query_set import Description, QuerySet, write_set
 from gigastream.spool.recovery import Found, find
-from gigastream.spool.retention import Retention, Shelf
 from gigastream.spool.settings import SECOND_NS, SpoolSettings
 from gigastream.spool.track_log import TrackLog
-from gigastream.spool.track_writer import Progress
 
 _CLOCK_MARGIN_NS = SECOND_NS
 """Taken off what is trusted to be durable: lines are dated before they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A track that is held, with the run's line written."""
+class Before:
+    """A track's newest generation as the last run left it."""
 
-    log: TrackLog
-    resume: Progress
-    next_segment: int
-
-
-def open_log(folder: Path, description: Description, settings: SpoolSettings) -> Opened:
-    """Open a track's folder for a run. Raises OSError; SpoolError if another run holds it."""
-    try:
-        lock = lock_folder(folder)
-    except BlockingIOError:
-        raise SpoolError(f"another run writes {folder}", "give each run its own spool") from None
-    try:
-        return _open_held(folder, lock, description, settings)
-    except BaseException:
-        os.close(lock)
-        raise
+    generation: Generation
+    found: Found
+    state: State
 
 
-def _open_held(
-    folder: Path, lock: int, description: Description, settings: SpoolSettings
-) -> Opened:
-    unsynced_ns = (settings.sync_period_ns or 0) + _CLOCK_MARGIN_NS
-    generation, found = _generation(folder, description, unsynced_ns)
-    resume = Progress(*found.progress(len(description.schema)))
-    manifest = ManifestWriter(generation / layout.MANIFEST)
-    _begin_run(manifest, found, resume)
-    log = TrackLog(generation, lock, manifest, _retention(folder, settings), settings)
-    return Opened(log, resume, found.next_segment)
+class Opening:
+    """Opens the tracks of a query set in a spool that this process holds. Raises OSError."""
+
+    def __init__(
+        self, root: Path, settings: SpoolSettings, progress: dict[str, ProgressWriter]
+    ) -> None:
+        """`progress` is by interface, and taken further."""
+        self._root = root
+        self._settings = settings
+        self._progress = progress
+        self._unsynced_ns = (settings.sync_period_ns or 0) + _CLOCK_MARGIN_NS
+        self._index = read_index(root)
+        self._states: dict[str, dict[TrackKey, State]] = {}
+        self._streams = self._described()
+
+    def open(self, query_set: QuerySet, ports: Iterable[Port]) -> dict[Port, TrackLog]:
+        """Go on with each track's generation, or begin one if it ended or its stream changed.
+
+        What the last run wrote and this query set does not is ended, so that no reader waits.
+        """
+        before = {port: self._before(port) for port in ports}
+        generations = {
+            port: self._generation(query_set, port, there) for port, there in before.items()
+        }
+        kept = self._kept(query_set, before)
+        number = self._set_number(query_set)
+        generations = {
+            port: replace(generation, set_number=generation.set_number or number)
+            for port, generation in generations.items()
+        }
+        logs = {
+            port: self._log(generation, before[port], query_set.streams[port[0]])
+            for port, generation in generations.items()
+        }
+        for (stream, interface), generation in kept.items():
+            told = self._told(interface).get((stream, generation))
+            if told is not None:
+                self._writer(interface).tell((stream, generation), told)
+        numbers = {port: generation.number for port, generation in generations.items()}
+        for writer in self._progress.values():
+            writer.write()
+        write_index(self._root, Index(number, {**kept, **numbers}))
+        return logs
+
+    # ---- which generation ----
+
+    def _described(self) -> Mapping[str, object]:
+        """Return the hashes of the last set's streams, by name."""
+        if self._index is None:
+            return {}
+        value = read_object(self._set_folder(self._index.set_number) / layout.DESCRIPTIONS) or {}
+        streams = value.get("streams")
+        self._last_set = value
+        return (
+            {name: stream.get("hash") for name, stream in streams.items() if type(stream) is dict}
+            if isinstance(streams, dict)
+            else {}
+        )
+
+    def _set_folder(self, number: int) -> Path:
+        return self._root / layout.SETS / layout.number_name(number)
+
+    def _set_number(self, query_set: QuerySet) -> int:
+        """Return the last set's number if this is the same, else that of a new one."""
+        if self._index is not None and self._last_set == query_set.descriptions:
+            return self._index.set_number
+        return write_set(self._root, query_set)
+
+    def _before(self, port: Port) -> Before | None:
+        stream, interface = port
+        number = None if self._index is None else self._index.generations.get(port)
+        identity = self._streams.get(stream)
+        set_number = 0 if self._index is None else self._index.set_number
+        newest = max(self._numbers(port), default=None)
+        if newest is not None and (number is None or newest > number):
+            number = newest
+        if number is None:
+            return None
+        generation = Generation(stream, interface, number, set_number, str(identity))
+        folder = generation.folder(self._root)
+        read = read_generation(folder)
+        if read is not None:
+            generation = replace(read, stream=stream, interface=interface, number=number)
+        found = find(folder, self._unsynced_ns)
+        told = self._told(interface).get((stream, number))
+        columns = len(told.bounds) if told else 0
+        columns = max((len(entry.bounds) for entry in found.entries), default=columns)
+        return Before(generation, found, found.state(columns, told))
+
+    def _numbers(self, port: Port) -> list[int]:
+        return numbers_in(self._root / layout.track_path(*port), layout.number_of)
+
+    def _told(self, interface: str) -> dict[TrackKey, State]:
+        if interface not in self._states:
+            self._states[interface] = read_states(self._root, interface)
+        return self._states[interface]
+
+    def _generation(self, query_set: QuerySet, port: Port, before: Before | None) -> Generation:
+        """Return the generation to write; set 0: that which is written now."""
+        description = query_set.streams[port[0]]
+        if before is None:
+            return Generation(*port, 1, 0, description.identity)
+        if self._goes_on(before, description):
+            return before.generation
+        self._end(before)
+        return Generation(*port, before.generation.number + 1, 0, description.identity)
+
+    def _goes_on(self, before: Before, description: Description) -> bool:
+        columns = len(before.state.bounds) in (0, len(description.schema.names))
+        is_same = before.generation.identity == description.identity
+        return is_same and columns and not before.state.is_ended
+
+    def _kept(self, query_set: QuerySet, opened: Iterable[Port]) -> dict[Port, int]:
+        """End what this query set does not write, and return what it may go on with later."""
+        kept: dict[Port, int] = {}
+        for port, number in (self._index.generations if self._index else {}).items():
+            if port in opened:
+                continue
+            description = query_set.streams.get(port[0])
+            if description is not None and self._streams.get(port[0]) == description.identity:
+                kept[port] = number
+                continue
+            before = self._before(port)
+            if before is not None:
+                self._end(before)
+        return kept
+
+    # ---- how a run begins ----
+
+    def _log(
+        self, generation: Generation, before: Before | None, description: Description
+    ) -> TrackLog:
+        interface, columns = generation.interface, len(description.schema.names)
+        if before is None or before.generation.number != generation.number:
+            found, state = Found(), nothing(columns)
+        else:
+            found = before.found
+            state = before.found.state(
+                columns, self._told(interface).get((generation.stream, generation.number))
+            )
+        manifest = None
+        if found.rolls:
+            manifest = ManifestWriter(generation.folder(self._root), base_of(found.entries))
+            _begin_run(manifest, found, state)
+        log = TrackLog(
+            self._root, generation, state, manifest, self._writer(interface), self._settings
+        )
+        log.next_segment = max(found.next_segment, state.next_segment)
+        log.listed.lost = found.lost
+        return log
+
+    def _writer(self, interface: str) -> ProgressWriter:
+        path = self._root / layout.progress_path(interface)
+        if interface not in self._progress:
+            path.parent.mkdir(exist_ok=True)
+            self._progress[interface] = ProgressWriter(path)
+        return self._progress[interface]
+
+    def _end(self, before: Before) -> None:
+        """End a generation in its own folder: no row follows, and its readers need not wait."""
+        is_said = any(entry.kind == "end" for entry in before.found.entries)
+        if is_said or not before.state.bounds:
+            return
+        is_silent = not before.found.rolls
+        before.generation.make(self._root, durable=not is_silent)
+        folder = before.generation.folder(self._root)
+        manifest = ManifestWriter(folder, base_of(before.found.entries))
+        _begin_run(manifest, before.found, before.state)
+        manifest.append(_line("end", before.found, before.state._replace(base_ns=END)))
+        if not is_silent:
+            manifest.sync()
 
 
-def _generation(folder: Path, description: Description, unsynced_ns: int) -> tuple[Path, Found]:
-    """Return the generation to write: the newest if it goes on, else a new one."""
-    number = max(generations(folder), default=0)
-    newest = folder / layout.generation_name(number)
-    if (newest / layout.MANIFEST).is_file():
-        found = find(newest, unsynced_ns)
-        if not found.is_ended:
-            if description.is_of(newest):
-                return newest, found
-            _end(newest, found)
-    return make_generation(folder, number + 1, description), Found()
-
-
-def _end(generation: Path, found: Found) -> None:
-    """End what another query set left open: no row follows, and its readers need not wait."""
-    columns = max((len(entry.bounds) for entry in found.entries), default=0)
-    progress = Progress(*found.progress(columns))
-    manifest = ManifestWriter(generation / layout.MANIFEST)
-    _begin_run(manifest, found, progress)
-    manifest.append(_line("end", found, progress._replace(base_ns=END)))
-    manifest.sync()
-    manifest.close()
-
-
-def _begin_run(manifest: ManifestWriter, found: Found, resume: Progress) -> None:
+def _begin_run(manifest: ManifestWriter, found: Found, state: State) -> None:
     """Write the run's line, then remove what it says is lost; on a full disk the other way.
 
     A crash in between has the next run tell of the same files once more.
     """
-    line = _line("run", found, resume)
+    line = _line("run", found, state)
     try:
         manifest.append(line)
     except OSError as error:
@@ -95,28 +220,18 @@ def _begin_run(manifest: ManifestWriter, found: Found, resume: Progress) -> None
             raise
         _remove(found)
         manifest.append(line)
-    manifest.sync()
+    if found.lost:
+        manifest.sync()
     _remove(found)
 
 
-def _line(kind: str, found: Found, progress: Progress) -> Entry:
+def _line(kind: str, found: Found, state: State) -> Entry:
     last = max((entry.last for entry in found.entries), default=0)
     lost = found.lost if kind == "run" else None
-    return Entry(kind, None, 0, 0, 0, *progress, last, last, time.time_ns(), lost)
+    bounds, base_ns = state.bounds, state.base_ns
+    return Entry(kind, None, 0, 0, 0, bounds, base_ns, last, last, time.time_ns(), lost)
 
 
 def _remove(found: Found) -> None:
     for path in found.unlisted:
         path.unlink(missing_ok=True)
-
-
-def _retention(folder: Path, settings: SpoolSettings) -> Retention:
-    """Return the shelves of all generations; none is read if nothing is ever deleted."""
-    names = [layout.generation_name(number) for number in generations(folder)]
-    return Retention(settings, [_shelf(folder / name, settings) for name in names])
-
-
-def _shelf(generation: Path, settings: SpoolSettings) -> Shelf:
-    manifest = generation / layout.MANIFEST
-    entries = read_all(manifest)[0] if settings.deletes and manifest.is_file() else []
-    return Shelf(generation, entries, settings.keep_margin_ns)

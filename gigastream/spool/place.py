@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a spool is read: a folder here, or any filesystem that pyarrow opens by its URI."""
+"""Where a spool is read: a folder here, or any filesystem that pyarrow opens by its URI.
+
+What is in the folder is its owner's, and not believed: no link leads out of it, and a pipe or a
+device in a file's place is not waited for.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,42 +21,79 @@ import pyarrow
 from pyarrow import fs
 
 from gigastream.spool.errors import SpoolReadError
+from gigastream.spool.files import NEW, write_all
 
-_MAX_JSON_BYTES = 64 << 20
+_MAX_JSON_BYTES = 256 << 20
+_WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NoFileError(OSError):
+    """Something else where a file should be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A filesystem and the path of a spool on it. Methods raise OSError.
+    """A filesystem (None: this host's) and the path of a spool on it. Methods raise OSError."""
 
-    `files` reads what may still grow; `mapped` the same, and maps what is finished, where it can.
-    """
-
-    files: fs.FileSystem
-    mapped: fs.FileSystem
+    files: fs.FileSystem | None
     root: str
 
     def names(self, folder: str) -> list[str]:
         """Return the names in a folder, in order, without those that begin with a dot."""
-        found = self.files.get_file_info(fs.FileSelector(folder))
-        return sorted(info.base_name for info in found if not info.base_name.startswith("."))
+        if self.files is None:
+            found = os.listdir(folder)
+        else:
+            infos = self.files.get_file_info(fs.FileSelector(folder))
+            found = [info.base_name for info in infos]
+        return sorted(name for name in found if not name.startswith("."))
 
     def size_bytes(self, path: str) -> int:
-        """Return a file's size. Raises FileNotFoundError for whatever is no file."""
-        info = self.files.get_file_info(path)
-        if info.type != fs.FileType.File:
+        """Return a file's size. Raises FileNotFoundError, NoFileError."""
+        if self.files is None:
+            info = os.lstat(path)
+            _check_is_file(info)
+            return info.st_size
+        found = self.files.get_file_info(path)
+        if found.type != fs.FileType.File:
             raise FileNotFoundError(path)
-        return int(info.size)
+        return int(found.size)
+
+    def signature(self, path: str) -> tuple[int, ...] | None:
+        """Return what changes when a file is replaced; None where that cannot be told."""
+        if self.files is not None:
+            return None
+        info = os.lstat(path)
+        return info.st_dev, info.st_ino, info.st_mtime_ns, info.st_size
 
     def read_at(self, path: str, offset: int, size_bytes: int) -> bytes:
         """Return bytes of a file, fewer at its end."""
+        if self.files is None:
+            with self._opened(path) as descriptor:
+                return os.pread(descriptor, size_bytes, offset)
         with self.files.open_input_file(path) as stream:
             return bytes(stream.read_at(size_bytes, offset))
 
+    def read_all(self, path: str, most_bytes: int) -> pyarrow.Buffer:
+        """Return a file's bytes, at most so many.
+
+        A copy: who reads a mapped file that its owner cuts meanwhile is killed (SIGBUS).
+        """
+        if self.files is not None:
+            with self.files.open_input_file(path) as stream:
+                return stream.read_buffer(most_bytes)
+        with self._opened(path) as descriptor:
+            data = memoryview(bytearray(min(os.fstat(descriptor).st_size, most_bytes)))
+            end = 0
+            while read := os.preadv(descriptor, [data[end:]], end):
+                end += read
+        return pyarrow.py_buffer(data[:end])
+
     def read_object(self, path: str) -> dict[str, Any]:
         """Return the object in a JSON file. Raises ValueError for other contents."""
+        data = self.read_at(path, 0, _MAX_JSON_BYTES)
         try:
-            value = json.loads(self.read_at(path, 0, _MAX_JSON_BYTES))
+            value = json.loads(data, object_pairs_hook=_object)
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
         if not isinstance(value, dict):
@@ -57,22 +103,93 @@ class Place:
     def replace(self, path: str, text: bytes) -> None:
         """Write a file in one step: who opens it sees the old bytes or the new."""
         folder, name = path.rsplit("/", 1)
-        beside = f"{folder}/.{name}.{os.getpid()}"
+        # A name that nobody can have taken, or planted a link at.
+        beside = f".{name}.{secrets.token_hex(8)}"
+        if self.files is None:
+            self._replace_here(folder, name, beside, text)
+            return
         self.files.create_dir(folder, recursive=True)
-        with self.files.open_output_stream(beside) as stream:
+        with self.files.open_output_stream(f"{folder}/{beside}") as stream:
             stream.write(text)
-        self.files.move(beside, path)
+        self.files.move(f"{folder}/{beside}", path)
+
+    def _replace_here(self, folder: str, name: str, beside: str, text: bytes) -> None:
+        with self._folder(folder, make=True) as way:
+            descriptor = os.open(beside, NEW | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=way)
+            try:
+                write_all(descriptor, text)
+                os.fsync(descriptor)
+                os.replace(beside, name, src_dir_fd=way, dst_dir_fd=way)
+            except BaseException:
+                os.unlink(beside, dir_fd=way)
+                raise
+            finally:
+                os.close(descriptor)
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[int]:
+        """Open a file within the root."""
+        folder, name = path.rsplit("/", 1)
+        with self._folder(folder) as way:
+            _check_is_file(os.lstat(name, dir_fd=way))
+            descriptor = os.open(name, _FILE, dir_fd=way)
+        try:
+            _check_is_file(os.fstat(descriptor))
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def _folder(self, folder: str, *, make: bool = False) -> Iterator[int]:
+        """Open a folder of the root, by descriptors: no link that is planted now is followed."""
+        way = os.open(self.root, _WAY)
+        try:
+            for name in folder[len(self.root) :].split("/")[1:]:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(name, dir_fd=way)
+                inner = _folder_in(way, name, folder)
+                os.close(way)
+                way = inner
+            yield way
+        finally:
+            os.close(way)
+
+
+def _folder_in(way: int, name: str, folder: str) -> int:
+    try:
+        return os.open(name, _WAY | os.O_NOFOLLOW, dir_fd=way)
+    except OSError as error:
+        is_link = stat.S_ISLNK(os.lstat(name, dir_fd=way).st_mode)
+        if error.errno in (errno.ENOTDIR, errno.ELOOP) and is_link:
+            raise NoFileError(f"a link is on the way to it, in {folder}") from None
+        raise
+
+
+def _check_is_file(info: os.stat_result) -> None:
+    if not stat.S_ISREG(info.st_mode):
+        kinds = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe"}
+        kind = kinds.get(stat.S_IFMT(info.st_mode), "a device or a socket")
+        raise NoFileError(f"it is {kind} and no file")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that says a thing twice: which of the two would be believed is chance."""
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("an object has a key twice")
+    return value
 
 
 def open_place(path: str | os.PathLike[str]) -> Place:
     """Return the place of a path or URI. Raises SpoolReadError for a URI that pyarrow refuses."""
     text = os.fspath(path)
     if "://" not in text:
-        return Place(fs.LocalFileSystem(), fs.LocalFileSystem(use_mmap=True), os.path.abspath(text))
+        return Place(None, os.path.realpath(text))
     try:
         filesystem, root = fs.FileSystem.from_uri(text)
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise SpoolReadError(f"{text} cannot be opened: {error}") from None
-    is_local = filesystem.type_name == "local"
-    mapped = fs.LocalFileSystem(use_mmap=True) if is_local else filesystem
-    return Place(filesystem, mapped, root.rstrip("/"))
+    if filesystem.type_name == "local":
+        return Place(None, os.path.realpath(root))
+    return Place(filesystem, root.rstrip("/"))

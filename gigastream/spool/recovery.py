@@ -2,19 +2,20 @@
 """What a writer finds when it goes on with a generation, and what the last run lost.
 
 Listed rows stay. A torn manifest line and segments that were not listed yet are counted, said in
-the new run's line, and removed.
+the new run's line, and removed. Only the manifest's last file is read: what is listed in the ones
+before was durable when it began.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gigastream.spool import layout
-from gigastream.spool.entry import NOTHING, Entry, Lost
-from gigastream.spool.files import checksum
-from gigastream.spool.manifest import mend_tail, read_all
+from gigastream.spool.entry import Entry, Lost
+from gigastream.spool.files import checksum, numbers_in
+from gigastream.spool.manifest import mend_tail, read_roll
+from gigastream.spool.progress import State, nothing
 from gigastream.spool.retention import read_retained
 
 
@@ -23,23 +24,33 @@ class Found:
     """A generation as the last run left it."""
 
     entries: list[Entry] = field(default_factory=list)
+    """Of the manifest's last file."""
     unlisted: list[Path] = field(default_factory=list)
     """Files to be deleted when the loss of them has been told."""
     next_segment: int = 0
+    """A number that no file has."""
+    next_listed: int = 0
+    """The number after the last that is listed."""
     lost: Lost = field(default_factory=Lost)
+    rolls: list[int] = field(default_factory=list)
+    """The manifest's files; none: there is no manifest yet."""
 
-    @property
-    def is_ended(self) -> bool:
-        return any(entry.kind == "end" for entry in self.entries)
-
-    def progress(self, columns: int) -> tuple[tuple[int, ...], int]:
-        """Return the bounds and the base bound that the last run had reached."""
-        bounds, base_ns = (NOTHING,) * columns, NOTHING
+    def state(self, columns: int, told: State | None) -> State:
+        """Return how far the last run had come: by the manifest, and by what it `told` beside."""
+        state = nothing(columns)._replace(next_segment=self.next_listed)
+        if told is not None and len(told.bounds) == columns:
+            state = state._replace(bounds=told.bounds, base_ns=told.base_ns)
+            next_segment = max(self.next_listed, told.next_segment)
+            state = state._replace(is_ended=told.is_ended, next_segment=next_segment)
         for entry in self.entries:
             if len(entry.bounds) == columns:
-                bounds = tuple(map(max, bounds, entry.bounds))
-                base_ns = max(base_ns, entry.base_ns)
-        return bounds, base_ns
+                bounds = tuple(map(max, state.bounds, entry.bounds))
+                state = state._replace(bounds=bounds, base_ns=max(state.base_ns, entry.base_ns))
+        is_ended = state.is_ended or any(entry.kind == "end" for entry in self.entries)
+        return state._replace(is_ended=is_ended, size_bytes=self._size_bytes())
+
+    def _size_bytes(self) -> int:
+        return sum(entry.size_bytes for entry in self.entries)
 
 
 def find(folder: Path, unsynced_ns: int) -> Found:
@@ -48,46 +59,51 @@ def find(folder: Path, unsynced_ns: int) -> Found:
     `unsynced_ns`: segments that were listed this long before the last line may not have been
     durable, so that their bytes are read again; of the others only the size is asked.
     """
-    manifest = folder / layout.MANIFEST
-    entries, reader = read_all(manifest)
-    files = _segment_files(folder)
-    listed = {entry.segment: entry for entry in entries if entry.segment is not None}
-    last = max(listed, default=-1)
-    unlisted = [path for number, path in sorted(files.items()) if number > last]
+    files = {
+        number: folder / layout.segment_name(number)
+        for number in numbers_in(folder, layout.segment_of)
+    }
+    rolls = numbers_in(folder, layout.roll_of)
+    if not rolls:
+        return Found(next_segment=max(files, default=-1) + 1)
+    manifest = folder / layout.manifest_name(rolls[-1])
+    entries, reader = read_roll(manifest)
+    listed = {entry.segment: entry for entry in entries if entry.kind == "segment"}
+    bases = [(entry.segment or 0) - 1 for entry in entries if entry.kind == "base"]
+    last = max([-1, *bases, *(number for number in listed if number is not None)])
+    unlisted = [path for number, path in files.items() if number > last]
     damaged = _damaged(folder, listed, unsynced_ns)
     lost = Lost(
         manifest_bytes=mend_tail(manifest, reader),
         segments=len(unlisted),
-        segment_bytes=sum(path.stat().st_size for path in unlisted),
+        segment_bytes=sum(path.lstat().st_size for path in unlisted),
         damaged_segments=len(damaged),
         damaged_rows=sum(entry.rows for entry in damaged),
     )
     # Where lines are damaged, or all gone, an unlisted segment may have been listed: it is kept,
     # and no number is used again whose file exists.
     is_whole = bool(entries) and not reader.damage
-    return Found(entries, unlisted if is_whole else [], max([last, *files]) + 1, lost)
+    removed = unlisted if is_whole else []
+    return Found(entries, removed, max([last, *files]) + 1, last + 1, lost, rolls)
 
 
-def _segment_files(folder: Path) -> dict[int, Path]:
-    numbered = ((layout.segment_of(name), folder / name) for name in os.listdir(folder))
-    return {number: path for number, path in numbered if number is not None}
-
-
-def _damaged(folder: Path, listed: dict[int, Entry], unsynced_ns: int) -> list[Entry]:
+def _damaged(folder: Path, listed: dict[int | None, Entry], unsynced_ns: int) -> list[Entry]:
     """Return the listed segments that should be there and are missing, torn or changed."""
     first = read_retained(folder).first
     since_ns = max((entry.made_ns for entry in listed.values()), default=0) - unsynced_ns
     return [
         entry
-        for number, entry in listed.items()
-        if number >= first
-        and _is_damaged(folder / layout.segment_name(number), entry, entry.made_ns >= since_ns)
+        for entry in listed.values()
+        if (entry.segment or 0) >= first
+        and _is_damaged(
+            folder / layout.segment_name(entry.segment or 0), entry, entry.made_ns >= since_ns
+        )
     ]
 
 
 def _is_damaged(path: Path, entry: Entry, reads: bool) -> bool:
     try:
-        if path.stat().st_size != entry.size_bytes:
+        if path.lstat().st_size != entry.size_bytes:
             return True
         return reads and checksum(path) != (entry.size_bytes, entry.checksum)
     except FileNotFoundError:

@@ -8,6 +8,7 @@ segment that was let go from one that is missing.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import deque
 from collections.abc import Iterable
@@ -16,9 +17,12 @@ from pathlib import Path
 
 from gigastream.spool import layout
 from gigastream.spool.commits import CommitWatch
-from gigastream.spool.entry import Entry
-from gigastream.spool.files import replace_json
+from gigastream.spool.entry import MAX_COUNT, Entry
+from gigastream.spool.files import numbers_in, opened, replace_json
+from gigastream.spool.manifest import ManifestWriter, read_roll
 from gigastream.spool.settings import SpoolSettings
+
+MAX_RETAINED_BYTES = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,9 @@ def decode_retained(text: bytes) -> Retained:
     try:
         value = json.loads(text)
         retained = Retained(**value)
-    except (TypeError, RecursionError) as error:
-        raise ValueError(str(error)) from None
-    if not all(type(number) is int and number >= 0 for number in asdict(retained).values()):
+    except (TypeError, RecursionError):
+        raise ValueError("it is not an object of counts") from None
+    if not all(type(n) is int and 0 <= n <= MAX_COUNT for n in asdict(retained).values()):
         raise ValueError("its numbers are no counts")
     return retained
 
@@ -56,12 +60,24 @@ def decode_retained(text: bytes) -> Retained:
 class Shelf:
     """The segments of one generation that are still there, the oldest first."""
 
-    def __init__(self, folder: Path, entries: Iterable[Entry], margin_ns: int) -> None:
+    def __init__(self, folder: Path, margin_ns: int, manifest: ManifestWriter | None) -> None:
         self.folder = folder
+        self._manifest = manifest or ManifestWriter(folder)
         self._retained = read_retained(folder)
+        entries = self._listed()
         self._watch = CommitWatch(folder, margin_ns)
         self._kept = deque(entry for entry in entries if self._is_kept(entry))
         self.size_bytes = sum(entry.size_bytes for entry in self._kept)
+
+    def _listed(self) -> Iterable[Entry]:
+        """Yield the lines of all files of the manifest, the oldest first."""
+        rolls = numbers_in(self.folder, layout.roll_of)
+        for roll in rolls:
+            entries, _ = read_roll(self.folder / layout.manifest_name(roll))
+            numbers = [entry.segment for entry in entries if entry.segment is not None]
+            if roll != rolls[-1]:
+                self._manifest.know(roll, max(numbers, default=-1))
+            yield from entries
 
     def add(self, entry: Entry) -> None:
         """Put a segment that has just been listed behind the others."""
@@ -87,10 +103,11 @@ class Shelf:
         replace_json(self.folder / layout.RETAINED, asdict(self._retained))
         for entry in entries:
             self._path(entry).unlink(missing_ok=True)
+        self._manifest.forget_below(self._retained.first)
 
     def _is_kept(self, entry: Entry) -> bool:
         """Whether a segment is there; one that a crash left half deleted is deleted now."""
-        if entry.segment is None:
+        if entry.segment is None or entry.kind != "segment":
             return False
         if entry.segment < self._retained.first:
             self._path(entry).unlink(missing_ok=True)
@@ -103,32 +120,45 @@ class Shelf:
 class Retention:
     """The shelves of a track, the oldest generation first. Methods raise OSError."""
 
-    def __init__(self, settings: SpoolSettings, shelves: list[Shelf]) -> None:
-        self._keep_bytes = settings.keep_bytes
-        self._keep_age_ns = settings.keep_age_ns
-        self._shelves = shelves
+    def __init__(self, settings: SpoolSettings, track_folder: Path) -> None:
+        """None is read if nothing is ever deleted."""
+        self._settings = settings
+        self._shelves = [
+            Shelf(track_folder / layout.number_name(number), settings.keep_margin_ns, None)
+            for number in numbers_in(track_folder, layout.number_of)
+            if settings.deletes
+        ]
+
+    def begin(self, folder: Path, manifest: ManifestWriter) -> None:
+        """Take in the generation that is written, whose manifest it is."""
+        if self._settings.deletes:
+            self._shelves = [shelf for shelf in self._shelves if shelf.folder != folder]
+            self._shelves.append(Shelf(folder, self._settings.keep_margin_ns, manifest))
 
     def add(self, entry: Entry) -> None:
         """Take a segment of the newest generation in."""
-        self._shelves[-1].add(entry)
+        if self._settings.deletes:
+            self._shelves[-1].add(entry)
 
     def prune(self) -> None:
         """Delete what need not be kept."""
         now_ns = time.time_ns()
-        made_before_ns = 0 if self._keep_age_ns is None else now_ns - self._keep_age_ns
+        age_ns = self._settings.keep_age_ns
+        made_before_ns = 0 if age_ns is None else now_ns - age_ns
         for shelf in self._shelves:
             shelf.prune(made_before_ns, self._excess_bytes())
 
     def _excess_bytes(self) -> int:
-        if self._keep_bytes is None:
+        if self._settings.keep_bytes is None:
             return 0
-        return sum(shelf.size_bytes for shelf in self._shelves) - self._keep_bytes
+        return sum(shelf.size_bytes for shelf in self._shelves) - self._settings.keep_bytes
 
 
 def read_retained(folder: Path) -> Retained:
     """Return what retention has deleted of a generation; nothing if its file cannot be read."""
     path = folder / layout.RETAINED
     try:
-        return decode_retained(path.read_bytes())
-    except (FileNotFoundError, ValueError):
+        with opened(path) as descriptor:
+            return decode_retained(os.read(descriptor, MAX_RETAINED_BYTES))
+    except (OSError, ValueError):
         return Retained()

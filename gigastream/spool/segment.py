@@ -8,22 +8,34 @@ the file (about a kilobyte of message for eight columns).
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pyarrow
 from pyarrow import ipc
 
+from gigastream.spool.files import NEW, opened
+
 _GATHERED_ROWS = 1 << 14
+_GATHERED_BYTES = 1 << 20
 
 
 class OpenSegment:
     """A segment that is being written, under its final name; nobody reads it before it is listed.
 
-    Methods raise OSError.
+    Its file is opened when the first rows are written into it: what waits needs no descriptor.
+    `make` makes its folder then. Methods raise OSError.
     """
 
-    def __init__(self, path: Path, number: int, schema: pyarrow.Schema, sequence: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        number: int,
+        schema: pyarrow.Schema,
+        sequence: int,
+        make: Callable[[], None],
+    ) -> None:
         self.path = path
         self.number = number
         self.rows = 0
@@ -32,9 +44,10 @@ class OpenSegment:
         self._waiting: list[pyarrow.RecordBatch] = []
         self._waiting_rows = 0
         self._waiting_bytes = 0
-        self._file = pyarrow.OSFile(str(path), "wb")
-        self._stream = ipc.new_stream(self._file, schema)
+        self._file: pyarrow.NativeFile | None = None
+        self._stream: ipc.RecordBatchStreamWriter | None = None
         self._schema = schema
+        self._make = make
 
     def write(self, batch: pyarrow.RecordBatch, sequence: int) -> None:
         """Add a batch's rows."""
@@ -43,13 +56,22 @@ class OpenSegment:
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
         self._waiting_bytes += batch.nbytes
-        if self._waiting_rows >= _GATHERED_ROWS:
-            self._flush()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what waits is worth writing."""
+        return self._waiting_rows >= _GATHERED_ROWS or self._waiting_bytes >= _GATHERED_BYTES
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it holds a descriptor."""
+        return self._file is not None
 
     @property
     def size_bytes(self) -> int:
         """About how large the file will be."""
-        return int(self._file.tell()) + self._waiting_bytes
+        written = 0 if self._file is None else int(self._file.tell())
+        return written + self._waiting_bytes
 
     @property
     def age_ns(self) -> int:
@@ -57,18 +79,27 @@ class OpenSegment:
 
     def close(self) -> None:
         """Write what waits, and the end of the stream."""
-        self._flush()
-        self._stream.close()
-        self._file.close()
+        self.flush()
+        if self._stream is not None:
+            self._stream.close()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def abandon(self) -> None:
         """Let go of the file after an error; it stays, unlisted, for the next run to tell of."""
         self._waiting.clear()
         for part in (self._stream, self._file):
-            with suppress(OSError):
-                part.close()
+            with suppress(OSError, pyarrow.ArrowInvalid):  # its file may be closed
+                if part is not None:
+                    part.close()
+        self._file = None
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._stream is None:
+            self._open()
+        assert self._stream is not None
         if len(self._waiting) == 1:
             self._stream.write_batch(self._waiting[0])
         elif self._waiting:
@@ -76,3 +107,12 @@ class OpenSegment:
             self._stream.write_table(table.combine_chunks())
         self._waiting.clear()
         self._waiting_rows = self._waiting_bytes = 0
+
+    def _open(self) -> None:
+        self._make()
+        # Not a name that something of another's stands behind: neither a link nor a pipe.
+        self.path.unlink(missing_ok=True)
+        with opened(self.path, NEW):
+            pass
+        self._file = pyarrow.OSFile(str(self.path), "wb")
+        self._stream = ipc.new_stream(self._file, self._schema)

@@ -9,6 +9,8 @@ from typing import Literal
 from gigastream.spool.errors import SpoolError
 
 SECOND_NS = 1_000_000_000
+MAX_SEGMENT_BYTES = 4 << 30
+"""A reader holds a whole segment; one that is listed as larger is damage."""
 
 
 @dataclass(frozen=True, slots=True)

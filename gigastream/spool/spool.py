@@ -10,27 +10,21 @@ from typing import Any
 import pyarrow
 
 from gigastream.spool import layout
-from gigastream.spool.errors import SpoolReadError
-from gigastream.spool.generation import decode_schema
-from gigastream.spool.place import Place, open_place
-from gigastream.spool.track import Track
+from gigastream.spool.errors import SpoolReadError, printable
+from gigastream.spool.generation import parse_generation
+from gigastream.spool.index import Index, parse_index
+from gigastream.spool.place import open_place
+from gigastream.spool.query_set import check_descriptions, decode_schema
+from gigastream.spool.track import InterfaceProgress, Track, reason_of
 
-_DESCRIPTION: dict[str, type] = {
-    "stream": str,
-    "interface": str,
-    "generation": int,
-    "query_set": str,
-    "columns": list,
-    "arrow_schema": str,
-    "made_ns": int,
-}
+_UNREADABLE = (OSError, ValueError, pyarrow.ArrowException)
 
 
 class Spool:
     """A spool at a path or URI, its writer at work or not.
 
-    `generation` names one of each track instead of the newest. `damage` names the generations
-    that cannot be read. Raises SpoolReadError where nothing is a spool.
+    `generation` names one of each track instead of the newest. `damage` names what cannot be read.
+    Raises SpoolReadError where nothing is a spool.
     """
 
     def __init__(self, path: str | os.PathLike[str], generation: int | None = None) -> None:
@@ -38,12 +32,20 @@ class Spool:
         self.damage: list[str] = []
         self._place = open_place(path)
         self._generation = generation
-        self._newest = self._newest_track()
+        self._sets: dict[int, dict[str, Any]] = {}
+        self._schemas: dict[tuple[int, str], pyarrow.Schema] = {}
+        self._progress: dict[str, InterfaceProgress] = {}
+        self._set = self._newest_set()
 
     @property
     def query_set(self) -> str:
         """The hash of the query set that was begun last."""
-        return self._newest.query_set
+        return str(self._descriptions(self._set)["query_set"])
+
+    def stream_hashes(self) -> dict[str, str]:
+        """Return the hashes of the query set's streams, by name."""
+        streams = self._descriptions(self._set)["streams"]
+        return {name: str(description["hash"]) for name, description in streams.items()}
 
     def plan(self) -> dict[str, Any]:
         """Return the plan of the query set. Raises SpoolReadError."""
@@ -58,50 +60,180 @@ class Spool:
     ) -> tuple[Track, ...]:
         """Return the tracks of the query set, by stream, then interface; looked for anew each time.
 
-        A track that an older query set has written is left out, and so is what cannot be read.
-        Raises SpoolReadError.
+        What cannot be read is left out, and named. Raises SpoolReadError.
         """
         wanted = None if interfaces is None else set(interfaces)
         return tuple(
             track
-            for track in self._all_tracks()
-            if track.query_set == self.query_set
-            and stream in (None, track.stream)
-            and (wanted is None or track.interface in wanted)
+            for track in self._found(stream)
+            if stream in (None, track.stream) and (wanted is None or track.interface in wanted)
         )
 
-    def _newest_track(self) -> Track:
-        newest = max(self._all_tracks(), key=lambda track: track.made_ns, default=None)
-        if newest is None:
-            hint = "a run with `-o spool:PATH` writes one"
-            raise SpoolReadError("; ".join([f"{self.path} is no spool", *self.damage]), hint)
-        return newest
+    def track(self, stream: str, interface: str, generation: int) -> Track:
+        """Return one generation of one track. Raises OSError, ValueError, ArrowException.
 
-    def _all_tracks(self) -> Iterator[Track]:
-        root = self._place.root
+        It looks at no other folder, where that generation is or has been the newest.
+        """
+        try:
+            index = self._index()
+        except _UNREADABLE:
+            index = None
+        if index is not None and index.generations.get((stream, interface)) == generation:
+            try:
+                return self._made(stream, interface, generation, index.set_number)
+            except _UNREADABLE:  # then by what stands beside its segments
+                pass
+        return self._generation_track(stream, interface, generation)
+
+    # ---- what there is ----
+
+    def _index(self) -> Index:
+        return parse_index(self._place.read_object(f"{self._place.root}/{layout.SPOOL}"))
+
+    def _newest_set(self) -> int:
+        """Return the number of the set whose plan this is."""
+        if self._generation is None:
+            try:
+                index = self._index()
+                self._descriptions(index.set_number)
+                return index.set_number
+            except FileNotFoundError:
+                pass
+            except _UNREADABLE as error:
+                self._tell(f"{self._place.root}/{layout.SPOOL}", error)
+        sets = {set_number for *_, set_number in self._listed()}
+        for number in sorted(sets, reverse=True):
+            if self._is_readable(number):
+                return number
+        raise self._no_spool()
+
+    def _no_spool(self) -> SpoolReadError:
+        if self._is_of_first_format():
+            return SpoolReadError(
+                f"{self.path} is a spool of format 1, which an earlier version wrote",
+                "read it with that version, or write it again",
+            )
+        hint = "a run with `-o spool:PATH` writes one"
+        return SpoolReadError("; ".join([f"{self.path} is no spool", *self.damage]), hint)
+
+    def _is_of_first_format(self) -> bool:
+        folder = self._place.root
+        for _ in range(3):
+            names = self._names(folder)
+            if not names:
+                return False
+            folder = f"{folder}/{names[0]}"
+        return layout.FIRST_FORMAT_STREAM in self._names(folder)
+
+    def _found(self, stream: str | None) -> Iterator[Track]:
+        if self._generation is None:
+            try:
+                index = self._index()
+            except FileNotFoundError:
+                yield from self._beside_segments()
+                return
+            except _UNREADABLE as error:
+                self._tell(f"{self._place.root}/{layout.SPOOL}", error)
+                yield from self._beside_segments()
+                return
+            yield from self._of_index(index, stream)
+        else:
+            yield from self._beside_segments()
+
+    def _of_index(self, index: Index, stream: str | None) -> Iterator[Track]:
+        for (name, interface), generation in sorted(index.generations.items()):
+            if stream in (None, name):
+                try:
+                    yield self._made(name, interface, generation, index.set_number)
+                except _UNREADABLE as error:
+                    self._tell(self._set_path(index.set_number), error)
+                    yield from self._older(name, interface)
+
+    def _older(self, stream: str, interface: str) -> Iterator[Track]:
+        """Yield the newest generation of a track that can be read, by what stands beside it."""
+        for number in self._numbers(stream, interface):
+            if self._generation in (None, number):
+                try:
+                    yield self._generation_track(stream, interface, number)
+                    return
+                except _UNREADABLE as error:
+                    folder = layout.generation_path(stream, interface, number)
+                    self._tell(f"{self._place.root}/{folder}", error)
+
+    def _beside_segments(self) -> Iterator[Track]:
+        root = f"{self._place.root}/{layout.STREAMS}"
         for stream in self._names(root):
             for interface in self._names(f"{root}/{stream}"):
-                yield from self._track(f"{root}/{stream}/{interface}")
+                yield from self._older(layout.unquoted(stream), layout.unquoted(interface))
 
-    def _track(self, folder: str) -> Iterator[Track]:
-        """Yield the newest generation that can be read, or the one that was asked for."""
-        numbers = [layout.generation_of(name) for name in self._names(folder)]
-        known = sorted((number for number in numbers if number is not None), reverse=True)
-        for number in known:
-            if self._generation in (None, number):
-                track = self._generation_track(f"{folder}/{layout.generation_name(number)}")
-                if track is not None:
-                    yield track
-                    return
+    def _listed(self) -> Iterator[tuple[str, str, int, int]]:
+        """Yield (stream, interface, generation, set) of what has segments, or had."""
+        root = f"{self._place.root}/{layout.STREAMS}"
+        for stream in self._names(root):
+            for interface in self._names(f"{root}/{stream}"):
+                for number in self._numbers(layout.unquoted(stream), layout.unquoted(interface)):
+                    if self._generation in (None, number):
+                        path = f"{root}/{stream}/{interface}/{layout.number_name(number)}"
+                        try:
+                            found = self._read_generation(path)
+                        except _UNREADABLE as error:
+                            self._tell(path, error)
+                        else:
+                            yield found.stream, found.interface, number, found.set_number
 
-    def _generation_track(self, folder: str) -> Track | None:
+    def _numbers(self, stream: str, interface: str) -> list[int]:
+        """Return the generations that have a folder, the newest first."""
+        names = self._names(f"{self._place.root}/{layout.track_path(stream, interface)}")
+        numbers = (layout.number_of(name) for name in names)
+        return sorted((number for number in numbers if number is not None), reverse=True)
+
+    # ---- what is read of it ----
+
+    def _read_generation(self, folder: str) -> Any:
+        return parse_generation(self._place.read_object(f"{folder}/{layout.GENERATION}"))
+
+    def _generation_track(self, stream: str, interface: str, number: int) -> Track:
+        folder = f"{self._place.root}/{layout.generation_path(stream, interface, number)}"
+        found = self._read_generation(folder)
+        return self._made(stream, interface, number, found.set_number)
+
+    def _made(self, stream: str, interface: str, generation: int, set_number: int) -> Track:
+        description = self._descriptions(set_number)["streams"].get(stream)
+        if description is None:
+            raise ValueError(f"it does not describe {stream}")
+        known = set_number, stream
+        if known not in self._schemas:
+            schema = decode_schema(description["arrow_schema"])
+            if len(schema.names) != len(description["columns"]):
+                raise ValueError(f"{stream} has another number of columns in its schema")
+            self._schemas[known] = schema
+        if interface not in self._progress:
+            self._progress[interface] = InterfaceProgress(self._place, interface)
+        return Track(
+            self._place,
+            (stream, interface, generation),
+            description,
+            self._schemas[known],
+            self._progress[interface],
+        )
+
+    def _descriptions(self, set_number: int) -> dict[str, Any]:
+        if set_number not in self._sets:
+            value = self._place.read_object(self._set_path(set_number))
+            check_descriptions(value)
+            self._sets[set_number] = value
+        return self._sets[set_number]
+
+    def _is_readable(self, set_number: int) -> bool:
         try:
-            return _open_track(self._place, folder)
-        except (OSError, ValueError, pyarrow.ArrowException) as error:
-            text = f"{folder} cannot be read: {layout.STREAM}: {error}"
-            if text not in self.damage:
-                self.damage.append(text)
-            return None
+            self._descriptions(set_number)
+        except _UNREADABLE as error:
+            self._tell(self._set_path(set_number), error)
+            return False
+        return True
+
+    def _set_path(self, number: int, name: str = layout.DESCRIPTIONS) -> str:
+        return f"{self._place.root}/{layout.SETS}/{layout.number_name(number)}/{name}"
 
     def _names(self, folder: str) -> list[str]:
         try:
@@ -109,22 +241,16 @@ class Spool:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
-            raise SpoolReadError(f"cannot read {folder}: {error}") from None
+            raise SpoolReadError(f"cannot read {folder}: {reason_of(error)}") from None
 
     def _object(self, name: str) -> dict[str, Any]:
-        path = f"{self._newest.folder}/{name}"
+        path = self._set_path(self._set, name)
         try:
             return self._place.read_object(path)
         except (OSError, ValueError) as error:
-            raise SpoolReadError(f"cannot read {path}: {error}") from None
+            raise SpoolReadError(f"cannot read {path}: {reason_of(error)}") from None
 
-
-def _open_track(place: Place, folder: str) -> Track:
-    """Return the track of a generation's folder. Raises OSError, ValueError."""
-    value = place.read_object(f"{folder}/{layout.STREAM}")
-    if value.get("format") != layout.FORMAT:
-        raise ValueError(f"format {value.get('format')!r}, want {layout.FORMAT}")
-    for name, kind in _DESCRIPTION.items():
-        if not isinstance(value.get(name), kind):
-            raise ValueError(f"no {name}")
-    return Track(place, folder, value, decode_schema(value["arrow_schema"]))
+    def _tell(self, path: str, error: Exception) -> None:
+        text = printable(f"{path} cannot be read: {reason_of(error)}")
+        if text not in self.damage:
+            self.damage.append(text)

@@ -11,81 +11,120 @@ from typing import Any
 import pyarrow
 
 from gigastream.spool import layout
-from gigastream.spool.entry import Entry, Lost
-from gigastream.spool.errors import SegmentDamage, SpoolReadError
-from gigastream.spool.manifest import ManifestReader
-from gigastream.spool.place import Place
-from gigastream.spool.retention import Retained, decode_retained
+from gigastream.spool.entry import NOTHING, Entry, Lost
+from gigastream.spool.errors import SegmentDamage, SpoolReadError, printable
+from gigastream.spool.manifest import ROLL_BYTES, ManifestReader
+from gigastream.spool.place import NoFileError, Place
+from gigastream.spool.progress import MAX_BYTES, State, TrackKey, decode
+from gigastream.spool.retention import MAX_RETAINED_BYTES, Retained, decode_retained
 from gigastream.spool.segment_reader import damage, read_segment
+
+
+class InterfaceProgress:
+    """How far an interface's tracks have come, read again when its file is replaced."""
+
+    def __init__(self, place: Place, interface: str) -> None:
+        self.path = f"{place.root}/{layout.progress_path(interface)}"
+        self.damage: str | None = None
+        """Why nothing is known, if the file is not as it should be."""
+        self._place = place
+        self._signature: tuple[int, ...] | None = None
+        self._data: bytes | None = None
+        self._states: dict[TrackKey, State] = {}
+
+    def state(self, key: TrackKey) -> State | None:
+        """Return what is said of a track by now."""
+        try:
+            self._read()
+        except FileNotFoundError:
+            self._forget("is missing")
+        except (OSError, ValueError) as error:
+            self._forget(f"cannot be read: {reason_of(error)}")
+        return self._states.get(key)
+
+    def _read(self) -> None:
+        signature = self._place.signature(self.path)
+        if signature is not None and signature == self._signature:
+            return
+        data = self._place.read_at(self.path, 0, MAX_BYTES)
+        if data != self._data:
+            self._states = decode(data)
+            self._data = data
+        self._signature = signature
+        self.damage = None
+
+    def _forget(self, reason: str) -> None:
+        self.damage = f"{self.path} {reason}"
+        self._signature = self._data = None
+        self._states = {}
 
 
 class Track:
     """One generation of one stream of one interface; made by `Spool.tracks`.
 
-    `entries` is what `poll` has seen so far, `damage` what of it could not be read, in words.
+    `damage` is what of it could not be read so far, a sentence each. It keeps no list of what it
+    has read: what is listed goes to whom asks.
     """
 
     def __init__(
-        self, place: Place, folder: str, description: dict[str, Any], schema: pyarrow.Schema
+        self,
+        place: Place,
+        key: tuple[str, str, int],
+        description: dict[str, Any],
+        schema: pyarrow.Schema,
+        progress: InterfaceProgress,
     ) -> None:
-        self.stream: str = description["stream"]
-        self.interface: str = description["interface"]
-        self.generation: int = description["generation"]
-        self.query_set: str = description["query_set"]
-        self.made_ns: int = description["made_ns"]
+        """`key` is (stream, interface, generation), `description` what streams.json says."""
+        self.stream, self.interface, self.generation = key
+        self.hash: str = description["hash"]
         self.columns: list[dict[str, Any]] = description["columns"]
         self.schema = schema
-        self.folder = folder
-        self.entries: list[Entry] = []
-        self._place = place
-        self._manifest = ManifestReader()
-        self._damage: list[str] = []
-        self._last_segment = -1
-
-    @property
-    def damage(self) -> list[str]:
-        """What could not be read so far: a sentence for each line and segment."""
-        return [f"{self.folder}: {text}" for text in (*self._damage, *self._manifest.damage)]
-
-    @property
-    def lost(self) -> list[Lost]:
+        self.folder = f"{place.root}/{layout.generation_path(*key)}"
+        self.damage: list[str] = []
+        self.lost: list[Lost] = []
         """What the runs of this generation have told of losses of those before them."""
-        return [entry.lost for entry in self.entries if entry.lost]
-
-    @property
-    def is_ended(self) -> bool:
+        self.is_ended = False
         """Whether an end is listed: nothing follows in this generation."""
-        return any(entry.kind == "end" for entry in self.entries)
+        self.is_cut_off = False
+        """Whether damage hides what comes last, so that an end may never be seen."""
+        self.listed_bytes = 0
+        """Of all segments that are listed, as far as that is known."""
+        self._place = place
+        self._progress = progress
+        self._roll: int | None = None
+        self._manifest = ManifestReader()
+        self._told_lines = 0
+        self._reached: tuple[tuple[int, ...], int] = ((NOTHING,) * len(schema), NOTHING)
+        self._last_segment = -1
 
     def poll(self) -> list[Entry]:
         """Return the entries that have been listed since the last call."""
-        path = f"{self.folder}/{layout.MANIFEST}"
-        try:
-            size_bytes = self._place.size_bytes(path)
-            if size_bytes < self._manifest.offset:
-                self._tell("the manifest has become shorter than what was read of it")
-            if size_bytes <= self._manifest.offset:
-                return []
-            found = list(self._manifest.poll(lambda at, size: self._place.read_at(path, at, size)))
-        except FileNotFoundError:
-            self._tell("the manifest is missing")
+        if self.is_ended:
             return []
-        except OSError as error:
-            self._tell(f"the manifest cannot be read: {error}")
-            return []
-        new = [entry for entry in found if self._is_sound(entry)]
-        self.entries += new
+        # First the progress, then the manifest: what it promises is of what is listed by then.
+        state = self._progress.state((self.stream, self.generation))
+        self.is_cut_off = False
+        new = [entry for entry in self._lines() if self._is_sound(entry)]
+        for entry in new:
+            self._take(entry)
+        if state is not None:
+            new += self._of_progress(state)
+        elif self._progress.damage is not None and not self.is_ended:
+            self._cut_off(self._progress.damage)
+        elif self._roll is None and not self.is_ended:
+            # A writer tells of a generation before spool.json names it.
+            self._cut_off(f"{self.folder} has no manifest, and {self._progress.path} no word of it")
         return new
 
     def retained(self) -> Retained:
         """Return what retention has deleted by now; `first` is the first segment kept."""
         path = f"{self.folder}/{layout.RETAINED}"
         try:
-            return decode_retained(self._place.read_at(path, 0, 1 << 12))
+            return decode_retained(self._place.read_at(path, 0, MAX_RETAINED_BYTES))
         except FileNotFoundError:
             return Retained()
         except (OSError, ValueError) as error:
-            self._tell(f"`{layout.RETAINED}` cannot be read: {error}")
+            self._tell(f"{path} cannot be read: {reason_of(error)}")
             return Retained()
 
     def read(
@@ -93,15 +132,15 @@ class Track:
     ) -> Iterator[pyarrow.RecordBatch]:
         """Yield the batches of a segment; of other entries none.
 
-        `columns` are those wanted, in this order, None for all; others are not read from the disk.
+        `columns` are those wanted, in this order, None for all; others are not decoded.
         `check` compares the file's CRC-32 first. Raises SegmentDamage, before or between batches;
         ValueError for a column that the track lacks.
         """
-        if entry.segment is None:
+        if not entry.is_segment or entry.segment is None:
             return
         path = f"{self.folder}/{layout.segment_name(entry.segment)}"
         try:
-            yield from read_segment(self._place.mapped, path, entry, self.schema, columns, check)
+            yield from read_segment(self._place, path, entry, self.schema, columns, check)
         except SegmentDamage as error:
             if entry.segment < self.retained().first:
                 text = "retention has deleted it"
@@ -119,23 +158,145 @@ class Track:
         try:
             self._place.replace(path, json.dumps(value).encode())
         except OSError as error:
-            raise SpoolReadError(f"cannot commit to {path}: {error}") from None
+            raise SpoolReadError(f"cannot commit to {path}: {reason_of(error)}") from None
+
+    # ---- the manifest, file by file ----
+
+    def _lines(self) -> Iterator[Entry]:
+        while self._find_roll():
+            # Looked for first: once there is a next file, this one has no more to come.
+            has_next = self._has_next()
+            try:
+                yield from self._lines_of_roll()
+            except FileNotFoundError:
+                has_next = self._skip_deleted()
+            except OSError as error:
+                self._cut_off(f"{self._path} cannot be read: {reason_of(error)}")
+                return
+            finally:
+                self._tell_lines()
+            if not has_next:
+                return
+            self._begin_roll((self._roll or 0) + 1)
+
+    def _find_roll(self) -> bool:
+        """Whether there is a manifest; the first time its oldest file is looked for."""
+        if self._roll is None:
+            rolls = self._rolls()
+            if not rolls:
+                return False
+            self._begin_roll(rolls[0])
+        return True
+
+    def _rolls(self) -> list[int]:
+        try:
+            names = self._place.names(self.folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self._cut_off(f"{self.folder} cannot be read: {reason_of(error)}")
+            return []
+        return sorted(roll for roll in map(layout.roll_of, names) if roll is not None)
+
+    def _begin_roll(self, roll: int) -> None:
+        self._roll = roll
+        self._manifest = ManifestReader(layout.manifest_name(roll))
+        self._told_lines = 0
+
+    @property
+    def _path(self) -> str:
+        return f"{self.folder}/{self._manifest.name}"
+
+    def _has_next(self) -> bool:
+        try:
+            if self._place.size_bytes(self._path) < ROLL_BYTES:
+                return False
+            self._place.size_bytes(f"{self.folder}/{layout.manifest_name((self._roll or 0) + 1)}")
+        except OSError:
+            return False
+        return True
+
+    def _lines_of_roll(self) -> Iterator[Entry]:
+        """Yield what is new in this file. Raises OSError."""
+        if self._place.size_bytes(self._path) < self._manifest.offset:
+            self._cut_off(f"{self._path} has become shorter than what was read of it")
+            return
+        yield from self._manifest.poll(lambda at, size: self._place.read_at(self._path, at, size))
+
+    def _tell_lines(self) -> None:
+        for text in self._manifest.damage[self._told_lines :]:
+            self._tell(f"{self.folder}: {text}")
+        self._told_lines = len(self._manifest.damage)
+
+    def _skip_deleted(self) -> bool:
+        """Whether there are later files, where retention has deleted this one."""
+        later = [roll for roll in self._rolls() if roll > (self._roll or 0)]
+        if later:
+            self._roll = later[0] - 1
+            return True
+        self._cut_off(f"{self._path} is missing")
+        return False
+
+    # ---- what lines and progress say ----
 
     def _is_sound(self, entry: Entry) -> bool:
         """Whether a line fits this track, and follows from those before it."""
         if len(entry.bounds) != len(self.schema):
-            self._tell(f"a line with {len(entry.bounds)} bounds for {len(self.schema)} columns")
+            counts = f"{len(entry.bounds)} bounds for {len(self.schema)} columns"
+            self._tell(f"{self.folder}: a line with {counts}")
             return False
-        if entry.segment is not None and entry.segment <= self._last_segment:
-            self._tell(f"segment {entry.segment} is listed behind {self._last_segment}")
+        if entry.is_segment and (entry.segment or 0) <= self._last_segment:
+            listed = f"segment {entry.segment} is listed behind {self._last_segment}"
+            self._tell(f"{self.folder}: {listed}")
             return False
         if entry.segment is not None:
-            self._last_segment = entry.segment
+            last = entry.segment if entry.is_segment else entry.segment - 1
+            self._last_segment = max(self._last_segment, last)
         return True
 
+    def _take(self, entry: Entry) -> None:
+        bounds, base_ns = self._reached
+        self._reached = tuple(map(max, bounds, entry.bounds)), max(base_ns, entry.base_ns)
+        self.listed_bytes += entry.size_bytes if entry.is_segment else 0
+        self.is_ended |= entry.kind == "end"
+        if entry.lost:
+            self.lost.append(entry.lost)
+
+    def _of_progress(self, state: State) -> list[Entry]:
+        """Return the punctuation, or the end, that is told beside the manifest."""
+        self.listed_bytes = max(self.listed_bytes, state.size_bytes)
+        if len(state.bounds) != len(self.schema) or self.is_ended:
+            return []
+        if state.next_segment > self._last_segment + 1:
+            if not self.is_cut_off and not self._manifest.damage:
+                first, last = self._last_segment + 1, state.next_segment - 1
+                self._tell(f"{self.folder}: the manifest lacks segments {first} to {last}")
+            self.is_cut_off = True
+            return []
+        bounds, base_ns = self._reached
+        reached = tuple(map(max, bounds, state.bounds)), max(base_ns, state.base_ns)
+        if reached == self._reached and not state.is_ended:
+            return []
+        kind = "end" if state.is_ended else "punctuation"
+        entry = Entry(kind, None, 0, 0, 0, *reached, 0, 0, time.time_ns())
+        self._take(entry)
+        return [entry]
+
+    def _cut_off(self, text: str) -> None:
+        self.is_cut_off = True
+        self._tell(text)
+
     def _tell(self, text: str) -> None:
-        if text not in self._damage:
-            self._damage.append(text)
+        text = printable(text)
+        if text not in self.damage:
+            self.damage.append(text)
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a file cannot be read, in one line that is good to print."""
+    if isinstance(error, OSError) and not isinstance(error, NoFileError) and error.strerror:
+        return error.strerror
+    return printable(str(error).split("\n")[0][:200])
 
 
 def commit_reader(track: Track, reader: str, segment: int) -> None:

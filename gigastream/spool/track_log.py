@@ -1,25 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lister's side of a track: durable files, the manifest's lines, retention.
+"""The lister's side of a track: durable files, the manifest's lines, progress, retention.
 
-Called by one thread at a time. Methods raise SpoolError.
+Called by one thread at a time, but for `make`. Methods raise SpoolError. Nothing is held open.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gigastream.spool.entry import Entry
+from gigastream.spool.entry import Entry, Lost
 from gigastream.spool.errors import writing
 from gigastream.spool.files import checksum, sync
+from gigastream.spool.generation import Generation
 from gigastream.spool.manifest import ManifestWriter
+from gigastream.spool.progress import ProgressWriter, State
 from gigastream.spool.retention import Retention
 from gigastream.spool.settings import SECOND_NS, SpoolSettings
 
 _RETENTION_PERIOD_NS = SECOND_NS
+
+
+@dataclass(slots=True)
+class Listed:
+    """What a run has listed of a track."""
+
+    rows: int = 0
+    segments: int = 0
+    size_bytes: int = 0
+    lost: Lost = field(default_factory=Lost)
+    """Of the run before."""
 
 
 class TrackLog:
@@ -27,22 +39,41 @@ class TrackLog:
 
     def __init__(
         self,
-        folder: Path,
-        lock: int,
-        manifest: ManifestWriter,
-        retention: Retention,
+        root: Path,
+        generation: Generation,
+        state: State,
+        manifest: ManifestWriter | None,
+        progress: ProgressWriter,
         settings: SpoolSettings,
     ) -> None:
-        self.folder = folder
-        self._lock: int | None = lock
+        """Without a manifest the generation has no folder yet."""
+        self.generation = generation
+        self.folder = generation.folder(root)
+        self.state = state
+        self.next_segment = state.next_segment
+        self.listed = Listed()
+        self._root = root
+        self._key = generation.stream, generation.number
         self._manifest = manifest
-        self._retention = retention
+        self._begun = self._told = state
+        self._last = 0
+        """What the manifest says."""
+        self._progress = progress
+        self._retention = Retention(settings, self.folder.parent)
         self._deletes = settings.deletes
         self._sync_period_ns = settings.sync_period_ns
         self._unsynced: list[Path] = []
         self._is_manifest_unsynced = False
-        now_ns = time.monotonic_ns()
-        self._synced_ns = self._pruned_ns = now_ns
+        self._is_over = False
+        if manifest is not None:
+            self._retention.begin(self.folder, manifest)
+        progress.tell(self._key, state)
+        self._synced_ns = self._pruned_ns = time.monotonic_ns()
+
+    def make(self) -> None:
+        """Make the folder, for a segment's file."""
+        with writing(f"cannot make {self.folder}"):
+            self.generation.make(self._root)
 
     def list_segment(self, path: Path, entry: Entry) -> None:
         """Add a finished segment's line, durable first if each segment is to be."""
@@ -52,20 +83,36 @@ class TrackLog:
                 self._sync_files()
             size_bytes, crc = checksum(path)
             listed = replace(entry, size_bytes=size_bytes, checksum=crc, made_ns=time.time_ns())
-            self._manifest.append(listed)
+            self._catch_up()
+            self._append(listed)
             self._is_manifest_unsynced = True
-            if self._deletes:
-                self._retention.add(listed)
+            self._retention.add(listed)
+        self.listed.rows += listed.rows
+        self.listed.segments += 1
+        self.listed.size_bytes += size_bytes
+        state = self.state._replace(
+            next_segment=(entry.segment or 0) + 1,
+            size_bytes=self.state.size_bytes + size_bytes,
+        )
+        self._reach(state, entry)
+        self._told = self.state
 
-    def list_line(self, entry: Entry) -> None:
-        """Add a line without rows; that of punctuation is made durable with the next segment."""
-        with writing(f"cannot write the manifest in {self.folder}"):
-            self._manifest.append(replace(entry, made_ns=time.time_ns()))
-            self._is_manifest_unsynced |= entry.kind != "punctuation"
+    def list_punctuation(self, entry: Entry) -> None:
+        """Tell of progress without rows; the manifest gets it with what comes next."""
+        self._reach(self.state, entry)
+
+    def list_end(self, entry: Entry) -> None:
+        """Tell that nothing follows in this generation."""
+        if self._manifest is not None:
+            with writing(f"cannot write the manifest in {self.folder}"):
+                self._append(replace(entry, made_ns=time.time_ns()))
+                self._is_manifest_unsynced = True
+        self._reach(self.state._replace(is_ended=True), entry)
+        self._told = self.state
 
     def housekeep(self) -> None:
         """Do what the settings say is due by now."""
-        if self._lock is None:
+        if self._is_over:
             return
         now_ns = time.monotonic_ns()
         if now_ns - self._synced_ns >= (self._sync_period_ns or 0):
@@ -77,7 +124,7 @@ class TrackLog:
         """Make everything durable that is listed."""
         with writing(f"cannot make {self.folder} durable"):
             self._sync_files()
-            if self._is_manifest_unsynced:
+            if self._is_manifest_unsynced and self._manifest is not None:
                 self._manifest.sync()
         self._is_manifest_unsynced = False
         self._synced_ns = time.monotonic_ns()
@@ -90,21 +137,42 @@ class TrackLog:
 
     def close(self) -> None:
         """Make everything durable, delete what need not be kept, and let the track go."""
-        if self._lock is None:
+        if self._is_over:
             return
-        try:
-            self.sync()
-            if self._deletes:
-                self.prune()
-        finally:
-            self.release()
+        self._is_over = True
+        if self._manifest is not None:
+            with writing(f"cannot write the manifest in {self.folder}"):
+                self._catch_up()
+        self.sync()
+        if self._deletes:
+            self.prune()
 
-    def release(self) -> None:
-        """Let the track go, whatever has happened."""
-        if self._lock is not None:
-            self._manifest.close()
-            os.close(self._lock)
-            self._lock = None
+    # ---- what is listed ----
+
+    def _append(self, entry: Entry) -> None:
+        """Add a line; the first one is a run's."""
+        if self._manifest is None:
+            self._manifest = ManifestWriter(self.folder)
+            self._retention.begin(self.folder, self._manifest)
+            run = self._line("run", self._begun, 0)
+            self._manifest.append(replace(run, lost=Lost()))
+        self._manifest.append(entry)
+
+    def _catch_up(self) -> None:
+        """Say in the manifest how far progress had come before what is listed next."""
+        if self.state[:2] != self._told[:2]:
+            self._append(self._line("punctuation", self.state, self._last))
+            self._is_manifest_unsynced = True
+            self._told = self.state
+
+    def _line(self, kind: str, state: State, sequence: int) -> Entry:
+        now_ns = time.time_ns()
+        return Entry(kind, None, 0, 0, 0, state.bounds, state.base_ns, sequence, sequence, now_ns)
+
+    def _reach(self, state: State, entry: Entry) -> None:
+        self._last = entry.last
+        self.state = state._replace(bounds=entry.bounds, base_ns=entry.base_ns)
+        self._progress.tell(self._key, self.state)
 
     def _sync_files(self) -> None:
         for path in self._unsynced:

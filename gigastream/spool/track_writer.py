@@ -32,6 +32,24 @@ class Progress(NamedTuple):
         return Progress(tuple(map(max, self.bounds, bounds)), max(self.base_ns, base_ns))
 
 
+class OpenFiles:
+    """How many segments of a spool hold a descriptor; where no more may, one is cut early."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tracks: set[int] = set()
+
+    def has_room_for(self, track: TrackWriter) -> bool:
+        """Whether a track's segment may hold a descriptor; noted if it may."""
+        if id(track) not in self._tracks and len(self._tracks) >= self._most:
+            return False
+        self._tracks.add(id(track))
+        return True
+
+    def let_go(self, track: TrackWriter) -> None:
+        self._tracks.discard(id(track))
+
+
 class TrackWriter:
     """Writes one stream of one interface.
 
@@ -44,17 +62,18 @@ class TrackWriter:
         log: TrackLog,
         lister: Lister,
         schema: pyarrow.Schema,
-        resume: Progress,
-        next_segment: int,
         settings: SpoolSettings,
+        open_files: OpenFiles,
     ) -> None:
+        resume = Progress(log.state.bounds, log.state.base_ns)
         self.resume = resume
         self._log = log
         self._lister = lister
         self._schema = schema
         self._settings = settings
         self._progress = self._listed = resume
-        self._next_segment = next_segment
+        self._next_segment = log.next_segment
+        self._open_files = open_files
         self._open: OpenSegment | None = None
         self._failure: SpoolError | None = None
         self._is_over = False
@@ -71,7 +90,7 @@ class TrackWriter:
         """Take a batch, or punctuation alone.
 
         `bounds` hold after the batch's rows. Where no rows wait, punctuation that has grown is
-        listed at once, else with the segment. `is_end` ends the generation. Raises SpoolError;
+        told soon, else with the segment. `is_end` ends the generation. Raises SpoolError;
         ValueError for bounds or a schema that are not the track's.
         """
         self._check()
@@ -85,13 +104,19 @@ class TrackWriter:
         if self._open is not None:
             self._cut_if_due()
         elif self._progress != self._listed:
-            self._list("punctuation", sequence)
+            entry = self._entry("punctuation", sequence, sequence, None, 0)
+            self._lister.submit(lambda: self._log.list_punctuation(entry))
 
     def tick(self) -> None:
         """Cut the open segment if it is old enough; call it now and then. Raises SpoolError."""
         if not self._is_over:
             self._check()
             self._cut_if_due()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it takes no more."""
+        return self._is_over
 
     def close(self) -> None:
         """List what is written. The generation goes on with the next run. Raises SpoolError."""
@@ -115,12 +140,17 @@ class TrackWriter:
         if self._open is None:
             self._open = self._opened(sequence)
         segment = self._open
-        self._on_segment(segment, lambda: segment.write(batch, sequence))
+        segment.write(batch, sequence)
+        if not segment.is_full:
+            return
+        if self._open_files.has_room_for(self):
+            self._on_segment(segment, segment.flush)
+        else:
+            self._cut()
 
     def _opened(self, sequence: int) -> OpenSegment:
         path = self._log.folder / layout.segment_name(self._next_segment)
-        with writing(f"cannot write {path}"):
-            segment = OpenSegment(path, self._next_segment, self._schema, sequence)
+        segment = OpenSegment(path, self._next_segment, self._schema, sequence, self._log.make)
         self._next_segment += 1
         return segment
 
@@ -133,6 +163,7 @@ class TrackWriter:
             self._failure = error
             self._open = None
             segment.abandon()
+            self._open_files.let_go(self)
             raise
 
     def _cut_if_due(self) -> None:
@@ -150,6 +181,7 @@ class TrackWriter:
             return
         self._on_segment(segment, segment.close)
         self._open = None
+        self._open_files.let_go(self)
         entry = self._entry("segment", segment.first, segment.last, segment.number, segment.rows)
         path = segment.path
         self._lister.submit_segment(lambda: self._log.list_segment(path, entry))
@@ -159,13 +191,10 @@ class TrackWriter:
         # run that goes on could write nothing above them.
         self._cut()
         self._progress = progress._replace(base_ns=END)
-        self._list("end", sequence)
+        entry = self._entry("end", sequence, sequence, None, 0)
+        self._lister.submit(lambda: self._log.list_end(entry))
         self._is_over = True
         self._lister.submit(self._log.close)
-
-    def _list(self, kind: str, sequence: int) -> None:
-        entry = self._entry(kind, sequence, sequence, None, 0)
-        self._lister.submit(lambda: self._log.list_line(entry))
 
     def _entry(self, kind: str, first: int, last: int, segment: int | None, rows: int) -> Entry:
         """Return a line that carries the progress; the log fills in what it finds on the disk."""

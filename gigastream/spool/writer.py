@@ -4,77 +4,95 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-
-import pyarrow
+from typing import Self
 
 from gigastream.spool import layout
 from gigastream.spool.errors import SpoolError, writing
-from gigastream.spool.files import sync
-from gigastream.spool.generation import Description
+from gigastream.spool.files import lock_folder
+from gigastream.spool.index import Port
 from gigastream.spool.lister import Lister
-from gigastream.spool.opening import open_log
+from gigastream.spool.opening import Opening
+from gigastream.spool.progress import ProgressWriter
+from gigastream.spool.query_set import QuerySet
 from gigastream.spool.settings import SECOND_NS, SpoolSettings
 from gigastream.spool.track_log import TrackLog
-from gigastream.spool.track_writer import TrackWriter
+from gigastream.spool.track_writer import OpenFiles, TrackWriter
+
+_LOST_AND_FOUND = "lost+found"
+MOST_OPEN_FILES = 128
+"""Segments of a spool that hold a descriptor; rows of the others wait in memory, or are cut."""
 
 
 class SpoolWriter:
     """Writes a spool at `root`, which is made if need be; a context manager.
 
-    Raises SpoolError where the root cannot be written.
+    Raises SpoolError where the root cannot be written, or is a folder of something else.
     """
 
     def __init__(self, root: str | os.PathLike[str], settings: SpoolSettings | None = None) -> None:
-        self.root = Path(root)
+        self.root = Path(root).resolve()
         self.settings = settings or SpoolSettings()
-        self._tracks: list[TrackWriter] = []
+        self._tracks: dict[Port, TrackWriter] = {}
         self._logs: list[TrackLog] = []
+        self._progress: dict[str, ProgressWriter] = {}
+        self._open_files = OpenFiles(MOST_OPEN_FILES)
+        self._lock: int | None = None
         with writing(f"cannot write a spool at {self.root}"):
             self.root.mkdir(parents=True, exist_ok=True)
-        self._lister = Lister(self._housekeep, _period_ns(self.settings))
+            _check_root(self.root)
+        self._lister = Lister(self._housekeep)
 
-    def open_track(
-        self,
-        stream: str,
-        interface: str,
-        schema: pyarrow.Schema,
-        columns: list[dict[str, Any]],
-        plan: dict[str, Any],
-        queries: dict[str, Any],
-    ) -> TrackWriter:
-        """Go on with the newest generation, or begin one if it ended or is of other queries.
+    def open(self, query_set: QuerySet, ports: Iterable[Port]) -> dict[Port, TrackWriter]:
+        """Begin a run: each (stream, interface) goes on with its generation, or begins one.
 
-        `columns`, `plan` and `queries` are what JSON can hold. Raises SpoolError: another run
-        writes the track, the folder cannot be written, the disk is full.
+        A generation goes on until it has ended, or its stream's description changes. Raises
+        SpoolError: another run writes the spool, it cannot be written, the disk is full.
         """
-        description = Description(stream, interface, schema, columns, plan, queries)
-        folder = self.root / layout.quoted(stream) / layout.quoted(interface)
-        with writing(f"cannot write the spool's {folder}"):
-            _make_durable(self.root, folder)
-            opened = open_log(folder, description, self.settings)
-        track = TrackWriter(
-            opened.log, self._lister, schema, opened.resume, opened.next_segment, self.settings
-        )
-        self._logs.append(opened.log)
-        self._tracks.append(track)
-        return track
+        wanted = list(ports)
+        for name in {name for port in wanted for name in port}:
+            if not layout.is_name(name):
+                raise SpoolError(f"a track of a spool cannot be called {name!r}")
+        self._lister.drain()
+        if any(not track.is_over for track in self._tracks.values()):
+            raise ValueError("the tracks of this writer are still open")
+        with writing(f"cannot write the spool {self.root}"):
+            self._hold()
+            self._progress.clear()
+            logs = Opening(self.root, self.settings, self._progress).open(query_set, wanted)
+        self._logs = list(logs.values())
+        self._tracks = {
+            port: TrackWriter(
+                log,
+                self._lister,
+                query_set.streams[port[0]].schema,
+                self.settings,
+                self._open_files,
+            )
+            for port, log in logs.items()
+        }
+        return self._tracks
+
+    def logs(self) -> list[TrackLog]:
+        """Return what the run has listed, track by track; to be asked when it is closed."""
+        return self._logs
 
     def tick(self) -> None:
         """Cut what is old enough on every track; to be called now and then. Raises SpoolError."""
-        for track in self._tracks:
+        for track in self._tracks.values():
             track.tick()
 
     def close(self) -> None:
         """List and make durable what is written, and let the tracks go. Raises SpoolError."""
-        errors = [error for track in self._tracks for error in _met(track.close)]
+        errors = [error for track in self._tracks.values() for error in _met(track.close)]
         errors += _met(self._lister.close)
-        for log in self._logs:
-            log.release()
+        errors += _met(self._write_progress)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
         if errors:
             raise errors[0]
 
@@ -93,16 +111,42 @@ class SpoolWriter:
             with suppress(SpoolError):
                 self.close()
 
-    def _housekeep(self) -> None:
+    def _hold(self) -> None:
+        """Keep others from writing the spool."""
+        if self._lock is None:
+            try:
+                self._lock = lock_folder(self.root)
+            except BlockingIOError:
+                message = f"another run writes {self.root}"
+                raise SpoolError(message, "give each run its own spool") from None
+
+    def _housekeep(self) -> float | None:
         for log in list(self._logs):
             log.housekeep()
+        with writing(f"cannot write the progress in {self.root}"):
+            dues = [progress.write_if_due() for progress in list(self._progress.values())]
+        wanted = (*dues, *_periods(self.settings))
+        return min((due for due in wanted if due is not None), default=None)
+
+    def _write_progress(self) -> None:
+        with writing(f"cannot write the progress in {self.root}"):
+            for progress in self._progress.values():
+                progress.write(durable=True)
 
 
-def _make_durable(root: Path, folder: Path) -> None:
-    """Make a track's folder, and its way from the root durable."""
-    folder.mkdir(parents=True, exist_ok=True)
-    sync(folder.parent)
-    sync(root)
+def _check_root(root: Path) -> None:
+    """Refuse a folder that holds something else, or a spool of another format."""
+    names = set(os.listdir(root)) - {_LOST_AND_FOUND}
+    if not names or layout.SPOOL in names or layout.SETS in names:
+        return
+    if next(root.glob(f"*/*/*/{layout.FIRST_FORMAT_STREAM}"), None) is not None:
+        raise SpoolError(
+            f"{root} is a spool of format 1, which an earlier version wrote",
+            "write into another folder; that version reads what is there",
+        )
+    raise SpoolError(
+        f"{root} is neither empty nor a spool", "-o spool:DIR with a folder of its own"
+    )
 
 
 def _met(act: Callable[[], None]) -> list[SpoolError]:
@@ -114,7 +158,7 @@ def _met(act: Callable[[], None]) -> list[SpoolError]:
     return []
 
 
-def _period_ns(settings: SpoolSettings) -> int | None:
-    """Return how often the lister has to look up by itself; None: only when something is listed."""
-    periods = [settings.sync_period_ns] if settings.sync_period_ns is not None else []
-    return min([*periods, SECOND_NS] if settings.deletes else periods, default=None)
+def _periods(settings: SpoolSettings) -> list[float]:
+    """Return how often the lister has to look up by itself, in seconds."""
+    periods = [] if settings.sync_period_ns is None else [settings.sync_period_ns]
+    return [period / SECOND_NS for period in (*periods, *[SECOND_NS] * settings.deletes)]

@@ -3,7 +3,6 @@
 
     column(expression, leaf) -> Value
     refusal(expression) -> what of it cannot run on Spark, and where it stands
-    ordering(type) -> where Spark's order of a column is not the engine's
 
 Types are those inside (values.SPARK_TYPE). Nothing depends on ANSI mode, and no value of a row
 raises: overflow, division by zero and a partial function without a value end as NULL and as
@@ -29,10 +28,9 @@ from gigastream.gsql.source import Span
 from spark_sink.expressions import arithmetic, comparisons, functions
 from spark_sink.expressions.casts import converted
 from spark_sink.expressions.logic import choice, logical
-from spark_sink.expressions.order import ordering
 from spark_sink.expressions.values import Value, constant, strict
 
-__all__ = ["Value", "column", "ordering", "refusal"]
+__all__ = ["Value", "column", "refusal"]
 
 Leaf = Callable[[Expression], Value]
 
@@ -65,7 +63,7 @@ def refusal(expression: Expression) -> tuple[Span, str] | None:
 def _operation(e: Operation, leaf: Leaf) -> Value:
     operands = [column(operand, leaf) for operand in e.operands]
     if e.operator in ("AND", "OR"):
-        return logical(e.operator, operands)
+        return logical(e.operator, operands, nullable=e.nullable)
     if e.operator == "IS_NULL":
         return Value(operands[0].column.isNull(), operands[0].valid)
     return strict(e, operands, lambda columns: _computed(e, columns), partial=e.checked)

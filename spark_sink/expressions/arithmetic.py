@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.expressions import Constant, Operation
 from gigastream.gsql.types import Type
+from spark_sink.expressions.mathematics import finite
 from spark_sink.expressions.shifts import shifted_left, shifted_right
 from spark_sink.expressions.values import SPARK_TYPE
 from spark_sink.expressions.whole_numbers import (
@@ -53,7 +54,8 @@ def calculated(e: Operation, operands: list[Column]) -> Column:
         return _complemented(e.type, operands[0])
     left, right = operands
     if e.type is Type.FLOAT:
-        return _FLOATING[e.operator](left, right)
+        compute = _FLOATING[e.operator]
+        return (finite(compute) if e.checked else compute)(left, right)
     if e.operator in _BITWISE:
         return _bitwise(e, left, right)
     if e.operator in ("<<", ">>"):

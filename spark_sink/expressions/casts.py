@@ -46,7 +46,7 @@ def _whole(from_: Type, to: Type, x: Column, *, checked: bool) -> Column:
 
 
 def _of_float(to: Type, x: Column) -> Column:
-    """Cut towards 0. NaN is within no type."""
+    """Cut towards 0."""
     if is_wide(to):
         return _ullong_of_float(x)
     whole = _long_of_float(x)

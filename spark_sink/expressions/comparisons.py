@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import reduce
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F
 
 from gigastream.gsql.expressions import Constant, Operation
 from gigastream.gsql.types import Type
@@ -29,15 +28,7 @@ def compared(operator: str, type_: Type, left: Column, right: Column) -> Column:
         return ~compared("=", type_, left, right)
     if operator in _TURNED:
         return compared(_TURNED[operator], type_, right, left)
-    if type_ is Type.FLOAT:
-        return _floats(_COMPARE[operator], left, right)
     return _COMPARE[operator](left, right)
-
-
-def _floats(compare: Callable[[Column, Column], Column], left: Column, right: Column) -> Column:
-    """For Spark NaN is equal to itself and above all else; for C it is neither."""
-    nothing = left < F.lit(float("-inf"))
-    return F.when(F.isnan(right), nothing).otherwise(compare(left, right))
 
 
 def is_in(e: Operation, operands: list[Column]) -> Column:

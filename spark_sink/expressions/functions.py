@@ -30,10 +30,8 @@ def called(e: FunctionCall, arguments: list[Column]) -> Column:
 
 def refused(e: FunctionCall) -> str | None:
     """Why Spark cannot call it; None if it can."""
-    if e.symbol in _FUNCTIONS or e.symbol in _PREFIXES:
+    if e.symbol in _FUNCTIONS or e.symbol in _PREFIXES or e.symbol in _PATTERNS:
         return None
-    if e.symbol in _PATTERNS:
-        return regex.why_not(_text(e))
     if e.symbol in _PREFIX_FILES:
         return _why_no_table(_path(e))
     if e.header:
@@ -96,7 +94,7 @@ _PREFIX_FILES = {f"gs_function_getlpmid_{name}_string" for name in ("ip", "ipv6"
 
 _FUNCTIONS: dict[str, Compute] = {
     "gs_function_sqrt_float": mathematics.finite(F.sqrt),
-    "gs_function_pow_float_float": mathematics.finite(mathematics.pow_),
+    "gs_function_pow_float_float": mathematics.finite(F.pow),
     "gs_function_exp_float": mathematics.finite(F.exp),
     "gs_function_log_float": mathematics.finite(F.ln),
     "gs_function_log2_float": mathematics.finite(mathematics.log2),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """AND, OR and CASE: what decides alone spares the rest, so that a guarded division is safe.
 
-The same order as in the engine decides whether there is a value: an operand that is not reached may
-have none.
+A false operand of AND, a true one of OR decides wherever it stands and whichever other operand has
+no value. CASE asks its conditions in their order: a value that is not chosen may be none.
 """
 
 from __future__ import annotations
@@ -18,20 +18,23 @@ from spark_sink.expressions.values import Value, all_of, has_value
 Branch = tuple[Value, Value]
 
 
-def logical(operator: str, operands: Sequence[Value]) -> Value:
-    """AND or OR of any number of operands, one after the other."""
-    return reduce(lambda left, right: _pair(operator, left, right), operands)
+def logical(operator: str, operands: Sequence[Value], *, nullable: bool) -> Value:
+    """AND or OR of any number of operands: Spark's own, with NULL where an operand has no value."""
+    join = Column.__and__ if operator == "AND" else Column.__or__
+    result = reduce(join, map(_null_for_none, operands))
+    conditions = [operand.valid for operand in operands if operand.valid is not None]
+    if not conditions:
+        return Value(result)
+    if not nullable:
+        return has_value(result)
+    valid = reduce(Column.__and__, conditions)
+    return Value(result, result.eqNullSafe(F.lit(operator == "OR")) | valid)
 
 
-def _pair(operator: str, left: Value, right: Value) -> Value:
-    both = left.column & right.column if operator == "AND" else left.column | right.column
-    if left.valid is None and right.valid is None:
-        return Value(both)
-    decides = F.lit(operator == "OR")
-    reached = F.lit(True)
-    if right.valid is not None:
-        reached = left.column.eqNullSafe(decides) | right.valid
-    return Value(both, reached if left.valid is None else left.valid & reached)
+def _null_for_none(value: Value) -> Column:
+    if value.valid is None or value.implied:
+        return value.column
+    return F.when(value.valid, value.column)
 
 
 def choice(branches: Sequence[Branch], otherwise: Value, *, nullable: bool) -> Value:

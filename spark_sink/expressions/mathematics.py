@@ -37,12 +37,6 @@ def log2(x: Column) -> Column:
     return F.when(F.pow(F.lit(2.0), near) == x, near).otherwise(quotient)
 
 
-def pow_(x: Column, y: Column) -> Column:
-    """C's 1 to any power is 1, and -1 to an infinite one; Java's are no numbers."""
-    is_one = (x == 1) | ((x == -1) & (F.abs(y) == _INFINITY))
-    return F.when(is_one & y.isNotNull(), F.lit(1.0)).otherwise(F.pow(x, y))
-
-
 def floor(x: Column) -> Column:
     """Spark's own gives a bigint, which has no place for what is greater."""
     near = F.rint(x)

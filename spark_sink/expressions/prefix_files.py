@@ -3,13 +3,14 @@
 
 The file is read where the job is started; nested prefixes are flattened into ranges that do not
 overlap, so that Python workers find an address with one binary search. csrc/abi/gs_lpm.h is the
-engine's, and says what a line may be.
+engine's, and says what a line may be. Messages say what was expected, never what stands there.
 """
 
 from __future__ import annotations
 
 import os
 import socket
+import stat
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from spark_sink.expressions.addresses import MAPPED
 
 _SPACES = b" \t\n\v\f\r"
 _LONGEST_LINE = 511
+_MOST_BYTES = 256 << 20
 
 
 class PrefixFileError(Exception):
@@ -84,6 +86,10 @@ def read_table(path: str) -> Table:
     """The table of a file; PrefixFileError says what is wrong with it."""
     try:
         status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise PrefixFileError(f"{path}: not a regular file")
+        if status.st_size > _MOST_BYTES:
+            raise PrefixFileError(f"{path}: larger than 256 MiB, which is no list of prefixes")
         return _read(path, status.st_mtime_ns, status.st_size)
     except OSError as error:
         raise PrefixFileError(f"{path}: {error.strerror}") from error
@@ -105,20 +111,20 @@ def _read(path: str, modified_ns: int, size_bytes: int) -> Table:
 def _read_line(line: bytes, number: int, families: dict[bool, list[Prefix]]) -> None:
     """An empty one, a comment, the header `prefix,id`, or a prefix and its id."""
     if len(line.rstrip(b"\n")) >= _LONGEST_LINE:
-        raise _wrong("the line is too long", line)
+        raise ValueError("expected `prefix,id`, not a long line")
     text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip(_SPACES)
     if not text or text.startswith(b"#"):
         return
     network, comma, id_ = (part.strip(_SPACES) for part in text.partition(b","))
     if not comma:
-        raise _wrong("expected `prefix,id`", text)
+        raise ValueError("expected `prefix,id`")
     if number == 1 and (network, id_) == (b"prefix", b"id"):
         return
     address, length = _network(network)
     is_ipv4 = address.startswith(MAPPED) and length >= 96
     value = _number(id_, (1 << 32) - 1)
     if value is None:
-        raise _wrong("the id is not a number of 32 bits", id_)
+        raise ValueError("the id is not a number of 32 bits")
     families[is_ipv4].append(_prefix(address, length, is_ipv4, value, number))
 
 
@@ -138,7 +144,7 @@ def _network(text: bytes) -> tuple[bytes, int]:
         found = _address(family, address)
         if found is not None and length is not None:
             return before + found, unused + length
-    raise _wrong("not an address prefix", text)
+    raise ValueError("not an address prefix, as 10.0.0.0/8")
 
 
 def _address(family: int, text: bytes) -> bytes | None:
@@ -151,10 +157,6 @@ def _address(family: int, text: bytes) -> bytes | None:
 def _number(digits: bytes, limit: int) -> int | None:
     """Digits and nothing else, at most `limit`."""
     return int(digits) if digits.isdigit() and int(digits) <= limit else None
-
-
-def _wrong(what: str, cell: bytes) -> ValueError:
-    return ValueError(f"{what}: '{cell[:60].decode('utf-8', 'replace')}'")
 
 
 # Flattening

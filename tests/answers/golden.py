@@ -82,9 +82,13 @@ def read(path: Path) -> Golden:
     return Golden(path, text, tuple(inputs))
 
 
-def golden_queries() -> list[Golden]:
-    """All of them."""
-    return [read(path) for path in sorted(FOLDER.glob("*.gsql"))]
+def golden_queries(*, of_spools: bool = False) -> list[Golden]:
+    """All of them; `of_spools`, or of several sources at once, without `-- not spooled`.
+
+    `-- not streamed`: Spark answers it otherwise where it streams (docs/spark.md).
+    """
+    found = [read(path) for path in sorted(FOLDER.glob("*.gsql"))]
+    return [golden for golden in found if not of_spools or "\n-- not spooled\n" not in golden.text]
 
 
 if __name__ == "__main__":

@@ -61,6 +61,8 @@ PROTOCOLS: dict[str, list[Column]] = {
 UNIONS = (("TCP", "UDP"), ("ICMP", "DataProtocol"), ("TCP", "IP"))
 
 NUMBERS = ("0", "1", "2", "7", "64", "100", "255", "1500", "65535", "35UL", "9ULL", "HEX'ff0f'")
+BEYOND = ("9223372036854775808", "18446744073709551615", "-1", "-9223372036854775808")
+"""What no signed number, or no unsigned one, is."""
 TEXTS = ("'GET'", "'one two'", "''", "'a,b'", "'left'")
 LITERALS = {
     BOOL: ("TRUE", "FALSE"),
@@ -215,9 +217,9 @@ class QueryMaker:
             lambda: ("count(*)", WHOLE),
             lambda: (f"count({self.expression(self._kind(), 1)})", WHOLE),
             lambda: (f"sum({self._summable()})", WHOLE),
-            lambda: (f"sum({self._small_name()} * 0.5)", FLOAT),
-            lambda: (f"avg({self._small_name()})", FLOAT),
-            lambda: (f"{self._pick('var', 'stddev')}({self._small_name()})", FLOAT),
+            lambda: (f"sum({self._small_name()} * {self._pick('0.5', '0.1', '1e306')})", FLOAT),
+            lambda: (f"avg({self.expression(WHOLE, 1)})", FLOAT),
+            lambda: (f"{self._pick('var', 'stddev')}({self._varied()})", FLOAT),
             lambda: (f"{self._pick('and', 'or', 'xor')}_aggr({self.expression(WHOLE, 1)})", WHOLE),
             self._extreme,
             self._end,
@@ -229,6 +231,11 @@ class QueryMaker:
         forms = ("{}", "{} + 1", "{} - 100", "100 - {}", "{} * 3", "{} / (len_ - 64)",
                  "CASE WHEN {} > 80 THEN {} END")  # fmt: skip
         return self._random.choice(forms).replace("len_", name).replace("{}", name)
+
+    def _varied(self) -> str:
+        """Times and floats too: their squares are exact."""
+        number = self._field(self._pick(WHOLE, WHOLE, TIMESTAMP))
+        return self._pick("{}", "{}", "({} / 4.0)").format(number if number[0] != "C" else "1")
 
     def _small_name(self) -> str:
         small = [column.name for column in self._columns if column.is_small]
@@ -296,7 +303,8 @@ class QueryMaker:
         if kind == FLOAT and self._random.random() < 0.7:
             return f"({self._small_name()} / 4.0)"
         if kind == BOOL and self._random.random() < 0.9:
-            return f"{self._small_name()} {self._pick(*COMPARISONS)} {self._pick(*NUMBERS)}"
+            number = self._pick(*NUMBERS, *BEYOND)
+            return f"{self._field(WHOLE)} {self._pick(*COMPARISONS)} {number}"
         return self._random.choice(LITERALS[kind])
 
     def _field(self, kind: str) -> str:
@@ -335,7 +343,8 @@ class QueryMaker:
     def _float_call(self, kind: str, depth: int) -> str:
         name = self._small_name()
         forms = ("({} * 0.25)", "sqrt({})", "log({})", "FLOAT({})", "({} / 3.0)", "floor({} / 7.0)",
-                 "round({} / 2.0)", "pow({}, 0.5)", "({} / ({} - 64.0))")  # fmt: skip
+                 "round({} / 2.0)", "pow({}, 0.5)", "({} / ({} - 64.0))",
+                 "({} * 1e306)")  # fmt: skip
         return self._random.choice(forms).replace("{}", name)
 
     def _string_call(self, kind: str, depth: int) -> str:

@@ -19,7 +19,15 @@ from gigastream.gsql.source import SourceFile
 from gigastream.plan.nodes import LowNode
 from gigastream.settings import Settings
 from gigastream.sources import FileSource
-from gigastream.spool import NOTHING, Spool, SpoolSettings, SpoolWriter, TrackWriter
+from gigastream.spool import (
+    NOTHING,
+    Description,
+    QuerySet,
+    Spool,
+    SpoolSettings,
+    SpoolWriter,
+    TrackWriter,
+)
 from spark_sink.dataframes import dataframe
 from spark_sink.run import Streams
 from tests.answers.mixture import START_NS, Mixture, packets_of
@@ -78,8 +86,9 @@ class Replay:
         """Segments and punctuation until a base time; there, at the capture's end, a clock's."""
         is_over = until_ns >= START_NS + STEPS * STEP_NS
         with SpoolWriter(self.root, CUT) as writer:
+            opened = self._open(writer)
             for track in Spool(self._written).tracks(interfaces=[BUSY]):
-                again = self._open(writer, track.stream, BUSY)
+                again = opened[track.stream, BUSY]
                 for entry in track.poll():
                     if after_ns < entry.base_ns <= until_ns:
                         (batch,) = list(track.read(entry)) or [None]
@@ -90,14 +99,19 @@ class Replay:
     def silent(self, until_ns: int) -> None:
         """A line of punctuation."""
         with SpoolWriter(self.root, CUT) as writer:
+            opened = self._open(writer)
             for track in Spool(self._written).tracks(interfaces=[SILENT]):
-                self._promise(self._open(writer, track.stream, SILENT), track.stream, until_ns)
+                self._promise(opened[track.stream, SILENT], track.stream, until_ns)
 
-    def _open(self, writer: SpoolWriter, stream: str, interface: str) -> TrackWriter:
+    def _open(self, writer: SpoolWriter) -> dict[tuple[str, str], TrackWriter]:
+        """All tracks: a writer that leaves a stream out ends it for its readers."""
         written = Spool(self._written)
-        (track,) = written.tracks(stream, [interface])
-        described = (track.columns, written.plan(), written.queries())
-        return writer.open_track(stream, interface, track.schema, *described)
+        tracks = written.tracks()
+        streams = {
+            track.stream: Description("as written", track.columns, track.schema) for track in tracks
+        }
+        queries = QuerySet(written.plan(), written.queries(), streams)
+        return writer.open(queries, [(track.stream, track.interface) for track in tracks])
 
     def _promise(self, track: TrackWriter, stream: str, base_ns: int) -> None:
         (node,) = (node for node in self.queries.plan.low if node.name == stream)

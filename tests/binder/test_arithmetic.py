@@ -140,8 +140,20 @@ def test_constants_are_computed(text: str, value: object) -> None:
         ("any_uint = any_int", "(= (cast llong any_uint) (cast llong any_int)):bool"),
         ("any_ushort = 70000", "(= (cast int any_ushort) 70000:int):bool"),
         ("any_ullong = 5", "(= any_ullong 5:ullong):bool"),
-        ("any_ullong > -5", "(>= any_ullong 0:ullong):bool"),
-        ("any_ullong = -5", "(< any_ullong 0:ullong):bool"),
+        ("any_ullong > -5", "TRUE:bool"),
+        ("any_ullong = -5", "FALSE:bool"),
+        ("any_llong < 9223372036854775808", "TRUE:bool"),
+        ("18446744073709551615 <= any_llong", "FALSE:bool"),
+        (
+            "any_llong = 9223372036854775807ULL",
+            "(case (< any_llong 0:llong):bool FALSE:bool"
+            " (= 9223372036854775807:ullong (cast ullong any_llong)):bool):bool",
+        ),
+        ("any_llong IN [9223372036854775808]", "FALSE:bool"),
+        (
+            "any_llong / any_llong IN [9223372036854775808]",
+            "(<> (/! any_llong any_llong):llong (/! any_llong any_llong):llong):bool",
+        ),
         (
             "any_llong < any_ullong",
             "(case (< any_llong 0:llong):bool (>= any_ullong 0:ullong):bool"

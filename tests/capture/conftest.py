@@ -31,7 +31,7 @@ def runner(program: Path) -> Callable[..., list[str]]:
 
     def run(*words: object, stdin: bytes = b"") -> list[str]:
         command = [str(program), *map(str, words)]
-        done = subprocess.run(command, input=stdin, capture_output=True, timeout=120, check=False)
+        done = subprocess.run(command, input=stdin, capture_output=True, timeout=600, check=False)
         assert done.returncode == 0, done.stderr.decode(errors="replace")
         return done.stdout.decode(errors="replace").splitlines()
 

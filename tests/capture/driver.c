@@ -43,16 +43,42 @@ static void print_packet(const struct gs_packet *p)
            checksum(p->bytes, p->caplen));
 }
 
+/* Interfaces of a section are forgotten when the next one begins; so a copy is kept. */
+struct section {
+    uint64_t number;
+    uint32_t count;
+    struct gs_capture_interface *interfaces;
+};
+
 /* Names in hexadecimal, for they may hold anything. */
-static void print_interfaces(const struct gs_capture_ops *ops, const struct gs_capture *capture)
+static void print_interface(const struct gs_capture_interface *shown)
 {
-    for (uint32_t i = 0; i < ops->interface_count(capture); i++) {
-        const struct gs_capture_interface *shown = ops->interface(capture, i);
-        printf("interface %u %u %u ", shown->link_type, shown->snap_length, shown->link);
-        for (const char *c = shown->name; *c != '\0'; c++)
-            printf("%02x", (unsigned char)*c);
-        printf("\n");
+    printf("interface %u %u %u ", shown->link_type, shown->snap_length, shown->link);
+    for (const char *c = shown->name; *c != '\0'; c++)
+        printf("%02x", (unsigned char)*c);
+    printf("\n");
+}
+
+static void print_interfaces(const struct section *section)
+{
+    for (uint32_t i = 0; i < section->count; i++)
+        print_interface(&section->interfaces[i]);
+}
+
+static void look_at_section(struct section *section, const struct gs_capture_ops *ops,
+                            const struct gs_capture *capture)
+{
+    if (section->number != ops->section(capture) && section->count > 0) {
+        print_interfaces(section);
+        printf("section\n");
+        section->count = 0;
     }
+    section->number = ops->section(capture);
+    uint32_t count = ops->interface_count(capture);
+    if (count <= section->count) return;
+    section->interfaces = realloc(section->interfaces, count * sizeof *section->interfaces);
+    for (; section->count < count; section->count++)
+        section->interfaces[section->count] = *ops->interface(capture, section->count);
 }
 
 static void print_stats(const struct gs_capture_ops *ops, const struct gs_capture *capture)
@@ -65,13 +91,14 @@ static void print_stats(const struct gs_capture_ops *ops, const struct gs_captur
 
 /* The burst has an allocation of its own, so that a packet too many is seen. */
 static int read_all(const struct gs_capture_ops *ops, struct gs_capture *capture, uint32_t capacity,
-                    int timeout_ms, struct gs_error *error)
+                    int timeout_ms, struct section *section, struct gs_error *error)
 {
     struct gs_packet *packets = malloc(capacity * sizeof *packets);
     int status;
     do {
         uint32_t count;
         status = ops->next_burst(capture, packets, capacity, timeout_ms, &count, error);
+        look_at_section(section, ops, capture);
         for (uint32_t i = 0; i < count; i++)
             print_packet(&packets[i]);
         if (status == GS_AGAIN) printf("again\n");
@@ -92,8 +119,10 @@ static void show_records(const struct gs_capture_config *config, uint32_t capaci
         printf("refused %d %s\n", status, error.message);
         return;
     }
-    status = read_all(ops, capture, capacity, timeout_ms, &error);
-    print_interfaces(ops, capture);
+    struct section section = {0};
+    status = read_all(ops, capture, capacity, timeout_ms, &section, &error);
+    print_interfaces(&section);
+    free(section.interfaces);
     print_stats(ops, capture);
     printf("end %d %s\n", status, error.message);
     ops->close(capture);
@@ -102,9 +131,10 @@ static void show_records(const struct gs_capture_config *config, uint32_t capaci
 static void show_promise(const struct gs_capture_config *config, uint64_t block_bytes)
 {
     struct gs_error error = {0};
-    int64_t least = 0;
-    int status = gs_capture_scan_promise(config, block_bytes, &least, &error);
-    printf("%d %" PRId64 " %s\n", status, least, error.message);
+    struct gs_scanned_promise promise = {0};
+    int status = gs_capture_scan_promise(config, block_bytes, &promise, &error);
+    printf("%d %" PRId64 " %" PRId64 " %s\n", status, promise.least_ns, promise.high_ns,
+           error.message);
 }
 
 static struct gs_source_time time_of(const char *rule, const char *argument)

@@ -261,7 +261,20 @@ def test_interfaces_are_bounded(driver: Driver, tmp_path: Path) -> None:
     path.write_bytes(section() + interface() * 65_536 + enhanced(index=65_535) + interface())
     lines = driver("records", "read", 256, -1, path)
     assert lines[0].split()[5] == "65535"
-    assert lines[-1] == "end 3 describes more than 65,536 interfaces"
+    assert lines[-1] == "end 3 describes more than 65,536 interfaces in one section"
+
+
+@pytest.mark.parametrize("how", ["mmap", "read"])
+def test_sections_are_not_bounded(driver: Driver, tmp_path: Path, how: str) -> None:
+    """Interfaces of a section that is over are forgotten, however many there were."""
+    path = tmp_path / "file"
+    one = section() + interface() * 3 + enhanced(index=2)
+    path.write_bytes(one * 70_000)
+    lines = driver("records", how, 256, -1, path)
+    assert lines[-1].startswith("end 1")
+    records = [line.split() for line in lines if line[0].isdigit()]
+    assert len(records) == 70_000
+    assert {record[5] for record in records} == {"2"}
 
 
 def test_statistics(driver: Driver, file_paths: dict[str, Path]) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.capture.capture_files import pcap, record
-from tests.models.bounds import NEVER, Bound
-from tests.models.source_time import FileTime, PipeTime, promise_before_opening
+from tests.models.bounds import END, NEVER, Bound
+from tests.models.source_time import FileTime, PipeTime, before_opening
 from tests.oracle.capture import read_bytes
 
 Driver = Callable[..., list[str]]
@@ -26,7 +26,7 @@ MODELS = {"blocks": FileTime, "slack": PipeTime, "any": lambda _: FileTime(None)
 
 def number(bound: Bound) -> int:
     """A bound as the engine holds it."""
-    return NONE if bound == NEVER else max(NONE, int(bound))
+    return NONE if bound == NEVER else MOST if bound == END else max(NONE, int(bound))
 
 
 def expected(packets: list[Packet], rule: str, argument: int, floor: int) -> list[str]:
@@ -91,7 +91,7 @@ def test_a_step_back_of_less_than_a_block_is_never_late(driver: Driver) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_scanned_promise(driver: Driver, tmp_path: Path, seed: int) -> None:
-    """What a file promises before it is opened is the least of its first two blocks."""
+    """Of a file that is not open: the least of its first two blocks, and H behind them."""
     rng = random.Random(seed)
     times = [100 + i - rng.randrange(30) for i in range(rng.randrange(40))]
     data = pcap(*(record(t, data=bytes(rng.randrange(300))) for t in times))
@@ -99,9 +99,10 @@ def test_scanned_promise(driver: Driver, tmp_path: Path, seed: int) -> None:
     (tmp_path / "file").write_bytes(data)
     block_bytes = rng.choice((1, 100, 1000, 2**64 - 1))
     records = [(r.timestamp_ns, r.file_offset) for r in read_bytes(data).records]
-    least = min(MOST, promise_before_opening(records, block_bytes))
+    seen = before_opening(records, block_bytes)
+    least, high = (min(MOST, number(bound)) for bound in (seen.least, seen.high))
     (line,) = driver("promise", block_bytes, tmp_path / "file")
-    assert line.split()[:2] == ["0", str(least)]
+    assert line.split()[:3] == ["0", str(least), str(high)]
 
 
 def test_scanned_promise_of_a_refused_file(driver: Driver, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 # -P: the package that is installed, whatever the working directory holds.
 COMMAND = (sys.executable, "-P", "-m", "gigastream")
-SECONDS = 120
+SECONDS = 600
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from cli.command import gigastream
 QUERY = "SELECT tb, srcIP, count(*) AS n FROM TCP WHERE destPort = 80 GROUP BY time/60 AS tb, srcIP"
 DEMO_QUERIES = sorted((ROOT / "demo").glob("*.gsql"))
 
+
 FIVE_MISTAKES = """\
 SELECT tb, srcIP, sum(lne) AS n FROM IPV4 GROUP BY time/60 AS tb, srcIP;
 DEFINE { query_name second; } SELECT time, scrPort FROM TCP;

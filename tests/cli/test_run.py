@@ -74,7 +74,7 @@ def table_rows(text: bytes) -> list[Row]:
     lines = text.decode().splitlines()
     assert lines[0].split() == ["tb", "srcIP", "packets", "bytes"]
     assert set(lines[1]) == {"─", " "}
-    cells = (line.split() for line in lines[2:])
+    cells = (line.replace(",", "").split() for line in lines[2:])
     return sorted((int(tb), ip, int(packets), int(size)) for tb, ip, packets, size in cells)
 
 
@@ -182,6 +182,14 @@ def test_a_capture_without_r_is_told() -> None:
     assert "a capture is named with -r" in result.err
 
 
+def test_a_capture_with_spaces_in_its_name_without_r_is_told(tmp_path: Path) -> None:
+    capture = tmp_path / "two  words of it.pcap"
+    capture.write_bytes(EMPTY)
+    result = gigastream("run", "-e", PACKETS, "-r", DEMO_CAPTURE, "tcp", "or", str(capture))
+    assert result.code == 2
+    assert f"hint: {capture} is a file: a capture is named with -r" in result.err
+
+
 @pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_what_comes_before_the_damage_is_answered(compress: object, tmp_path: Path) -> None:
     capture = tmp_path / "cut.pcap"
@@ -264,7 +272,7 @@ def test_rows_come_as_windows_close_and_ctrl_c_answers_the_open_ones() -> None:
     assert json_rows(first) == closed
     time.sleep(0.5)  # let it read the packets of the last minute, which give no row yet
     os.kill(command.pid, signal.SIGINT)
-    rest, account = command.communicate(timeout=60)
+    rest, account = command.communicate(timeout=600)
     assert command.returncode == 0
     assert b"read 2,010" in account
     assert json_rows(first + rest) == expected()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,17 @@ WRONG = {
     "no command": ((), "a command is missing"),
     "no such command": (("rnu",), "did you mean run?"),
     "no such option": (("run", "--spede", "2"), "--spede"),
-    "no query": (("run", *DEMO), "there is no query"),
+    "no query": (("check",), "there is no query"),
+    "misspelt query": (("run", *SELECT, "talkrs", *DEMO), "did you mean the query talkers?"),
+    "misspelt query to check": (("check", "flow"), "did you mean the query flows?"),
+    "word that is no query": (
+        ("run", *SELECT, "http", *DEMO),
+        "the queries that ship are dns, flows, load",
+    ),
+    "file that has no name": (("check", "http"), "a query file ends in .gsql"),
+    "object to check": (("check", "talkers.so"), "gigastream run takes it"),
+    "binary file": (("check", str(DEMO_CAPTURE)), "demo.pcap is no text of UTF-8"),
+    "no such query": (("queries", "--show", "vlan"), "did you mean the query vlans?"),
     "no capture": (("run", *SELECT), "there is no capture to read"),
     "missing capture": (("run", *SELECT, "-r", "missing.pcap"), "No such file or directory"),
     "directory": (("run", *SELECT, "-r", "/"), "/ is a directory"),
@@ -31,6 +42,21 @@ WRONG = {
     "burst": (("run", *SELECT, *DEMO, "--burst", "257"), "at most 256"),
     "flush": (("run", *SELECT, *DEMO, "--flush", "fast"), "is no flush policy"),
     "parameter": (("run", *SELECT, *DEMO, "--param", "port"), "is not NAME=VALUE"),
+    "parameter of bytes": (
+        (
+            *("check", "-e", "PARAM { s string; } SELECT time FROM PKT WHERE interface = $s"),
+            *("--param", os.fsdecode(b"s=\xff")),
+        ),
+        "the value of s has a byte that is not UTF-8",
+    ),
+    "text of bytes": (
+        ("check", "-e", os.fsdecode(b"SELECT time FROM PKT WHERE interface = '\xff'")),
+        "query:1:41: error: a byte that is not UTF-8",
+    ),
+    "JSON key": (
+        ("run", *DEMO, "-o", "json", "-e", "SELECT len AS query FROM PKT", "-e", SELECT[1]),
+        "call the column otherwise (query AS …), or ask query alone",
+    ),
     "config": (("run", *SELECT, *DEMO, "-c", "missing.toml"), "missing.toml"),
     "no such protocol": (("fields", "tpc"), "did you mean TCP?"),
     "no such function": (("functions", "getlpmd"), "did you mean getlpmid?"),
@@ -44,7 +70,7 @@ def test_wrong_words_are_told(case: str) -> None:
     assert result.code == 2
     assert result.out == b""
     assert message in result.err
-    assert result.err.startswith("gigastream: ")
+    assert result.err.startswith(("gigastream: ", "query:1:", "--param:1:"))
 
 
 def test_an_unreadable_capture_is_told(tmp_path: Path) -> None:

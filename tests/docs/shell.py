@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from captures import ROOT
 
-SECONDS = 120
+SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Shell:
             (self._folder / name).symlink_to(ROOT / name)
         programs = folder / "bin"
         programs.mkdir()
-        _write_program(programs / "gigastream", f'"{sys.executable}" -P -m gigastream')
-        _write_program(programs / "python", f'"{sys.executable}"')
+        _write_program(programs / "gigastream", f"{shlex.quote(sys.executable)} -P -m gigastream")
+        _write_program(programs / "python", shlex.quote(sys.executable))
         self._environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
 
     def write(self, name: str, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -88,7 +89,7 @@ def test_a_query_gives_the_rows_that_are_shown(block: Block, rows: Block, shell:
 @pytest.mark.parametrize(("block", "rows"), _answers("python"))
 def test_a_program_prints_what_is_shown(block: Block, rows: Block, shell: Shell) -> None:
     shell.write("program.py", block.text)
-    screen = shell.run(f"'{sys.executable}' -P program.py")
+    screen = shell.run(f"{shlex.quote(sys.executable)} -P program.py")
     assert screen.code == 0, screen.errors
     assert matches(rows.text.splitlines(), screen.out, any_order=False), "\n".join(screen.out)
 

@@ -13,6 +13,7 @@ from gigastream.gsql.binder_aggregates import AGGREGATES
 from gigastream.gsql.catalog_build import load_catalog
 from gigastream.gsql.parser_blocks import OPTIONS as DEFINE_OPTIONS
 from gigastream.settings import OPTIONS, SPOOL_OPTIONS
+from gigastream.shipped_queries import shipped_queries
 
 GSQL = ROOT / "docs" / "gsql.md"
 OPERATIONS = ROOT / "docs" / "operations.md"
@@ -58,6 +59,11 @@ def test_the_options_of_a_query_are_listed() -> None:
     ((_, *rows),) = rows_of(GSQL, "option in DEFINE")
     listed = {name for row in rows for name in quoted(row[0])}
     assert listed == set(DEFINE_OPTIONS) - {"decapsulate"}
+
+
+def test_the_queries_that_ship_are_listed() -> None:
+    ((_, *rows),) = rows_of(OPERATIONS, "query")
+    assert {name for row in rows for name in quoted(row[0])} == set(shipped_queries())
 
 
 def test_the_options_of_a_run_are_listed() -> None:

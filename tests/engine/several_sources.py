@@ -15,7 +15,12 @@ from tests.engine.stepping import Call
 from tests.models.bounds import END, NEVER, Bound
 from tests.models.hfta import Batch, Union
 from tests.models.lfta import Step
-from tests.models.source_time import InterfaceTime, promise_before_opening
+from tests.models.source_time import (
+    DEFAULT_DISORDER_BYTES,
+    BeforeOpening,
+    InterfaceTime,
+    before_opening,
+)
 from tests.oracle.records import Record
 
 
@@ -28,10 +33,16 @@ class Capture:
 
     def promise(self, tuning: Tuning, is_alone: bool) -> Bound:
         """What it promises before it is opened; where no other waits for it, nothing."""
-        if is_alone or not tuning.disorder_bytes:
-            return NEVER
+        has_rule = tuning.slack_ns is not None or tuning.disorder_bytes
+        return self._seen(tuning).promise(tuning.slack_ns) if has_rule and not is_alone else NEVER
+
+    def first(self, tuning: Tuning, is_alone: bool) -> Bound:
+        """When it is opened among others: by the least timestamp that is known of it."""
+        return NEVER if is_alone else self._seen(tuning).least
+
+    def _seen(self, tuning: Tuning) -> BeforeOpening:
         records = ((record.timestamp_ns, record.file_offset) for record in self.records)
-        return promise_before_opening(records, tuning.disorder_bytes)
+        return before_opening(records, tuning.disorder_bytes or DEFAULT_DISORDER_BYTES)
 
 
 class Model:
@@ -42,6 +53,7 @@ class Model:
         self._interfaces = list(dict.fromkeys(capture.interface for capture in captures))
         self._times = [tuning.source_time() for _ in captures]
         self._promises = [c.promise(tuning, len(captures) == 1) for c in captures]
+        self._firsts = [c.first(tuning, len(captures) == 1) for c in captures]
         self._time = {name: self._interface_time(name) for name in self._interfaces}
         self._beats = {name: tuning.heartbeats() for name in self._interfaces}
         self._lftas = {name: tuning.lfta(case) for name in self._interfaces}
@@ -54,10 +66,10 @@ class Model:
         return InterfaceTime({str(i): self._promises[i] for i in of_it})
 
     def next_timestamp(self, source: int) -> Bound:
-        """Of its next record; of a source that is not opened, its promise."""
+        """Of its next record; of a source that is not opened, what is known of it."""
         at, records = self._next[source], self._captures[source].records
         if at == 0:
-            return self._promises[source]
+            return self._firsts[source]
         time = records[at].timestamp_ns if at < len(records) else None
         return END if time is None else time
 
@@ -65,7 +77,7 @@ class Model:
         """Where its end is looked for: behind its last record."""
         records = self._captures[source].records
         time = records[-1].timestamp_ns if records else None
-        return self._promises[source] if time is None else time
+        return self._firsts[source] if time is None else time
 
     def is_next(self, source: int) -> bool:
         """Whether no other source has an older record to give."""

@@ -28,7 +28,7 @@ from tests.strategies.files import NANOSECONDS, Packet, pcap, pcap_record
 TENS = CASES[0]
 PLAN = plan_of(TENS.text())
 HEADER = pcap([], magic=NANOSECONDS)
-PATIENCE_S = 20
+PATIENCE_S = 300
 
 every_policy = pytest.mark.parametrize(
     "policy", ["immediate", "slow_inorder", "slow", "lazy"], ids=lambda name: f"flush-{name}"

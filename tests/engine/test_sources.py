@@ -7,12 +7,15 @@ from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gigastream.engine.session import Session
 from gigastream.plan import Plan
+from gigastream.sources import FileSource
 from tests.engine.low_cases import CASES, LowCase
 from tests.engine.low_level import Tuning
 from tests.engine.several_sources import Capture, check_sources
@@ -119,3 +122,30 @@ def test_an_interface_that_is_behind_holds_the_bound_back() -> None:
     files: Files = [("east", [packet(at, at) for at in range(0, 200, 3)]), ("west", old)]
     check(TENS, tuning, files)
     check(TENS, replace(tuning, policy="slow"), files[::-1])
+
+
+def late_of(files: Files, tuning: Tuning, folder: Path) -> list[int]:
+    sources = []
+    for number, (interface, packets) in enumerate(files):
+        path = folder / f"{number}.pcap"
+        path.write_bytes(pcap(packets, magic=NANOSECONDS))
+        sources.append(FileSource(interface, str(path)))
+    interfaces = tuple(sorted({interface for interface, _ in files}))
+    with Session(plan(TENS, interfaces), sources, tuning.settings()) as session:
+        for _ in session.batches():
+            pass
+        return [source.late for source in session.statistics().sources]
+
+
+@pytest.mark.parametrize("interfaces", [("east", "east"), ("east", "west")], ids="-".join)
+def test_what_is_within_the_slack_is_not_late_beside_other_files(
+    interfaces: tuple[str, str], tmp_path: Path
+) -> None:
+    """Its first two blocks promise no more than the slack behind them lets."""
+    tuning = Tuning(disorder_bytes=200, slack_ns=SECOND_NS)
+    packets = [packet(10 + at / 10, 1) for at in range(6)] + [packet(9.8, 2), packet(11, 3)]
+    other = [packet(at, 4) for at in range(5, 9)]
+    files: Files = [(interfaces[0], other), (interfaces[1], packets)]
+    assert late_of(files[1:], tuning, tmp_path) == [0]
+    assert late_of(files, tuning, tmp_path) == [0, 0]
+    assert late_of(files, replace(tuning, slack_ns=SECOND_NS // 10), tmp_path) == [0, 1]

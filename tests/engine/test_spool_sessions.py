@@ -102,5 +102,6 @@ def test_what_is_missing_is_said_and_not_waited_for(tmp_path: Path) -> None:
     with over(Spool(tmp_path)) as session:
         rows = sum(event.batch.row_count for event in session.batches())
         assert rows > 0.9 * HOSTS * WINDOWS
-        assert [account.interface for account in session.accounts()] == ["east"]
-        assert len(session.damage) == 1
+        assert {account.interface for account in session.accounts() if account.rows} == {"east"}
+        (damage,) = session.damage
+        assert "west" in damage

@@ -22,7 +22,9 @@ from tests.engine.stepping import memory_file
 
 Inputs = tuple[tuple[str, str], ...]
 """Pairs of interface and input."""
-GOLDEN_INPUTS: tuple[Inputs, ...] = tuple(sorted({g.inputs for g in golden_queries()}))
+GOLDEN_INPUTS: tuple[Inputs, ...] = tuple(
+    sorted({g.inputs for g in golden_queries(of_spools=True)})
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,9 @@ def piece(event: Event) -> Piece:
 @cache
 def plan_of_all(inputs: Inputs) -> Plan:
     """All golden queries of these inputs as one set, so that they are compiled once."""
-    files = tuple(SourceFile(g.name, g.text) for g in golden_queries() if g.inputs == inputs)
+    files = tuple(
+        SourceFile(g.name, g.text) for g in golden_queries(of_spools=True) if g.inputs == inputs
+    )
     interfaces: dict[str, dict[str, str]] = {interface: {} for interface, _ in inputs}
     return plan_queries(check_texts(QueryTexts(files, interfaces=interfaces)).queries)
 

@@ -8,6 +8,7 @@
 #include "gs_strings.h"
 
 #include <inttypes.h>
+#include <locale.h>
 #include <math.h>
 
 #define SCRATCH_BYTES 65536

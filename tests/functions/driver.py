@@ -8,6 +8,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
 from tests.functions.declarations import ROOT, Declaration, declarations, helpers
 
 Value = bool | int | float | bytes | str
@@ -33,6 +34,11 @@ FLAGS = [
 ]
 
 
+def program(pattern: Value) -> bytes:
+    """What the C of regular expressions is handed for a pattern."""
+    return compiled(pattern.encode() if isinstance(pattern, str) else bytes(pattern)).encoded()  # type: ignore[arg-type]
+
+
 class HandleError(Exception):
     """What a handle's constructor told the user."""
 
@@ -40,7 +46,8 @@ class HandleError(Exception):
 class Driver:
     """A running driver; `call` sends one request and waits for the answer."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, prepared: bool = True) -> None:
+        self._prepared = prepared
         self._declarations = {d.suffix: d for d in (*declarations(), *helpers())}
         self._process = subprocess.Popen(
             [_compile(folder, tuple(self._declarations.values()))],
@@ -56,6 +63,8 @@ class Driver:
         Strings are bytes or str; addresses are text, results too. Raises HandleError.
         """
         declaration = self._declarations[suffix]
+        if self._prepared and declaration.symbol in WITH_PATTERNS:
+            arguments = (arguments[0], program(arguments[1]))
         pairs = zip(declaration.arguments, arguments, strict=True)
         words = [_to_word(type_name, value) for type_name, value in pairs]
         assert self._process.stdin is not None

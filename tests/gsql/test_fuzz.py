@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,14 +110,12 @@ def test_repetition_ends_in_messages(lead: str, piece: str) -> None:
 
 
 @pytest.mark.parametrize("parse", [parse_queries, parse_definitions, parse_expression])
-def test_ten_megabytes_are_refused_at_once(
+def test_ten_megabytes_are_refused_as_too_long(
     parse: Callable[[str, str, DiagnosticSink], object],
 ) -> None:
     sink = DiagnosticSink()
     text = "SELECT é \0 " * 1_000_000
-    started = time.perf_counter()
     parse(text, "large.gsql", sink)
-    assert time.perf_counter() - started < 0.5
     assert [message.code for message in sink.diagnostics] == ["too-long"]
 
 

@@ -3,7 +3,8 @@
 
     python -m tests.live.ahead DEVICE SECONDS_AHEAD
 
-Runs until its stdin ends; then it says the counters of its source as JSON.
+It says "captures" once the clock is believed, and runs until its stdin ends; then it says the
+counters of its source as JSON.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from gigastream.engine._native import lib
+from gigastream.engine._native import ffi, lib
 from gigastream.engine.session import Session
 from gigastream.live import LiveSource
 from gigastream.plan import plan_queries
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 
 QUERY = "SELECT tb, count(*) AS n FROM PKT GROUP BY time AS tb"
+NEVER_NS = -(2**63)
 
 
 class SessionAhead(Session):
@@ -34,6 +36,13 @@ class SessionAhead(Session):
         return super()._run(error)
 
 
+def believes(session: Session) -> bool:
+    """Whether a heartbeat on the silent link has read the clock."""
+    found = ffi.new("struct gs_source_statistics *")
+    lib.gs_engine_source_statistics(session._engine, 0, found)
+    return bool(found.promise_ns > NEVER_NS)
+
+
 def main(device: str, seconds: str) -> None:
     """Run."""
     texts = QueryTexts(inline_queries((QUERY,)), interfaces={device: {}})
@@ -41,8 +50,11 @@ def main(device: str, seconds: str) -> None:
     rows = 0
     with SessionAhead(plan, [LiveSource(device, device)]) as session:
         session.ahead_ns = int(float(seconds) * 1e9)
-        print("captures", flush=True)
+        is_told = False
         for turn in session.turns():
+            if not is_told and believes(session):
+                print("captures", flush=True)
+                is_told = True
             rows += sum(event.batch.row_count for event in turn)
             if select.select([sys.stdin], [], [], 0)[0]:
                 session.stop()

@@ -20,7 +20,9 @@ from typing import Any
 
 import pytest
 
-PATIENCE_S = 20
+PATIENCE_S = 600
+"""Long enough beside other load; what comes is not waited for any longer."""
+ROOT = Path(__file__).resolve().parents[2]
 QUERY_ALL = "SELECT tb, count(*) AS n, sum(len) AS bytes FROM PKT GROUP BY time AS tb"
 _numbers = itertools.count()
 
@@ -36,7 +38,7 @@ class Namespace:
     def run(self, *command: object) -> str:
         """Run a command in the namespace; return what it says."""
         done = subprocess.run(
-            self.command(*command), capture_output=True, text=True, timeout=120, check=False
+            self.command(*command), capture_output=True, text=True, timeout=6000, check=False
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -51,7 +53,7 @@ class Namespace:
 
     def ip(self, *words: object) -> None:
         """Change links and addresses of the namespace."""
-        subprocess.run(["ip", "-n", self.name, *map(str, words)], check=True, timeout=60)
+        subprocess.run(["ip", "-n", self.name, *map(str, words)], check=True, timeout=600)
 
     def plug(self) -> None:
         """Make the cable, its ends up and as silent as they can be."""
@@ -61,9 +63,9 @@ class Namespace:
             self.ip("link", "set", end, "arp", "off", "mtu", 9000, "up")
 
     def packet_sockets(self) -> int:
-        """How many packet sockets are bound in the namespace."""
+        """How many packet sockets are bound in the namespace, to devices that are there."""
         lines = self.run("cat", "/proc/net/packet").splitlines()[1:]
-        return sum(line.split()[3] != "0000" for line in lines)
+        return sum(line.split()[3] != "0000" and line.split()[4] != "-1" for line in lines)
 
 
 @contextmanager
@@ -77,15 +79,15 @@ def namespace() -> Iterator[Namespace]:
         space.plug()
         yield space
     finally:
-        subprocess.run(["ip", "netns", "del", space.name], check=False, timeout=60)
+        subprocess.run(["ip", "netns", "del", space.name], check=False, timeout=600)
 
 
-def let_others_in(folder: Path) -> None:
-    """So that the user that a capture becomes reaches it, through all folders of pytest's."""
-    for each in (folder, *folder.parents):
-        if each == Path(tempfile.gettempdir()):
-            return
-        each.chmod(0o755)
+@contextmanager
+def folder_for_all() -> Iterator[Path]:
+    """A folder that other users reach, too: pytest's are closed by each pytest that starts."""
+    with tempfile.TemporaryDirectory(prefix="gigastream-test-") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
 
 
 def need(*programs: str) -> None:
@@ -93,6 +95,24 @@ def need(*programs: str) -> None:
     for program in programs:
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
+
+
+_RUNS_FOR_THEM = """
+import subprocess, sys
+import pyarrow, gigastream.engine._native
+raise SystemExit(subprocess.run([sys.executable, "-c", ""]).returncode)
+"""
+
+
+def python_as(before: Sequence[str]) -> list[str]:
+    """A Python that runs, and can be run again, behind such words as setpriv's; skips without."""
+    ours = [str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))]
+    system = ["env", "PYTHONPATH=" + os.pathsep.join(ours), "/usr/bin/python3"]
+    for python in ([sys.executable], system):
+        command = [*before, *python, "-c", _RUNS_FOR_THEM]
+        if subprocess.run(command, capture_output=True, check=False, cwd="/").returncode == 0:
+            return [*before, *python]
+    pytest.skip("this Python is not readable for others")
 
 
 def wait_until(is_so: Callable[[], bool], what: str) -> None:
@@ -119,11 +139,12 @@ class Running:
             lambda: self.process.poll() is not None or space.packet_sockets() >= before + links,
             "a packet socket",
         )
-        assert self.process.poll() is None, self._read(1)
+        assert self.process.poll() in (None, 0), self._read(1)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows so far."""
-        return [json.loads(line) for line in self._read(0).splitlines()]
+        """The rows so far, as far as they are whole."""
+        whole, _, _ = self._read(0).rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines()]
 
     def told(self) -> str:
         """What stderr says so far."""
@@ -131,6 +152,7 @@ class Running:
 
     def stop(self) -> dict[str, Any]:
         """Ctrl-C; the account."""
+        wait_until(lambda: ends_well(self.process), "signals to be minded")
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         assert self.process.wait(PATIENCE_S) == 0, self._read(1)
@@ -147,6 +169,17 @@ class Running:
 
     def _read(self, index: int) -> str:
         return Path(self._files[index].name).read_text()
+
+
+def ends_well(process: subprocess.Popen[str]) -> bool:
+    """Whether a signal ends it in good order, or it has ended."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:
+        return True
+    caught = next((line for line in status.splitlines() if line.startswith("SigCgt")), "x: 0")
+    is_minded = int(caught.split(":")[1], 16) >> (signal.SIGTERM - 1) & 1
+    return bool(is_minded) or process.poll() is not None
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def test_a_capture(space: Namespace, tmp_path: Path, capture: Path) -> None:
     tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
     with running(space, "-i", space.far, "-e", CONVERSATIONS, folder=tmp_path) as run:
         sent = replay(space, capture, "--pps", "20000")
-        tcpdump.stop()
+        tcpdump.stop(sent)
         (source,) = run.stop()["sources"]
         rows = rows_of(run.rows())
     assert sent == source["kernel_received"] == source["read"]

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +15,10 @@ from typing import Any
 import pytest
 
 from tests.live.namespace import (
+    PATIENCE_S,
     QUERY_ALL,
     Namespace,
-    let_others_in,
+    folder_for_all,
     namespace,
     need,
     running,
@@ -36,12 +36,19 @@ from tests.live.test_veth import (
 )
 
 pytestmark = pytest.mark.privileged
+COUNT_ALL = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/1000000000 AS tb"
 
 
 @pytest.fixture
 def space() -> Iterator[Namespace]:
     need("ip", "tcpreplay", "tcpdump")
     with namespace() as made:
+        yield made
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with folder_for_all() as made:
         yield made
 
 
@@ -57,8 +64,7 @@ def test_two_rings_answer_like_one(space: Namespace, tmp_path: Path, words: list
     command = ["-i", space.far, "--fanout", "2", "-e", CONVERSATIONS, *words]
     with running(space, *command, folder=tmp_path) as run:
         wait_until(lambda: space.packet_sockets() == 3, "both rings and tcpdump's")
-        replay(space, DEMO_CAPTURE, "--pps", "4000")
-        tcpdump.stop()
+        tcpdump.stop(replay(space, DEMO_CAPTURE, "--pps", "4000"))
         account = run.stop()
         rows = rows_of(run.rows())
     assert rows == answer_of_file(tcpdump.path, "-e", CONVERSATIONS, *words)
@@ -76,9 +82,7 @@ def test_a_silent_ring_holds_nothing_back(space: Namespace, tmp_path: Path) -> N
     with running(space, *command, folder=tmp_path) as run:
         wait_until(lambda: space.packet_sockets() == 4, "four rings")
         sent = replay(space, capture, "--topspeed")
-        stopped = time.monotonic()
         wait_until(lambda: totals(run.rows()).get("n") == sent, "the last window")
-        assert time.monotonic() - stopped < 5
         assert len(sources_of(run.stop())) == 4
 
 
@@ -101,7 +105,7 @@ def test_an_overload_is_counted_ring_by_ring(space: Namespace, tmp_path: Path) -
         run.process.send_signal(signal.SIGSTOP)
         sent = replay(space, DEMO_CAPTURE, "--topspeed") + replay(space, DEMO_CAPTURE, "--topspeed")
         run.process.send_signal(signal.SIGCONT)
-        time.sleep(0.5)
+        wait_until(lambda: bool(run.rows()), "what was captured meanwhile")
         sent += replay(space, DEMO_CAPTURE, "--pps", "4000")
         sources = run.stop()["sources"]
         assert totals(run.rows())["n"] == sum(source["read"] for source in sources)
@@ -122,18 +126,60 @@ def test_a_link_with_rings_that_goes_down(space: Namespace, tmp_path: Path) -> N
         assert totals(run.rows())["n"] == first + second
 
 
-def test_a_link_with_rings_that_is_removed_is_lost(space: Namespace, tmp_path: Path) -> None:
-    """The kernel binds no socket again that is in a group: it is said, and not that it is up."""
-    with running(space, "-i", space.far, "--fanout", "2", "-e", QUERY_ALL, folder=tmp_path) as run:
+@pytest.mark.parametrize("words", [[], ["udp"]], ids=["all", "filtered"])
+def test_a_link_with_rings_that_is_removed_is_taken_up_again(
+    space: Namespace, tmp_path: Path, words: list[str]
+) -> None:
+    """Again and again, by sockets that were made before the privilege went; each packet once."""
+    command = ["-i", space.far, "--fanout", "2", "-e", QUERY_ALL, *words]
+    with running(space, *command, folder=tmp_path) as run:
         wait_until(lambda: space.packet_sockets() == 2, "both rings")
+        replay(space, DEMO_CAPTURE, "--topspeed")
+        for times in (2, 4):
+            space.ip("link", "del", space.far)
+            wait_until(lambda n=times: run.told().count("is gone") == n, "to hear that it is gone")
+            space.plug()
+            wait_until(lambda n=times: run.told().count("is up") == n, "to hear that it is up")
+            assert space.packet_sockets() == 2
+            replay(space, DEMO_CAPTURE, "--topspeed")
+        account = run.stop()
+        read = totals(run.rows())["n"]
+    assert {source["link"] for source in account["sources"]} == {"up"}
+    assert sum(source["kernel_dropped"] for source in account["sources"]) == 0
+    (once,) = set(answer_of_file(DEMO_CAPTURE, "-e", COUNT_ALL, *words))
+    assert read == 3 * json.loads(once)["n"]
+
+
+@pytest.mark.parametrize("output", ["json", "spool"])
+def test_a_run_ends_with_1_when_all_links_are_lost(
+    space: Namespace, folder: Path, output: str
+) -> None:
+    """As when a device has come back more often than there are sockets for it; also with -q."""
+    code = "import sys, gigastream.engine.live as live, gigastream.__main__ as command\n"
+    code += "live.SPARE_SOCKETS = 2; sys.exit(command.main())"
+    where = "json" if output == "json" else f"spool:{folder / 'spool'}"
+    words = ["-q", "-i", space.far, "--fanout", "2", "-e", QUERY_ALL, "-o", where]
+    process = space.start(
+        *(sys.executable, "-c", code, "run", *words),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
+    )  # fmt: skip
+    try:
+        wait_until(lambda: process.poll() is not None or space.packet_sockets() == 2, "both rings")
         sent = replay(space, DEMO_CAPTURE, "--topspeed")
-        wait_until(lambda: totals(run.rows()).get("n") == sent, "the packets")
         space.ip("link", "del", space.far)
-        wait_until(lambda: run.told().count("is not taken up again") == 2, "to hear of both")
         space.plug()
-        time.sleep(2.5)
-        assert "is up" not in run.told()
-        assert {source["link"] for source in run.stop()["sources"]} == {"lost"}
+        wait_until(lambda: process.poll() is not None or space.packet_sockets() == 2, "new rings")
+        sent += replay(space, DEMO_CAPTURE, "--topspeed")
+        space.ip("link", "del", space.far)
+        out, err = process.communicate(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+    assert process.returncode == 1, err
+    assert err == (
+        "gigastream: far/0, far/1: the link is gone; what was captured before that is answered\n"
+    )
+    if output == "json":
+        assert sum(json.loads(line)["n"] for line in out.splitlines()) == sent
 
 
 def test_two_captures_do_not_share_packets(space: Namespace, tmp_path: Path) -> None:
@@ -154,15 +200,14 @@ def test_two_captures_do_not_share_packets(space: Namespace, tmp_path: Path) -> 
     assert counts == {0: sent, 1: sent}
 
 
-def test_a_spool_of_two_rings_is_one_stream(space: Namespace, tmp_path: Path) -> None:
-    spool = tmp_path / "spool"
-    let_others_in(tmp_path)
+def test_a_spool_of_two_rings_is_one_stream(space: Namespace, folder: Path) -> None:
+    spool = folder / "spool"
     words = ["-i", space.far, "--fanout", "2", "-e", QUERY_ALL, "-o", f"spool:{spool}"]
-    with running(space, *words, folder=tmp_path) as run:
+    with running(space, *words, folder=folder) as run:
         wait_until(lambda: space.packet_sockets() == 2, "both rings")
         sent = replay(space, DEMO_CAPTURE, "--topspeed")
         account = run.stop()
     command = [sys.executable, "-m", "gigastream", "run", "-q", "-o", "json", "--spool", str(spool)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
     assert sum(json.loads(line)["n"] for line in done.stdout.splitlines()) == sent
     assert [stream["interface"] for stream in account["streams"]] == [space.far]

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.live.namespace import let_others_in, need
+from tests.live.namespace import need
 
 QUERY = "SELECT time AS tb, len FROM PKT"
 
 
 def refusal(*words: str, before: tuple[str, ...] = (), code: int = 2) -> str:
     command = [*before, sys.executable, "-m", "gigastream", "run", "-e", QUERY, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     return done.stderr
@@ -58,28 +57,4 @@ def test_without_the_capability(device: str) -> None:
     said = refusal("-i", device, before=("setpriv", "--bounding-set=-net_raw"))
     assert f"{device}: capturing needs the capability CAP_NET_RAW" in said
     assert "hint: " in said
-    assert "Traceback" not in said
-
-
-AS_A_USER = ("setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=+net_raw")
-AS_A_USER += ("--ambient-caps=+net_raw",)
-
-
-@pytest.mark.privileged
-@pytest.mark.parametrize("output", ["arrow", "parquet", "spool"])
-def test_a_user_with_the_capability_and_an_output_that_makes_threads(
-    tmp_path: Path, output: str
-) -> None:
-    """A thread that is there already would keep what the process gives up."""
-    need("setpriv")
-    folder = tmp_path / "out"
-    let_others_in(tmp_path)
-    folder.mkdir()
-    folder.chmod(0o777)
-    python = [*AS_A_USER, sys.executable, "-c", "import gigastream"]
-    if subprocess.run(python, capture_output=True, check=False, cwd=folder).returncode != 0:
-        pytest.skip("this Python is not readable for others")
-    words = ("-i", "lo", "-o", f"{output}:{folder}/out")
-    said = refusal(*words, before=AS_A_USER, code=1)
-    assert "a thread would keep its privileges: run as root" in said
     assert "Traceback" not in said

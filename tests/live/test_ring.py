@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.engine.session import EngineError, Session
+from gigastream.engine.session import EngineError, Event, Session
 from gigastream.settings import Settings
 from gigastream.sources import FileSource, SourceError
 from tests.engine.stepping import plan_of
-from tests.live.mock_link import START_NS, Frame, MockLink, MockSession, frame
+from tests.live.mock_link import SECOND_NS, START_NS, Frame, MockLink, MockSession, frame
 from tests.strategies.files import NANOSECONDS, Packet, pcap
 
 EACH = """SELECT timestamp, len, caplen, packet_id, srcMAC, destMAC, etherType, vlan
@@ -133,3 +133,44 @@ def test_the_state_of_the_link_is_told() -> None:
             session.rows()
             seen.append(session.source().link)
     assert seen == ["up", "down", "gone", "up"]
+
+
+def test_a_link_that_is_lost_ends_when_it_is_read() -> None:
+    link = MockLink()
+    plan = plan_of("SELECT timestamp, packet_id FROM PKT", ["link"])
+    with MockSession(plan, [link.source()], SETTINGS) as session:
+        link.receive(frame(START_NS), frame(START_NS + 1))
+        link.retire()
+        link.set_state(4)
+        session.set_clock(10**9)
+        assert len([row for event in session.batches() for row in out_of_event(event)]) == 2
+        assert session.source().link == "lost"
+        assert session.source().read == 2
+
+
+def out_of_event(event: Event) -> list[bytes]:
+    return event.batch.csv().splitlines()
+
+
+def test_the_account_adds_up_at_any_time() -> None:
+    """The kernel is asked now and then: what was read since, and what was not, is in its count."""
+    link, found = MockLink(), []
+    with MockSession(plan_of(EACH, ["link"]), [link.source()], SETTINGS) as session:
+
+        def note() -> None:
+            source = session.source()
+            found.append((source.kernel_received, source.read, source.unread))
+
+        session.set_clock(0)
+        session.rows()
+        link.receive(*(frame(START_NS) for _ in range(3)))
+        link.retire()
+        session.rows()
+        note()
+        link.receive(*(frame(START_NS) for _ in range(2)))
+        session.set_clock(2 * SECOND_NS)
+        session.rows()
+        note()
+        session.end()
+        note()
+    assert found == [(3, 3, 0), (5, 3, 2), (5, 5, 0)]

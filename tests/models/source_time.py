@@ -96,21 +96,37 @@ class PipeTime:
 SourceTime = FileTime | PipeTime
 
 
-def promise_before_opening(records: Iterable[tuple[int | None, int]], disorder_bytes: int) -> Bound:
-    """What a file that is not yet opened promises: the least timestamp of its first two blocks.
+@dataclass(frozen=True)
+class BeforeOpening:
+    """What is known of a file that is not yet opened, from its first two blocks."""
 
-    `records` are (timestamp, file offset) in the file's order.
-    """
+    least: Bound
+    """Timestamp; END: it has no records."""
+    high: Bound
+    """H behind them; END: nothing is behind them."""
+
+    def promise(self, slack_ns: int | None) -> Bound:
+        """By blocks the least timestamp; by slack no more than W will be behind these blocks."""
+        return self.least if slack_ns is None else min(self.least, self.high - slack_ns)
+
+
+def before_opening(records: Iterable[tuple[int | None, int]], disorder_bytes: int) -> BeforeOpening:
+    """See a file's first two blocks; `records` are (timestamp, file offset) in the file's order."""
     blocks: list[int] = []
     least: Bound = END
+    high = HighTimestamp()
+    goes_on = False
     for timestamp, offset in records:
         block = offset // disorder_bytes
         if block not in blocks:
             blocks.append(block)
         if len(blocks) > 2:
+            goes_on = True
             break
+        high.observe(timestamp)
         least = least if timestamp is None else min(least, timestamp)
-    return NEVER if least == END and blocks else least
+    least = NEVER if least == END and blocks else least
+    return BeforeOpening(least, high.value if goes_on else END)
 
 
 class InterfaceTime:

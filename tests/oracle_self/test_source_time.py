@@ -15,7 +15,7 @@ from tests.models.source_time import (
     InterfaceTime,
     PipeTime,
     Reading,
-    promise_before_opening,
+    before_opening,
 )
 
 Read = tuple[int | None, int]
@@ -88,9 +88,9 @@ def test_one_lying_timestamp_raises_nothing() -> None:
 
 def test_an_unopened_file_promises_the_least_of_two_blocks() -> None:
     records = [(50, 24), (40, 150), (30, 700), (10, 800)]
-    assert promise_before_opening(records, 100) == 40
-    assert promise_before_opening([], 100) == END
-    assert promise_before_opening([(None, 24)], 100) == NEVER
+    assert before_opening(records, 100).promise(None) == 40
+    assert before_opening([], 100).promise(None) == END
+    assert before_opening([(None, 24)], 100).promise(None) == NEVER
 
 
 def test_an_interface_waits_for_its_least_source() -> None:

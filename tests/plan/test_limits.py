@@ -7,9 +7,11 @@ import re
 
 import pytest
 from captures import DEMO_CAPTURE, ROOT
+from plan.planned import planned
 
 import gigastream
 from gigastream.gsql.diagnostics import GsqlError
+from gigastream.plan import limits
 from gigastream.plan.limits import MAX_TEMPORAL
 
 
@@ -45,3 +47,27 @@ def test_one_more_is_refused(kind: str) -> None:
     with pytest.raises(GsqlError, match=f"more than {MAX_TEMPORAL} temporal columns") as refusal:
         list(gigastream.run(QUERIES[kind](MAX_TEMPORAL + 1), DEMO_CAPTURE))
     assert refusal.value.diagnostics[0].span.start > 0
+
+
+def test_the_size_of_a_set_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"DEFINE {{ query_name q{n}; }} SELECT time, len + 1 AS x FROM PKT" for n in range(3)]
+    monkeypatch.setattr(limits, "MAX_PARTS_OF_SET", 100)
+    list(gigastream.run(texts[0], DEMO_CAPTURE))
+    with pytest.raises(GsqlError, match="the queries up to this one") as refusal:
+        list(gigastream.run(";\n".join(texts), DEMO_CAPTURE))
+    assert refusal.value.diagnostics[0].span.line == 2
+
+
+@pytest.mark.parametrize(
+    ("condition", "parts"),
+    [
+        ("len = 1", 3),
+        ("len IN [1, 2, 3, 4, 5, 6]", 2),
+        ("len = 1 OR len = 2 OR len = 3 OR len = 4 OR len = 5 OR len = 6", 2),
+        ("srcIP IN [IP_VAL'10.0.0.0/8', IP_VAL'11.0.0.0/8'] OR len = 1", 6),
+        ("len = 1 OR len = 2", 7),
+    ],
+)
+def test_a_list_of_constants_is_one_part(condition: str, parts: int) -> None:
+    query = planned(f"SELECT time FROM IPV4 WHERE {condition}")
+    assert sum(map(limits.parts_of, query.prefilter)) == parts

@@ -41,7 +41,8 @@ static int run(struct gs_engine *engine, struct gs_text *text, struct gs_error *
         uint32_t node;
         struct gs_batch *batch;
         status = gs_engine_run(engine, 1000, 100, error);
-        while ((batch = gs_engine_take(engine, &node)) != NULL) show(batch, text);
+        while ((batch = gs_engine_take(engine, &node)) != NULL)
+            show(batch, text);
     }
     return status;
 }
@@ -84,7 +85,8 @@ int main(int argc, char **argv)
                                           .heartbeat_packets = 1000,
                                           .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
     struct gs_text text = {0};
-    for (int i = 7; i < argc; i++) answer(argv[1], &settings, atoi(argv[6]), argv[i], &text);
+    for (int i = 7; i < argc; i++)
+        answer(argv[1], &settings, atoi(argv[6]), argv[i], &text);
     gs_text_free(&text);
     return EXIT_SUCCESS;
 }

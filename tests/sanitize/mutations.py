@@ -26,6 +26,14 @@ def mutate(data: bytes, others: Sequence[bytes], random: Random) -> bytes:
     return bytes(changed)
 
 
+def mutate_bytes(data: bytes, others: Sequence[bytes], random: Random) -> bytes:
+    """One to four changes of bytes that are no capture."""
+    changed = bytearray(data)
+    for _ in range(random.randint(1, 4)):
+        random.choice(_CHANGES_OF_BYTES)(changed, others, random)
+    return bytes(changed)
+
+
 def _somewhere(data: bytearray, random: Random) -> int:
     return random.randrange(len(data)) if data else 0
 
@@ -80,7 +88,5 @@ def _overwrite(data: bytearray, at: int, random: Random) -> None:
     data[at : at + width] = word[: max(0, len(data) - at)]
 
 
-_CHANGES = (
-    _flip, _flip, _truncate, _cut_out, _repeat, _splice, _lie_anywhere,
-    _lie_in_a_header, _lie_in_a_header, _lie_in_a_header,
-)  # fmt: skip
+_CHANGES_OF_BYTES = (_flip, _flip, _truncate, _cut_out, _repeat, _splice, _lie_anywhere)
+_CHANGES = (*_CHANGES_OF_BYTES, _lie_in_a_header, _lie_in_a_header, _lie_in_a_header)

@@ -20,7 +20,7 @@ SECONDS = float(os.environ.get("GIGASTREAM_FUZZ_SECONDS", "2"))
 SEED = int(os.environ.get("GIGASTREAM_FUZZ_SEED", "1"))
 SEED_BYTES = 20_000
 """Small captures: more of them a second, and a change is likelier to matter."""
-LIMIT_SECONDS = 20.0
+LIMIT_SECONDS = 120.0
 
 
 def _seeds() -> list[bytes]:

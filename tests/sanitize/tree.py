@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of the package whose extension is built with the sanitizers, beside the one in use."""
+"""Copies of the package whose extension is built otherwise (sanitizers), beside the one in use."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
 from tests.captures import ROOT
 
-SANITIZERS = "address,undefined"
-TREE = ROOT / "build" / "sanitized"
-RUNTIMES = ("libasan.so", "libubsan.so")
 ENGINE = ("setup.py", "gigastream/engine/build_native.py", "csrc/**/*.[ch]")
 PARTS = ("csrc", "gigastream", "configs")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.so", "*.c.tmp")
@@ -34,66 +33,103 @@ ASAN_OPTIONS = ":".join(
     )
 )
 UBSAN_OPTIONS = "print_stacktrace=1:halt_on_error=1"
+# CPython and pyarrow are not instrumented: only what the engine does is seen, and what they do
+# between its calls (locks of theirs) is not taken for its.
+TSAN_OPTIONS = "halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1:report_bugs=1"
 
 
-def runtime_libraries() -> list[str]:
+@dataclass(frozen=True)
+class Tree:
+    """One copy, and what it takes to run it."""
+
+    name: str
+    build: dict[str, str]
+    """Variables of the build, and of the compiler of query sets."""
+    runtimes: tuple[str, ...]
+    options: dict[str, str]
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return ROOT / "build" / self.name
+
+
+MEMORY = Tree(
+    "sanitized",
+    {"GIGASTREAM_SANITIZE": "address,undefined"},
+    ("libasan.so", "libubsan.so"),
+    {"ASAN_OPTIONS": ASAN_OPTIONS, "UBSAN_OPTIONS": UBSAN_OPTIONS},
+)
+THREADS = Tree(
+    "threads",
+    {"GIGASTREAM_SANITIZE": "thread"},
+    ("libtsan.so",),
+    {"TSAN_OPTIONS": TSAN_OPTIONS},
+)
+
+
+def runtime_libraries(tree: Tree = MEMORY) -> list[str]:
     """The sanitizers' libraries, which Python itself must load first; none: the compiler has none.
 
     An extension with ASan in an interpreter without it stops at once.
     """
-    found = [_run_compiler(f"-print-file-name={name}") for name in RUNTIMES]
+    found = [_run_compiler(f"-print-file-name={name}") for name in tree.runtimes]
     return found if all(map(os.path.isabs, found)) else []
 
 
-def environment() -> dict[str, str]:
+def environment(tree: Tree = MEMORY) -> dict[str, str]:
     """The environment in which Python has the sanitized package."""
     return {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join((str(TREE), str(ROOT))),
-        "LD_PRELOAD": " ".join(runtime_libraries()),
-        "GIGASTREAM_SANITIZE": SANITIZERS,
-        "XDG_CACHE_HOME": str(TREE / "cache"),
-        "ASAN_OPTIONS": ASAN_OPTIONS,
-        "UBSAN_OPTIONS": UBSAN_OPTIONS,
+        "PYTHONPATH": os.pathsep.join((str(tree.folder), str(ROOT))),
+        "LD_PRELOAD": " ".join(runtime_libraries(tree)),
+        **tree.build,
+        "XDG_CACHE_HOME": str(tree.folder / "cache"),
+        **tree.options,
     }
 
 
-def build() -> None:
+def build(tree: Tree = MEMORY) -> None:
     """Bring the copy up to date; the extension is built only where C has changed."""
-    TREE.mkdir(parents=True, exist_ok=True)
-    with _alone():
+    tree.folder.mkdir(parents=True, exist_ok=True)
+    with _alone(tree):
         for name in PARTS:
-            shutil.copytree(ROOT / name, TREE / name, ignore=NOT_COPIED, dirs_exist_ok=True)
-        shutil.copy(ROOT / "setup.py", TREE)
-        _build_extension()
+            shutil.copytree(ROOT / name, tree.folder / name, ignore=NOT_COPIED, dirs_exist_ok=True)
+        shutil.copy(ROOT / "setup.py", tree.folder)
+        _build_extension(tree)
 
 
-def _build_extension() -> None:
-    stamp, digest = TREE / "built", _digest()
+def _build_extension(tree: Tree) -> None:
+    stamp, digest = tree.folder / "built", _digest(tree)
     if stamp.is_file() and stamp.read_text() == digest:
         return
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "--force"]
-    build_environment = {**os.environ, "GIGASTREAM_SANITIZE": SANITIZERS}
+    build_environment = {**os.environ, **tree.build}
     done = subprocess.run(
-        command, cwd=TREE, env=build_environment, capture_output=True, text=True, check=False
+        command,
+        cwd=tree.folder,
+        env=build_environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
-        raise RuntimeError(f"the sanitized engine cannot be built:\n{done.stderr}")
+        raise RuntimeError(f"the engine cannot be built:\n{done.stderr}")
     stamp.write_text(digest)
 
 
-def _digest() -> str:
+def _digest(tree: Tree) -> str:
     digest = hashlib.sha256(sys.version.encode())
     for pattern in ENGINE:
-        for path in sorted(TREE.glob(pattern)):
-            digest.update(str(path.relative_to(TREE)).encode() + path.read_bytes())
+        for path in sorted(tree.folder.glob(pattern)):
+            digest.update(str(path.relative_to(tree.folder)).encode() + path.read_bytes())
     return digest.hexdigest()
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _alone(tree: Tree) -> Iterator[None]:
     """Two test runs of one checkout build one after the other."""
-    with (TREE / "lock").open("w") as lock:
+    with (tree.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import os
 import random
+import select
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,10 +29,19 @@ def zstd(content: bytes) -> bytes:
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstd}
 
 
+def opened(source: FileSource) -> OpenSource:
+    """Open a source, however long that takes."""
+    found = OpenSource(source)
+    while not found.advance():
+        select.select([found.descriptor], [], [], 20)
+    return found
+
+
 def everything(source: OpenSource) -> bytes:
     """Read a source to its end."""
+    os.set_blocking(source.descriptor, True)
     with os.fdopen(os.dup(source.descriptor), "rb") as stream:
-        content = stream.read()
+        content = source.first_bytes + stream.read()
     source.close()
     return content
 
@@ -43,9 +53,10 @@ def written(folder: Path, content: bytes) -> FileSource:
 
 
 def test_a_plain_file_is_left_to_the_engine(tmp_path: Path) -> None:
-    source = written(tmp_path, CONTENT).open()
-    assert source.path == str(tmp_path / "capture")
+    source = opened(written(tmp_path, CONTENT))
+    assert os.readlink(f"/proc/self/fd/{source.descriptor}") == str(tmp_path / "capture")
     assert not source.is_pipe
+    assert everything(source) == CONTENT
     assert source.compressed_bytes is None
 
 
@@ -53,7 +64,7 @@ def test_a_plain_file_is_left_to_the_engine(tmp_path: Path) -> None:
 @pytest.mark.parametrize("members", [1, 3])
 def test_a_compressed_file_is_still_a_file(tmp_path: Path, compression: str, members: int) -> None:
     compressed = COMPRESSORS[compression](CONTENT) * members
-    source = written(tmp_path, compressed).open()
+    source = opened(written(tmp_path, compressed))
     assert everything(source) == CONTENT * members
     assert source.damage is None
     assert not source.is_pipe
@@ -63,7 +74,7 @@ def test_a_compressed_file_is_still_a_file(tmp_path: Path, compression: str, mem
 @pytest.mark.parametrize("compression", COMPRESSORS)
 def test_a_truncated_stream_is_delivered_then_damaged(tmp_path: Path, compression: str) -> None:
     compressed = COMPRESSORS[compression](CONTENT)
-    source = written(tmp_path, compressed[: len(compressed) // 2]).open()
+    source = opened(written(tmp_path, compressed[: len(compressed) // 2]))
     content = everything(source)
     assert len(content) > len(CONTENT) // 4
     assert CONTENT.startswith(content)
@@ -73,7 +84,7 @@ def test_a_truncated_stream_is_delivered_then_damaged(tmp_path: Path, compressio
 
 @pytest.mark.parametrize("compression", COMPRESSORS)
 def test_garbage_behind_a_stream_loses_nothing_of_it(tmp_path: Path, compression: str) -> None:
-    source = written(tmp_path, COMPRESSORS[compression](CONTENT) + b"garbage!").open()
+    source = opened(written(tmp_path, COMPRESSORS[compression](CONTENT) + b"garbage!"))
     assert everything(source) == CONTENT
     assert source.damage is not None
 
@@ -81,19 +92,68 @@ def test_garbage_behind_a_stream_loses_nothing_of_it(tmp_path: Path, compression
 def test_a_changed_byte_is_found(tmp_path: Path) -> None:
     compressed = bytearray(gzip.compress(CONTENT))  # zstd has a checksum only if it was asked for
     compressed[len(compressed) // 2] ^= 0xFF
-    source = written(tmp_path, bytes(compressed)).open()
+    source = opened(written(tmp_path, bytes(compressed)))
     everything(source)
     assert source.damage is not None
 
 
+SKIPPABLE = bytes.fromhex("5f2a4d18 05000000") + b"notes"
+EMPTY_FRAME = zstd(b"")
+NO_SIZE = bytes.fromhex("28b52ffd 00 58 290000") + b"hello"
+"""A frame without its content's size: one raw block."""
+TOO_WIDE = bytes.fromhex("28b52ffd 00 90 290000") + b"hello"
+"""The same with a window of 2^28 bytes."""
+OF_A_DICTIONARY = bytes.fromhex("28b52ffd 01 58 07 290000") + b"hello"
+GZIP = gzip.compress(CONTENT)
+
+ODD_STREAMS: dict[str, tuple[bytes, bytes, str | None]] = {
+    "a skippable frame first": (SKIPPABLE + zstd(CONTENT), CONTENT, None),
+    "one between": (zstd(CONTENT) + SKIPPABLE + zstd(CONTENT), CONTENT * 2, None),
+    "only one": (SKIPPABLE, b"", None),
+    "empty frames": (EMPTY_FRAME + zstd(CONTENT) + EMPTY_FRAME, CONTENT, None),
+    "no size": (NO_SIZE * 2, b"hellohello", None),
+    "too wide": (zstd(CONTENT) + TOO_WIDE, CONTENT, "a window of more than 128 MiB"),
+    "a dictionary": (zstd(CONTENT) + OF_A_DICTIONARY, CONTENT, "needs a dictionary"),
+    "a frame cut": (zstd(CONTENT) + NO_SIZE[:-5], CONTENT, "zstd stream ends too early"),
+    "a magic cut": (zstd(CONTENT) + NO_SIZE[:3], CONTENT, "zstd stream ends too early"),
+    "a skippable frame cut": (zstd(CONTENT) + SKIPPABLE[:9], CONTENT, "ends too early"),
+    "zstd and garbage": (zstd(CONTENT) + b"garbage", CONTENT, "follows the zstd stream"),
+    "zstd in zstd": (zstd(NO_SIZE), NO_SIZE, None),
+    "gzip and zeros": (GZIP + bytes(70_000), CONTENT, None),
+    "gzip, zeros and gzip": (GZIP + bytes(5) + GZIP, CONTENT * 2, None),
+    "gzip and zstd": (GZIP + NO_SIZE, CONTENT, "follows the gzip stream"),
+    "gzip whose length is wrong": (
+        GZIP[:-1] + bytes([GZIP[-1] ^ 1]),
+        CONTENT,
+        "incorrect length check",
+    ),
+    "gzip whose checksum is wrong": (
+        GZIP[:-8] + bytes([GZIP[-8] ^ 1]) + GZIP[-7:],
+        CONTENT,
+        "incorrect data check",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD_STREAMS)
+def test_an_odd_stream_is_told_as_what_it_is(tmp_path: Path, name: str) -> None:
+    compressed, content, damage = ODD_STREAMS[name]
+    source = opened(written(tmp_path, compressed))
+    assert everything(source) == content
+    if damage is None:
+        assert source.damage is None
+    else:
+        assert damage in str(source.damage)
+
+
 def test_an_empty_compressed_file_is_damaged(tmp_path: Path) -> None:
-    source = written(tmp_path, b"\x1f\x8b").open()
+    source = opened(written(tmp_path, b"\x1f\x8b"))
     assert everything(source) == b""
     assert source.damage is not None
 
 
 def test_a_reader_that_leaves_early_ends_the_decompressor(tmp_path: Path) -> None:
-    source = written(tmp_path, gzip.compress(CONTENT * 20)).open()
+    source = opened(written(tmp_path, gzip.compress(CONTENT * 20)))
     assert os.read(source.descriptor, 10) == CONTENT[:10]
     source.close()
     assert source.damage is None
@@ -108,7 +168,7 @@ def test_a_fifo_is_a_pipe_and_loses_no_byte(
     if os.fork() == 0:
         fifo.write_bytes(compress(CONTENT))
         os._exit(0)
-    source = FileSource("default", str(fifo)).open()
+    source = opened(FileSource("default", str(fifo)))
     assert source.is_pipe
     assert everything(source) == CONTENT
     os.wait()
@@ -121,7 +181,7 @@ def test_a_fifo_that_ends_at_once_is_plain(tmp_path: Path, content: bytes) -> No
     if os.fork() == 0:
         fifo.write_bytes(content)
         os._exit(0)
-    assert everything(FileSource("default", str(fifo)).open()) == content
+    assert everything(opened(FileSource("default", str(fifo)))) == content
     os.wait()
 
 

@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("pyspark")
 
 from spark.readers import packets
-from spark.written import START_S, Written, seconds
+from spark.written import START_S, TALK, Written, described, schema_of, seconds
 
+from gigastream.spool import Description, QuerySet, SpoolSettings, SpoolWriter
 from spark_sink.errors import SourceError
 from spark_sink.source import GigastreamSource
 
@@ -59,8 +60,10 @@ def test_what_is_not_there_is_named(options: dict[str, str], words: str, root: P
 
 
 def test_several_streams_are_not_guessed_between(tmp_path: Path) -> None:
-    for stream in ("one", "two"):
-        Written(tmp_path, stream=stream).write("eth0", [(packets(1), seconds(1))])
+    description = Description("low", described(TALK), schema_of(TALK))
+    streams = dict.fromkeys(("one", "two"), description)
+    with SpoolWriter(tmp_path, SpoolSettings()) as writer:
+        writer.open(QuerySet({}, {"files": []}, streams), [(stream, "eth0") for stream in streams])
     with pytest.raises(SourceError, match="holds 2 streams, and none is named") as refusal:
         GigastreamSource({"path": str(tmp_path)}).schema()
     assert refusal.value.hint == 'name one with .option("stream", …): one, two'

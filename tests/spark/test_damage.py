@@ -46,7 +46,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def segment_of(root: Path, number: int) -> Path:
-    return root / "low" / "eth0" / "000001" / f"segment-{number:010d}.arrows"
+    return root / "streams" / "low" / "eth0" / "000001" / f"segment-{number:010d}.arrows"
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
@@ -76,7 +76,7 @@ def test_damage_may_fail_the_query(kind: str, root: Path) -> None:
 
 
 def test_a_damaged_line_is_told_once(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    manifest = segment_of(root, 1).with_name("manifest")
+    manifest = segment_of(root, 1).with_name("manifest-000001")
     lines = manifest.read_bytes().splitlines(keepends=True)
     manifest.write_bytes(lines[0] + b"0" + lines[1][1:] + b"".join(lines[2:]))
     reader = reader_of(root)
@@ -84,7 +84,7 @@ def test_a_damaged_line_is_told_once(root: Path, capsys: pytest.CaptureFixture[s
     assert reader.latestOffset(offsets[1], ReadAllAvailable()) == offsets[1]
     assert len(contents(reader, *offsets)[0]) == 4
     (line,) = capsys.readouterr().err.splitlines()
-    assert "manifest line 2" in line
+    assert "manifest-000001 line 2" in line
 
 
 def _delete_old(root: Path) -> None:

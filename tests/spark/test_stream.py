@@ -221,8 +221,8 @@ def test_a_spool_that_is_gone_is_told(tmp_path: Path) -> None:
     reader = reader_of(tmp_path / "a")
     start = reader.initialOffset()
     end = reader.latestOffset(start, ReadAllAvailable())
-    shutil.rmtree(tmp_path / "a" / "low" / "eth1")
-    with pytest.raises(SourceError, match="eth1/000001, which this query has begun to read"):
+    shutil.rmtree(tmp_path / "a" / "streams" / "low" / "eth1")
+    with pytest.raises(SourceError, match="eth1/000001 ends before segment 1"):
         reader_of(tmp_path / "a").partitions(start, end)
 
 

@@ -9,7 +9,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter, TrackWriter
+from gigastream.spool import (
+    END,
+    NOTHING,
+    Description,
+    QuerySet,
+    SpoolSettings,
+    SpoolWriter,
+    TrackWriter,
+)
 
 SECOND_NS = 1_000_000_000
 START_S = 1_700_000_040
@@ -47,7 +55,7 @@ def schema_of(columns: Mapping[str, str]) -> pa.Schema:
 
 
 def described(columns: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The columns as stream.json has them."""
+    """The columns as streams.json has them."""
     return [
         {
             "name": name,
@@ -87,14 +95,12 @@ class Written:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def open(self, writer: SpoolWriter, interface: str) -> TrackWriter:
-        return writer.open_track(
-            self._stream,
-            interface,
-            schema_of(self.columns),
-            described(self.columns),
-            {"columns": list(self.columns)},
-            {"files": []},
+        description = Description("low", described(self.columns), schema_of(self.columns))
+        query_set = QuerySet(
+            {"columns": list(self.columns)}, {"files": []}, {self._stream: description}
         )
+        port = self._stream, interface
+        return writer.open(query_set, [port])[port]
 
     def bounds(self, base_ns: int) -> tuple[int, ...]:
         return tuple(base_ns if name == "time" else NOTHING for name in self.columns)

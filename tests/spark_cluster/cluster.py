@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.chaos.programs import SHORT_LIVED
 from tests.processes import descendants, kill, parts_of, wait_until_gone
 
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 600
 WORKERS = 2
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"

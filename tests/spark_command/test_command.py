@@ -22,7 +22,7 @@ from spark_session import why_no_spark
 from spark_sink.session import QUICK_START
 
 needs_spark = pytest.mark.skipif(why_no_spark() is not None, reason=str(why_no_spark()))
-SECONDS = 300
+SECONDS = 900
 QUICK = tuple(word for item in QUICK_START.items() for word in ("--conf", "=".join(item)))
 
 

@@ -27,7 +27,7 @@ driver = conftest.driver
 PREFIX_FILE = str(Path(conftest.__file__).with_name("prefixes.csv"))
 BITS = ("0", "1", "4", "5", "8", "24", "31", "32", "33", "64", "97", "127", "128", "4294967295")
 PATTERNS = (r"^[^\n]*GET.*", "(a|aa|aaa)(,|,a)", "a*", "^.$", "x{3,5}$", r"[[:digit:]]+\.",
-            "[^a]+", "(GET|get) /", r"\bG", "G|GE", "$")  # fmt: skip
+            "[^a]+", "(GET|get) /", r"\wG", "G|GE", "$")  # fmt: skip
 Call = tuple[str, Declaration, tuple[Cell | None, ...]]
 """Its text; the function; the constants among its arguments, None for columns."""
 

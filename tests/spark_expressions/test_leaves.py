@@ -10,7 +10,6 @@ import pytest
 pytest.importorskip("pyspark")
 
 from gigastream.gsql.types import TYPE_NAMES
-from spark_sink.expressions import ordering
 from spark_sink.expressions.values import literal
 from tests.spark_expressions.evaluation import frame, outcomes
 from tests.spark_expressions.inputs import KINDS, checked, rows
@@ -44,21 +43,16 @@ def test_leaves(spark: SparkSession) -> None:
 
 
 def test_order(spark: SparkSession) -> None:
-    """Of all types but float Python's order is the engine's: bytes, numbers, NULL first."""
+    """Python's order is the engine's: bytes, numbers, NULL first."""
     from pyspark.sql import functions as F
 
-    kinds = [kind for kind in KINDS if ordering(TYPE_NAMES[kind.type]) is None]
     arrays = [
         F.sort_array(F.array(*(literal(v, TYPE_NAMES[kind.type]) for v in (*kind.values, None))))
-        for kind in kinds
+        for kind in KINDS
     ]
-    found = spark.range(1).select(*(a.alias(k.type) for a, k in zip(arrays, kinds, strict=True)))
+    found = spark.range(1).select(*(a.alias(k.type) for a, k in zip(arrays, KINDS, strict=True)))
     row = found.first()
     assert row is not None
-    for kind in kinds:
+    for kind in KINDS:
         cells = [bytes(c) if isinstance(c, bytearray) else c for c in row[kind.type]]
         assert cells == [None, *sorted(kind.values)]  # type: ignore[type-var]
-
-
-def test_float_has_another_order() -> None:
-    assert [kind.type for kind in KINDS if ordering(TYPE_NAMES[kind.type])] == ["float"]

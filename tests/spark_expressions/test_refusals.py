@@ -13,13 +13,10 @@ pytest.importorskip("pyspark")
 from gigastream.gsql.expressions import FunctionCall
 from spark_sink.expressions import refusal
 from spark_sink.expressions.prefix_files import PrefixFileError, read_table
-from spark_sink.expressions.regular_expressions import why_not
-from tests.functions.test_handles import FILES, PATTERNS
+from tests.functions.test_handles import FILES
 from tests.spark_expressions.inputs import checked
 
 REFUSED = [
-    ("1 + IF(str_regex_match(x_string, 'a('), x_int, 2)", "str_regex_match(x_string, 'a(')",
-     "bad regular expression 'a(': Unmatched ( or \\("),
     ("getlpmid(x_IP, '/no/such/file.csv')", "getlpmid(x_IP, '/no/such/file.csv')",
      "/no/such/file.csv: No such file or directory"),
 ]  # fmt: skip
@@ -37,12 +34,6 @@ def test_a_function_of_your_own() -> None:
     assert isinstance(call, FunctionCall)
     found = refusal(replace(call, name="entropy", symbol="gs_function_entropy", header="mine.h"))
     assert found == (call.span, "entropy is a function in C of your own")
-
-
-@pytest.mark.parametrize(("pattern", "message"), PATTERNS)
-def test_patterns(pattern: str | bytes, message: str) -> None:
-    """The engine's messages."""
-    assert why_not(pattern.encode() if isinstance(pattern, str) else pattern) == message
 
 
 @pytest.mark.parametrize(("text", "message"), FILES)

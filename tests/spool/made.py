@@ -8,8 +8,18 @@ from typing import Any
 
 import pyarrow
 
-from gigastream.spool import END, NOTHING, Entry, Spool, SpoolSettings, SpoolWriter, Track
-from gigastream.spool.track_writer import TrackWriter
+from gigastream.spool import (
+    END,
+    NOTHING,
+    Description,
+    Entry,
+    QuerySet,
+    Spool,
+    SpoolSettings,
+    SpoolWriter,
+    Track,
+    TrackWriter,
+)
 
 SCHEMA = pyarrow.schema(
     [
@@ -34,10 +44,25 @@ def rows(first: int, count: int) -> pyarrow.RecordBatch:
     return pyarrow.record_batch([n, ip], schema=SCHEMA)
 
 
+def query_set(
+    *streams: str,
+    plan: Any = None,
+    columns: Any = None,
+    schema: pyarrow.Schema = SCHEMA,
+    queries: Any = None,
+) -> QuerySet:
+    """Return a query set whose streams, flows alone by default, depend on all of the plan."""
+    plan = PLAN if plan is None else plan
+    description = Description(str(plan), columns or COLUMNS, schema)
+    named = dict.fromkeys(streams or ("flows",), description)
+    return QuerySet(plan, queries or QUERIES, named)
+
+
 def open_track(
     writer: SpoolWriter, stream: str = "flows", interface: str = "eth0", plan: Any = None
 ) -> TrackWriter:
-    return writer.open_track(stream, interface, SCHEMA, COLUMNS, plan or PLAN, QUERIES)
+    port = stream, interface
+    return writer.open(query_set(stream, plan=plan), [port])[port]
 
 
 def write_run(
@@ -55,21 +80,39 @@ def write_run(
             track.write(None, (END, NOTHING), END, len(sizes), is_end=True)
 
 
-def only_track(root: Path, generation: int | None = None) -> Track:
+class Kept:
+    """A track that keeps the entries which it has given."""
+
+    def __init__(self, track: Track) -> None:
+        self.track = track
+        self.entries: list[Entry] = []
+
+    def poll(self) -> list[Entry]:
+        new = self.track.poll()
+        self.entries += new
+        return new
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.track, name)
+
+
+def only_track(root: Path, generation: int | None = None) -> Kept:
     (track,) = Spool(root, generation).tracks()
-    return track
+    return Kept(track)
 
 
-def numbers(track: Track, entry: Entry, check: bool = True) -> list[int]:
+def numbers(track: Track | Kept, entry: Entry, check: bool = True) -> list[int]:
     """Return the first column of a segment."""
     return [n for batch in track.read(entry, ["n"], check) for n in batch.column(0).to_pylist()]
 
 
-def all_numbers(track: Track) -> list[int]:
+def all_numbers(track: Track | Kept) -> list[int]:
     """Return the first column of every segment that is listed by now."""
+    if isinstance(track, Track):
+        track = Kept(track)
     track.poll()
     return [n for entry in track.entries for n in numbers(track, entry)]
 
 
 def folder_of(root: Path, generation: int = 1) -> Path:
-    return root / "flows" / "eth0" / f"{generation:06d}"
+    return root / "streams" / "flows" / "eth0" / f"{generation:06d}"

@@ -11,9 +11,9 @@ import pytest
 
 from gigastream.spool import NOTHING, SpoolSettings, SpoolWriter, TrackWriter, track_log
 from gigastream.spool.files import sync
-from gigastream.spool.layout import segment_name
+from gigastream.spool.layout import MANIFEST, segment_name
 from gigastream.spool.lister import Lister
-from gigastream.spool.manifest import ManifestWriter, read_all
+from gigastream.spool.manifest import ManifestWriter, read_roll
 from tests.spool.made import BY_HAND, NEVER_NS, folder_of, open_track, rows, write_run
 
 IN_TENS = replace(BY_HAND, segment_rows=10)
@@ -35,7 +35,8 @@ class Disk:
         self.saw(path.name)
 
     def saw(self, name: str) -> None:
-        entries, _ = read_all(self._folder / "manifest")
+        manifest = self._folder / MANIFEST
+        entries = read_roll(manifest)[0] if manifest.exists() else []
         self.seen.append((name, sum(entry.kind == "segment" for entry in entries)))
 
 
@@ -88,7 +89,7 @@ def test_a_loss_is_told_durably_before_what_was_lost_is_deleted(
 
     def see(manifest: ManifestWriter) -> None:
         real(manifest)
-        entries, _ = read_all(folder_of(tmp_path) / "manifest")
+        entries, _ = read_roll(folder_of(tmp_path) / MANIFEST)
         seen.append((sum(entry.kind == "run" for entry in entries), unlisted.exists()))
 
     monkeypatch.setattr(ManifestWriter, "sync", see)
@@ -130,7 +131,7 @@ def test_the_writer_goes_on_while_the_disk_is_slow_up_to_four_segments(
         disk.is_open.set()
         fifth.join(10)
         assert not fifth.is_alive()
-    entries, _ = read_all(folder_of(tmp_path) / "manifest")
+    entries, _ = read_roll(folder_of(tmp_path) / MANIFEST)
     assert [entry.segment for entry in entries if entry.segment is not None] == list(range(5))
 
 
@@ -139,7 +140,7 @@ def test_a_mistake_in_the_thread_reaches_the_writer() -> None:
         raise ZeroDivisionError
 
     done: list[int] = []
-    lister = Lister(lambda: None, None)
+    lister = Lister(lambda: None)
     lister.submit(fail)
     for n in range(10):
         try:

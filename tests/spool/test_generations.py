@@ -10,8 +10,18 @@ from typing import Any
 import pyarrow
 import pytest
 
-from gigastream.spool import END, NOTHING, Lost, Spool, SpoolError, SpoolReadError, SpoolWriter
-from gigastream.spool.layout import MANIFEST, STREAM, segment_name
+from gigastream.spool import (
+    END,
+    NOTHING,
+    Lost,
+    QuerySet,
+    Spool,
+    SpoolError,
+    SpoolReadError,
+    SpoolWriter,
+)
+from gigastream.spool.layout import GENERATION, MANIFEST, SETS, segment_name
+from gigastream.spool.layout import PLAN as PLAN_FILE
 from tests.spool.made import (
     BY_HAND,
     COLUMNS,
@@ -22,6 +32,7 @@ from tests.spool.made import (
     folder_of,
     only_track,
     open_track,
+    query_set,
     rows,
     write_run,
 )
@@ -36,7 +47,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
     track_read = only_track(tmp_path)
     assert all_numbers(track_read) == list(range(9))
     kinds = [entry.kind for entry in track_read.entries]
-    assert kinds == ["run", "segment", "segment", "run", "run", "segment"]
+    assert kinds == ["run", "segment", "segment", "run", "run", "segment"], kinds
     assert track_read.entries[-1].segment == 2
     assert (track_read.generation, track_read.lost) == (1, [])
 
@@ -63,9 +74,8 @@ def test_a_change_begins_a_generation_and_ends_the_last(tmp_path: Path, change: 
     write_run(tmp_path, 3)
     reader = only_track(tmp_path)
     reader.poll()
-    description = {"schema": SCHEMA, "columns": COLUMNS, "plan": PLAN, "queries": QUERIES}
     with SpoolWriter(tmp_path, BY_HAND) as writer:
-        track = writer.open_track("flows", "eth0", **(description | CHANGES[change]))
+        (track,) = writer.open(query_set(**CHANGES[change]), [("flows", "eth0")]).values()
         assert track.resume == ((NOTHING, NOTHING), NOTHING)
     run, end = reader.poll()
     assert (run.kind, run.lost) == ("run", Lost())
@@ -76,14 +86,47 @@ def test_a_change_begins_a_generation_and_ends_the_last(tmp_path: Path, change: 
 def test_another_text_of_the_same_plan_changes_nothing(tmp_path: Path) -> None:
     write_run(tmp_path, 3)
     with SpoolWriter(tmp_path) as writer:
-        writer.open_track("flows", "eth0", SCHEMA, COLUMNS, dict(PLAN), {"files": []})
+        writer.open(query_set(queries={"files": ["others"]}), [("flows", "eth0")])
     assert only_track(tmp_path).generation == 1
+    assert [path.name for path in (tmp_path / SETS).iterdir()] == ["000001"]
+
+
+def test_a_query_that_is_added_disturbs_no_other(tmp_path: Path) -> None:
+    """Only a change of what a stream depends on begins a new generation of it."""
+    write_run(tmp_path, 3)
+    reader = only_track(tmp_path)
+    reader.poll()
+    more = QuerySet({"low": ["flows", "more"]}, QUERIES, query_set("flows", "more").streams)
+    with SpoolWriter(tmp_path, BY_HAND) as writer:
+        tracks = writer.open(more, [("flows", "eth0"), ("more", "eth0")])
+        tracks["flows", "eth0"].write(rows(3, 2), (5, NOTHING), 5, 1)
+        tracks["more", "eth0"].write(rows(0, 1), (1, NOTHING), 1, 1)
+    assert all_numbers(reader) == list(range(5))
+    spool = Spool(tmp_path)
+    assert spool.plan() == more.plan
+    assert [(track.stream, track.generation) for track in spool.tracks()] == [
+        ("flows", 1),
+        ("more", 1),
+    ]
+    write_run(tmp_path, 1)  # without it again
+    assert all_numbers(reader) == list(range(6))
+    assert [track.stream for track in Spool(tmp_path).tracks()] == ["flows"]
+
+
+def test_a_query_that_is_dropped_ends_for_those_who_read_it(tmp_path: Path) -> None:
+    with SpoolWriter(tmp_path) as writer:
+        writer.open(query_set("flows", "gone"), [("flows", "eth0"), ("gone", "eth0")])
+    (gone,) = Spool(tmp_path).tracks("gone")
+    assert not gone.is_ended
+    write_run(tmp_path, 1)
+    assert [entry.kind for entry in gone.poll()] == ["run", "end"]
+    assert gone.is_ended
 
 
 def test_tracks_are_those_of_the_newest_query_set(tmp_path: Path) -> None:
     with SpoolWriter(tmp_path) as writer:
-        for interface in ("eth0", "eth1"):
-            open_track(writer, interface=interface).write(rows(0, 1), (1, 1), 1, 0)
+        for track in writer.open(query_set(), [("flows", "eth0"), ("flows", "eth1")]).values():
+            track.write(rows(0, 1), (1, 1), 1, 0)
     with SpoolWriter(tmp_path) as writer:
         open_track(writer, interface="eth1", plan={"low": []})
     spool = Spool(tmp_path)
@@ -95,9 +138,9 @@ def test_tracks_are_those_of_the_newest_query_set(tmp_path: Path) -> None:
 
 
 def test_what_a_crash_left_of_a_generation_in_the_making_is_no_track(tmp_path: Path) -> None:
-    making = folder_of(tmp_path).parent / ".making-1"
+    making = tmp_path / SETS / ".making-1"
     making.mkdir(parents=True)
-    (making / STREAM).write_text("{")
+    (making / PLAN_FILE).write_text("{")
     with pytest.raises(SpoolReadError):
         Spool(tmp_path)
     write_run(tmp_path, 3)
@@ -141,7 +184,7 @@ def test_what_was_listed_and_is_damaged_is_told(tmp_path: Path, damage: str) -> 
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b"[" * 100_000, b"{}", b"\xff"])
-@pytest.mark.parametrize("name", [STREAM, MANIFEST])
+@pytest.mark.parametrize("name", [GENERATION, MANIFEST])
 def test_a_writer_goes_on_over_damage_and_deletes_nothing_that_may_have_been_listed(
     tmp_path: Path, name: str, content: bytes | None
 ) -> None:
@@ -149,7 +192,8 @@ def test_a_writer_goes_on_over_damage_and_deletes_nothing_that_may_have_been_lis
     path = folder_of(tmp_path) / name
     path.unlink() if content is None else path.write_bytes(content)
     write_run(tmp_path, 2)
-    assert all_numbers(only_track(tmp_path)) == [0, 1]
+    before = [0, 1, 2] if name == GENERATION else []
+    assert all_numbers(only_track(tmp_path)) == [*before, 3, 4]
     assert (folder_of(tmp_path) / segment_name(0)).exists()
 
 
@@ -159,7 +203,6 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
         with pytest.raises(SpoolError, match="another run writes") as caught:
             open_track(second)
         assert caught.value.exit_code == 2
-        open_track(second, interface="eth1")
     write_run(tmp_path, 1)
 
 
@@ -171,14 +214,6 @@ def test_a_closed_track_takes_nothing(tmp_path: Path) -> None:
         track.close()
         with pytest.raises(ValueError, match="has ended"):
             track.write(None, (END, END), END, 1)
-        again = open_track_when_free(writer)
-    assert again.resume.base_ns == NOTHING
-
-
-def open_track_when_free(writer: SpoolWriter) -> Any:
-    """The lister lets the track go when it has listed its end."""
-    while True:
-        try:
-            return open_track(writer)
-        except SpoolError:
-            continue
+        assert open_track(writer).resume.base_ns == NOTHING
+        with pytest.raises(ValueError, match="still open"):
+            open_track(writer)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.spool import Lost, Track
+from gigastream.spool import Lost
 from gigastream.spool.layout import MANIFEST, segment_of
 from tests.spool.endless_writer import Sync, write_on
-from tests.spool.made import all_numbers, folder_of, numbers, only_track, write_run
+from tests.spool.made import Kept, all_numbers, folder_of, numbers, only_track, write_run
 
 KILLS = 25
 
@@ -36,7 +36,7 @@ def run_and_kill(root: Path, sync: Sync, seconds: float, *, begun: bool) -> None
 class Follower:
     """A reader that goes on across the kills, and sees every row once and in order."""
 
-    def __init__(self, track: Track) -> None:
+    def __init__(self, track: Kept) -> None:
         self.track = track
         self.rows = 0
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gigastream.spool import Entry
 from gigastream.spool.entry import MAX_LINE_BYTES, encode
-from gigastream.spool.manifest import ManifestReader, ManifestWriter, mend_tail, read_all
+from gigastream.spool.layout import MANIFEST
+from gigastream.spool.manifest import ManifestReader, ManifestWriter, mend_tail, read_roll
 
 
 def punctuation(sequence: int) -> Entry:
@@ -57,7 +58,7 @@ def test_damage_has_a_place_and_a_reason() -> None:
     reader_over(bytearray(encode(punctuation(1)) + b"rubbish\n"), reader)
     place = len(encode(punctuation(1))) + 7
     assert reader.damage == [
-        f"manifest line 2, which ends at byte {place}, is skipped: its checksum does not fit"
+        f"{MANIFEST} line 2, which ends at byte {place}, is skipped: its checksum does not fit"
     ]
 
 
@@ -80,10 +81,10 @@ def test_the_end_of_an_overlong_line_is_no_line() -> None:
 
 
 def test_a_torn_tail_is_cut_off_and_reading_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "manifest"
+    path = tmp_path / MANIFEST
     whole = encode(punctuation(1))
     path.write_bytes(whole + whole[:40])
-    entries, reader = read_all(path)
+    entries, reader = read_roll(path)
     assert entries == [punctuation(1)]
     assert mend_tail(path, reader) == 40
     assert path.read_bytes() == whole
@@ -94,10 +95,10 @@ def test_a_torn_tail_is_cut_off_and_reading_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_tail_longer_than_any_line_is_ended(tmp_path: Path) -> None:
-    path = tmp_path / "manifest"
+    path = tmp_path / MANIFEST
     path.write_bytes(encode(punctuation(1)) + bytes(2 << 20))
-    _, writers = read_all(path)
-    _, readers = read_all(path)
+    _, writers = read_roll(path)
+    _, readers = read_roll(path)
     assert mend_tail(path, writers) == 2 << 20
     with path.open("ab") as stream:
         stream.write(encode(punctuation(2)))
@@ -106,10 +107,9 @@ def test_a_tail_longer_than_any_line_is_ended(tmp_path: Path) -> None:
 
 
 def test_lines_are_added_behind_those_that_are_there(tmp_path: Path) -> None:
-    path = tmp_path / "manifest"
+    path = tmp_path / MANIFEST
     for sequence in range(3):
-        writer = ManifestWriter(path)
+        writer = ManifestWriter(tmp_path)
         writer.append(punctuation(sequence))
         writer.sync()
-        writer.close()
-    assert read_all(path)[0] == [punctuation(n) for n in range(3)]
+    assert read_roll(path)[0] == [punctuation(n) for n in range(3)]

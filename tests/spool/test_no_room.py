@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,14 +25,16 @@ from gigastream.spool import (
     SpoolSettings,
     SpoolWriter,
 )
-from gigastream.spool.layout import segment_name
-from gigastream.spool.manifest import ManifestWriter, read_all
+from gigastream.spool.layout import MANIFEST, segment_name
+from gigastream.spool.manifest import ManifestWriter, read_roll
 from tests.spool.made import (
     BY_HAND,
+    NEVER_NS,
     all_numbers,
     folder_of,
     only_track,
     open_track,
+    query_set,
     rows,
     write_run,
 )
@@ -68,10 +73,21 @@ def write_until_full(root: Path, settings: SpoolSettings) -> SpoolError:
 def write_for_ever(root: Path, settings: SpoolSettings) -> None:
     with SpoolWriter(root, settings) as writer:
         track = open_track(writer)
-        n = max(0, track.resume.base_ns)
+        n = first = max(0, track.resume.base_ns)
         while True:
             track.write(rows(n, 1000), (n + 1000, NOTHING), n + 1000, n)
             n += 1000
+            if n - first == settings.segment_rows and first == 0:
+                # It is listed by another thread, which the next segment would leave no room.
+                _wait_for_a_listed_segment(root)
+
+
+def _wait_for_a_listed_segment(root: Path) -> None:
+    for _ in range(3000):
+        if any(track.poll() for track in Spool(root).tracks()):
+            return
+        time.sleep(0.01)
+    raise AssertionError("no segment is listed")
 
 
 @pytest.mark.parametrize("segment_rows", [20_000, 50_000])
@@ -105,25 +121,24 @@ def test_a_disk_that_stays_full_is_told_again_and_room_is_used(small_disk: Path)
 
 
 def test_where_there_is_no_room_to_tell_of_a_loss_it_is_made(small_disk: Path) -> None:
-    write_run(small_disk)
-    fill_page(folder_of(small_disk) / "manifest")
-    unlisted = folder_of(small_disk) / segment_name(0)
-    unlisted.write_bytes(bytes(5000))
+    write_run(small_disk, 1)
+    fill_page(folder_of(small_disk) / MANIFEST)
+    unlisted = folder_of(small_disk) / segment_name(1)
+    unlisted.write_bytes(bytes(20_000))
     fill(small_disk / "filler")
     write_run(small_disk)
     assert not unlisted.exists()
     track = only_track(small_disk)
     track.poll()
-    assert track.lost == [Lost(segments=1, segment_bytes=5000)]
+    assert track.lost == [Lost(segments=1, segment_bytes=20_000)]
     assert track.damage == []
 
 
 def fill_page(path: Path) -> None:
     """Add short lines until a run's line needs another page of the disk."""
-    writer = ManifestWriter(path)
+    writer = ManifestWriter(path.parent)
     while 4096 - path.stat().st_size % 4096 > 150:
         writer.append(Entry("punctuation", None, 0, 0, 0, (1, NOTHING), 1, 0, 0, 0))
-    writer.close()
 
 
 def fill(path: Path) -> None:
@@ -147,7 +162,8 @@ def test_a_file_that_may_not_grow_keeps_what_is_listed(tmp_path: Path) -> None:
 
 def test_the_tracks_beside_one_that_failed_are_listed(tmp_path: Path) -> None:
     with SpoolWriter(tmp_path, BY_HAND) as writer:
-        small, large = open_track(writer, "small"), open_track(writer, "large")
+        ports = [("small", "eth0"), ("large", "eth0")]
+        small, large = writer.open(query_set("small", "large"), ports).values()
         small.write(rows(0, 10), (10, NOTHING), 10, 0)
         with files_no_larger_than(10_000), pytest.raises(SpoolError) as caught:
             large.write(rows(0, 50_000), (10, NOTHING), 10, 0)
@@ -159,37 +175,36 @@ def test_the_tracks_beside_one_that_failed_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_line_is_written_wholly_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "manifest"
+    path = tmp_path / MANIFEST
     line = Entry("end", None, 0, 0, 0, (1, 2), 3, 4, 5, 6)
-    writer = ManifestWriter(path)
+    writer = ManifestWriter(path.parent)
     writer.append(line)
     before = path.read_bytes()
     with files_no_larger_than(len(before) + 30), pytest.raises(OSError, match="too large"):
         writer.append(line)
     assert path.read_bytes() == before
     writer.append(line)
-    writer.close()
-    assert read_all(path)[0] == [line, line]
+    assert read_roll(path)[0] == [line, line]
 
 
 def test_what_the_listing_thread_meets_is_raised(tmp_path: Path) -> None:
-    with pytest.raises(SpoolError, match="cannot write the manifest") as caught:
+    with pytest.raises(SpoolError, match="cannot list") as caught:
         write_lines_until_full(tmp_path)
     assert caught.value.exit_code == 1
     track = only_track(tmp_path)
-    bounds = [entry.bounds[0] for entry in track.poll()[1:]]
-    assert bounds == list(range(len(bounds)))
-    assert len(bounds) > 50
+    found = all_numbers(track)
+    assert found == list(range(len(found)))
+    assert len(found) > 20
     assert track.damage == []
     write_run(tmp_path, 1)  # in this process, which has let the track go
 
 
 def write_lines_until_full(root: Path) -> None:
-    with SpoolWriter(root) as writer:
+    with SpoolWriter(root, replace(BY_HAND, segment_rows=1, sync=NEVER_NS)) as writer:
         track = open_track(writer)
         with files_no_larger_than(10_000):
             for n in range(10**9):
-                track.write(None, (n, NOTHING), n, n)
+                track.write(rows(n, 1), (n, NOTHING), n, n)
 
 
 PLACES = {
@@ -210,8 +225,19 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     assert str(root) in str(caught.value)
 
 
-def test_a_stream_whose_place_is_taken_by_a_file(tmp_path: Path) -> None:
-    (tmp_path / "flows").touch()
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SpoolError, match="neither empty nor a spool") as caught:
+        SpoolWriter(tmp_path)
+    assert caught.value.exit_code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("file", ["progress", "sets"])
+def test_a_folder_of_ours_whose_place_is_taken_by_a_file(tmp_path: Path, file: str) -> None:
+    write_run(tmp_path)
+    shutil.rmtree(tmp_path / file)
+    (tmp_path / file).touch()
     with SpoolWriter(tmp_path) as writer, pytest.raises(SpoolError) as caught:
         open_track(writer)
     assert caught.value.exit_code == 2
@@ -238,8 +264,11 @@ def test_a_folder_that_is_read_only(small_disk: Path) -> None:
 
 def test_a_folder_that_vanishes(tmp_path: Path) -> None:
     root = tmp_path / "spool"
-    with SpoolWriter(root, BY_HAND) as writer:
-        track = open_track(writer)
-        root.rename(tmp_path / "elsewhere")
-        with pytest.raises(SpoolError, match="no such file"):
-            track.write(rows(0, 10), (END, NOTHING), END, 0)
+    writer = SpoolWriter(root, BY_HAND)
+    track = open_track(writer)
+    root.rename(tmp_path / "elsewhere")
+    with pytest.raises(SpoolError, match="no such file"):
+        track.write(rows(0, 10), (END, NOTHING), END, 0, is_end=True)
+    with pytest.raises(SpoolError, match="no such file"):
+        writer.close()
+    assert not root.exists()

@@ -20,7 +20,14 @@ from gigastream.spool import (
     commit_reader,
 )
 from gigastream.spool.commits import ALL, CommitWatch
-from gigastream.spool.layout import MANIFEST, READERS, RETAINED, segment_name, segment_of
+from gigastream.spool.layout import (
+    GENERATION,
+    MANIFEST,
+    READERS,
+    RETAINED,
+    segment_name,
+    segment_of,
+)
 from tests.spool.made import (
     BY_HAND,
     folder_of,
@@ -40,8 +47,9 @@ def kept(root: Path, generation: int = 1) -> list[int]:
 
 def size_of(root: Path, rows: int) -> int:
     """Return the bytes of a segment of so many rows."""
-    write_run(root / "measure", rows)
-    return (folder_of(root / "measure") / segment_name(0)).stat().st_size
+    beside = root.with_name(f"{root.name}-measure")
+    write_run(beside, rows)
+    return (folder_of(beside) / segment_name(0)).stat().st_size
 
 
 def keeping(root: Path, segments: int, margin_ns: int = 0) -> SpoolSettings:
@@ -193,7 +201,7 @@ def test_a_reader_that_cannot_commit_says_so(tmp_path: Path) -> None:
 def test_readers_see_no_other_files(tmp_path: Path) -> None:
     write_run(tmp_path, 10, 10, settings=keeping(tmp_path, 1))
     names = {path.name for path in folder_of(tmp_path).iterdir()}
-    own = {"stream.json", "plan.json", "queries.json", MANIFEST, RETAINED, segment_name(1)}
+    own = {GENERATION, MANIFEST, RETAINED, segment_name(1)}
     assert names == own
     assert all_numbers_kept(tmp_path) == list(range(10, 20))
 
@@ -202,7 +210,7 @@ def all_numbers_kept(root: Path) -> list[int]:
     """Return the rows of the segments that retention has left."""
     track = only_track(root)
     first = track.retained().first
-    entries = [entry for entry in track.poll() if entry.segment is not None]
+    entries = [entry for entry in track.poll() if entry.is_segment]
     return [n for entry in entries if entry.segment >= first for n in numbers(track, entry)]
 
 

@@ -13,12 +13,14 @@ import pytest
 from gigastream.spool import (
     END,
     NOTHING,
+    Description,
     Entry,
+    QuerySet,
     Spool,
+    SpoolError,
     SpoolReadError,
     SpoolSettings,
     SpoolWriter,
-    query_set_hash,
 )
 from tests.spool.made import (
     BY_HAND,
@@ -31,6 +33,7 @@ from tests.spool.made import (
     numbers,
     only_track,
     open_track,
+    query_set,
     rows,
     write_run,
 )
@@ -63,7 +66,7 @@ def test_rows_and_punctuation_come_back(tmp_path: Path) -> None:
         ("punctuation", None, 0, (5, NOTHING), 50, 0, 0),
         ("segment", 0, 5, (10, 4), 100, 1, 3),
         ("end", None, 0, (END, END), END, 4, 4),
-    ]
+    ], entries
     assert [list(track.read(entry)) for entry in entries[:2]] == [[], []]
     (batch,) = track.read(entries[2])
     assert batch == pyarrow.Table.from_batches([rows(5, 5)]).to_batches()[0]
@@ -169,11 +172,25 @@ def test_punctuation_is_listed_only_when_it_grows_and_never_goes_back(tmp_path: 
         for bound in (NOTHING, 3, 3, 2, 4):
             track.write(None, (bound, NOTHING), bound, 0)
         track.write(rows(0, 0), (4, 1), 0, 0)
-    entries = only_track(tmp_path).poll()[1:]
-    assert [(entry.bounds, entry.base_ns) for entry in entries] == [
-        ((3, NOTHING), 3),
-        ((4, NOTHING), 4),
-        ((4, 1), 4),
+    (entry,) = only_track(tmp_path).poll()
+    assert (entry.kind, entry.bounds, entry.base_ns) == ("punctuation", (4, 1), 4)
+
+
+def test_what_held_before_a_segment_is_said_with_it(tmp_path: Path) -> None:
+    """For those who read it later: a window that was over is not held open for its rows."""
+    with SpoolWriter(tmp_path, BY_HAND) as writer:
+        track = open_track(writer)
+        for bound in (1, 2, 3):
+            track.write(None, (bound, NOTHING), bound, 0)
+        track.write(rows(7, 1), (8, NOTHING), 8, 1)
+        track._cut()
+        track.write(None, (9, NOTHING), 9, 2)
+    entries = only_track(tmp_path).poll()
+    assert [(entry.kind, entry.base_ns) for entry in entries] == [
+        ("run", NOTHING),
+        ("punctuation", 3),
+        ("segment", 8),
+        ("punctuation", 9),
     ]
 
 
@@ -194,14 +211,15 @@ def test_another_schema_is_the_callers_mistake(tmp_path: Path) -> None:
             track.write(rows(0, 1).select(["ip", "n"]), (0, 0), 0, 0)
 
 
-NAMES = ["eth0", "..", ".", ".hidden", "a/b", "../../etc", "ü é", "100%", "a\nb", "x" * 200]
+NAMES = ["eth0", "..", ".", ".hidden", "a/b", "../../etc", "ü é", "100%", "x" * 200]
 
 
 def test_streams_and_interfaces_may_have_any_name(tmp_path: Path) -> None:
     root = tmp_path / "made" / "on the way"
     with SpoolWriter(root, BY_HAND) as writer:
+        tracks = writer.open(query_set(*NAMES), [(name, name) for name in NAMES])
         for name in NAMES:
-            open_track(writer, name, name).write(rows(0, 1), (1, 1), 1, 0)
+            tracks[name, name].write(rows(0, 1), (1, 1), 1, 0)
     spool = Spool(root)
     assert sorted(track.stream for track in spool.tracks()) == sorted(NAMES)
     for name in NAMES:
@@ -211,13 +229,20 @@ def test_streams_and_interfaces_may_have_any_name(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "made"]
 
 
+@pytest.mark.parametrize("name", ["", "a\nb", "\x1b[31m", "\ud800", "x" * 201])
+def test_names_that_do_not_print_are_refused(tmp_path: Path, name: str) -> None:
+    with SpoolWriter(tmp_path) as writer, pytest.raises(SpoolError, match="cannot be called"):
+        open_track(writer, interface=name)
+
+
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_a_spool_says_what_it_is_of(tmp_path: Path, scheme: str) -> None:
     write_run(tmp_path, 1)
     spool = Spool(f"{scheme}{tmp_path}")
     (track,) = spool.tracks()
     assert (spool.plan(), spool.queries()) == (PLAN, QUERIES)
-    assert spool.query_set == track.query_set == query_set_hash(PLAN)
+    assert spool.query_set == query_set().hash
+    assert spool.stream_hashes() == {"flows": track.hash}
     assert (track.stream, track.interface, track.generation) == ("flows", "eth0", 1)
     assert track.columns == COLUMNS
     assert track.schema.equals(SCHEMA, check_metadata=True)
@@ -255,7 +280,8 @@ def test_every_type_comes_back_with_its_nulls(tmp_path: Path) -> None:
     arrays[4] = pyarrow.array([0, None, 2**64 - 1], pyarrow.uint64())
     batch = pyarrow.record_batch(arrays, schema=schema)
     with SpoolWriter(tmp_path) as writer:
-        track = writer.open_track("s", "i", schema, [], {}, {})
+        stream = Description("", [{"name": name} for name in schema.names], schema)
+        (track,) = writer.open(QuerySet({}, {}, {"s": stream}), [("s", "i")]).values()
         for n in range(3):
             track.write(batch.slice(n, 1), (NOTHING,) * len(TYPES), NOTHING, n)
     track = only_track(tmp_path)

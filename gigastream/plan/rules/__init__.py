@@ -10,9 +10,11 @@ from gigastream.plan.rules.choose_prefilter import choose_prefilter
 from gigastream.plan.rules.choose_unpacking import choose_unpacking
 from gigastream.plan.rules.describe_needs import describe_needs
 from gigastream.plan.rules.order_predicates import order_predicates
+from gigastream.plan.rules.share_low import share_low
 
 RULES: tuple[Callable[[Plan], Plan], ...] = (
     order_predicates,
+    share_low,
     choose_prefilter,
     choose_unpacking,
     describe_needs,

@@ -33,6 +33,8 @@ def choose_unpacking(plan: Plan) -> Plan:
     reads: Counter[str] = Counter()
     for node in plan.low:
         for field in fields_of(*node.expressions):
+            if field.is_optional:
+                continue
             if field.type is not Type.STRING and not field.accessor.startswith("@"):
                 reads[field.accessor] += _packets_seen(node)
     early |= {accessor for accessor, seen in reads.items() if seen > SELECTIVITY}

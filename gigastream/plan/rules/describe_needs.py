@@ -13,6 +13,7 @@ from gigastream.gsql.expressions import ColumnRef, Expression, rewrite
 from gigastream.gsql.order import Monotone
 from gigastream.plan.nodes import (
     Aggregate,
+    Limit,
     LowNode,
     LowSelect,
     Node,
@@ -63,6 +64,8 @@ def _ask(node: Node, expressions: list[Expression], needs: dict[int, list[Monoto
             [_through(e, [o.expression for o in node.outputs]) for e in expressions],
             needs,
         )
+    elif isinstance(node, Limit):
+        _ask(node.input, expressions, needs)
     elif isinstance(node, Union):
         for part in node.parts:
             _ask(part, expressions, needs)

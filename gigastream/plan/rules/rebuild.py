@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gigastream.plan.nodes import (
     Aggregate,
+    Limit,
     LowNode,
     Node,
     OrderLimit,
@@ -33,5 +34,5 @@ def _over(node: Node, made: dict[int, Node]) -> Node:
     if isinstance(node, OrderLimit):
         assert isinstance(below, Aggregate | Select)
         return replace(node, input=below)
-    assert isinstance(node, Select | Aggregate | Output)
+    assert isinstance(node, Select | Aggregate | Limit | Output)
     return replace(node, input=below)

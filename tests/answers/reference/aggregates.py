@@ -6,8 +6,9 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from tests.answers.reference.typed import Typed, cast, counted, settled
@@ -68,7 +69,7 @@ def _sum(argument: Typed) -> Aggregate:
 
     def total(pairs: list[Positioned]) -> Any:
         if type_ == "float":
-            return math.fsum(value for _, value in pairs)
+            return _as_float(_exact(value for _, value in pairs))
         found = sum(value for _, value in pairs)
         if not holds(type_, found):
             raise NoValueError
@@ -92,18 +93,30 @@ _OF_SAME_TYPE: dict[str, Callable[[list[Positioned]], Any]] = {
 }
 
 
+def _exact(values: Iterable[Any]) -> Fraction:
+    """A sum that rounds nothing, so that it does not depend on the order."""
+    return sum(map(Fraction, values), Fraction(0))
+
+
+def _as_float(value: Fraction) -> float:
+    """The nearest float; one that would not be finite is no value."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise NoValueError from None
+
+
 def _average(pairs: list[Positioned]) -> float:
-    values = [value for _, value in pairs]
-    total = math.fsum(values) if isinstance(values[0], float) else sum(values)
-    return float(total) / len(values)
+    return _as_float(_exact(value for _, value in pairs) / len(pairs))
 
 
 def _variance(pairs: list[Positioned]) -> float | None:
     """Of a sample; one value alone has none."""
     if len(pairs) < 2:
         return None
-    mean = _average(pairs)
-    return math.fsum((value - mean) ** 2 for _, value in pairs) / (len(pairs) - 1)
+    values = [Fraction(value) for _, value in pairs]
+    mean = _exact(values) / len(values)
+    return _as_float(_exact((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
 def _deviation(pairs: list[Positioned]) -> float | None:

@@ -62,24 +62,12 @@ WHOLE: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def _float_divided(a: float, b: float) -> float:
-    if b == 0:
-        raise NoValueError
-    return a / b
-
-
-def _float_remainder(a: float, b: float) -> float:
-    if b == 0:
-        raise NoValueError
-    return math.fmod(a, b)
-
-
 FLOATING: dict[str, Callable[[float, float], float]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "/": _float_divided,
-    "%": _float_remainder,
+    "/": operator.truediv,
+    "%": math.fmod,
 }
 
 
@@ -114,9 +102,20 @@ def _floating(sign: str, left: Typed, right: Typed) -> Typed:
 
     def read(row: object) -> Value:
         x, y = a.read(row), b.read(row)
-        return None if x is None or y is None else compute(float(x), float(y))
+        return None if x is None or y is None else _finite(compute, float(x), float(y))
 
     return Typed("float", read)
+
+
+def _finite(compute: Callable[[float, float], float], x: float, y: float) -> float:
+    """A float that is not finite is no value."""
+    try:
+        result = compute(x, y)
+    except (ZeroDivisionError, ValueError):
+        raise NoValueError from None
+    if not math.isfinite(result):
+        raise NoValueError
+    return result
 
 
 def met_type(left: Typed, right: Typed) -> str:

@@ -70,9 +70,11 @@ class Binder:
 
     def _membership(self, node: Membership) -> Typed:
         operand = self.typed(node.operand)
-        if isinstance(node.values[0], Prefix):
-            return conditions.in_prefix(operand, node.values[0])
-        return conditions.membership(operand, [self.typed(value) for value in node.values])
+        tests = [conditions.in_prefix(operand, p) for p in node.values if isinstance(p, Prefix)]
+        values = [self.typed(value) for value in node.values if not isinstance(value, Prefix)]
+        if values:
+            tests.append(conditions.membership(operand, values))
+        return conditions.disjunction(tests)
 
     def _operation(self, node: Operation) -> Typed:
         operands = [self.typed(operand) for operand in node.operands]

@@ -10,7 +10,7 @@ from typing import Any
 from tests.answers.reference.arithmetic import met_type
 from tests.answers.reference.syntax import Prefix
 from tests.answers.reference.typed import Typed, cast, constant, counted, settled
-from tests.answers.reference.types import ADDRESSES, MAPPED, Value, is_whole
+from tests.answers.reference.types import ADDRESSES, MAPPED, NoValueError, Value, is_whole
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -91,33 +91,35 @@ def _first_bits(address: bytes, bits: int) -> int:
 
 
 def conjunction(operands: Sequence[Typed]) -> Typed:
-    """AND: false decides, and spares what stands behind it; else NULL before true."""
-
-    def read(row: object) -> Value:
-        is_null = False
-        for operand in operands:
-            value = operand.read(row)
-            if value is False:
-                return False
-            is_null |= value is None
-        return None if is_null else True
-
-    return Typed("bool", read)
+    """AND: a false operand decides, whatever the others; else none, then NULL, then true."""
+    return _logic(operands, decisive=False)
 
 
 def disjunction(operands: Sequence[Typed]) -> Typed:
-    """OR: true decides, and spares what stands behind it; else NULL before false."""
+    """OR: a true operand decides, whatever the others; else none, then NULL, then false."""
+    return _logic(operands, decisive=True)
 
+
+def _logic(operands: Sequence[Typed], *, decisive: bool) -> Typed:
     def read(row: object) -> Value:
-        is_null = False
-        for operand in operands:
-            value = operand.read(row)
-            if value is True:
-                return True
-            is_null |= value is None
-        return None if is_null else False
+        found = [_read(operand, row) for operand in operands]
+        if decisive in [value for value in found if isinstance(value, bool)]:
+            return decisive
+        if _MISSING in found:
+            raise NoValueError
+        return None if None in found else not decisive
 
     return Typed("bool", read)
+
+
+_MISSING = "no value"
+
+
+def _read(operand: Typed, row: object) -> Value | str:
+    try:
+        return operand.read(row)
+    except NoValueError:
+        return _MISSING
 
 
 def negation(operand: Typed) -> Typed:

@@ -289,8 +289,11 @@ def _primary(cursor: _Cursor) -> Node:
 
 def _case(cursor: _Cursor) -> Node:
     branches = []
+    subject = None if cursor.token.text.upper() == "WHEN" else _expression(cursor)
     while cursor.accept("WHEN"):
         condition = _expression(cursor)
+        if subject is not None:
+            condition = Operation("=", (subject, condition))
         cursor.expect("THEN")
         branches.append((condition, _expression(cursor)))
     otherwise = _expression(cursor) if cursor.accept("ELSE") else NULL

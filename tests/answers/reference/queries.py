@@ -195,7 +195,8 @@ class _Evaluation:
     def _selection(self) -> Answer:
         binder = Binder(self._column, self.parameters)
         columns = self._columns(binder, self.query.items) if self.query.items else self._star()
-        return Answer(columns, list(_valued((c.typed for c in columns), self._where_rows())))
+        rows = list(_valued((c.typed for c in columns), self._where_rows()))
+        return Answer(columns, rows[: self.query.limit])  # of one source: the first that come
 
     def _where_rows(self) -> Iterator[Any]:
         return (item.row for item in self._where())
@@ -282,6 +283,8 @@ class _Evaluation:
         read = [*self.variables.values(), *(a for a in arguments if a is not None)]
         members: dict[Row, list[tuple[Any, Row]]] = {}
         count = len(self.variables)
+        if not self.group_by:
+            members[()] = []  # as in SQL: one row, whatever comes
         for item in self._where():
             for values in _valued(read, [item.row]):
                 members.setdefault(values[:count], []).append((item.place, values[count:]))

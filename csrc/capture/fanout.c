@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fanout.h"
+
+#include <errno.h>
+#include <linux/if_packet.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define NUMBER_MASK 0xffff
+/* Newer than some C libraries. */
+#ifndef PACKET_FANOUT_FLAG_IGNORE_OUTGOING
+#define PACKET_FANOUT_FLAG_IGNORE_OUTGOING 0x4000
+#endif
+
+struct gs_fanout_group {
+    pthread_mutex_t lock;
+    int link_index; /* of the device that it is of; 0: it is not founded */
+    int number;
+};
+
+struct gs_fanout_group *gs_fanout_group_new(void)
+{
+    struct gs_fanout_group *group = calloc(1, sizeof *group);
+    if (group != NULL) pthread_mutex_init(&group->lock, NULL);
+    return group;
+}
+
+void gs_fanout_group_free(struct gs_fanout_group *group)
+{
+    if (group == NULL) return;
+    pthread_mutex_destroy(&group->lock);
+    free(group);
+}
+
+static int failed(struct gs_error *error, const char *what)
+{
+    return gs_fail(error, GS_ERROR, "%s: %s", what, strerror(errno));
+}
+
+static int join(int descriptor, uint32_t flags, int number, struct gs_error *error)
+{
+    uint32_t wanted = (PACKET_FANOUT_HASH | flags) << 16 | (uint32_t)number;
+    if (setsockopt(descriptor, SOL_PACKET, PACKET_FANOUT, &wanted, sizeof wanted) == 0)
+        return GS_OK;
+    return failed(error, "joining a fanout group");
+}
+
+/* The kernel chooses the number. */
+static int found(struct gs_fanout_group *group, int descriptor, int link_index, uint32_t flags,
+                 struct gs_error *error)
+{
+    int number = 0;
+    socklen_t size = sizeof number;
+    GS_RETURN_IF_ERROR(join(descriptor, flags | PACKET_FANOUT_FLAG_UNIQUEID, 0, error));
+    if (getsockopt(descriptor, SOL_PACKET, PACKET_FANOUT, &number, &size) != 0)
+        return failed(error, "the number of a fanout group");
+    group->number = number & NUMBER_MASK;
+    group->link_index = link_index;
+    return GS_OK;
+}
+
+int gs_fanout_join(struct gs_fanout_group *group, int descriptor, int link_index,
+                   bool ignores_outgoing, bool *is_founder, struct gs_error *error)
+{
+    uint32_t flags = ignores_outgoing ? PACKET_FANOUT_FLAG_IGNORE_OUTGOING : 0;
+    pthread_mutex_lock(&group->lock);
+    *is_founder = group->link_index != link_index;
+    int status = *is_founder ? found(group, descriptor, link_index, flags, error)
+                             : join(descriptor, flags, group->number, error);
+    pthread_mutex_unlock(&group->lock);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel refuses a process that reads packets, should one of them ever take it over: a
+ * list of system calls that it never needs (seccomp), and files outside the folders that it writes
+ * (Landlock). Both are for good. A kernel without one of them refuses less; that is no failure. */
+#ifndef GS_RUNTIME_CONFINEMENT_H
+#define GS_RUNTIME_CONFINEMENT_H
+
+#include "gs_types.h"
+
+struct gs_confinement {
+    bool has_seccomp; /* of all threads */
+    int landlock_abi; /* of this thread and those that it makes; 0: none */
+};
+
+/* Confines this process; only below `folders` it makes, changes and removes files from now on. What
+ * is open stays open. Call it after gs_give_up_privileges. An engine that was built to be measured
+ * (sanitizers, coverage) is not confined: its reports need what is refused. */
+void gs_confine(const char *const *folders, uint32_t count, struct gs_confinement *done);
+
+#endif

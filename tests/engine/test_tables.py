@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of the low level: those that are too small grow, those that are the same are one."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gigastream.engine import opening
+from gigastream.engine.session import Session
+from gigastream.engine.statistics import LftaStatistics
+from gigastream.from_spool import SpoolSession
+from gigastream.plan.explain import explain
+from gigastream.query_texts import QueryTexts, inline_queries
+from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.sources import FileSource
+from gigastream.spool import Spool
+from gigastream.spooled import plan_of_spools
+from gigastream.to_spool import LowSession
+from tests.captures import DEMO_CAPTURE
+from tests.engine.stepping import plan_of
+from tests.engine.traffic import packet
+from tests.strategies.files import NANOSECONDS, pcap
+
+MIB = 1 << 20
+HOSTS = 12_000
+PAIRS = "SELECT tb, srcIP, count(*) AS n, sum(len) AS bytes FROM IP GROUP BY time/60 AS tb, srcIP"
+HASH_KEY = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+SMALL = Settings(
+    memory_bytes=4 * MIB, heartbeat_packets=2_000, disorder_bytes=1 << 20, hash_key=HASH_KEY
+)
+"""Tables begin with an eighth of it; what collides is the same in every run."""
+
+
+def written(folder: Path, hosts: int, packets: int, seconds: float = 100) -> Path:
+    path = folder / f"{hosts}.pcap"
+    chosen = random.Random(1).choices(range(hosts), k=packets) if hosts < packets else range(hosts)
+    made = [packet(at * seconds / packets, host) for at, host in enumerate(chosen)]
+    path.write_bytes(pcap(made, magic=NANOSECONDS))
+    return path
+
+
+def run(text: str, capture: Path, settings: Settings) -> tuple[Counter[Any], list[LftaStatistics]]:
+    """(rows with their queries, tables at the end)."""
+    rows: Counter[Any] = Counter()
+    with Session(plan_of(text), [FileSource("default", str(capture))], settings) as session:
+        for event in session.batches():
+            rows.update((event.query, line) for line in event.batch.csv().splitlines())
+        return rows, list(session.statistics().lftas)
+
+
+@pytest.mark.parametrize("policy", FLUSH_POLICIES, ids=lambda name: f"flush-{name}")
+def test_a_table_that_is_too_small_grows_and_the_rows_stay(
+    tmp_path: Path, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "DEFAULT_SLOTS", 4_096)
+    capture = written(tmp_path, HOSTS, 10 * HOSTS)
+    settings = replace(SMALL, flush=policy, memory_bytes=64 * MIB)
+    rows, (grown,) = run(PAIRS, capture, settings)
+    fixed_rows, (fixed,) = run(PAIRS, capture, replace(settings, slots=4_096))
+    assert rows == fixed_rows
+    assert fixed.slots == 4_096
+    assert grown.slots > 4_096
+    assert grown.evicted < 0.8 * fixed.evicted
+    assert grown.accepted == fixed.accepted == 10 * HOSTS
+
+
+def test_growth_ends_where_the_budget_does(tmp_path: Path) -> None:
+    capture = written(tmp_path, HOSTS, 10 * HOSTS)
+    _, (table,) = run(PAIRS, capture, replace(SMALL, memory_bytes=MIB, max_groups=1))
+    assert table.held_bytes <= MIB // 4
+    assert table.evicted > table.accepted / 4
+
+
+def test_a_flood_grows_nothing(tmp_path: Path) -> None:
+    """No packet meets its group: more slots would hold more groups that never come again."""
+    capture = written(tmp_path, 60_000, 60_000)
+    _, (table,) = run(PAIRS, capture, replace(SMALL, max_groups=10))
+    assert table.evicted > 40_000
+    assert table.held_bytes <= SMALL.memory_bytes // 8
+
+
+def test_slots_that_a_query_asks_for_stay(tmp_path: Path) -> None:
+    capture = written(tmp_path, 2_000, 30_000)
+    text = f"DEFINE {{ query_name q; aggregate_slots 64; }} {PAIRS}"
+    _, (table,) = run(text, capture, SMALL)
+    assert table.slots == 64
+
+
+# ---- one for several queries ----
+
+OTHER = PAIRS.replace("time/60", "time/30")
+
+
+def both(first: str, second: str) -> str:
+    return f"DEFINE {{ query_name a; }} {first}; DEFINE {{ query_name b; }} {second}"
+
+
+@pytest.mark.parametrize(
+    ("second", "tables"),
+    [
+        (PAIRS, 1),
+        (PAIRS + " HAVING count(*) > 2", 1),
+        (PAIRS + " ORDER BY bytes DESC LIMIT 2", 1),
+        (PAIRS.replace("FROM IP", "FROM IPV4"), 2),
+        (PAIRS.replace("GROUP", "WHERE len > 0 GROUP"), 2),
+        (PAIRS.replace("sum(len)", "max(len)"), 2),
+        (PAIRS.replace(" AS tb", " AS minute").replace("tb,", "minute,"), 2),
+        (OTHER, 2),
+    ],
+)
+def test_the_same_table_serves_several_queries(second: str, tables: int) -> None:
+    settings = Settings(hash_key=(1, 3))
+    rows, lftas = run(both(PAIRS, second), DEMO_CAPTURE, settings)
+    assert len(lftas) == tables
+    alone = (
+        run(both(PAIRS, OTHER), DEMO_CAPTURE, settings)[0],
+        run(both(OTHER, second), DEMO_CAPTURE, settings)[0],
+    )
+    assert _of("a", rows) == _of("a", alone[0])
+    assert _of("b", rows) == _of("b", alone[1])
+
+
+@pytest.mark.parametrize("options", ["flush lazy;", "aggregate_slots 64;", "max_lfta_disorder 1;"])
+def test_a_table_that_is_asked_to_be_another_is_one(options: str) -> None:
+    text = both(PAIRS, PAIRS).replace("query_name b;", f"query_name b; {options}")
+    assert len(plan_of(text).low) == 2
+    shared = text.replace("query_name a;", f"query_name a; {options}")
+    assert len(plan_of(shared).low) == 1
+
+
+def test_parts_of_a_union_stay_apart() -> None:
+    text = "SELECT tb, count(*) AS n FROM PKT UNION PKT GROUP BY time/60 AS tb"
+    rows, lftas = run(both(text, text), DEMO_CAPTURE, Settings())
+    assert len(lftas) == 4
+    assert _of("a", rows) == _of("b", rows)
+
+
+def test_selections_that_carry_the_same_are_one_too() -> None:
+    text = "SELECT tb, TCP_data, count(*) AS n FROM TCP GROUP BY time/{} AS tb, TCP_data"
+    assert len(plan_of(both(text.format(60), text.format(30))).low) == 1
+
+
+def test_explain_says_who_shares() -> None:
+    shown = explain(plan_of(both(PAIRS, PAIRS + " ORDER BY n DESC LIMIT 1")))
+    assert shown.count("feeds      a, b") == 2
+
+
+def test_a_spool_answers_a_query_whose_stream_another_named(tmp_path: Path) -> None:
+    text = both(PAIRS, PAIRS + " HAVING count(*) > 2")
+    texts = QueryTexts(inline_queries((text,)), interfaces={"default": {}})
+    source = [FileSource("default", str(DEMO_CAPTURE))]
+    with LowSession(plan_of(text), texts, source, Settings(), tmp_path / "spool") as session:
+        assert sum(session.turns()) > 0
+    alone = replace(texts, files=inline_queries((text[text.index("DEFINE", 1) :],)))
+    spool = Spool(tmp_path / "spool")
+    plan = plan_of_spools([spool], alone)
+    assert [node.name for node in plan.low] == ["a_low"]
+    with SpoolSession(spool, plan, texts.interfaces, Settings()) as reading:
+        read = Counter(line for e in reading.batches() for line in e.batch.csv().splitlines())
+    rows, _ = run(text, DEMO_CAPTURE, Settings())
+    assert read == _of("b", rows)
+
+
+def _of(query: str, rows: Counter[Any]) -> Counter[Any]:
+    return Counter({line: count for (name, line), count in rows.items() if name == query})

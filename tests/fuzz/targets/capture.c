@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzz target: the capture readers. The first byte says how the others are read: 0 as a pipe, 1 by
+ * read(2), 2 mapped, 3 looked at for a promise; and above these in what bursts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/capture.h"
+#include "memory_file.h"
+
+enum { BY_PIPE, BY_READ, BY_MAP, PROMISE };
+
+/* Every byte that is given out is read. */
+static uint32_t sum_of(const struct gs_packet *packet)
+{
+    uint32_t sum = packet->len + packet->interface + packet->link;
+    for (uint32_t i = 0; i < packet->caplen; i++)
+        sum = sum * 31 + packet->bytes[i];
+    return sum;
+}
+
+static uint32_t read_all(const struct gs_capture_ops *ops, struct gs_capture *capture,
+                         uint32_t capacity)
+{
+    struct gs_packet *packets = malloc(capacity * sizeof *packets);
+    struct gs_error error;
+    uint32_t sum = 0, count;
+    int status = packets == NULL ? GS_END : GS_OK;
+    while (status == GS_OK) {
+        status = ops->next_burst(capture, packets, capacity, 0, &count, &error);
+        for (uint32_t i = 0; i < count; i++)
+            sum += sum_of(&packets[i]);
+        ops->release(capture);
+    }
+    for (uint32_t i = 0; i < ops->interface_count(capture); i++)
+        sum += (uint32_t)strlen(ops->interface(capture, i)->name);
+    free(packets);
+    return sum;
+}
+
+static uint32_t look(const struct gs_capture_config *config, unsigned how, uint32_t capacity)
+{
+    struct gs_error error;
+    const struct gs_capture_ops *ops;
+    struct gs_capture *capture;
+    struct gs_scanned_promise promise;
+    if (how == PROMISE)
+        return (uint32_t)gs_capture_scan_promise(config, capacity * 16, &promise, &error);
+    if (gs_capture_open_file(config, &ops, &capture, &error) != GS_OK) return 0;
+    uint32_t sum = read_all(ops, capture, capacity);
+    ops->close(capture);
+    return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1 || size > GS_PIPE_BYTES) return 0;
+    unsigned how = data[0] % 4;
+    int input = open_input(data + 1, size - 1, how == BY_PIPE);
+    if (input < 0) return 0;
+    char name[32];
+    struct gs_capture_config config = {.descriptor = input, .use_mmap = how == BY_MAP};
+    if (how != BY_PIPE) config.path = name_of(input, name, sizeof name);
+    static volatile uint32_t sink;
+    sink += look(&config, how, data[0] / 4 + 1u);
+    close(input);
+    return 0;
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reader of stdout who stops reading: the ring is read on, up to the bound of what may wait."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.namespace import (
+    PATIENCE_S,
+    Namespace,
+    check_account,
+    namespace,
+    need,
+    wait_until,
+)
+
+pytestmark = pytest.mark.privileged
+DEMO_CAPTURE = Path(__file__).resolve().parents[2] / "demo" / "demo.pcap"
+DEMO_PACKETS = 2010
+LOOPS = 40
+RING = ("--ring", "8MiB")
+"""A fifth of what is sent: who does not read it loses packets."""
+
+
+@pytest.fixture
+def space() -> Iterator[Namespace]:
+    need("ip", "tcpreplay")
+    with namespace() as made:
+        yield made
+
+
+@contextmanager
+def unread(space: Namespace, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """A run whose stdout nobody reads yet."""
+    command = [sys.executable, "-m", "gigastream", "run", "-o", "json", "--stats", "json"]
+    command += ["-i", space.far, "-e", "SELECT time, len FROM PKT", *words]
+    process = space.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        wait_until(lambda: process.poll() is not None or space.packet_sockets() > 0, "a socket")
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def send(space: Namespace) -> int:
+    """Many times the demo's packets, not faster than they can be read."""
+    space.run(
+        *("tcpreplay", "--pps", "40000", "--loop", LOOPS, "--preload-pcap"),
+        *("-i", space.near, DEMO_CAPTURE),
+    )
+    return LOOPS * DEMO_PACKETS
+
+
+def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, dict[str, Any]]:
+    """The rows that are read in the end, and the account."""
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert "{" in err, (process.returncode, err)
+    account: dict[str, Any] = next(
+        json.loads(line) for line in err.splitlines() if line.startswith("{")
+    )
+    check_account(account)
+    return len(out.splitlines()), account
+
+
+@pytest.mark.parametrize("rings", ["1", "2"])
+def test_the_ring_is_read_while_rows_wait(space: Namespace, rings: str) -> None:
+    with unread(space, *RING, "--fanout", rings) as process:
+        sent = send(space)
+        rows, account = end(process, signal.SIGINT)
+    assert process.returncode == 0
+    read = sum(source["read"] for source in account["sources"])
+    assert rows == account["rows"] == read
+    assert sent >= read > sent // 2, "more than the ring holds, however slowly this host reads"
+    assert account["output_waits"] == account["rows_lost"] == 0
+
+
+def test_where_too_much_waits_the_kernel_drops_and_counts(space: Namespace) -> None:
+    with unread(space, *RING, "--output-queue", "64kB") as process:
+        sent = send(space)
+        rows, account = end(process, signal.SIGINT)
+    (source,) = account["sources"]
+    assert source["kernel_received"] == sent
+    assert source["kernel_dropped"] > 0
+    assert rows == account["rows"] == source["read"]
+    assert account["output_waits"] > 0
+
+
+def test_sigterm_ends_it_all_the_same(space: Namespace) -> None:
+    with unread(space, *RING) as process:
+        send(space)
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_S)
+        rows, account = end(process, signal.SIGTERM)
+    assert process.returncode == 1
+    assert account["rows"] + account["rows_lost"] == account["sources"][0]["read"]
+    assert account["rows"] <= rows < account["sources"][0]["read"]

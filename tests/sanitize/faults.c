@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Allocations that fail: faults QUERY_SET.so once|from|count FIRST STEP FILE… runs the whole engine
+ * again and again, the FIRST allocation failing, then the FIRST + STEP-th, until a run makes no so
+ * many: alone (`once`), or with all that come after it (`from`). A line for each:
+ * number, status, bytes not given back, rows refused, digest of the rows, message. `count` says how
+ * many allocations there are. The engine, and the query set, are linked with --wrap. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "arrow/batch.h"
+#include "gigastream.h"
+#include "output/rows.h"
+
+static uint64_t allocations, failing, balance;
+static bool fails_from;
+
+static bool fails(void)
+{
+    allocations++;
+    return failing != 0 && (fails_from ? allocations >= failing : allocations == failing);
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int descriptor, off_t offset);
+int __real_munmap(void *at, size_t bytes);
+char *__real_strdup(const char *text);
+void __real_free(void *memory);
+
+static void *counted(void *memory)
+{
+    balance += memory != NULL;
+    return memory;
+}
+
+#define WRAPPER __attribute__((visibility("default")))
+
+WRAPPER void *__wrap_malloc(size_t bytes)
+{
+    return fails() ? NULL : counted(__real_malloc(bytes));
+}
+
+WRAPPER void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails() ? NULL : counted(__real_calloc(count, bytes));
+}
+
+WRAPPER void *__wrap_realloc(void *memory, size_t bytes)
+{
+    if (fails()) return NULL;
+    void *moved = __real_realloc(memory, bytes);
+    return memory == NULL ? counted(moved) : moved;
+}
+
+WRAPPER void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    return fails() ? NULL : counted(__real_aligned_alloc(alignment, bytes));
+}
+
+WRAPPER char *__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : counted(__real_strdup(text));
+}
+
+WRAPPER void __wrap_free(void *memory)
+{
+    balance -= memory != NULL;
+    __real_free(memory);
+}
+
+/* Files are mapped by mmap too: that is not an allocation. */
+WRAPPER void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int descriptor,
+                          off_t offset)
+{
+    if (!(flags & MAP_ANONYMOUS))
+        return __real_mmap(at, bytes, protection, flags, descriptor, offset);
+    if (fails()) return MAP_FAILED;
+    balance++;
+    return __real_mmap(at, bytes, protection, flags, descriptor, offset);
+}
+
+WRAPPER int __wrap_munmap(void *at, size_t bytes)
+{
+    balance--; /* files are read here, not mapped */
+    return __real_munmap(at, bytes);
+}
+
+/* ---- what is run ---- */
+
+struct outcome {
+    int status;
+    uint64_t refused, digest;
+    struct gs_error error;
+};
+
+static void digest(struct outcome *outcome, const struct gs_text *text)
+{
+    for (size_t i = 0; i < text->length; i++)
+        outcome->digest = (outcome->digest ^ text->bytes[i]) * 0x100000001b3u;
+}
+
+/* Every way out of a batch, and the way back in. */
+static int show(struct gs_batch *batch, struct gs_text *text, struct outcome *outcome)
+{
+    struct ArrowArray array;
+    struct ArrowSchema schema;
+    struct gs_batch *copy = NULL;
+    gs_text_reset(text);
+    if (gs_csv_rows(batch, text) != GS_OK || gs_json_rows(batch, "q", text) != GS_OK)
+        return gs_fail(&outcome->error, GS_ERROR, "no memory for the text of a batch");
+    GS_RETURN_IF_ERROR(gs_batch_export(batch, &array, &schema, &outcome->error));
+    GS_RETURN_IF_ERROR(gs_batch_import(&array, &schema, batch->schema, &copy, &outcome->error));
+    gs_batch_release(copy);
+    digest(outcome, text);
+    return GS_OK;
+}
+
+static void count_refused(const struct gs_engine *engine, struct outcome *outcome)
+{
+    struct gs_operator_statistics statistics;
+    for (uint32_t op = 0; op < gs_engine_operator_count(engine); op++) {
+        gs_engine_operator_statistics(engine, op, &statistics);
+        outcome->refused += statistics.groups_refused;
+    }
+}
+
+static int show_all(struct gs_engine *engine, struct gs_text *text, struct outcome *outcome)
+{
+    uint32_t node;
+    struct gs_batch *batch;
+    int status = GS_OK;
+    while (status == GS_OK && (batch = gs_engine_take(engine, &node)) != NULL) {
+        status = show(batch, text, outcome);
+        gs_batch_release(batch);
+    }
+    return status;
+}
+
+static int run(struct gs_engine *engine, struct gs_text *text, struct outcome *outcome)
+{
+    int status = GS_OK;
+    while (status == GS_OK || status == GS_AGAIN) {
+        status = gs_engine_run(engine, 1000, 100, &outcome->error);
+        if (status >= GS_ERROR) return status;
+        int shown = show_all(engine, text, outcome);
+        if (shown != GS_OK) return shown;
+    }
+    count_refused(engine, outcome);
+    return status == GS_END ? GS_OK : status;
+}
+
+static const char *const names[] = {"left", "right"};
+
+static int start(struct gs_engine *engine, int count, char **files, struct gs_error *error)
+{
+    struct gs_source_config source = {.promise_ns = INT64_MIN};
+    for (int i = 0; i < count; i++) {
+        source.label = source.path = files[i];
+        source.interface = names[i % 2];
+        GS_RETURN_IF_ERROR(gs_engine_add_source(engine, &source, error));
+    }
+    return gs_engine_start(engine, error);
+}
+
+static struct gs_engine_settings settings_of(void)
+{
+    return (struct gs_engine_settings){.burst = 64,
+                                       .batch_rows = 16,
+                                       .default_slot_count = 64,
+                                       .flush_policy = -1,
+                                       .max_groups = 100000,
+                                       .disorder_bytes = 16 << 20,
+                                       .heartbeat_ns = 1000000000,
+                                       .heartbeat_packets = 100,
+                                       .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
+}
+
+/* Both levels in one engine. */
+static int together(const char *object, int count, char **files, struct gs_text *text,
+                    struct outcome *outcome)
+{
+    struct gs_engine *engine = NULL;
+    struct gs_engine_settings settings = settings_of();
+    int status = gs_engine_new(object, &settings, &engine, &outcome->error);
+    if (status == GS_OK) status = start(engine, count, files, &outcome->error);
+    if (status == GS_OK) status = run(engine, text, outcome);
+    gs_engine_free(engine);
+    return status;
+}
+
+/* By Arrow, as from a spool, or as it is, as from another thread's engine. */
+static int carry(struct gs_engine *high, uint32_t port, struct gs_batch *batch, bool by_arrow,
+                 struct gs_error *error)
+{
+    struct ArrowArray array;
+    struct ArrowSchema schema;
+    if (!by_arrow) return gs_engine_hand_over(high, port, batch, error);
+    GS_RETURN_IF_ERROR(gs_batch_export(batch, &array, &schema, error));
+    struct gs_push push = {.port = port,
+                           .array = &array,
+                           .schema = &schema,
+                           .bounds = batch->punctuation.bounds,
+                           .is_heartbeat = batch->is_heartbeat,
+                           .is_end = batch->is_end};
+    return gs_engine_push(high, &push, error);
+}
+
+static int carry_all(struct gs_engine *low, struct gs_engine *high, struct gs_text *text,
+                     struct outcome *outcome)
+{
+    uint32_t origin, nodes = gs_engine_node_count(low);
+    struct gs_batch *batch;
+    int status = GS_OK;
+    while (status == GS_OK && (batch = gs_engine_take(low, &origin)) != NULL) {
+        uint32_t port = origin - nodes;
+        status = carry(high, port, batch, port % 2 == 0, &outcome->error);
+        gs_batch_release(batch);
+        while (status == GS_OK) {
+            status = gs_engine_run(high, 1, 0, &outcome->error);
+            if (status == GS_OK || status == GS_END) {
+                int shown = show_all(high, text, outcome);
+                if (shown != GS_OK) status = shown;
+            }
+        }
+        if (status == GS_END) status = GS_OK;
+    }
+    return status;
+}
+
+static int pass(struct gs_engine *low, struct gs_engine *high, struct gs_text *text,
+                struct outcome *outcome)
+{
+    int status = GS_OK;
+    while (status == GS_OK || status == GS_AGAIN) {
+        status = gs_engine_run(low, 1000, 100, &outcome->error);
+        if (status >= GS_ERROR) return status;
+        int carried = carry_all(low, high, text, outcome);
+        if (carried != GS_OK) return carried;
+    }
+    count_refused(high, outcome);
+    return GS_OK;
+}
+
+/* Each level in an engine of its own. */
+static int apart(const char *object, int count, char **files, struct gs_text *text,
+                 struct outcome *outcome)
+{
+    struct gs_engine *low = NULL, *high = NULL;
+    struct gs_engine_settings settings = settings_of();
+    struct gs_error *error = &outcome->error;
+    settings.low_level_only = settings.low_taps = true;
+    int status = gs_engine_new(object, &settings, &low, error);
+    settings.low_level_only = settings.low_taps = false;
+    settings.high_level_only = true;
+    if (status == GS_OK) status = gs_engine_new(object, &settings, &high, error);
+    for (int i = 0; i < 2 && status == GS_OK; i++)
+        status = gs_engine_add_interface(high, names[i], error);
+    if (status == GS_OK) status = gs_engine_start(high, error);
+    if (status == GS_OK) status = start(low, count, files, error);
+    if (status == GS_OK) status = pass(low, high, text, outcome);
+    gs_engine_free(low);
+    gs_engine_free(high);
+    return status;
+}
+
+/* A link whose ring is made of memory. */
+static int live(const char *object, struct gs_text *text, struct outcome *outcome)
+{
+    static const uint8_t frame[64] = {0};
+    struct gs_error *error = &outcome->error;
+    struct gs_engine *engine = NULL;
+    struct gs_engine_settings settings = settings_of();
+    struct gs_mock_ring *ring = gs_mock_ring_new(1 << 16, 2, 1);
+    if (ring == NULL) return gs_fail(error, GS_ERROR, "no memory for a ring");
+    struct gs_live_config link = {.device = "mock",
+                                  .block_bytes = 1 << 16,
+                                  .block_count = 2,
+                                  .retire_timeout_ms = 100,
+                                  .snap_length = 1 << 16,
+                                  .mock = ring};
+    struct gs_source_config source = {.label = "mock",
+                                      .interface = "left",
+                                      .live = &link,
+                                      .max_skew_ns = 2000000000,
+                                      .promise_ns = INT64_MIN};
+    struct gs_mock_packet packet = {
+        .timestamp_ns = 1700000000000000000, .bytes = frame, .caplen = 64, .len = 64};
+    gs_mock_ring_receive(ring, &packet);
+    gs_mock_ring_retire(ring);
+    int status = gs_engine_new(object, &settings, &engine, error);
+    if (status == GS_OK) gs_engine_set_clock(engine, 0, 1700000000000000000);
+    if (status == GS_OK) status = gs_engine_add_source(engine, &source, error);
+    if (status == GS_OK) status = gs_engine_start(engine, error);
+    if (status == GS_OK) gs_engine_stop(engine);
+    if (status == GS_OK) status = run(engine, text, outcome);
+    gs_engine_free(engine);
+    gs_mock_ring_free(ring);
+    return status;
+}
+
+static struct outcome run_all(const char *object, int count, char **files)
+{
+    struct outcome outcome = {.digest = 0xcbf29ce484222325u};
+    struct gs_text text = {0};
+    outcome.status = together(object, count, files, &text, &outcome);
+    if (outcome.status == GS_OK) outcome.status = apart(object, count, files, &text, &outcome);
+    if (outcome.status == GS_OK) outcome.status = live(object, &text, &outcome);
+    gs_text_free(&text);
+    return outcome;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 6) return EXIT_FAILURE;
+    bool only_counts = strcmp(argv[2], "count") == 0;
+    fails_from = strcmp(argv[2], "from") == 0;
+    uint64_t step = strtoull(argv[4], NULL, 10);
+    uint64_t first = only_counts ? 0 : strtoull(argv[3], NULL, 10);
+    for (failing = first;; failing += step) {
+        allocations = balance = 0;
+        struct outcome outcome = run_all(argv[1], argc - 5, argv + 5);
+        printf("%llu %d %lld %llu %016llx %s\n",
+               (unsigned long long)(only_counts ? allocations : failing), outcome.status,
+               (long long)balance, (unsigned long long)outcome.refused,
+               (unsigned long long)outcome.digest,
+               outcome.status == GS_OK ? "" : outcome.error.message);
+        if (only_counts || allocations < failing) return EXIT_SUCCESS;
+    }
+}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every allocation of the engine fails once: there is an error with a sentence, or all is right."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gigastream.codegen.query_set import generate
+from gigastream.paths import include_directory
+from tests.captures import DEMO_CAPTURE, ROOT
+from tests.engine.traffic import udp_packet
+from tests.sanitize.query_sets import read_query_set
+from tests.sanitize.tree import runtime_libraries
+from tests.sanitize.worker import plan_of
+from tests.strategies.files import pcapng
+
+HERE, CSRC = Path(__file__).parent, ROOT / "csrc"
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", *SANITIZERS]
+WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "strdup", "free", "mmap", "munmap")
+WRAP = "-Wl," + ",".join(f"--wrap={name}" for name in WRAPPED)
+PACKETS = 200
+SOME = 200
+"""Runs that the quick test makes: the first ones, and those evenly among the rest."""
+FAILED = (4, 5)
+"""GS_ERROR; GS_REFUSED where a source could not be opened."""
+SECOND_NS = 10**9
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run in which an allocation failed."""
+
+    number: int
+    status: int
+    unreturned: int
+    refused: int
+    digest: str
+    message: str
+
+
+Run = Callable[[str, int, int], list[Outcome]]
+
+
+def _first_records(capture: bytes, count: int) -> bytes:
+    at = 24
+    for _ in range(count):
+        at += 16 + int.from_bytes(capture[at + 8 : at + 12], "little")
+    return capture[:at]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The engine and a query set whose allocations can be made to fail, over two captures."""
+    if not runtime_libraries():
+        pytest.skip("the compiler has no libasan")
+    folder = tmp_path_factory.mktemp("faults")
+    program, query_set = folder / "faults", folder / "query_set.so"
+    includes = [f"-I{CSRC}", f"-I{CSRC / 'abi'}", f"-I{include_directory()}"]
+    (folder / "query_set.c").write_text(generate(plan_of(read_query_set(HERE / "faults.gsql"))))
+    shared = [*FLAGS, "-w", "-fPIC", "-shared", *includes, WRAP, "-o", str(query_set)]
+    compiling = subprocess.Popen(["gcc", *shared, str(folder / "query_set.c"), "-lm"])
+    sources = map(str, [HERE / "faults.c", *sorted(CSRC.rglob("*.c"))])
+    options = [*FLAGS, "-Wall", "-Wextra", *includes, WRAP, "-rdynamic", "-o", str(program)]
+    subprocess.run(["gcc", *options, *sources, "-ldl", "-lm", "-lpthread"], check=True)
+    assert compiling.wait() == 0
+    plain, other = folder / "plain.pcap", folder / "other.pcapng"
+    plain.write_bytes(_first_records(DEMO_CAPTURE.read_bytes(), PACKETS))
+    begin = int.from_bytes(plain.read_bytes()[24:28], "little") * SECOND_NS
+    other.write_bytes(pcapng([udp_packet(begin + at * 10**7, at, at) for at in range(PACKETS)]))
+
+    def runs(mode: str, first: int, step: int) -> list[Outcome]:
+        words = [str(program), str(query_set), mode, str(first), str(step), str(plain), str(other)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+        assert done.returncode == 0, done.stdout[-200:] + done.stderr[-4000:]
+        return [_outcome(line) for line in done.stdout.splitlines()]
+
+    return runs
+
+
+def _outcome(line: str) -> Outcome:
+    number, status, unreturned, refused, digest, message = line.split(" ", 5)
+    return Outcome(int(number), int(status), int(unreturned), int(refused), digest, message)
+
+
+def _check(outcomes: list[Outcome], right: Outcome) -> None:
+    for outcome in outcomes:
+        assert outcome.unreturned == 0, outcome
+        if outcome.status == 0:
+            assert outcome.refused > 0 or outcome.digest == right.digest, outcome
+        else:
+            assert outcome.status in FAILED, outcome
+            assert "memory" in outcome.message, outcome
+    assert sum(outcome.status in FAILED for outcome in outcomes) > len(outcomes) // 4
+
+
+def _right(run: Run) -> Outcome:
+    (right,) = run("count", 0, 1)
+    assert (right.status, right.unreturned, right.refused) == (0, 0, 0)
+    return right
+
+
+@pytest.mark.parametrize("mode", ["once", "from"])
+def test_some_allocations_fail(run: Run, mode: str) -> None:
+    right = _right(run)
+    _check(run(mode, 1, max(1, right.number // SOME)), right)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["once", "from"])
+def test_every_allocation_fails(run: Run, mode: str) -> None:
+    right = _right(run)
+    outcomes = run(mode, 1, 1)
+    assert len(outcomes) >= right.number
+    _check(outcomes, right)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sessions of several threads under ThreadSanitizer: none touches what another is at."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.captures import ROOT
+from tests.sanitize.tree import THREADS, build, environment, runtime_libraries
+
+pytestmark = pytest.mark.slow
+SECONDS = 1200
+REPORT = "WARNING: ThreadSanitizer"
+RACE = "long shared; void touch(void) { for (int i = 0; i < 1000000; i++) shared++; }"
+TWO_THREADS = """
+import ctypes, sys, threading
+touch = ctypes.CDLL(sys.argv[1]).touch
+threads = [threading.Thread(target=touch) for _ in range(2)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+def python(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run Python under TSan, whose shadow memory wants addresses that are not random."""
+    command = ["setarch", "-R", sys.executable, "-P", *map(str, words)]
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment(THREADS),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def thread_sanitizer() -> None:
+    if not runtime_libraries(THREADS):
+        pytest.skip("the compiler has no libtsan")
+    if shutil.which("setarch") is None or python("-c", "").returncode != 0:
+        pytest.skip("ThreadSanitizer does not run here")
+
+
+def test_a_race_is_seen(tmp_path: Path) -> None:
+    source, made = tmp_path / "race.c", tmp_path / "race.so"
+    source.write_text(RACE)
+    flags = ["-fsanitize=thread", "-O0", "-g", "-fPIC", "-shared"]
+    subprocess.run(["gcc", *flags, "-o", made, source], check=True)
+    assert REPORT in python("-c", TWO_THREADS, made).stderr
+
+
+@pytest.mark.parametrize("tests", ["tests/engine/test_threaded.py"])
+def test_there_is_no_race(tests: str) -> None:
+    build(THREADS)
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", tests)
+    assert REPORT not in done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
