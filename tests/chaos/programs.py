@@ -66,7 +66,7 @@ class Writer:
     def wait_for_segments(self, count: int = 1) -> None:
         """Until there is something for a job to read."""
         deadline = time.monotonic() + START_SECONDS
-        while len(list(self.spool.glob("*/*/*/segment-*"))) < count:
+        while len(list(self.spool.glob("streams/**/segment-*"))) < count:
             if time.monotonic() > deadline or self._running.poll() is not None:
                 raise ChaosError(f"the writer writes nothing: see {self._log}")
             time.sleep(0.05)

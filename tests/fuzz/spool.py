@@ -14,11 +14,13 @@ import json
 import os
 import shutil
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import NoReturn
 from unittest.mock import patch
 
@@ -104,9 +106,10 @@ def _read(spool: Path) -> int:
     def refuse_to_wait(seconds: float) -> NoReturn:
         raise _WaitsError
 
+    waits = SimpleNamespace(monotonic=time.monotonic, sleep=refuse_to_wait)
     try:
         with (
-            patch("gigastream.from_spool.time.sleep", refuse_to_wait),
+            patch("gigastream.from_spool.time", waits),  # its own: other threads do sleep
             patch("gigastream.engine.opening.compile_query_set", _compiled),
         ):
             return run_command_line(["run", "-q", "--spool", str(spool), "-o", "csv:/dev/null"])
