@@ -7,8 +7,8 @@ there as it needs them; only what is above the border is then new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from gigastream.arrow_schema import arrow_schema
@@ -298,12 +298,13 @@ def _anywhere(value: Any) -> Any:
 
 def check_is_here(plan: Plan, path: str, *, is_theirs: bool) -> None:
     """Refuse what a high level would need of this host, and nobody here has named."""
+    from gigastream.plan.evaluated import calls_of
     from gigastream.plan.nodes import LowNode
 
     for node in plan.nodes:
         if isinstance(node, LowNode):
             continue
-        for call in _calls(node):
+        for call in calls_of(node):
             if call.header.startswith(STORED_CODE):
                 raise SpooledPlanError(
                     f"{call.name} is code of a definition file, which {path} does not bring along",
@@ -321,25 +322,3 @@ def _file_of(call: FunctionCall) -> str:
     argument = call.arguments[call.handle or 0]
     value = getattr(argument, "value", b"")
     return repr(value.decode(errors="replace") if isinstance(value, bytes) else value)
-
-
-def _calls(item: object) -> Iterator[FunctionCall]:
-    """Yield the calls in what a node evaluates, its inputs left out."""
-    from gigastream.gsql.expressions import FunctionCall
-    from gigastream.plan.nodes import Node
-
-    if isinstance(item, FunctionCall):
-        yield item
-    if isinstance(item, list | tuple):
-        parts: list[object] = list(item)
-    elif is_dataclass(item) and not isinstance(item, type):
-        # Of partial groups the accumulators' arguments were evaluated by the low level.
-        is_done = getattr(item, "merges_partials", False)
-        names = [f.name for f in fields(item) if not (is_done and f.name == "accumulators")]
-        values = (getattr(item, name) for name in names)
-        parts = [value for value in values if not isinstance(value, Node)]
-    else:
-        return
-    for part in parts:
-        if not isinstance(part, Node):
-            yield from _calls(part)

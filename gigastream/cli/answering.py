@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -113,26 +113,13 @@ def inputs_of(
 def _lists(plan: Plan) -> Iterator[bytes | str]:
     """Find the constants from which functions prepare something: they may name files."""
     from gigastream.gsql.expressions import Constant
+    from gigastream.plan.evaluated import calls_of
 
-    for call in _calls(tuple(node for node in plan.nodes)):
-        argument = call.arguments[call.handle]
+    calls = (call for node in plan.nodes for call in calls_of(node))
+    prepared = (call.arguments[call.handle] for call in calls if call.handle is not None)
+    for argument in prepared:
         if isinstance(argument, Constant) and isinstance(argument.value, bytes | str):
             yield argument.value
-
-
-def _calls(value: Any) -> Iterator[Any]:
-    """Find the function calls with something prepared in nodes, or in a part of one."""
-    from gigastream.gsql.expressions import FunctionCall
-    from gigastream.plan.nodes import Node
-
-    if isinstance(value, FunctionCall) and value.handle is not None:
-        yield value
-    parts = value if isinstance(value, tuple) else ()
-    if is_dataclass(value):
-        parts = tuple(getattr(value, each.name) for each in fields(value))
-        parts = tuple(part for part in parts if not isinstance(part, Node))
-    for part in parts:
-        yield from _calls(part)
 
 
 @dataclass(frozen=True, slots=True)

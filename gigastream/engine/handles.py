@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from gigastream.engine._native import ffi, lib
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Constant, Expression, FunctionCall, walk
-from gigastream.plan.limits import evaluated
+from gigastream.plan.evaluated import evaluated
 from gigastream.plan.nodes import Plan
 
 

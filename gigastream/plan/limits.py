@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import Expression, Operation
 from gigastream.gsql.source import NOWHERE, Span
+from gigastream.plan.evaluated import evaluated
 from gigastream.plan.nodes import (
     Aggregate,
     LowSelect,
@@ -16,7 +17,6 @@ from gigastream.plan.nodes import (
     OrderLimit,
     PartialAggregate,
     Plan,
-    accumulator_expressions,
 )
 
 MAX_TEMPORAL = 32
@@ -30,8 +30,6 @@ MAX_PARTS = 25_000
 MAX_PARTS_OF_SET = 150_000
 """Of all nodes; 1,500 queries in a chain are 40,000 and take gcc 19 s."""
 _PARTS_OF_NODE = 25
-_PARTS_OF_ACCUMULATOR = 10
-_PARTS_OF_COLUMN = 2
 
 
 def check_limits(plan: Plan) -> None:
@@ -96,17 +94,3 @@ def _children(expression: Expression) -> Sequence[Expression]:
     tests = [e for e in children if isinstance(e, Operation) and e.operator == "IS_PREFIX"]
     others = [e for e in children if getattr(e, "operator", "") != "IS_PREFIX"]
     return [*others, *{e.operands[0]: None for e in tests}]
-
-
-def evaluated(node: Node) -> Iterator[tuple[Expression, int]]:
-    """What a node computes, and what each costs beside its operations."""
-    for predicate in getattr(node, "predicates", ()):
-        yield predicate, 0
-    for column in (*getattr(node, "groups", ()), *getattr(node, "outputs", ())):
-        yield column.expression, _PARTS_OF_COLUMN
-    for accumulator in getattr(node, "accumulators", ()):
-        for expression in accumulator_expressions(accumulator):
-            yield expression, _PARTS_OF_ACCUMULATOR
-    having = getattr(node, "having", None)
-    if having is not None:
-        yield having, 0

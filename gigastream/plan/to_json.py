@@ -21,6 +21,7 @@ from gigastream.plan.nodes import Node, Output, Plan
 FORMAT = 1
 """Goes up when a reader of the form before would misread it."""
 
+_AS_THEY_ARE = frozenset((type(None), bool, int, float, str))
 _LEFT_OUT = frozenset(("span", "flexible", "why_high", "cost"))
 
 
@@ -64,6 +65,8 @@ def _bound(function: Monotone | None) -> dict[str, Any] | None:
 
 
 def _value(value: Any) -> Any:
+    if type(value) in _AS_THEY_ARE:
+        return value
     if isinstance(value, Monotone):
         return _bound(value)
     if isinstance(value, Type):
