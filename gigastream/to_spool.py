@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from gigastream.engine.threaded import open_session
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.plan.base_time import base_bound
 from gigastream.plan.nodes import Limit
+from gigastream.sources import FileSource
 from gigastream.spool import (
     NOTHING,
     QuerySet,
@@ -59,8 +60,9 @@ class LowSession:
     """Like a Session, but its rows go into the spool at `root`.
 
     A spool whose last run has not ended is gone on with: its packets' time is where that run
-    stopped, and what is older is late. Raises GsqlError for a query that the low level cannot
-    end, SpoolError, SourceError, EngineError.
+    stopped, and what is older is late. Of files, which are read from their beginning again, a new
+    generation is made, so that no row of theirs is in one twice. Raises GsqlError for a query that
+    the low level cannot end, SpoolError, SourceError, EngineError.
     """
 
     def __init__(
@@ -82,12 +84,13 @@ class LowSession:
         self.rows = 0
         """That were to be written so far."""
         self._writer: SpoolWriter | None = None
+        anew = _of_files_alone(sources)
 
         def open_spool() -> dict[str, int]:
             if links_are_open is not None:
                 links_are_open()
             self._writer = SpoolWriter(root, spool_settings)
-            self._streams = self._open_streams(self._writer, plan, texts)
+            self._streams = self._open_streams(self._writer, plan, texts, anew)
             return self._promises()
 
         try:
@@ -162,7 +165,7 @@ class LowSession:
     # ---- tracks ----
 
     def _open_streams(
-        self, writer: SpoolWriter, plan: Plan, texts: QueryTexts
+        self, writer: SpoolWriter, plan: Plan, texts: QueryTexts, anew: Collection[str]
     ) -> dict[Port, _Stream]:
         nodes = {node.name: node for node in plan.low}
         query_set = QuerySet(plan_to_json(plan), queries_to_json(texts), stream_descriptions(plan))
@@ -172,7 +175,7 @@ class LowSession:
             for interface in texts.interfaces
             if is_read(node, interface)
         ]
-        tracks = writer.open(query_set, ports)
+        tracks = writer.open(query_set, ports, anew)
         return {port: _Stream(nodes[port[0]], track) for port, track in tracks.items()}
 
     def _promises(self) -> dict[str, int]:
@@ -194,3 +197,13 @@ class LowSession:
             batch.sequence,
             is_end=batch.is_end,
         )
+
+
+def _of_files_alone(sources: Sequence[Source]) -> set[str]:
+    """Return the interfaces all of whose packets come from files: never from a pipe or a link."""
+    files = {source.interface for source in sources if _is_file(source)}
+    return files - {source.interface for source in sources if not _is_file(source)}
+
+
+def _is_file(source: Source) -> bool:
+    return isinstance(source, FileSource) and source.is_file

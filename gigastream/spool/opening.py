@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,14 +49,17 @@ class Opening:
         self._states: dict[str, dict[TrackKey, State]] = {}
         self._streams = self._described()
 
-    def open(self, query_set: QuerySet, ports: Iterable[Port]) -> dict[Port, TrackLog]:
+    def open(
+        self, query_set: QuerySet, ports: Iterable[Port], anew: Collection[str]
+    ) -> dict[Port, TrackLog]:
         """Go on with each track's generation, or begin one if it ended or its stream changed.
 
-        What the last run wrote and this query set does not is ended, so that no reader waits.
+        The tracks of the interfaces in `anew` begin one. What the last run wrote and this query
+        set does not is ended, so that no reader waits.
         """
         before = {port: self._before(port) for port in ports}
         generations = {
-            port: self._generation(query_set, port, there) for port, there in before.items()
+            port: self._generation(query_set, port, there, anew) for port, there in before.items()
         }
         kept = self._kept(query_set, before)
         number = self._set_number(query_set)
@@ -131,12 +134,14 @@ class Opening:
             self._states[interface] = read_states(self._root, interface)
         return self._states[interface]
 
-    def _generation(self, query_set: QuerySet, port: Port, before: Before | None) -> Generation:
+    def _generation(
+        self, query_set: QuerySet, port: Port, before: Before | None, anew: Collection[str]
+    ) -> Generation:
         """Return the generation to write; set 0: that which is written now."""
         description = query_set.streams[port[0]]
         if before is None:
             return Generation(*port, 1, 0, description.identity)
-        if self._goes_on(before, description):
+        if port[1] not in anew and self._goes_on(before, description):
             return before.generation
         self._end(before)
         return Generation(*port, before.generation.number + 1, 0, description.identity)

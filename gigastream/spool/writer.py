@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -46,10 +46,13 @@ class SpoolWriter:
             _check_root(self.root)
         self._lister = Lister(self._housekeep)
 
-    def open(self, query_set: QuerySet, ports: Iterable[Port]) -> dict[Port, TrackWriter]:
+    def open(
+        self, query_set: QuerySet, ports: Iterable[Port], anew: Collection[str] = ()
+    ) -> dict[Port, TrackWriter]:
         """Begin a run: each (stream, interface) goes on with its generation, or begins one.
 
-        A generation goes on until it has ended, or its stream's description changes. Raises
+        A generation goes on until it has ended, its stream's description changes, or its
+        interface is read from its beginning again, which `anew` names the interfaces of. Raises
         SpoolError: another run writes the spool, it cannot be written, the disk is full.
         """
         wanted = list(ports)
@@ -62,7 +65,7 @@ class SpoolWriter:
         with writing(f"cannot write the spool {self.root}"):
             self._hold()
             self._progress.clear()
-            logs = Opening(self.root, self.settings, self._progress).open(query_set, wanted)
+            logs = Opening(self.root, self.settings, self._progress).open(query_set, wanted, anew)
         self._logs = list(logs.values())
         self._tracks = {
             port: TrackWriter(

@@ -35,8 +35,8 @@ SECONDS = 60
 Rows = list[dict[str, str]]
 
 
-def write(root: Path, *words: str | os.PathLike[str]) -> Result:
-    done = gigastream("run", *words, "-o", f"spool:{root}")
+def write(root: Path, *words: str | os.PathLike[str], stdin: bytes = b"") -> Result:
+    done = gigastream("run", *words, "-o", f"spool:{root}", stdin=stdin)
     assert done.out == b""
     return done
 
@@ -402,7 +402,8 @@ def test_a_run_goes_on_where_one_was_killed(tmp_path: Path, direct: Rows) -> Non
         wait_for_rows(root, len(closed))
         command.kill()
     reached = entries(root)[-1].base_ns
-    done = write(root, "-e", QUERY, "-r", DEMO_CAPTURE, "--stats", "json")
+    again = ("-e", QUERY, "-r", "-", "--stats", "json")
+    done = write(root, *again, stdin=DEMO_CAPTURE.read_bytes())
     account = json.loads(done.err)
     assert done.code == 0
     assert account["sources"][0]["late"] > 1000
@@ -416,6 +417,26 @@ def test_a_run_goes_on_where_one_was_killed(tmp_path: Path, direct: Rows) -> Non
     assert closed_rows(csv_rows(read(root, "-o", "csv").out)) == closed
 
 
+def test_a_file_is_read_anew_where_a_run_was_killed(tmp_path: Path, direct: Rows) -> None:
+    """No row stands twice in what is read; who follows the killed run's rows sees their end."""
+    root, closed = tmp_path / "spool", closed_rows(direct)
+    with writer(root) as command:
+        give(command, DEMO_CAPTURE.read_bytes())
+        wait_for_rows(root, len(closed))
+        (before,) = Spool(root).tracks()
+        command.kill()
+    for generation in (2, 3):
+        with DEMO_CAPTURE.open("rb") as file:
+            words = ("-e", QUERY, "-r", DEMO_CAPTURE if generation == 2 else "-", "--stats", "json")
+            command = [*COMMAND, "run", *map(str, words), "-o", f"spool:{root}"]
+            done = subprocess.run(command, stdin=file, capture_output=True, check=True)
+        account = json.loads(done.stderr)
+        assert account["sources"][0]["late"] == 0
+        assert account["streams"][0]["generation"] == generation
+        assert csv_rows(read(root, "-o", "csv").out) == direct
+    assert before.poll()[-1].kind == "end"
+
+
 def test_what_a_killed_run_lost_is_said(copy: Path) -> None:
     """A torn line, a segment that was not listed: as if the first run had been killed there."""
     (manifest,) = copy.rglob("manifest-*")
@@ -424,7 +445,7 @@ def test_what_a_killed_run_lost_is_said(copy: Path) -> None:
     (progress,) = copy.rglob("progress/*")
     progress.unlink()
     left = [path for path in segments(copy)[2:] if path.stat().st_size]
-    done = write(copy, "-e", QUERY, "-r", DEMO_CAPTURE)
+    done = write(copy, "-e", QUERY, "-r", "-", stdin=DEMO_CAPTURE.read_bytes())
     told = f"a run that did not end lost {len(left)} segments of"
     assert told in done.err
     assert "not yet listed and 50 B of the manifest" in done.err
