@@ -157,7 +157,8 @@ class TrackWriter:
     def _on_segment(self, segment: OpenSegment, act: Callable[[], None]) -> None:
         """Do something with the open segment; if that fails the track takes no more."""
         try:
-            with writing(f"cannot write {segment.path}: {segment.rows} rows are lost"):
+            are_lost = "1 row is lost" if segment.rows == 1 else f"{segment.rows:,} rows are lost"
+            with writing(f"cannot write {segment.path}: {are_lost}"):
                 act()
         except SpoolError as error:
             self._failure = error

@@ -106,7 +106,12 @@ raise SystemExit(subprocess.run([sys.executable, "-c", ""]).returncode)
 
 def python_as(before: Sequence[str]) -> list[str]:
     """A Python that runs, and can be run again, behind such words as setpriv's; skips without."""
-    ours = [str(ROOT), *(path for path in sys.path if path.endswith("site-packages"))]
+    first = os.environ.get("PYTHONPATH")  # another build of the engine
+    ours = [
+        *([first] if first else ()),
+        str(ROOT),
+        *(path for path in sys.path if path.endswith("site-packages")),
+    ]
     system = ["env", "PYTHONPATH=" + os.pathsep.join(ours), "/usr/bin/python3"]
     for python in ([sys.executable], system):
         command = [*before, *python, "-c", _RUNS_FOR_THEM]

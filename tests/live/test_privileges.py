@@ -370,6 +370,8 @@ def attempted(folder: Path, how: str, *attempts: str) -> list[str]:
 
 def test_a_capture_that_was_taken_over_cannot(folder: Path) -> None:
     """Each is refused by the filter of calls (EPERM), or by Landlock (EACCES)."""
+    if "GCOV_ERROR_FILE" in os.environ:
+        pytest.skip("where lines are counted the counts are written anywhere")
     said = attempted(folder, "confined", *ATTEMPTS.values())
     refused = ("refused 1", "refused 13")
     assert {
