@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 _SECOND_NS = 1_000_000_000
-_UNKNOWN = -(1 << 63)
+_UNKNOWN, _END = -(1 << 63), (1 << 63) - 1
 
 
 class Pace:
@@ -23,7 +23,7 @@ class Pace:
         seen.
         """
         if self._begin is None:
-            if upcoming_ns in (_UNKNOWN, (1 << 63) - 1):
+            if upcoming_ns in (_UNKNOWN, _END):
                 return upcoming_ns
             self._begin = (time.monotonic(), upcoming_ns)
         ahead = (upcoming_ns - self._reached()) / _SECOND_NS / self._speed
@@ -34,4 +34,5 @@ class Pace:
     def _reached(self) -> int:
         assert self._begin is not None
         started, first_ns = self._begin
-        return first_ns + int((time.monotonic() - started) * self._speed * _SECOND_NS)
+        ahead = min((time.monotonic() - started) * self._speed * _SECOND_NS, float(_END))
+        return min(first_ns + int(ahead), _END)

@@ -303,6 +303,7 @@ ENGINE += (
     "--slack=1s",
     "--heartbeat=0",
     "--batch-rows=1",
+    "--speed=1e300",
 )
 
 
