@@ -16,7 +16,9 @@ import shutil
 import tempfile
 import time
 import zlib
+from argparse import Namespace
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -24,6 +26,9 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 from unittest.mock import patch
 
+from gigastream.cli import run
+from gigastream.cli.arguments import CommandParser
+from gigastream.cli.errors import report
 from gigastream.cli.main import run_command_line
 from gigastream.codegen.compiler import compile_query_set
 from gigastream.codegen.query_set import generate
@@ -138,9 +143,18 @@ def _read(spool: Path) -> int:
             patch("gigastream.spooled.stream_descriptions", _described),
             patch("gigastream.engine.opening.generate", _generated),
         ):
-            return run_command_line(["run", "-q", "--spool", str(spool), "-o", "csv:/dev/null"])
+            return run.execute(copy(_arguments(spool)))
     except _WaitsError:
         return _DONE
+    except Exception as error:
+        return report(error)
+
+
+@cache
+def _arguments(spool: Path) -> Namespace:
+    parser = CommandParser(prog="gigastream run")
+    run.add_arguments(parser)
+    return parser.parse_args(["-q", "--spool", str(spool), "-o", "csv:/dev/null"])
 
 
 def _replace(path: Path, content: bytes) -> None:
