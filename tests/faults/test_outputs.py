@@ -13,6 +13,8 @@ from tests.faults.failing import HARMLESS, WRITES, Failing, account_of, every, f
 
 PACKETS = 2010
 QUERY = "SELECT time, len, timestamp FROM PKT"
+BATCH_ROWS = "500"
+"""Five batches, of which Arrow writes each in some thirty calls."""
 FORMATS = ("table", "json", "csv", "arrow", "parquet")
 
 
@@ -39,7 +41,7 @@ def check(form: str, call: str, number: int, reason: int, failing: Failing) -> N
     """Let a call fail, and see what is said of it."""
     path: Path = failing.folder / "rows-out"
     path.unlink(missing_ok=True)
-    words = ("-e", QUERY, "-r", DEMO_CAPTURE, "-o", f"{form}:{path}", "--batch-rows", "100")
+    words = ("-e", QUERY, "-r", DEMO_CAPTURE, "-o", f"{form}:{path}", "--batch-rows", BATCH_ROWS)
     result = failing.run(call, number, reason, "rows-out", *words)
     account = account_of(result.err)
     if result.code == 0:
