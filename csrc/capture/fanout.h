@@ -10,9 +10,11 @@
 /* Rings may come to it from different threads. */
 struct gs_fanout_group *gs_fanout_group_new(void);
 void gs_fanout_group_free(struct gs_fanout_group *group);
+/* Whether nobody has asked before. */
+bool gs_fanout_is_first(struct gs_fanout_group *group);
 /* Lets a socket join that is bound to the device with this index; the first founds the group, under
  * a number that no other process has (or two captures of a device would share its packets). */
 int gs_fanout_join(struct gs_fanout_group *group, int descriptor, int link_index,
-                   bool ignores_outgoing, bool *is_founder, struct gs_error *error);
+                   bool ignores_outgoing, struct gs_error *error);
 
 #endif

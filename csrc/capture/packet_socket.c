@@ -38,6 +38,7 @@ struct packet_socket {
     int64_t read_out_at_ns; /* the same, of a device that is gone; else 0 */
     bool ignores_outgoing;
     bool counts_for_device; /* of the rings of a device one does */
+    bool has_left;          /* a device that has another name now: its packets are not taken */
     uint64_t nic_dropped_before;
     size_t mapped_bytes;
     struct gs_live_config config; /* but for its filters */
@@ -91,6 +92,12 @@ static void make_spares(struct packet_socket *s)
     }
 }
 
+static void socket_measure(struct gs_ring_device *device)
+{
+    const struct packet_socket *s = (const struct packet_socket *)device;
+    device->longest = gs_link_longest_frame(device->descriptor, s->name);
+}
+
 static int find_link(struct packet_socket *s, struct gs_error *error)
 {
     unsigned hardware_type = 0;
@@ -103,7 +110,7 @@ static int find_link(struct packet_socket *s, struct gs_error *error)
     s->device.link_type = (uint32_t)link_type;
     s->device.link = gs_link_of_linktype(s->device.link_type);
     s->device.snap_length = s->config.snap_length;
-    s->device.longest = gs_link_longest_frame(s->device.descriptor, s->name);
+    socket_measure(&s->device);
     s->nic_dropped_before = gs_link_dropped(s->name);
     return GS_OK;
 }
@@ -176,8 +183,8 @@ static int bind_in_group(struct packet_socket *s, struct gs_error *error)
     int descriptor = s->device.descriptor;
     if (gs_kernel_filter_close(descriptor) != 0) return failed(error, "its filter");
     GS_RETURN_IF_ERROR(bind_opened(s, error));
-    GS_RETURN_IF_ERROR(gs_fanout_join(s->config.fanout_group, descriptor, s->index,
-                                      s->ignores_outgoing, &s->counts_for_device, error));
+    GS_RETURN_IF_ERROR(
+        gs_fanout_join(s->config.fanout_group, descriptor, s->index, s->ignores_outgoing, error));
     return attach_filter(s, error);
 }
 
@@ -198,7 +205,6 @@ static int go(struct packet_socket *s, struct gs_error *error)
 {
     s->device.kernel_filters = s->filter.filters;
     if (is_in_group(s)) return bind_in_group(s, error);
-    s->counts_for_device = true;
     GS_RETURN_IF_ERROR(attach_filter(s, error));
     return bind_opened(s, error);
 }
@@ -211,6 +217,7 @@ static int open_all(struct packet_socket *s, const struct gs_live_config *config
     s->config.filter_count = 0;
     s->config.device = NULL;
     snprintf(s->name, sizeof s->name, "%s", config->device);
+    s->counts_for_device = !is_in_group(s) || gs_fanout_is_first(config->fanout_group);
     GS_RETURN_IF_ERROR(open_socket(s, error));
     GS_RETURN_IF_ERROR(set_up(s, error));
     GS_RETURN_IF_ERROR(gs_kernel_filter_make(&s->filter, config, s->device.link_type, error));
@@ -238,6 +245,22 @@ static int socket_wait(struct gs_ring_device *device, int timeout_ms, struct gs_
     if (ready < 0) return failed(error, "waiting for packets");
     if (wanted.revents & POLLERR) take_error(s);
     return GS_OK;
+}
+
+/* The kernel lets a socket go whose device is removed or leaves the namespace; a device that has
+ * come back, even under its name and its index, is none that the socket is bound to. */
+static bool is_bound(const struct packet_socket *s)
+{
+    struct sockaddr_ll address = {0};
+    socklen_t size = sizeof address;
+    return getsockname(s->device.descriptor, (struct sockaddr *)&address, &size) == 0 &&
+           address.sll_ifindex == s->index;
+}
+
+static enum gs_link_state state_of_link(const struct packet_socket *s)
+{
+    if (!is_bound(s)) return GS_LINK_STATE_GONE;
+    return gs_link_state(s->device.descriptor, s->name, s->index);
 }
 
 /* Reading them sets the kernel's counters to zero. */
@@ -280,31 +303,51 @@ static bool is_read_out(struct packet_socket *s)
     return monotonic_ns() >= s->read_out_at_ns;
 }
 
+/* A device that is renamed is captured on, until another one has its name. */
+static void leave_renamed(struct packet_socket *s)
+{
+    if (s->has_left || !is_bound(s)) return;
+    (void)gs_kernel_filter_close(s->device.descriptor);
+    s->has_left = true;
+    s->read_out_at_ns = 0;
+}
+
 /* A socket joins the group of a device that is up, and no other. */
 static void look_for_group(struct packet_socket *s)
 {
     struct gs_ring_device *device = &s->device;
-    if (!is_read_out(s)) return;
     int index = gs_link_index(device->descriptor, s->name);
-    if (s->spare_count == 0)
-        device->link_state = GS_LINK_STATE_LOST;
-    else
-        device->is_back = index != 0 && is_of_our_type(s) &&
-                          gs_link_state(device->descriptor, s->name, index) == GS_LINK_STATE_UP;
+    bool is_up = index != 0 && is_of_our_type(s) &&
+                 gs_link_state(device->descriptor, s->name, index) == GS_LINK_STATE_UP;
+    if (is_up && s->spare_count > 0) leave_renamed(s);
+    if (!is_read_out(s)) return;
+    device->is_back = is_up && s->spare_count > 0;
+    if (s->spare_count == 0 && !is_bound(s)) device->link_state = GS_LINK_STATE_LOST;
+}
+
+static void look_at_link(struct packet_socket *s)
+{
+    struct gs_error ignored;
+    s->read_out_at_ns = 0;
+    if (s->has_left) (void)attach_filter(s, &ignored);
+    s->has_left = false;
+    socket_measure(&s->device);
+    if (s->counts_for_device)
+        s->device.counts.nic_dropped = gs_link_dropped(s->name) - s->nic_dropped_before;
 }
 
 static void socket_refresh(struct gs_ring_device *device)
 {
     struct packet_socket *s = (struct packet_socket *)device;
     read_counts(s);
-    device->link_state = gs_link_state(device->descriptor, s->name, s->index);
-    if (device->link_state != GS_LINK_STATE_GONE) s->read_out_at_ns = 0;
-    if (device->link_state == GS_LINK_STATE_GONE && is_in_group(s))
+    device->is_back = false;
+    device->link_state = state_of_link(s);
+    if (device->link_state != GS_LINK_STATE_GONE)
+        look_at_link(s);
+    else if (is_in_group(s))
         look_for_group(s);
-    else if (device->link_state == GS_LINK_STATE_GONE)
+    else
         look_for_link(s);
-    else if (s->counts_for_device)
-        device->counts.nic_dropped = gs_link_dropped(s->name) - s->nic_dropped_before;
 }
 
 static void close_ring(const struct packet_socket *s)
@@ -330,6 +373,7 @@ static void socket_take_up(struct gs_ring_device *device)
     fresh.device.blocks = NULL;
     fresh.device.is_back = s->device.is_back = false;
     fresh.read_out_at_ns = 0;
+    fresh.has_left = false;
     bool is_up = set_up(&fresh, &ignored) == GS_OK && go(&fresh, &ignored) == GS_OK;
     if (is_up) {
         read_counts(s);
@@ -370,6 +414,7 @@ static const struct gs_ring_device_ops socket_ops = {
     .take_up = socket_take_up,
     .finish = socket_finish,
     .is_drained = socket_is_drained,
+    .measure = socket_measure,
     .close = socket_close,
 };
 

@@ -22,6 +22,7 @@ struct gs_capture {
     uint32_t packet_offset; /* of the next of them in the block */
     bool holds_block;
     bool is_finished;
+    bool is_measured; /* the device, since the block was taken */
     uint64_t records;
     uint64_t bytes; /* of packets, as captured */
     uint64_t oversized;
@@ -47,6 +48,7 @@ static void take_block(struct gs_capture *capture)
 {
     const struct tpacket_hdr_v1 *header = &gs_ring_block(capture->device, capture->block)->hdr.bh1;
     capture->holds_block = true;
+    capture->is_measured = false;
     capture->packets_left = header->num_pkts;
     capture->packet_offset = header->offset_to_first_pkt;
 }
@@ -106,6 +108,16 @@ static bool has_tag(const struct gs_capture *capture, const struct tpacket3_hdr 
            header->tp_mac >= sizeof *header + GS_RING_TAG_BYTES;
 }
 
+/* Nobody tells us of a greater MTU: the device is asked before a packet is called too long. */
+static bool is_oversized(struct gs_capture *capture, const struct gs_packet *packet)
+{
+    struct gs_ring_device *device = capture->device;
+    if (packet->len <= device->longest) return false;
+    if (!capture->is_measured) device->ops->measure(device);
+    capture->is_measured = true;
+    return packet->len > device->longest;
+}
+
 static void read_packet(struct gs_capture *capture, struct tpacket3_hdr *header,
                         struct gs_packet *packet)
 {
@@ -124,7 +136,7 @@ static void read_packet(struct gs_capture *capture, struct tpacket3_hdr *header,
         packet->flags &= (uint8_t)~GS_FRAME_FILTERED; /* the kernel saw another frame */
     }
     capture->bytes += packet->caplen;
-    capture->oversized += packet->len > capture->device->longest;
+    capture->oversized += is_oversized(capture, packet);
 }
 
 /* The rest of a packet whose header has come: the kernel wrote on another core, and what is asked

@@ -34,6 +34,8 @@ struct gs_ring_device_ops {
     void (*finish)(struct gs_ring_device *device);
     /* After finish: no block will be handed over any more. */
     bool (*is_drained)(const struct gs_ring_device *device);
+    /* Brings `longest` up to date. */
+    void (*measure)(struct gs_ring_device *device);
     void (*close)(struct gs_ring_device *device);
 };
 

@@ -55,12 +55,21 @@ class Namespace:
         """Change links and addresses of the namespace."""
         subprocess.run(["ip", "-n", self.name, *map(str, words)], check=True, timeout=600)
 
-    def plug(self) -> None:
-        """Make the cable, its ends up and as silent as they can be."""
-        self.ip("link", "add", self.near, "mtu", 9000, "type", "veth", "peer", "name", self.far)
+    def plug(self, *indexes: int) -> None:
+        """Make the cable, its ends up and as silent as they can be.
+
+        `indexes` are those that near and far are to have; without, the kernel chooses.
+        """
+        near, far = (("index", index) for index in indexes) if indexes else ((), ())
+        near, far = ("name", self.near, "mtu", 9000, *near), ("name", self.far, *far)
+        self.ip("link", "add", *near, "type", "veth", "peer", *far)
         for end in (self.near, self.far):
             self.run("sysctl", "-qw", f"net.ipv6.conf.{end}.disable_ipv6=1")
             self.ip("link", "set", end, "arp", "off", "mtu", 9000, "up")
+
+    def index_of(self, device: str) -> int:
+        """The number by which the kernel knows a device."""
+        return int(self.run("ip", "-o", "link", "show", device).partition(":")[0])
 
     def packet_sockets(self) -> int:
         """How many packet sockets are bound in the namespace, to devices that are there."""
