@@ -45,6 +45,8 @@ class Status(Protocol):
 
     line: Line
 
+    def begin(self) -> None: ...
+
     def tick(self) -> None: ...
 
     def finish(self) -> None: ...
@@ -163,6 +165,7 @@ def answer(
                 session.stop()
             return True
 
+        status.begin()
         try:
             for turn in session.turns():
                 for event in turn:

@@ -107,7 +107,6 @@ def answer_links(
             return account_of(arguments, session.statistics(), delivered, seconds)
 
         status = LinkStatus(session.statistics, not arguments.quiet, settings.filter)
-        status.listening()
         delivered = answer(session, outputs[0], status, account, settings, ends)
         statistics = session.statistics()
     summarise(arguments, statistics, delivered, time.monotonic() - started)
@@ -220,8 +219,8 @@ class LinkStatus:
         self._tell_hints(sources)
         return sources
 
-    def listening(self) -> None:
-        """Say which links are open."""
+    def begin(self) -> None:
+        """Say which links are open: whoever has read it may end the run by a signal."""
         if self._wanted:
             links = [s.label for s in self._statistics().sources if s.link is not None]
             self.line.tell(f"gigastream: listening on {', '.join(links)}")

@@ -23,6 +23,9 @@ class Progress:
         self._started = time.monotonic()
         self._due = self._started + FIRST_SECONDS if wanted and is_terminal() else float("inf")
 
+    def begin(self) -> None:
+        """Nothing is told before it has taken its time."""
+
     def tick(self) -> None:
         """Show the line anew if it is time."""
         now = time.monotonic()

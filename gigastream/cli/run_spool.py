@@ -125,6 +125,7 @@ def _fill(
 
     status = _status(session, arguments, sources, settings)
     with stopped_by_signals(session, arguments.duration) as asked:
+        status.begin()
         try:
             for _ in session.turns():
                 status.tick()
@@ -143,9 +144,7 @@ def _status(
     settings: Settings,
 ) -> Status:
     if has_links(sources):
-        status = LinkStatus(session.statistics, not arguments.quiet, settings.filter)
-        status.listening()
-        return status
+        return LinkStatus(session.statistics, not arguments.quiet, settings.filter)
     return Progress(lambda: position_of(session.statistics()), wanted=not arguments.quiet)
 
 

@@ -18,6 +18,7 @@ from tests.live.namespace import (
     QUERY_ALL,
     Namespace,
     check_account,
+    folder_for_all,
     namespace,
     need,
     running,
@@ -83,6 +84,26 @@ def test_it_says_that_it_listens_when_it_does(space: Namespace, tmp_path: Path) 
         wait_until(lambda: "listening on" in run.told(), "to hear that it listens")
         assert run.told() == "gigastream: listening on far, near\n"
         run.stop()
+
+
+@pytest.mark.parametrize("output", ["json", "spool"])
+def test_whoever_hears_that_it_listens_may_end_it(space: Namespace, output: str) -> None:
+    """A signal that comes right then ends it in good order, each time."""
+    words = ["gigastream", "run", "-i", space.far, "-e", QUERY_ALL, "-o"]
+    for _ in range(4):
+        with folder_for_all() as folder:
+            where = output if output == "json" else f"spool:{folder / 'spool'}"
+            process = space.start(
+                *(sys.executable, "-m", *words, where),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+            assert process.stderr is not None
+            assert process.stderr.readline() == "gigastream: listening on far\n"
+            process.send_signal(signal.SIGTERM)
+            said = process.stderr.read()
+            assert process.wait(PATIENCE_S) == 0
+            assert "far (far): received 0 = read 0" in said
 
 
 def test_a_filter_that_meets_tags_is_told(space: Namespace, tmp_path: Path) -> None:
