@@ -3,7 +3,8 @@
 
 The widths are those of the widest cell so far, so no row waits for the last one. With several
 queries a new table begins whenever another query's rows come. At a terminal no row is wider than
-it is; elsewhere nothing is cut. How cells are shown: gigastream/outputs/cells.py.
+it is: texts are cut, then whole columns are left out from the last, which the end tells; elsewhere
+nothing is. How cells are shown: gigastream/outputs/cells.py.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from gigastream.outputs.cells import Times, cut, grouped, printable
 _GAP = "  "
 _LEAST_WIDTH = 8
 """Below it a cell that is cut tells nothing."""
+
+_MORE = "…"
+"""Stands where columns are left out."""
 
 
 class TableWriter:
@@ -42,10 +46,16 @@ class TableWriter:
         self._put([*lines, *table.lines(rows, limit)])
 
     def close(self) -> None:
-        """Show the heading of a table that had no rows."""
+        """Show the heading of a table that had no rows; tell which columns were left out."""
         for table in self._tables.values():
             if not table.is_begun:
                 self._put(self._heading(table, _terminal_width(self._stream)))
+        self._put(line for table in self._tables.values() for line in self._left_out(table))
+
+    def _left_out(self, table: _Table) -> list[str]:
+        of = f" of {table.query.name}" if len(self._tables) > 1 else ""
+        names = ", ".join(table.left_out)
+        return [f"no room for{of}: {names} (-o csv has all)"] if names else []
 
     def _heading(self, table: _Table, limit: int | None) -> list[str]:
         above = [""] if self._shown is not None else []
@@ -64,7 +74,15 @@ class _Table:
         self.query = query
         self.is_begun = False
         self._widths = [len(name) for name in query.columns]
+        self._least_shown = len(query.columns)
+        kinds = zip(query.numeric, query.times, strict=True)
+        self._texts = [at for at, kind in enumerate(kinds) if not any(kind)]
         self._times = Times([at for at, is_time in enumerate(query.times) if is_time])
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """The columns that some row was shown without."""
+        return self.query.columns[self._least_shown :]
 
     def begin(self) -> None:
         """A heading comes, below which the day is told again."""
@@ -99,19 +117,39 @@ class _Table:
         return lines
 
     def _line(self, cells: Sequence[str], widths: list[int], limit: int | None) -> str:
-        aligned = (
+        aligned = [
             cut(cell, width).rjust(width) if right else cut(cell, width).ljust(width)
-            for cell, width, right in zip(cells, widths, self.query.numeric, strict=True)
-        )
-        line = _GAP.join(aligned).rstrip()
+            for cell, width, right in zip(cells, widths, self.query.numeric, strict=False)
+        ]
+        line = _GAP.join(aligned + [_MORE] * (len(widths) < len(cells))).rstrip()
         return line if limit is None else cut(line, limit)
 
     def _fitting(self, limit: int | None) -> list[int]:
-        """Take from the widest text as long as a row is too wide; no number and no time is cut."""
-        widths = list(self._widths)
-        kinds = zip(self.query.numeric, self.query.times, strict=True)
-        texts = [at for at, kind in enumerate(kinds) if not any(kind)]
-        excess = 0 if limit is None else sum(widths) + len(_GAP) * (len(widths) - 1) - limit
+        """Return the widths of the columns that are shown; no number and no time is cut.
+
+        The widest texts give way, then the last columns, whose room goes to the texts again.
+        """
+        if limit is None:
+            return list(self._widths)
+        shown = self._how_many_fit(limit)
+        self._least_shown = min(self._least_shown, shown)
+        room = limit if shown == len(self._widths) else limit - len(_GAP + _MORE)
+        return self._cut_texts(self._widths[:shown], room)
+
+    def _how_many_fit(self, limit: int) -> int:
+        """Return how many columns there is room for, each text as short as it may be; 1 always."""
+        least = [
+            min(width, _LEAST_WIDTH) if at in self._texts else width
+            for at, width in enumerate(self._widths)
+        ]
+        if _wide(least) <= limit:
+            return len(least)
+        room = limit - len(_GAP + _MORE)
+        return max([1, *(n for n in range(1, len(least)) if _wide(least[:n]) <= room)])
+
+    def _cut_texts(self, widths: list[int], room: int) -> list[int]:
+        texts = [at for at in self._texts if at < len(widths)]
+        excess = _wide(widths) - room
         while excess > 0 and texts:
             widest = max(texts, key=lambda at: widths[at])
             if widths[widest] <= _LEAST_WIDTH:
@@ -119,6 +157,10 @@ class _Table:
             widths[widest] -= 1
             excess -= 1
         return widths
+
+
+def _wide(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
 def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> TableWriter:

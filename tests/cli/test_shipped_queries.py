@@ -106,19 +106,20 @@ def scanners(at_least: int = 10) -> list[Row]:
 
 
 def flows() -> list[Row]:
-    return aggregate(
+    rows = aggregate(
         demo("DataProtocol"),
         key=lambda p: (
-            *(bucket(p), p["community_id"], p["protocol"]),
-            *(p["srcIP"], p["srcPort"], p["destIP"], p["destPort"]),
+            *(bucket(p), p["protocol"], p["srcIP"], p["srcPort"], p["destIP"], p["destPort"]),
+            p["community_id"],
         ),
         aggs={
-            "first": min_of(lambda p: Timestamp(p["timestamp"])),
-            "last": max_of(lambda p: Timestamp(p["timestamp"])),
             "packets": count(),
             "bytes": sum_of(length),
+            "first": min_of(lambda p: Timestamp(p["timestamp"])),
+            "last": max_of(lambda p: Timestamp(p["timestamp"])),
         },
     )
+    return [(*row[:6], *row[7:], row[6]) for row in rows]
 
 
 def retransmissions() -> list[Row]:

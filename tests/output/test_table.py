@@ -126,7 +126,9 @@ def at_terminal() -> Iterator[Draw]:
     def draw(columns: int, asked: Query, rows: tuple[tuple[str, ...], ...]) -> list[str]:
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         stream: BinaryIO = open(terminal, "wb", buffering=0, closefd=False)  # noqa: SIM115
-        open_writer(stream, (asked,)).write(asked, Rows(rows))
+        writer = open_writer(stream, (asked,))
+        writer.write(asked, Rows(rows))
+        writer.close()
         return os.read(controller, 1 << 16).decode().replace("\r\n", "\n").splitlines()
 
     yield draw
@@ -141,7 +143,7 @@ ROW = (f"{DAY}09:08:00.000000000Z", "n" * 50, "10.20.0.53", "1234567")
 @pytest.mark.parametrize("columns", [1, 2, 20, 40, 60, 84, 200, 0])
 def test_no_row_is_wider_than_the_terminal(at_terminal: Draw, columns: int) -> None:
     lines = at_terminal(columns, WIDE, (ROW,))
-    rows = [line for line in lines if not line.endswith("UTC")]
+    rows = [line for line in lines if not line.endswith("UTC") and "no room" not in line]
     assert all(len(line) <= (columns or 1000) for line in rows)
 
 
@@ -151,6 +153,30 @@ def test_the_widest_text_is_cut_and_nothing_else(at_terminal: Draw) -> None:
     assert len(row) == 60
 
 
+FLOW = query(minute="time", server="text", first="time", packets="quantity", bytes="quantity")
+FLOW_ROW = (f"{DAY}09:08:00.000000000Z", "s" * 30, f"{DAY}09:08:25.165820000Z", "12345", "1234567")
+
+
+@pytest.mark.parametrize(
+    ("columns", "row", "left_out"),
+    [
+        (56, ("s" * 8 + "…", "09:08:25.165820", "12,345", "1,234,567"), ""),
+        (55, ("s" * 7 + "…", "09:08:25.165820", "12,345", "1,234,567"), ""),
+        (54, ("s" * 14 + "…", "09:08:25.165820", "12,345", "…"), "bytes"),
+        (38, ("s" * 7 + "…", "09:08:25.165820", "…"), "packets, bytes"),
+        (37, ("s" * 23 + "…", "…"), "first, packets, bytes"),
+        (12, ("…",), "server, first, packets, bytes"),
+    ],
+)
+def test_columns_without_room_are_left_out_whole_and_named(
+    at_terminal: Draw, columns: int, row: tuple[str, ...], left_out: str
+) -> None:
+    lines = at_terminal(columns, FLOW, (FLOW_ROW,))
+    assert lines[3].split() == ["09:08:00", *row]
+    assert lines[4:] == ([f"no room for: {left_out} (-o csv has all)"] if left_out else [])
+
+
 def test_what_fits_is_not_cut(at_terminal: Draw) -> None:
     assert "n" * 50 in at_terminal(200, WIDE, (ROW,))[-1]
+    assert not [line for line in at_terminal(200, WIDE, (ROW,)) if "no room" in line]
     assert "n" * 50 in shown(WIDE, (ROW,))[-1]
