@@ -7,7 +7,9 @@
     for batch in gigastream.run(question, "capture.pcap"):
         print(batch.to_pydict())
 
-Nothing is loaded before it is used: `import gigastream` alone costs a millisecond.
+What is wrong is raised as one of the errors here, each with a text for people. `Settings` are the
+options of the command line. Nothing is loaded before it is used: `import gigastream` alone costs a
+millisecond.
 """
 
 from __future__ import annotations
@@ -15,10 +17,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gigastream.library import PacketSource, compile, explain, run
+    from gigastream.library import (
+        CompileError,
+        DamagedSourceError,
+        EngineError,
+        FilterError,
+        GsqlError,
+        PacketSource,
+        Settings,
+        SettingsError,
+        SourceError,
+        compile,
+        explain,
+        run,
+    )
 
 __version__ = "0.1.0"
-__all__ = ["PacketSource", "__version__", "compile", "explain", "run"]
+__all__ = [
+    "CompileError",
+    "DamagedSourceError",
+    "EngineError",
+    "FilterError",
+    "GsqlError",
+    "PacketSource",
+    "Settings",
+    "SettingsError",
+    "SourceError",
+    "__version__",
+    "compile",
+    "explain",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -27,3 +56,8 @@ def __getattr__(name: str) -> Any:
     from gigastream import library
 
     return getattr(library, name)
+
+
+def __dir__() -> list[str]:
+    """What there is, for a notebook that completes names."""
+    return __all__

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gigastream as a library: the three functions of `import gigastream`.
+"""Gigastream as a library: the three functions of `import gigastream`, and what they raise.
 
 Errors are exceptions with a text for people: GsqlError (the query), SourceError (a capture),
-FilterError (the BPF filter), SettingsError (a setting).
+FilterError (the BPF filter), SettingsError (a setting), CompileError (the C compiler),
+EngineError (the run).
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gigastream.packets import PacketSource
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
-from gigastream.settings import Settings
+from gigastream.settings import Settings, SettingsError
 from gigastream.sources import (
     DamagedSourceError,
     FileSource,
@@ -26,12 +29,31 @@ from gigastream.sources import (
 if TYPE_CHECKING:
     import pyarrow
 
+    from gigastream.bpf import FilterError
+    from gigastream.codegen.compiler import CompileError
+    from gigastream.engine.batch import EngineError
     from gigastream.engine.session import Session
+    from gigastream.gsql.diagnostics import GsqlError
     from gigastream.plan import Plan
 
-__all__ = ["Answer", "PacketSource", "compile", "explain", "run"]
+__all__ = [
+    "Answer",
+    "CompileError",
+    "DamagedSourceError",
+    "EngineError",
+    "FilterError",
+    "GsqlError",
+    "PacketSource",
+    "Settings",
+    "SettingsError",
+    "SourceError",
+    "compile",
+    "explain",
+    "run",
+]
 
 Source = str | Path | FileSource | PacketSource
+Parameters = Mapping[str, str | int | float | IPv4Address | IPv6Address]
 Sources = Source | Sequence[Source] | Iterable[Any]
 
 
@@ -39,7 +61,7 @@ def run(
     query: str,
     sources: Sources,
     *,
-    parameters: Mapping[str, str] | None = None,
+    parameters: Parameters | None = None,
     settings: Settings | None = None,
     link_type: int | str | None = None,
 ) -> Answer:
@@ -51,7 +73,8 @@ def run(
     of files, each `[IFACE=]FILE` as on the command line, FileSources and PacketSources; or else an
     iterable of packets: pairs (time, bytes), scapy's packets, a reader of dpkt's (PacketSource says
     what times may be). `link_type` is that of such packets, where they do not say it themselves and
-    are not Ethernet.
+    are not Ethernet. `parameters` are texts as behind --param, numbers, bools or addresses;
+    `settings` the options of the command line under longer names, gigastream.Settings.
 
         question = "SELECT tb, count(*) AS packets FROM IPV4 GROUP BY time/60 AS tb"
         rows = [row for batch in gigastream.run(question, "a.pcap") for row in batch.to_pylist()]
@@ -134,22 +157,33 @@ def _source(given: Source) -> FileSource | PacketSource:
 
 def _plan(
     query: str,
-    parameters: Mapping[str, str] | None,
+    parameters: Parameters | None,
     files: Sequence[FileSource | PacketSource] = (),
 ) -> Plan:
     from gigastream.engine.handles import check_handles
     from gigastream.plan import plan_queries
 
+    if not isinstance(query, str):
+        raise TypeError(f"a query is GSQL text, not {type(query).__name__}: path.read_text()?")
     interfaces: dict[str, dict[str, str]] = {file.interface: {} for file in files}
     texts = QueryTexts(
         inline_queries((query,)),
-        dict(parameters or {}),
+        _as_texts(parameters),
         interfaces=interfaces,
         is_finite=bool(files) and are_finite(files),
     )
     plan = plan_queries(check_texts(texts).queries)
     check_handles(plan)
     return plan
+
+
+def _as_texts(parameters: Parameters | None) -> dict[str, str]:
+    """Return values as they stand behind --param."""
+    for name, value in (parameters or {}).items():
+        if not isinstance(value, str | int | float | IPv4Address | IPv6Address):
+            what = "a text, a number, a bool or an address"
+            raise TypeError(f"the parameter {name} is {what}, not {type(value).__name__}")
+    return {name: str(value) for name, value in (parameters or {}).items()}
 
 
 EXPLANATIONS = {
@@ -160,7 +194,7 @@ EXPLANATIONS = {
 }
 
 
-def explain(query: str, *, parameters: Mapping[str, str] | None = None, form: str = "text") -> str:
+def explain(query: str, *, parameters: Parameters | None = None, form: str = "text") -> str:
     """Say what becomes of a query, in one of the forms of EXPLANATIONS. Raises GsqlError."""
     return explain_plan(_plan(query, parameters), form)
 
@@ -201,12 +235,27 @@ def _as_dot(plan: Plan) -> str:
 _FORMS = {"text": _as_text, "c": _as_c, "json": _as_json, "dot": _as_dot}
 
 
-def compile(query: str, target: str | Path, *, parameters: Mapping[str, str] | None = None) -> Path:
+def compile(query: str, target: str | Path, *, parameters: Parameters | None = None) -> Path:
     """Make the shared object of a query, for hosts without a compiler; return its path.
 
     Raises GsqlError and CompileError.
     """
     from gigastream.compiled import write_object
 
-    texts = QueryTexts(inline_queries((query,)), dict(parameters or {}))
+    texts = QueryTexts(inline_queries((query,)), _as_texts(parameters))
     return write_object(_plan(query, parameters), texts, Path(target))
+
+
+_RAISED = {
+    "CompileError": "gigastream.codegen.compiler",
+    "EngineError": "gigastream.engine.batch",
+    "FilterError": "gigastream.bpf",
+    "GsqlError": "gigastream.gsql.diagnostics",
+}
+"""Errors of parts that are not loaded before they are used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _RAISED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_RAISED[name]), name)

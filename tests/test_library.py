@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,37 @@ def test_explain_and_compile(tmp_path: Path) -> None:
     assert gigastream.compile(QUERY, tmp_path / "q.so").stat().st_size > 1000
     with pytest.raises(ValueError, match="none of text, c, json, dot"):
         gigastream.explain(QUERY, form="xml")
+
+
+@pytest.mark.parametrize("value", ["80", 80])
+def test_a_parameter_may_be_a_number(value: str | int) -> None:
+    query = "PARAM { port uint; } SELECT time FROM TCP WHERE destPort = $port AND syn"
+    rows = gigastream.run(query, DEMO_CAPTURE, parameters={"port": value})
+    assert sum(batch.num_rows for batch in rows) == 55
+
+
+def test_parameters_of_all_kinds() -> None:
+    query = """PARAM { really bool; x float; host IP; from6 IPV6; name string; }
+        SELECT time FROM IPV4
+        WHERE $really AND len > $x AND srcIP <> $host AND $name = '1' AND $from6 = $from6"""
+    given = {"really": True, "x": 1.5e3, "host": IPv4Address("10.0.0.1"), "name": 1}
+    rows = gigastream.run(query, DEMO_CAPTURE, parameters={**given, "from6": IPv6Address("::1")})
+    assert sum(batch.num_rows for batch in rows) > 0
+
+
+def test_what_is_no_text_and_no_parameter_is_said() -> None:
+    with pytest.raises(TypeError, match="a query is GSQL text, not PosixPath"):
+        gigastream.run(DEMO_CAPTURE, DEMO_CAPTURE)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"the parameter p is a text, .* not list"):
+        gigastream.run(QUERY, DEMO_CAPTURE, parameters={"p": [1]})  # type: ignore[dict-item]
+
+
+def test_what_there_is_has_a_name_that_a_notebook_completes() -> None:
+    assert dir(gigastream) == sorted(gigastream.__all__)
+    assert all(getattr(gigastream, name) is not None for name in dir(gigastream))
+    assert gigastream.GsqlError is GsqlError
+    assert gigastream.FilterError is FilterError
+    assert gigastream.Settings(slack_ns=5).slack_ns == 5
 
 
 def test_there_is_nothing_else() -> None:
