@@ -181,7 +181,7 @@ def _report_unknown(table: ast.Table, tables: Tables) -> None:
     hint = did_you_mean(table.name, [*protocols, *queries, *streams])
     if hint is None:
         hint = f"protocols are {', '.join(protocols)}"
-        hint += f"; queries are {', '.join(queries)}" if 0 < len(queries) <= 8 else ""
+        hint += f"; queries are {', '.join(queries)}" if 1 < len(queries) <= 8 else ""
     message = f"no protocol or query {table.name}"
     tables.sink.error("unknown-table", message, table.name_span, hint)
 

@@ -134,7 +134,12 @@ def _is_shown(character: str) -> bool:
 
 
 def _excerpt(span: Span, line: int, column: int) -> list[str]:
-    """Return the source line and the caret line; a very long line is cut around the caret."""
+    """Return the source line and the caret line; a very long line is cut around the caret.
+
+    Of a file that could not be read, or holds nothing, there is none.
+    """
+    if not span.file.text.strip():
+        return []
     start, end = span.file.line_bounds(line)
     at = column - 1
     first = 0 if end - start <= _EXCERPT_CHARACTERS else max(0, at - _EXCERPT_CHARACTERS // 2)

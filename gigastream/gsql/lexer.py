@@ -52,6 +52,7 @@ _TOKEN = re.compile(
   | (?P<comment>--[^\n]*|//[^\n]*)
   | (?P<block>/\*(?:[^*]|\*(?!/))*+(?P<closed>\*/)?)
   | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+  | (?P<address>[0-9]+(?:\.[0-9]+){3}(?:/[0-9]+)?(?![A-Za-z0-9_.]))
   | (?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+(?![A-Za-z0-9_])|ULL|UL)?)
   | (?P<string>'(?:[^'\n]|'')*+(?P<ended>')?)
   | (?P<double>"[^"\n]*+"?)
@@ -109,6 +110,13 @@ class _Reader:
         upper = text.upper()
         return Token(upper if upper in KEYWORDS else "name", text, start, end)
 
+    def _address(self, _: re.Match[str], text: str, start: int, end: int) -> Token:
+        what = "a prefix" if "/" in text else "an address"
+        message = f"{what} stands in quotes, behind IP_VAL"
+        return self._error(
+            "bare-address", message, start, end, f"write IP_VAL'{printable(text, 40)}'"
+        )
+
     def _number(self, _: re.Match[str], text: str, start: int, end: int) -> Token:
         return Token("number", text, start, end)
 
@@ -165,6 +173,7 @@ class _Reader:
 _READ: dict[str, Callable[[_Reader, re.Match[str], str, int, int], Token | None]] = {
     "block": _Reader._block,
     "name": _Reader._name,
+    "address": _Reader._address,
     "number": _Reader._number,
     "string": _Reader._string,
     "double": _Reader._double,
