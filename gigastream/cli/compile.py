@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from gigastream.cli.arguments import add_query_files, add_query_options
+from gigastream.cli.errors import UsageError
 from gigastream.cli.query_arguments import config_of, plan_of, query_texts
 from gigastream.compiled import write_object
 from gigastream.shipped_queries import OBJECT_SUFFIX
@@ -21,8 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Compile; print the path of the object."""
+    if arguments.output is not None and not arguments.output.endswith(OBJECT_SUFFIX):
+        raise UsageError(
+            f"{arguments.output}: `gigastream run` knows an object by its ending, {OBJECT_SUFFIX}",
+            f"-o {arguments.output}{OBJECT_SUFFIX}",
+        )
     texts = query_texts(arguments, arguments.words, config_of(arguments))
     plan = plan_of(texts)
-    target = Path(arguments.output or f"{plan.outputs[0].name}{OBJECT_SUFFIX}")
-    print(write_object(plan, texts, target, texts.include))
+    target = arguments.output or f"{plan.outputs[0].name}{OBJECT_SUFFIX}"
+    print(write_object(plan, texts, Path(target), texts.include))
     return 0

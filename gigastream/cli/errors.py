@@ -43,7 +43,8 @@ def report(error: Exception) -> int:
         )
         return 1
     if isinstance(error, OSError):
-        complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        what = error.strerror or str(error)
+        complain(f"{error.filename}: {what}" if error.filename else what)
         return 1
     return _report_fault(error)
 

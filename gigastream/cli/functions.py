@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -21,27 +22,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the functions and predicates, each overload on a line."""
+    """Print the functions and predicates, each overload on a line, and the aggregates."""
     from gigastream.gsql.catalog_build import load_catalog
 
-    functions = list(load_catalog(arguments.definitions).all_functions)
-    chosen = _named(functions, arguments.function) if arguments.function else functions
-    print_columns([("function", "gives", "is"), *(_row(function) for function in chosen)])
+    declared = load_catalog(arguments.definitions).all_functions
+    rows = [*map(_row, declared), *_of_the_language(), *_aggregates()]
+    chosen = _named(rows, arguments.function) if arguments.function else rows
+    print_columns([("function", "gives", "is"), *chosen])
     return 0
 
 
-def _named(functions: list[Function], name: str) -> list[Function]:
-    found = [function for function in functions if function.name.lower() == name.lower()]
+_Row = tuple[str, str, str]
+
+
+def _named(rows: list[_Row], name: str) -> list[_Row]:
+    names = [re.split(r"[(\[]", row[0])[0] for row in rows]
+    found = [row for row, own in zip(rows, names, strict=True) if own.lower() == name.lower()]
     if not found:
         from gigastream.gsql.diagnostics import did_you_mean
 
-        names = [function.name for function in functions]
-        raise UsageError(f"there is no function '{name}'", did_you_mean(name, names))
+        hint = did_you_mean(name, names) or "`gigastream functions` lists them"
+        raise UsageError(f"there is no function '{name}'", hint)
     return found
 
 
-def _row(function: Function) -> tuple[str, str, str]:
+def _row(function: Function) -> _Row:
     return function.signature, str(function.result), ", ".join(_remarks(function))
+
+
+def _of_the_language() -> Iterable[_Row]:
+    from gigastream.gsql.binder_calls import LANGUAGE_SIGNATURES
+
+    for signature, gives in LANGUAGE_SIGNATURES:
+        yield signature, gives, "of the language"
+
+
+def _aggregates() -> Iterable[_Row]:
+    from gigastream.gsql.binder_aggregates import AGGREGATES
+    from gigastream.gsql.types import Type
+
+    numbers = (Type.UINT, Type.INT, Type.FLOAT)
+    for name, kind in AGGREGATES.items():
+        takes = "* or any value" if name == "COUNT" else kind.wanted
+        gives = tuple(map(kind.gives, numbers))
+        shown = "the same" if gives == numbers else " ".join(dict.fromkeys(map(str, gives)))
+        yield f"{name}({takes})", shown, "an aggregate"
 
 
 def _remarks(function: Function) -> Iterable[str]:

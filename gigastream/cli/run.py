@@ -44,7 +44,7 @@ from gigastream.settings import (
     parse_count,
     parse_duration,
 )
-from gigastream.shipped_queries import OBJECT_SUFFIX
+from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
 from gigastream.sources import FileSource, are_finite, parse_source
 from gigastream.words import are, counted
 
@@ -165,8 +165,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.spool is not None:
         return read_spool(arguments, config, settings)
     paths, bpf_filter = split_words(arguments.words)
+    sources = _sources([*links_of(arguments, config), *arguments.read], arguments.words)
     paths = paths or default_query(arguments)
-    sources = _sources([*links_of(arguments, config), *arguments.read])
     wanted = wanted_output(arguments, config)
     root = spool_root(wanted)
     is_finite = root is None and arguments.on != "spark" and are_finite(sources)
@@ -244,7 +244,10 @@ def _asked(
             f"{paths[0]} is a whole query set, compiled with its parameters, for the engine here",
             "an object alone; other queries in a run of their own",
         )
-    plan, texts = read_object(Path(paths[0]))
+    try:
+        plan, texts = read_object(Path(paths[0]))
+    except FileNotFoundError as error:
+        raise UsageError(f"{paths[0]}: {error.strerror}", hint_for(paths[0])) from None
     return plan, replace(texts, interfaces=interfaces)
 
 
@@ -256,17 +259,24 @@ def settings_of(arguments: argparse.Namespace, config: Config) -> Settings:
     return Settings(**chosen)
 
 
-def _sources(sources: list[Source]) -> list[Source]:
-    """Return the sources, all of which are there and can be read."""
+def _sources(sources: list[Source], words: Sequence[str]) -> list[Source]:
+    """Return the sources, all of which can be read; of none, `words` may say what was meant."""
     if not sources:
-        raise UsageError(
-            "there is no capture to read", "-r FILE.pcap, -r - for stdin, or -i DEVICE"
-        )
+        raise UsageError("there is no capture to read", _meant(words))
     for source in sources:
         source.check()
     if sum(isinstance(source, FileSource) and source.is_stdin for source in sources) > 1:
         raise UsageError("stdin can be read only once")
     return sources
+
+
+def _meant(words: Sequence[str]) -> str:
+    """Say how a capture is named: one of the words, if it is a file and no query."""
+    ours = (QUERY_SUFFIX, OBJECT_SUFFIX)
+    for word in words:
+        if not word.endswith(ours) and Path(word).is_file():
+            return f"{word} is a file: a capture is named with -r"
+    return "-r FILE.pcap, -r - for stdin, or -i DEVICE"
 
 
 def _interfaces(sources: list[Source], config: Config) -> dict[str, dict[str, str]]:

@@ -32,6 +32,14 @@ _CASTS = {
 LANGUAGE = (*(name.upper() for name in _CASTS), "IF", "non_temporal", "time_bucket")
 """Functions that are part of the language and stand in no definition file."""
 
+LANGUAGE_SIGNATURES = (
+    *((f"{name.upper()}(number)", name) for name in _CASTS),
+    ("IF(bool, any, any)", "the same"),
+    ("non_temporal(any)", "the same"),
+    ("time_bucket(string CONST, timestamp)", "timestamp"),
+)
+"""How each of them is called, and what it gives."""
+
 SHOWN_SIGNATURES = 4
 SHOWN_CHARACTERS = 40
 

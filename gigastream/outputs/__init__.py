@@ -295,9 +295,11 @@ _HINTS = {
 
 def parse_output(text: str) -> tuple[str, Path | None]:
     """Read `FORMAT[:PATH]`; OutputError names the formats there are."""
-    name, _, path = text.partition(":")
+    name, colon, path = text.partition(":")
     if name not in FORMATS:
         raise OutputError(f"there is no output format '{name}'", "one of " + ", ".join(FORMATS))
+    if colon and not path:
+        raise OutputError(f"{text} names no path", f"-o {name}:PATH, or -o {name} for stdout")
     return name, Path(path) if path else None
 
 

@@ -6,11 +6,15 @@ from __future__ import annotations
 import ctypes
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from captures import ROOT
-from cli.command import gigastream
+from cli.command import COMMAND, gigastream
+
+from gigastream.gsql.binder_aggregates import AGGREGATES
+from gigastream.gsql.binder_calls import LANGUAGE
 
 QUERY = "SELECT tb, srcIP, count(*) AS n FROM TCP WHERE destPort = 80 GROUP BY time/60 AS tb, srcIP"
 DEMO_QUERIES = sorted((ROOT / "demo").glob("*.gsql"))
@@ -79,6 +83,21 @@ def test_two_forms_are_too_many() -> None:
     result = gigastream("explain", "--c", "--dot", "-e", QUERY)
     assert result.code == 2
     assert "not allowed with" in result.err
+
+
+def test_functions_lists_what_the_language_and_the_configuration_have() -> None:
+    listed = gigastream("functions").out.decode()
+    for name in (*AGGREGATES, *LANGUAGE, "str_regex_match"):
+        assert f"\n{name}(" in listed
+    assert gigastream("functions", "sum").lines[1].endswith("ullong llong float  an aggregate")
+
+
+def test_a_list_that_finds_no_room_is_told_in_words() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*COMMAND, "queries"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, b"gigastream: No space left on device\n")
 
 
 def test_compile_makes_an_object_that_can_be_loaded(tmp_path: Path) -> None:

@@ -27,13 +27,22 @@ WRONG = {
     "file that has no name": (("check", "http"), "a query file ends in .gsql"),
     "object to check": (("check", "talkers.so"), "gigastream run takes it"),
     "binary file": (("check", str(DEMO_CAPTURE)), "demo.pcap is no text of UTF-8"),
+    "query for a command": (("talkers", *DEMO), "hint: gigastream run talkers"),
+    "option for a command": (DEMO, "hint: gigastream run -r"),
+    "no such object": (("run", "missing.so", *DEMO), "missing.so: No such file"),
+    "object without its ending": (("compile", *SELECT, "-o", "rows"), "hint: -o rows.so"),
     "no such query": (("queries", "--show", "vlan"), "did you mean the query vlans?"),
     "no capture": (("run", *SELECT), "there is no capture to read"),
+    "capture without -r": (
+        ("run", str(DEMO_CAPTURE)),
+        f"hint: {DEMO_CAPTURE} is a file: a capture is named with -r",
+    ),
     "missing capture": (("run", *SELECT, "-r", "missing.pcap"), "No such file or directory"),
     "directory": (("run", *SELECT, "-r", "/"), "/ is a directory"),
     "stdin twice": (("run", *SELECT, "-r", "-", "-r", "a=-"), "stdin can be read only once"),
     "missing query file": (("run", "missing.gsql", *DEMO), "missing.gsql: No such file"),
     "no such format": (("run", *SELECT, *DEMO, "-o", "xml"), "one of table, json, csv"),
+    "no path": (("run", *SELECT, *DEMO, "-o", "csv:"), "csv: names no path"),
     "disorder": (("run", *SELECT, *DEMO, "--disorder", "much"), "'much' is not a size"),
     "no disorder": (("run", *SELECT, *DEMO, "--disorder", "0"), "at least 1, or 'all'"),
     "slack": (("run", *SELECT, *DEMO, "--slack", "2 weeks"), "is not a time"),
@@ -60,6 +69,7 @@ WRONG = {
     "config": (("run", *SELECT, *DEMO, "-c", "missing.toml"), "missing.toml"),
     "no such protocol": (("fields", "tpc"), "did you mean TCP?"),
     "no such function": (("functions", "getlpmd"), "did you mean getlpmid?"),
+    "nothing like a function": (("functions", "xyzzy"), "`gigastream functions` lists them"),
 }
 
 
