@@ -230,22 +230,27 @@ def _check_streams(plan: Plan, spool: Spool, *, is_other: bool) -> None:
 
 
 def _with_their_names(plan: Plan, spool: Spool) -> Plan:
-    """Return the plan with its low nodes called as the spool's that are the same.
+    """Return the plan over the spool's streams: low nodes that are one stream are one node.
 
-    Of queries that want the same of the low level, the stream is named after the first.
+    Of queries that want the same of the low level, the stream is named after the first; here they
+    may differ in options of a table that is not made here, or be parts of unions. Raises
+    SpooledPlanError for a node that is no stream.
     """
     from gigastream.plan.rules.rebuild import change_low
 
     written, ours = spool.stream_hashes(), stream_descriptions(plan)
     names = {identity: name for name, identity in reversed(written.items())}
+    streams: dict[str, LowNode] = {}
 
     def change(node: LowNode) -> LowNode:
         own = ours[node.name].identity
-        if node.name in plan.texts or written.get(node.name) == own:
-            return node
-        return replace(node, name=names.get(own, node.name))
+        name = node.name if node.name in plan.texts else names.get(own, node.name)
+        if written.get(name) != own:
+            raise SpooledPlanError(*_why_not(node.name, node.name in written, spool, True))
+        return streams.setdefault(name, replace(node, name=name))
 
-    return change_low(plan, change)
+    changed = change_low(plan, change)
+    return replace(changed, nodes=tuple({id(node): node for node in changed.nodes}.values()))
 
 
 def _low_nodes(plan: Plan) -> dict[str, dict[str, Any]]:

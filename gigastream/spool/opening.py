@@ -54,15 +54,15 @@ class Opening:
     ) -> dict[Port, TrackLog]:
         """Go on with each track's generation, or begin one if it ended or its stream changed.
 
-        The tracks of the interfaces in `anew` begin one. What the last run wrote and this query
-        set does not is ended, so that no reader waits.
+        The tracks of the interfaces in `anew` begin one. What the last run wrote and this one does
+        not, a stream or an interface, is ended, so that no reader waits, and is no track any more.
         """
         before = {port: self._before(port) for port in ports}
         generations = {
             port: self._generation(query_set, port, there, anew) for port, there in before.items()
         }
-        kept = self._kept(query_set, before)
-        number = self._set_number(query_set)
+        self._end_others(before)
+        number = self._set_number(query_set, before)
         generations = {
             port: replace(generation, set_number=generation.set_number or number)
             for port, generation in generations.items()
@@ -71,14 +71,10 @@ class Opening:
             port: self._log(generation, before[port], query_set.streams[port[0]])
             for port, generation in generations.items()
         }
-        for (stream, interface), generation in kept.items():
-            told = self._told(interface).get((stream, generation))
-            if told is not None:
-                self._writer(interface).tell((stream, generation), told)
         numbers = {port: generation.number for port, generation in generations.items()}
         for writer in self._progress.values():
             writer.write()
-        write_index(self._root, Index(number, {**kept, **numbers}))
+        write_index(self._root, Index(number, numbers))
         return logs
 
     # ---- which generation ----
@@ -99,9 +95,16 @@ class Opening:
     def _set_folder(self, number: int) -> Path:
         return self._root / layout.SETS / layout.number_name(number)
 
-    def _set_number(self, query_set: QuerySet) -> int:
-        """Return the last set's number if this is the same, else that of a new one."""
-        if self._index is not None and self._last_set == query_set.descriptions:
+    def _set_number(self, query_set: QuerySet, ports: Collection[Port]) -> int:
+        """Return the last set's number if this is the same, else that of a new one.
+
+        On other interfaces it is another: its queries say which ones a reader is to look for.
+        """
+        if (
+            self._index is not None
+            and self._last_set == query_set.descriptions
+            and self._index.generations.keys() == set(ports)
+        ):
             return self._index.set_number
         return write_set(self._root, query_set)
 
@@ -151,20 +154,12 @@ class Opening:
         is_same = before.generation.identity == description.identity
         return is_same and columns and not before.state.is_ended
 
-    def _kept(self, query_set: QuerySet, opened: Iterable[Port]) -> dict[Port, int]:
-        """End what this query set does not write, and return what it may go on with later."""
-        kept: dict[Port, int] = {}
-        for port, number in (self._index.generations if self._index else {}).items():
-            if port in opened:
-                continue
-            description = query_set.streams.get(port[0])
-            if description is not None and self._streams.get(port[0]) == description.identity:
-                kept[port] = number
-                continue
-            before = self._before(port)
+    def _end_others(self, opened: Collection[Port]) -> None:
+        """End what the last run wrote and this one does not."""
+        for port in self._index.generations if self._index else ():
+            before = None if port in opened else self._before(port)
             if before is not None:
                 self._end(before)
-        return kept
 
     # ---- how a run begins ----
 

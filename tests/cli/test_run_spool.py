@@ -129,6 +129,41 @@ def test_another_query_over_the_same_low_level(whole: Path, direct: Rows) -> Non
     assert 0 < len(rows) < len(direct)
 
 
+def test_several_queries_over_one_stream(tmp_path: Path) -> None:
+    """Tables of other options and parts of unions, which run would make anew for each."""
+    union = "SELECT tb, count(*) AS packets FROM TCP UNION UDP UNION TCP GROUP BY time/60 AS tb"
+    written = _named(a=QUERY, b=union)
+    asked = _named(
+        a=QUERY,
+        lazy=f"{QUERY} HAVING count(*) > 20",
+        b=union,
+        other=f"{union} ORDER BY packets LIMIT 1",
+        part="SELECT tb, count(*) AS packets FROM TCP GROUP BY time/60 AS tb",
+    )
+    asked = [word.replace("name lazy;", "name lazy; flush lazy;") for word in asked]
+    root = tmp_path / "spool"
+    write(root, *written, "-r", DEMO_CAPTURE)
+    done = read(root, *asked, "-o", "json")
+    assert done.code == 0, done.err
+    alone = gigastream("run", *asked, "-r", DEMO_CAPTURE, "-o", "json")
+    assert sorted(done.out.splitlines()) == sorted(alone.out.splitlines())
+
+
+def test_a_stream_is_not_taken_for_another_of_its_name(tmp_path: Path) -> None:
+    """The spool's a_low is what c wants here, and not what a does."""
+    write(tmp_path / "spool", *_named(a=QUERY), "-r", DEMO_CAPTURE)
+    asked = _named(a=QUERY.replace("srcIP", "destIP"), c=QUERY)
+    done = read(tmp_path / "spool", *asked)
+    assert (done.code, done.out) == (2, b"")
+    assert "cannot answer the query: its stream a_low is another one" in done.err
+
+
+def _named(**queries: str) -> list[str]:
+    """Texts on the command line, each with its name."""
+    texts = (f"DEFINE {{ query_name {name}; }} {text}" for name, text in queries.items())
+    return [word for text in texts for word in ("-e", text)]
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -330,12 +365,16 @@ def entries(root: Path) -> list[Entry]:
 
 
 def wait_for_rows(root: Path, rows: int) -> None:
+    wait_until(
+        lambda: (root / "spool.json").exists() and sum(e.rows for e in entries(root)) >= rows
+    )
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
     until = time.monotonic() + SECONDS
-    while time.monotonic() < until:
-        if (root / "spool.json").exists() and sum(e.rows for e in entries(root)) >= rows:
-            return
+    while not is_so():
+        assert time.monotonic() < until
         time.sleep(0.05)
-    raise AssertionError(f"{entries(root)}: fewer than {rows} rows")
 
 
 def closed_rows(direct: Rows) -> Rows:
@@ -435,6 +474,41 @@ def test_a_file_is_read_anew_where_a_run_was_killed(tmp_path: Path, direct: Rows
         assert account["streams"][0]["generation"] == generation
         assert csv_rows(read(root, "-o", "csv").out) == direct
     assert before.poll()[-1].kind == "end"
+
+
+def test_a_run_on_other_interfaces(tmp_path: Path) -> None:
+    """What is read are those of the last run; who follows one that is gone sees its end."""
+    query = """SELECT tb, interface, count(*) AS packets
+        FROM IPV4 GROUP BY time/60 AS tb, interface"""
+    root = tmp_path / "spool"
+    with writer(root) as command:
+        give(command, DEMO_CAPTURE.read_bytes())
+        wait_for_rows(root, 1)
+        (before,) = Spool(root).tracks()
+        command.kill()
+    for names in (["east"], ["east", "west"], ["west", "north"], ["west"]):
+        sources = [word for name in names for word in ("-r", f"{name}={DEMO_CAPTURE}")]
+        alone = gigastream("run", "-e", query, *sources, "-o", "csv")
+        assert write(root, "-e", query, *sources).code == 0
+        assert csv_rows(read(root, "-o", "csv").out) == csv_rows(alone.out)
+    assert before.poll()[-1].kind == "end"
+
+
+def test_an_interface_that_is_given_no_more_holds_no_reader_up(tmp_path: Path) -> None:
+    """The run that wrote it was killed: nothing else would ever end it."""
+    root, pipe = tmp_path / "spool", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with writer(root, "-r", f"other={pipe}") as command:
+        give(command, DEMO_CAPTURE.read_bytes())
+        wait_until(lambda: (root / "spool.json").exists())
+        tracks = Spool(root).tracks()
+        assert {track.interface for track in tracks} == {"default", "other"}
+        command.kill()
+    assert write(root, "-e", QUERY, "-r", DEMO_CAPTURE).code == 0
+    assert [track.interface for track in Spool(root).tracks()] == ["default"]
+    assert [track.poll()[-1].kind for track in tracks] == ["end", "end"]
+    rows = csv_rows(read(root, "-o", "csv").out)
+    assert rows == csv_rows(gigastream("run", "-e", QUERY, "-r", DEMO_CAPTURE, "-o", "csv").out)
 
 
 def test_what_a_killed_run_lost_is_said(copy: Path) -> None:

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,10 +43,31 @@ def captures(seed: int = 1) -> list[FileSource]:
     return sources
 
 
-def spool_of(root: Path, settings: Settings, *, stop_after: int | None = None) -> None:
+@contextmanager
+def as_pipes(files: Sequence[FileSource]) -> Iterator[list[FileSource]]:
+    """The same packets, in pipes that hold all of them: nobody need write meanwhile."""
+    with ExitStack() as stack:
+        sources = []
+        for file in files:
+            reading, writing = os.pipe()
+            stack.callback(os.close, reading)
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 1 << 20)
+            with os.fdopen(writing, "wb") as pipe:
+                pipe.write(Path(file.path).read_bytes())
+            sources.append(FileSource(file.interface, f"/dev/fd/{reading}"))
+        yield sources
+
+
+def spool_of(
+    root: Path,
+    settings: Settings,
+    *,
+    stop_after: int | None = None,
+    sources: Sequence[FileSource] = (),
+) -> None:
     """A spool; after so many turns the run is as if it had been killed."""
     plan = plan_queries(check_texts(TEXTS).queries)
-    session = LowSession(plan, TEXTS, captures(), settings, root, SMALL)
+    session = LowSession(plan, TEXTS, sources or captures(), settings, root, SMALL)
     for turn, _ in enumerate(session.turns()):
         if turn == stop_after:
             break
@@ -81,10 +106,12 @@ def test_every_line_says_how_far_packet_time_is(policy: str, tmp_path: Path) -> 
 
 def test_a_restart_takes_nothing_back(tmp_path: Path) -> None:
     settings = Settings(flush="immediate", slack_ns=SECOND_NS, batch_rows=8)
-    spool_of(tmp_path, settings, stop_after=80)
+    with as_pipes(captures()) as sources:
+        spool_of(tmp_path, settings, stop_after=80, sources=sources)
     half = {track.interface: track.poll()[-1].base_ns for track in Spool(tmp_path).tracks()}
     assert all(0 < reached < END for reached in half.values())
-    spool_of(tmp_path, settings)
+    with as_pipes(captures()) as sources:
+        spool_of(tmp_path, settings, sources=sources)
     for track in Spool(tmp_path).tracks():
         lines = track.poll()
         assert [line.kind for line in lines].count("run") == 2
