@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Asks the three questions of this folder about demo.pcap, the first again on Spark: `make demo`.
 set -eu
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/.."
 
 ask() { # question, options
     local question=$1
     shift
     printf '\n$ gigastream run demo/%s.gsql -r demo/demo.pcap %s\n\n' "$question" "$*"
-    gigastream run "$question.gsql" -r demo.pcap -o table "$@"
+    gigastream run "demo/$question.gsql" -r demo/demo.pcap -o table "$@"
 }
 
 seconds_of() { # command
@@ -19,7 +19,7 @@ seconds_of() { # command
 
 for question in top_talkers refused vlans; do
     printf '\n'
-    cat "$question.gsql"
+    cat "demo/$question.gsql"
     ask "$question"
 done
 
