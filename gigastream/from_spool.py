@@ -191,9 +191,15 @@ class SpoolSession:
         return [_Feed(track) for port, track in tracks.items() if port in self._high.ports]
 
     def _tracks(self, spool: Spool) -> dict[tuple[str, str], Track]:
+        """By port; one whose stream another run has changed since the plan was made is not ours."""
+        ours = spool.stream_hashes()
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
-            tracks = {(track.stream, track.interface): track for track in spool.tracks()}
+            tracks = {
+                (track.stream, track.interface): track
+                for track in spool.tracks()
+                if track.hash == ours.get(track.stream)
+            }
             if time.monotonic() > until or set(self._high.ports) <= tracks.keys():
                 return tracks
             time.sleep(POLL_SECONDS)

@@ -7,6 +7,7 @@ import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -61,13 +62,15 @@ def as_pipes(files: Sequence[FileSource]) -> Iterator[list[FileSource]]:
 def spool_of(
     root: Path,
     settings: Settings,
+    query: str = COUNTS,
     *,
     stop_after: int | None = None,
     sources: Sequence[FileSource] = (),
 ) -> None:
     """A spool; after so many turns the run is as if it had been killed."""
-    plan = plan_queries(check_texts(TEXTS).queries)
-    session = LowSession(plan, TEXTS, sources or captures(), settings, root, SMALL)
+    texts = replace(TEXTS, files=inline_queries((query,)))
+    plan = plan_queries(check_texts(texts).queries)
+    session = LowSession(plan, texts, sources or captures(), settings, root, SMALL)
     for turn, _ in enumerate(session.turns()):
         if turn == stop_after:
             break
@@ -132,3 +135,16 @@ def test_what_is_missing_is_said_and_not_waited_for(tmp_path: Path) -> None:
         assert {account.interface for account in session.accounts() if account.rows} == {"east"}
         (damage,) = session.damage
         assert "west" in damage
+
+
+def test_a_stream_that_has_changed_since_the_plan_was_made_is_another(tmp_path: Path) -> None:
+    """Its columns are the same, and its rows are not what the plan is of."""
+    spool_of(tmp_path, Settings())
+    spool = Spool(tmp_path)
+    plan = plan_of_spools([spool])
+    spool_of(tmp_path, Settings(), COUNTS.replace("time/10", "time/20"))
+    with SpoolSession(spool, plan, TEXTS.interfaces) as session:
+        assert not any(event.batch.row_count for event in session.batches())
+        assert len(session.damage) == len(INTERFACES)
+    with over(Spool(tmp_path)) as session:
+        assert any(event.batch.row_count for event in session.batches())
