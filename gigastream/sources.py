@@ -13,7 +13,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -151,8 +151,9 @@ class FileSource:
     def check(self) -> None:
         """Raise SourceError if it cannot be opened, without waiting for anything."""
         if self.is_stdin:
+            _refuse_a_terminal()
             return
-        with _telling(self.label):
+        with _telling(self.label, self._meant):
             mode = os.stat(self.path).st_mode
         if stat.S_ISDIR(mode):
             raise SourceError(
@@ -160,6 +161,15 @@ class FileSource:
             )
         if not os.access(self.path, os.R_OK):
             raise SourceError(f"{self.path}: {os.strerror(errno.EACCES)}")
+
+    def _meant(self) -> str | None:
+        """Say how a `=` is read, where it was likely meant otherwise."""
+        whole = f"{self.interface}={self.path}"
+        if os.path.exists(whole):
+            return f"what stands before a = names an interface; the file is ./{whole}"
+        if os.path.exists(self.path.partition("=")[2]):
+            return "an interface is named by a letter or _, then letters, digits, and any of _.:-"
+        return None
 
     @property
     def is_file(self) -> bool:
@@ -198,14 +208,22 @@ def parse_source(text: str) -> FileSource:
     return FileSource(*named.groups()) if named else FileSource(DEFAULT_INTERFACE, text)
 
 
+def _refuse_a_terminal() -> None:
+    if os.isatty(0):
+        raise SourceError(
+            "stdin is a terminal: no capture comes from there",
+            "tcpdump -w - … | gigastream run -r -, or gigastream run -r - < FILE",
+        )
+
+
 @contextmanager
-def _telling(label: str) -> Iterator[None]:
-    """Turn what the system says about a file into a SourceError."""
+def _telling(label: str, meant: Callable[[], str | None] = lambda: None) -> Iterator[None]:
+    """Turn what the system says about a file into a SourceError; `meant` may have a hint."""
     try:
         yield
     except OSError as error:
         kind = NoRoomError if error.errno in (errno.EMFILE, errno.ENFILE) else SourceError
-        raise kind(f"{label}: {error.strerror or error}") from None
+        raise kind(f"{label}: {error.strerror or error}", meant()) from None
     except ValueError as error:  # a NUL byte in the name
         raise SourceError(f"{label!r}: {error}") from None
 

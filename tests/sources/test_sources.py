@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import pty
 import random
 import select
 from collections.abc import Callable
@@ -210,3 +211,36 @@ def test_an_interface_stands_before_the_first_equals_sign(
     text: str, interface: str, path: str
 ) -> None:
     assert parse_source(text) == FileSource(interface, path)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a=b.pcap", "the file is ./a=b.pcap"),
+        ("7=c.pcap", "an interface is named by a letter or _"),
+        ("a=d.pcap", None),
+        ("nothing", None),
+    ],
+)
+def test_an_equals_sign_that_was_meant_otherwise_is_hinted_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, hint: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a=b.pcap").touch()
+    (tmp_path / "c.pcap").touch()
+    with pytest.raises(SourceError, match="No such file") as raised:
+        parse_source(text).check()
+    assert (raised.value.hint is None) if hint is None else (hint in (raised.value.hint or ""))
+
+
+def test_a_terminal_is_no_capture() -> None:
+    controller, terminal = pty.openpty()
+    kept = os.dup(0)
+    try:
+        os.dup2(terminal, 0)
+        with pytest.raises(SourceError, match="stdin is a terminal"):
+            parse_source("-").check()
+    finally:
+        os.dup2(kept, 0)
+        for descriptor in (controller, terminal, kept):
+            os.close(descriptor)
