@@ -72,7 +72,7 @@ class Failing:
             "GIGASTREAM_FAIL": f"{call} {number} {reason} {part}",
             "GIGASTREAM_FAIL_LOG": str(self.log),
         }
-        return gigastream("run", *words, "--stats", "json", env=surroundings)
+        return gigastream("run", *map(str, words), "--stats", "json", env=surroundings)
 
     @property
     def log(self) -> Path:

@@ -11,10 +11,9 @@ from captures import DEMO_CAPTURE
 
 from tests.faults.failing import HARMLESS, WRITES, Failing, account_of, every, first
 
-PACKETS = 2010
+PACKETS = 300
+"""Of the capture: some seconds, each of which makes a batch of thirty writes in Arrow."""
 QUERY = "SELECT time, len, timestamp FROM PKT"
-BATCH_ROWS = "500"
-"""Five batches, of which Arrow writes each in some thirty calls."""
 FORMATS = ("table", "json", "csv", "arrow", "parquet")
 
 
@@ -41,8 +40,8 @@ def check(form: str, call: str, number: int, reason: int, failing: Failing) -> N
     """Let a call fail, and see what is said of it."""
     path: Path = failing.folder / "rows-out"
     path.unlink(missing_ok=True)
-    words = ("-e", QUERY, "-r", DEMO_CAPTURE, "-o", f"{form}:{path}", "--batch-rows", BATCH_ROWS)
-    result = failing.run(call, number, reason, "rows-out", *words)
+    words = ("-e", QUERY, "-r", DEMO_CAPTURE, "--count", PACKETS, "--batch-rows", 100)
+    result = failing.run(call, number, reason, "rows-out", *words, "-o", f"{form}:{path}")
     account = account_of(result.err)
     if result.code == 0:
         assert not failing.has_failed or reason in HARMLESS
