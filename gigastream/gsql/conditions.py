@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from gigastream.gsql import folding
 from gigastream.gsql.constant_lists import lists_of_constants
@@ -27,6 +30,8 @@ from gigastream.gsql.expressions import (
 from gigastream.gsql.ranges import range_of
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def comparison(
@@ -238,7 +243,24 @@ def _comparison_hint(left: Expression, right: Expression) -> str | None:
             return _address_hint(one.span.text, other)
         if one.type is Type.BOOL:
             return f"a condition stands by itself: {one.span.text}, or NOT {one.span.text}"
+        if isinstance(other, Constant) and (one.type is Type.TIMESTAMP or one.type.is_integer):
+            return _time_hint(one.type, other)
     return None
+
+
+def _time_hint(type_: Type, constant: Constant) -> str | None:
+    """Say how an instant is written where a text was, or a number against a timestamp."""
+    value = constant.value
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+    with suppress(ValueError, OverflowError):
+        if _DATE.match(text):
+            instant = datetime.fromisoformat(text)
+            instant = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+            seconds = int(instant.timestamp())
+            return f"times have no literals: in `time`, seconds since the epoch, it is {seconds}"
+    if type_ is not Type.TIMESTAMP:
+        return None
+    return "times have no literals: compare `time`, the seconds since the epoch, with a number"
 
 
 def _address_hint(address: str, constant: Constant) -> str | None:
