@@ -62,7 +62,11 @@ def folder() -> Iterator[Path]:
 
 def replay(space: Namespace, capture: Path, *options: str) -> int:
     """Send a capture into the cable; return how many packets went."""
-    said = space.run("tcpreplay", *options, "-i", space.near, capture)
+    return sent_packets(space.run("tcpreplay", *options, "-i", space.near, capture))
+
+
+def sent_packets(said: str) -> int:
+    """How many went, by what tcpreplay says at its end."""
     (line,) = (line for line in said.splitlines() if "Successful packets" in line)
     return int(line.split()[-1])
 
@@ -151,14 +155,16 @@ def test_a_filter_says_what_it_says_of_a_file(
 def test_rows_come_each_second_and_the_last_soon_after_the_sender_stops(
     space: Namespace, tmp_path: Path
 ) -> None:
+    for_long = ("tcpreplay", "--pps", "600", "--loop", "3", "-i", space.near, DEMO_CAPTURE)
     with running(space, "-i", space.far, "-e", QUERY_ALL, folder=tmp_path) as run:
-        sent = replay(space, DEMO_CAPTURE, "--pps", "600")
-        during = len(run.rows())
+        sender = space.start(*for_long, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        wait_until(lambda: len(run.rows()) > 1, "rows")
+        assert sender.poll() is None, "rows come while packets do"
+        sent = sent_packets(sender.communicate(timeout=PATIENCE_S)[0])
         wait_until(lambda: totals(run.rows()).get("n") == sent, "the last window")
         rows = run.rows()
         account = run.stop()
         assert run.rows() == rows, "nothing was left to flush"
-    assert during >= 1
     seconds = [row["tb"] for row in rows]
     assert seconds == sorted(set(seconds))
     assert account["sources"][0]["decoded"] == sent
@@ -204,6 +210,7 @@ def test_tags_are_where_they_were_on_the_wire(space: Namespace, tmp_path: Path) 
 
 def test_a_silent_link_says_nothing_and_costs_nothing(space: Namespace, tmp_path: Path) -> None:
     with running(space, "-i", space.far, "-e", QUERY_ALL, folder=tmp_path) as run:
+        wait_until(lambda: "listening on" in run.told(), "that it has begun")
         used = [cpu_seconds(run.process.pid)]
         time.sleep(3)
         used.append(cpu_seconds(run.process.pid))
@@ -327,7 +334,11 @@ def test_the_account_for_people(space: Namespace, tmp_path: Path) -> None:
 
 @contextmanager
 def neighbours(space: Namespace) -> Iterator[Namespace]:
-    """The near end goes to another host; both have addresses. The other host is given."""
+    """The near end goes to another host; both have addresses. The other host is given.
+
+    They know each other: no ARP comes at a time of its own, when one capture has ended and another
+    has not.
+    """
     with namespace() as other:
         other.ip("link", "del", other.near)
         space.ip("link", "set", space.near, "netns", other.name)
@@ -336,7 +347,18 @@ def neighbours(space: Namespace) -> Iterator[Namespace]:
             host.ip("addr", "add", f"10.99.0.{number}/24", "dev", end)
             host.ip("link", "set", end, "arp", "on", "up")
             host.ip("link", "set", "lo", "up")
+        for host, end, number, peer in (
+            (other, space.near, 2, hardware_address(space, space.far)),
+            (space, space.far, 1, hardware_address(other, space.near)),
+        ):
+            known = (f"10.99.0.{number}", "lladdr", peer, "dev", end, "nud", "permanent")
+            host.ip("neigh", "replace", *known)
         yield other
+
+
+def hardware_address(space: Namespace, device: str) -> str:
+    (found,) = json.loads(space.run("ip", "-j", "link", "show", device))
+    return str(found["address"])
 
 
 def are_closed(*spaces: Namespace) -> bool:
