@@ -143,15 +143,13 @@ class Running:
     def __init__(self, space: Namespace, *words: object, folder: Path) -> None:
         self._space = space
         self._files = [(folder / name).open("w+") for name in ("rows", "account")]
-        before = space.packet_sockets()
-        links = sum(word == "-i" for word in words)
         command = [sys.executable, "-m", "gigastream", "run", "-o", "json", "--stats", "json"]
         self.process = space.start(
             *command, *words, stdout=self._files[0], stderr=self._files[1], cwd=folder
         )
         wait_until(
-            lambda: self.process.poll() is not None or space.packet_sockets() >= before + links,
-            "a packet socket",
+            lambda: self.process.poll() is not None or "listening on" in self.told(),
+            "that it listens, with all rings",
         )
         assert self.process.poll() in (None, 0), self._read(1)
 
