@@ -29,6 +29,7 @@
 #define DEVICES_MAX 1024 /* that are told apart; packets of further ones have no device */
 #define SLL2_INDEX_OFFSET 4
 #define FINISH_MARGIN_NS 20000000
+#define NO_INDEX UINT32_MAX
 
 struct device {
     uint32_t index;
@@ -293,10 +294,26 @@ static bool libpcap_has_unread(const struct gs_capture *capture)
 
 /* ---- the other operations ---- */
 
+/* A device may be renamed, and another may come under its index: its next packet names it anew. */
+static void forget_renamed(struct gs_capture *capture)
+{
+    char name[sizeof capture->interface.name] = "";
+    for (uint32_t i = 0; i < capture->device_count; i++) {
+        struct device *device = &capture->devices[i];
+        if (device->index == NO_INDEX ||
+            !gs_link_name(capture->descriptor, (int)device->index, name) ||
+            strcmp(name, device->interface.name) == 0)
+            continue;
+        device->index = NO_INDEX;
+        capture->last_device = 0;
+    }
+}
+
 /* Its counters are of 32 bits: what is new since the last look is added. */
 static void libpcap_refresh(struct gs_capture *capture)
 {
     struct gs_libpcap_stats now;
+    forget_renamed(capture);
     if (capture->libpcap.stats(capture->pcap, &now) != 0) return;
     capture->dropped += now.dropped - capture->before.dropped;
     capture->interface_dropped += now.interface_dropped - capture->before.interface_dropped;

@@ -128,6 +128,21 @@ def test_a_device_that_has_its_name_again(space: Namespace, tmp_path: Path) -> N
         assert totals(run.rows())["n"] == 2 * DEMO_PACKETS
 
 
+def test_any_gives_a_device_its_new_name(space: Namespace, tmp_path: Path) -> None:
+    query = "SELECT tb, interface, count(*) AS n FROM PKT GROUP BY time AS tb, interface"
+    with running(space, "-i", "any", "-e", query, folder=tmp_path) as run:
+
+        def is_seen(name: str) -> bool:
+            send(space, frame_of(60))
+            return any(row["interface"] == name for row in run.rows())
+
+        wait_until(lambda: is_seen(space.far), "the first name")
+        rename(space, space.far, "other")
+        wait_until(lambda: is_seen("other"), "the new name")
+        run.stop()
+        assert {row["interface"] for row in run.rows()} == {space.near, space.far, "other"}
+
+
 def test_a_greater_mtu_joins_no_packets(space: Namespace, tmp_path: Path) -> None:
     for end in (space.near, space.far):
         space.ip("link", "set", end, "mtu", 1500)
