@@ -84,7 +84,7 @@ class LowSession:
         self.rows = 0
         """That were to be written so far."""
         self._writer: SpoolWriter | None = None
-        anew = _of_files_alone(sources)
+        anew = _read_again(sources)
 
         def open_spool() -> dict[str, int]:
             if links_are_open is not None:
@@ -199,10 +199,13 @@ class LowSession:
         )
 
 
-def _of_files_alone(sources: Sequence[Source]) -> set[str]:
-    """Return the interfaces all of whose packets come from files: never from a pipe or a link."""
-    files = {source.interface for source in sources if _is_file(source)}
-    return files - {source.interface for source in sources if not _is_file(source)}
+def _read_again(sources: Sequence[Source]) -> set[str]:
+    """Return the interfaces that a file is of, be there a pipe or a link beside it, or not.
+
+    What the last run listed of a pipe then stays in the generation that ended, and is not lost;
+    gone on with, the file's rows above the last promise would be there twice.
+    """
+    return {source.interface for source in sources if _is_file(source)}
 
 
 def _is_file(source: Source) -> bool:

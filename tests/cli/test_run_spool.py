@@ -476,6 +476,20 @@ def test_a_file_is_read_anew_where_a_run_was_killed(tmp_path: Path, direct: Rows
     assert before.poll()[-1].kind == "end"
 
 
+def test_a_file_beside_a_pipe_is_read_anew_too(tmp_path: Path, direct: Rows) -> None:
+    """Else its rows above what the killed run had promised would be there twice."""
+    root, closed = tmp_path / "spool", closed_rows(direct)
+    both = ("-r", DEMO_CAPTURE, "--slack", "0.1s")
+    with writer(root, *map(str, both)) as command:
+        give(command, DEMO_CAPTURE.read_bytes())
+        wait_for_rows(root, len(closed))
+        command.kill()
+    header = DEMO_CAPTURE.read_bytes()[:24]
+    done = write(root, "-e", QUERY, "-r", "-", *both, "--stats", "json", stdin=header)
+    assert json.loads(done.err)["streams"][0]["generation"] == 2
+    assert csv_rows(read(root, "-o", "csv").out) == direct
+
+
 def test_a_run_on_other_interfaces(tmp_path: Path) -> None:
     """What is read are those of the last run; who follows one that is gone sees its end."""
     query = """SELECT tb, interface, count(*) AS packets
