@@ -25,7 +25,7 @@ PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 # How many seconds each target is fuzzed
 TIME ?= 60
 # The C compiler leaks too, in modules that are gone by then: leaks are counted in Python alone.
-LEAKS_OF_PYTHON = detect_leaks=0:include_if_exists='$(CURDIR)/tests/sanitize/options/%b'
+LEAKS_OF_PYTHON = detect_leaks=0:include_if_exists=\"$(CURDIR)/tests/sanitize/options/%b\"
 # How many times chaos kills
 N ?= 50
 
@@ -74,7 +74,7 @@ bench-spark: $(VENV)/installed ## measure Spark's source and state (minutes)
 sanitize: $(SANITIZED)/installed ## run the tests on an engine built with ASan, UBSan and LSan
 	@LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS="$(LEAKS_OF_PYTHON):malloc_context_size=2:abort_on_error=1" \
-	LSAN_OPTIONS="suppressions='$(CURDIR)/tests/sanitize/leaks.supp':print_suppressions=0" \
+	LSAN_OPTIONS="suppressions=\"$(CURDIR)/tests/sanitize/leaks.supp\":print_suppressions=0" \
 	UBSAN_OPTIONS=print_stacktrace=1 \
 	$(SANITIZED)/bin/pytest -q $(PYTEST_OPTIONS) $(TESTS)
 

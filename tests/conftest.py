@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from spark_session import spark  # noqa: F401
 
 _NOT_ASKED_FOR = pytest.mark.skip(reason="slow: run by `make test-all` (pytest --slow)")
 _NOT_ROOT = pytest.mark.skip(reason="privileged: makes network interfaces, which needs root")
+
+
+# What runs without a terminal (nohup) hands an ignored SIGHUP down to all that it starts, which do
+# not take it up again; tests send it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

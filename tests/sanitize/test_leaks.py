@@ -25,10 +25,10 @@ new_engine(plan_queries(check_texts(texts).queries), Settings(), (), interfaces=
 
 def python(*words: object) -> subprocess.CompletedProcess[str]:
     surroundings = environment()
-    leaks = f"detect_leaks=0:include_if_exists='{OPTIONS}/%b'"
+    leaks = f'detect_leaks=0:include_if_exists="{OPTIONS}/%b"'
     options = f"{leaks}:malloc_context_size=2:allocator_may_return_null=1"
     surroundings["ASAN_OPTIONS"] = f"{options}:exitcode={LEAKED}"
-    surroundings["LSAN_OPTIONS"] = f"suppressions='{SUPPRESSIONS}':print_suppressions=0"
+    surroundings["LSAN_OPTIONS"] = f'suppressions="{SUPPRESSIONS}":print_suppressions=0'
     command = [sys.executable, "-P", *map(str, words)]
     return subprocess.run(
         command, env=surroundings, capture_output=True, text=True, timeout=900, check=False

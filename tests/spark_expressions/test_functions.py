@@ -59,7 +59,9 @@ def _text(declaration: Declaration, constants: tuple[str | None, ...]) -> str:
 
 
 def _literal(type_: str, constant: str) -> str:
-    return f"{constant}UL" if type_ == "uint" else f"'{constant}'"
+    if type_ == "uint":
+        return f"{constant}UL"
+    return "'" + constant.replace("'", "''") + "'"  # the path of a clone may have one
 
 
 def _names(declaration: Declaration) -> list[str]:
