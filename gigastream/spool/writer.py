@@ -94,7 +94,8 @@ class SpoolWriter:
         errors += _met(self._lister.close)
         errors += _met(self._write_progress)
         if self._lock is not None:
-            os.close(self._lock)
+            with suppress(OSError):  # nothing was written through it
+                os.close(self._lock)
             self._lock = None
         if errors:
             raise errors[0]

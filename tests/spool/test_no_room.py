@@ -199,6 +199,18 @@ def test_what_the_listing_thread_meets_is_raised(tmp_path: Path) -> None:
     write_run(tmp_path, 1)  # in this process, which has let the track go
 
 
+def test_a_close_that_fails_behind_all_that_was_written_costs_nothing(tmp_path: Path) -> None:
+    """Of the descriptor that keeps others from the folder."""
+    writer = SpoolWriter(tmp_path, BY_HAND)
+    track = open_track(writer)
+    track.write(rows(0, 3), (3, NOTHING), 3, 0)
+    assert writer._lock is not None
+    os.close(writer._lock)
+    writer.close()
+    (found,) = Spool(tmp_path).tracks()
+    assert sum(entry.rows for entry in found.poll()) == 3
+
+
 def write_lines_until_full(root: Path) -> None:
     with SpoolWriter(root, replace(BY_HAND, segment_rows=1, sync=NEVER_NS)) as writer:
         track = open_track(writer)
