@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from cli.command import COMMAND
 def test_the_demo_runs_the_commands_that_it_shows(tmp_path: Path) -> None:
     program = tmp_path / "gigastream"
     program.write_text(f"""#!/bin/sh
-case "$*" in *spark*) echo "on Spark: $*";; *) exec {" ".join(COMMAND)} "$@";; esac
+case "$*" in *spark*) echo "on Spark: $*";; *) exec {shlex.join(COMMAND)} "$@";; esac
 """)
     program.chmod(0o755)
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"

@@ -34,7 +34,7 @@ def rendered(text: str, start: int, end: int) -> str:
         ("e\u0301 x", 3, 4, "f.gsql:1:4: error: what\n    e\u0301 x\n      ^"),
         ("ab\ncd", 1, 5, "f.gsql:1:2: error: what\n    ab\n     ^"),
         ("a\x1b[31mb", 0, 1, "f.gsql:1:1: error: what\n    a\ufffd[31mb\n    ^"),
-        ("", 0, 0, "f.gsql:1:1: error: what\n    \n    ^"),
+        ("", 0, 0, "f.gsql:1:1: error: what"),
         ("a", 9, 12, "f.gsql:1:2: error: what\n    a\n     ^"),
     ],
 )

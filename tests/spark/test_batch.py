@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     spool = Written(tmp_path)
-    spool.write("eth0", [(packets(1, 2), seconds(2)), (packets(3), seconds(3))], ends=True)
-    spool.write("eth1", [(None, seconds(1)), (packets(4), seconds(4))], ends=True)
+    first = [(packets(1, 2), seconds(2)), (packets(3), seconds(3))]
+    spool.write_all(
+        {"eth0": first, "eth1": [(None, seconds(1)), (packets(4), seconds(4))]}, ends=True
+    )
     return tmp_path
 
 

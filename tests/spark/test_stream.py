@@ -40,8 +40,8 @@ def test_a_micro_batch_is_a_function_of_its_offsets(tmp_path: Path) -> None:
     reader = reader_of(tmp_path, maxSegmentsPerTrigger="1")
     seen = [(offsets, contents(reader, *offsets)) for offsets in micro_batches(reader)]
     assert len(seen) == 4
-    spool.write("eth0", [(packets(9), seconds(9))], ends=True)
-    spool.write("eth1", [(packets(9), seconds(9))], ends=True)
+    last = [(packets(9), seconds(9))]
+    spool.write_all({"eth0": last, "eth1": last}, ends=True)
     # Another process, which is asked in another order and knows more.
     again = reader_of(tmp_path)
     for offsets, expected in reversed(seen):
@@ -68,8 +68,8 @@ def test_the_heartbeat_is_that_of_the_interface_furthest_behind(tmp_path: Path) 
 
 def test_the_end_of_all_is_the_last_heartbeat(tmp_path: Path) -> None:
     spool = Written(tmp_path)
-    spool.write("eth0", [(packets(1), seconds(1))], ends=True)
-    spool.write("eth1", [(packets(2), seconds(2))], ends=True)
+    first, second = [(packets(1), seconds(1))], [(packets(2), seconds(2))]
+    spool.write_all({"eth0": first, "eth1": second}, ends=True)
     reader = reader_of(tmp_path)
     (offsets,) = micro_batches(reader)
     assert contents(reader, *offsets)[1] == [END_MS]
@@ -216,8 +216,8 @@ def test_a_spool_that_forgot_what_was_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_spool_that_is_gone_is_told(tmp_path: Path) -> None:
-    Written(tmp_path / "a").write("eth0", [(packets(1), seconds(1))])
-    Written(tmp_path / "a").write("eth1", [(packets(1), seconds(1))])
+    step = [(packets(1), seconds(1))]
+    Written(tmp_path / "a").write_all({"eth0": step, "eth1": step})
     reader = reader_of(tmp_path / "a")
     start = reader.initialOffset()
     end = reader.latestOffset(start, ReadAllAvailable())
@@ -316,8 +316,7 @@ def test_available_now_reads_a_finished_spool_in_steps(
 ) -> None:
     spool = Written(tmp_path / "spool")
     steps = [(packets(second), seconds(second)) for second in range(0, 180, 45)]
-    for interface in ("eth0", "eth1"):
-        spool.write(interface, steps, ends=True)
+    spool.write_all({"eth0": steps, "eth1": steps}, ends=True)
     frame = counts_per_minute(spark, tmp_path / "spool", **{limit: "2"})
     expected = [(0, 4, 40), (1, 2, 20), (2, 2, 20)]
     assert answers(frame, tmp_path / "checkpoint", availableNow=True) == expected

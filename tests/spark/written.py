@@ -77,17 +77,30 @@ class Written:
         self.columns = columns
         self._stream = stream
         self._sequence = 0
+        self._open: dict[str, None] = {}
+        """Interfaces that have not ended: each run has them all, or would end them."""
 
     def write(self, interface: str, steps: Iterable[Step], *, ends: bool = False) -> None:
         """Append segments and punctuation; then the end of the interface, if it `ends`."""
+        self.write_all({interface: steps}, ends=ends)
+
+    def write_all(self, steps: Mapping[str, Iterable[Step]], *, ends: bool = False) -> None:
+        """Append to several interfaces in one run."""
+        self._open |= dict.fromkeys(steps)
         with SpoolWriter(self.root, SpoolSettings(segment_rows=1)) as writer:
-            track = self.open(writer, interface)
-            for rows, base_ns in steps:
-                self._sequence += 1
-                batch = None if rows is None else self.batch(rows)
-                track.write(batch, self.bounds(base_ns), base_ns, self._sequence)
-            if ends:
-                track.write(None, self.bounds(END), END, self._sequence, is_end=True)
+            tracks = self._tracks(writer, self._open)
+            for interface, its in steps.items():
+                self._append(tracks[self._stream, interface], its, ends=ends)
+        if ends:
+            self._open = {name: None for name in self._open if name not in steps}
+
+    def _append(self, track: TrackWriter, steps: Iterable[Step], *, ends: bool) -> None:
+        for rows, base_ns in steps:
+            self._sequence += 1
+            batch = None if rows is None else self.batch(rows)
+            track.write(batch, self.bounds(base_ns), base_ns, self._sequence)
+        if ends:
+            track.write(None, self.bounds(END), END, self._sequence, is_end=True)
 
     def batch(self, rows: Rows) -> pa.RecordBatch:
         schema = schema_of(self.columns)
@@ -95,12 +108,16 @@ class Written:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def open(self, writer: SpoolWriter, interface: str) -> TrackWriter:
+        return self._tracks(writer, (interface,))[self._stream, interface]
+
+    def _tracks(
+        self, writer: SpoolWriter, interfaces: Iterable[str]
+    ) -> dict[tuple[str, str], TrackWriter]:
         description = Description("low", described(self.columns), schema_of(self.columns))
         query_set = QuerySet(
             {"columns": list(self.columns)}, {"files": []}, {self._stream: description}
         )
-        port = self._stream, interface
-        return writer.open(query_set, [port])[port]
+        return writer.open(query_set, [(self._stream, interface) for interface in interfaces])
 
     def bounds(self, base_ns: int) -> tuple[int, ...]:
         return tuple(base_ns if name == "time" else NOTHING for name in self.columns)
