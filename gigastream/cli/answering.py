@@ -105,7 +105,8 @@ def inputs_of(
     found += [(file.name, "a query file") for file in (texts.files if texts else ())]
     found += [(name, "a definition file") for name in (*config.definitions, *arguments.definitions)]
     library = arguments.library or config.library
-    found += [(path, "a query of the library") for path in Path(library or "/dev/null").rglob("*")]
+    in_library = Path(library).rglob("*") if library else ()
+    found += [(path, "a query of the library") for path in in_library]
     found += [(arguments.config, "the configuration file")] if arguments.config else []
     found += [(path, "a list that a query reads") for path in _lists(plan)]
     known = ((identity(file), what) for file, what in found)
