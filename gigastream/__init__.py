@@ -8,8 +8,7 @@
         print(batch.to_pydict())
 
 What is wrong is raised as one of the errors here, each with a text for people. `Settings` are the
-options of the command line. Nothing is loaded before it is used: `import gigastream` alone costs a
-millisecond.
+options of the command line. Nothing is loaded before it is used.
 """
 
 from __future__ import annotations
