@@ -71,9 +71,6 @@ def _import() -> None:
     """What a program imports once, not for each query."""
     import pyarrow  # noqa: F401
 
-    import gigastream.engine.session
-    import gigastream.gsql.binder  # noqa: F401
-
 
 def _batches(path: str, query: str, **settings: Any) -> Iterator[Any]:
     import gigastream

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gigastream.version import __version__
+
 if TYPE_CHECKING:
     from gigastream.library import (
         CompileError,
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
         run,
     )
 
-__version__ = "0.1.0"
 __all__ = [
     "CompileError",
     "DamagedSourceError",

@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any
 from gigastream.codegen.compiler import compile_query_set, give_object
 from gigastream.codegen.query_set import generate
 from gigastream.destination import open_destination
-from gigastream.gsql.catalog_build import code_hash, store_definitions
+from gigastream.gsql.catalog.build import code_hash, store_definitions
 from gigastream.gsql.expressions import FunctionCall
 from gigastream.gsql.queries import ProtocolSource
 from gigastream.ownership import check_file, check_folder
 from gigastream.paths import include_directory
 from gigastream.query_texts import library_texts
+from gigastream.version import __version__
 
 if TYPE_CHECKING:
     from gigastream.plan import Plan
@@ -83,9 +84,9 @@ def read_object(path: Path) -> tuple[Plan, QueryTexts]:
         check_file(path, hint)
         check_folder(path.parent, hint)
     header, packed = _carried(path)
-    if header["version"] != _version() or header["headers"] != _headers():
+    if header["version"] != __version__ or header["headers"] != _headers():
         raise CompiledError(
-            f"{path} was compiled by Gigastream {header['version']}, this is {_version()}, or the "
+            f"{path} was compiled by Gigastream {header['version']}, this is {__version__}, or the "
             "engine has changed between them"
         )
     try:
@@ -104,7 +105,7 @@ def read_object(path: Path) -> tuple[Plan, QueryTexts]:
 def _header(text: str) -> bytes:
     found = {
         "format": _FORMAT,
-        "version": _version(),
+        "version": __version__,
         "headers": _headers(),
         "text": _hash(text),
     }
@@ -154,12 +155,6 @@ class _Reader(pickle.Unpickler):
         if not isinstance(found, type):
             raise pickle.UnpicklingError(f"{module}.{name} is no part of a plan")
         return found
-
-
-def _version() -> str:
-    from gigastream import __version__
-
-    return __version__
 
 
 def _headers() -> str:

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gigastream.live import LIVE_OPTIONS
 from gigastream.settings import OPTIONS, SPOOL_OPTIONS, Option
+from gigastream.sources.live import LIVE_OPTIONS
 
 _OTHER_KEYS = ("output", "library", "definitions", "param", "interface")
 

@@ -15,26 +15,26 @@ from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gigastream.packets import PacketSource
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 from gigastream.settings import Settings, SettingsError
-from gigastream.sources import (
+from gigastream.sources.files import (
     DamagedSourceError,
     FileSource,
     SourceError,
     are_finite,
     parse_source,
 )
+from gigastream.sources.packets import PacketSource
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from gigastream.bpf import FilterError
     from gigastream.codegen.compiler import CompileError
     from gigastream.engine.batch import EngineError
-    from gigastream.engine.session import Session
     from gigastream.gsql.diagnostics import GsqlError
     from gigastream.plan import Plan
+    from gigastream.sessions.session import Session
+    from gigastream.sources.bpf import FilterError
 
 __all__ = [
     "Answer",
@@ -84,7 +84,7 @@ def run(
     run fails. A damaged capture, an iterable that raises and a packet that is none raise
     DamagedSourceError, after the rows of what came before.
     """
-    from gigastream.engine.session import Session
+    from gigastream.sessions.session import Session
 
     chosen = _sources(sources, link_type)
     return Answer(Session(_plan(query, parameters, chosen), chosen, settings or Settings()))
@@ -249,7 +249,7 @@ def compile(query: str, target: str | Path, *, parameters: Parameters | None = N
 _RAISED = {
     "CompileError": "gigastream.codegen.compiler",
     "EngineError": "gigastream.engine.batch",
-    "FilterError": "gigastream.bpf",
+    "FilterError": "gigastream.sources.bpf",
     "GsqlError": "gigastream.gsql.diagnostics",
 }
 """Errors of parts that are not loaded before they are used."""

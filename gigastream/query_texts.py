@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gigastream.gsql.source import SourceFile, read_text
 
 if TYPE_CHECKING:
-    from gigastream.gsql.catalog_build import StoredDefinitions
+    from gigastream.gsql.catalog.build import StoredDefinitions
     from gigastream.gsql.diagnostics import Diagnostic
     from gigastream.gsql.queries import CheckedQuery
 
@@ -60,10 +60,10 @@ class CheckedTexts:
 
 def check_texts(texts: QueryTexts) -> CheckedTexts:
     """Check the queries against the shipped definitions and their own; GsqlError has all errors."""
-    from gigastream.gsql.binder import check
-    from gigastream.gsql.catalog_build import load_catalog
+    from gigastream.gsql.binder.binder import check
+    from gigastream.gsql.binder.interface_sets import bind_interfaces
+    from gigastream.gsql.catalog.build import load_catalog
     from gigastream.gsql.diagnostics import DiagnosticSink
-    from gigastream.gsql.interface_sets import bind_interfaces
 
     sink = DiagnosticSink()
     catalog = load_catalog(texts.definitions)
@@ -84,8 +84,8 @@ def check_texts(texts: QueryTexts) -> CheckedTexts:
 
 def library_texts(texts: QueryTexts) -> dict[str, str]:
     """Return the library's files that the queries read, by `dir/name`."""
-    from gigastream.gsql.binder_set import QuerySet
-    from gigastream.gsql.catalog_build import load_catalog
+    from gigastream.gsql.binder.query_set import QuerySet
+    from gigastream.gsql.catalog.build import load_catalog
     from gigastream.gsql.diagnostics import DiagnosticSink
 
     if texts.library is None or isinstance(texts.library, Mapping):

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from gigastream.gsql import bounds
-from gigastream.gsql.bounds import END, NONE
-from gigastream.gsql.order import Monotone
-from gigastream.gsql.order_functions import Extreme, Leaf, Node, Stepped
+from gigastream.gsql.order import bounds
+from gigastream.gsql.order.bounds import END, NONE
+from gigastream.gsql.order.functions import Extreme, Leaf, Node, Stepped
+from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Temporal
 from gigastream.plan.base_time import Alternatives
 
@@ -72,7 +72,7 @@ def _milliseconds(ns: Column) -> Column:
     return F.when(_is_end(ns), _long(END_MS)).otherwise(_ceiling(ns, _NS_PER_MS))
 
 
-# Inverses, step by step: gigastream/gsql/bounds.py in Spark's arithmetic
+# Inverses, step by step: gigastream/gsql/order/bounds.py in Spark's arithmetic
 
 
 def _is_invertible(node: Node) -> bool:

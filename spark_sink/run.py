@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gigastream.plan.nodes import LowNode, Output, Plan
 from gigastream.query_texts import QueryTexts, inline_queries
 from gigastream.spool import Spool
-from gigastream.spooled import plan_of_spools
+from gigastream.spool.plan import plan_of_spools
 from spark_sink.dataframes import dataframe
 from spark_sink.job_errors import JobError
 from spark_sink.refusals import check

@@ -11,10 +11,10 @@ import pytest
 from captures import DEMO_CAPTURE
 
 import gigastream
-from gigastream.bpf import FilterError
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.settings import Settings
-from gigastream.sources import DamagedSourceError, FileSource, SourceError
+from gigastream.sources.bpf import FilterError
+from gigastream.sources.files import DamagedSourceError, FileSource, SourceError
 
 QUERY = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
 

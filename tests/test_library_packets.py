@@ -23,7 +23,7 @@ from captures import DEMO_CAPTURE
 import gigastream
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.settings import Settings
-from gigastream.sources import DamagedSourceError, SourceError
+from gigastream.sources.files import DamagedSourceError, SourceError
 from tests.engine.traffic import packet
 from tests.oracle.capture import read_bytes
 from tests.strategies.files import NANOSECONDS, pcap

@@ -18,7 +18,7 @@ from jobs import from_spool, session
 from made import FIRST_MINUTE, PLAN, STREAM, Shape, open_track, rows_of, write
 from report import Figure
 
-from gigastream.engine.high_session import HighSession
+from gigastream.sessions.high_session import HighSession
 from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter
 
 TITLE = "From punctuation to row"

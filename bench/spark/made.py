@@ -16,7 +16,7 @@ from gigastream.plan import Plan, plan_queries
 from gigastream.plan.to_json import to_json
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.spool import END, NOTHING, QuerySet, SpoolSettings, SpoolWriter, TrackWriter
-from gigastream.spooled import queries_to_json, stream_descriptions
+from gigastream.spool.plan import queries_to_json, stream_descriptions
 
 QUERY = """
 SELECT tb, srcIP, destIP, count(*) AS packets, sum(len) AS bytes

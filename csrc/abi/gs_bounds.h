@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps that carry a bound of punctuation through a monotone expression (OPERATORS section 1;
- * gigastream/gsql/bounds.py has the same functions, their inverses and the reasons).
+ * gigastream/gsql/order/bounds.py has the same functions, their inverses and the reasons).
  *
  * GS_BOUND_NONE and GS_BOUND_END pass every step unchanged. A result below the range promises
  * nothing, one above it promises the greatest bound that is not the end: neither says too much.

@@ -18,18 +18,18 @@ from gigastream.config import Config
 from gigastream.outputs import Output, Query, default_format, parse_output
 from gigastream.outputs.delivery import Delivered, Delivery
 from gigastream.outputs.file import Identity, identity
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.cli.windows import Windows
     from gigastream.engine.events import Event
     from gigastream.engine.statistics import Statistics
-    from gigastream.live import Source
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
     from gigastream.settings import Settings
-    from gigastream.spool_account import StreamAccount
+    from gigastream.sources.live import Source
+    from gigastream.spool.account import StreamAccount
 
 
 class Answering(Protocol):

@@ -31,7 +31,7 @@ class Traffic:
 
 def device_lines() -> list[str]:
     """Return a line for each link, and the names of what else libpcap captures."""
-    from gigastream.live import capture_devices
+    from gigastream.sources.live import capture_devices
 
     before, began = _traffic(), time.monotonic()
     time.sleep(_MEASURED_S)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gigastream.cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from gigastream.gsql.catalog import Catalog, Field, Protocol
+    from gigastream.gsql.catalog.catalog import Catalog, Field, Protocol
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the protocols, or the fields of one."""
-    from gigastream.gsql.catalog_build import load_catalog
+    from gigastream.gsql.catalog.build import load_catalog
 
     catalog = load_catalog(arguments.definitions)
     if arguments.protocol is None:

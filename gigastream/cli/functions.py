@@ -12,7 +12,7 @@ from gigastream.cli.errors import UsageError
 from gigastream.cli.fields import print_columns
 
 if TYPE_CHECKING:
-    from gigastream.gsql.catalog import Function
+    from gigastream.gsql.catalog.catalog import Function
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the functions and predicates, each overload on a line, and the aggregates."""
-    from gigastream.gsql.catalog_build import load_catalog
+    from gigastream.gsql.catalog.build import load_catalog
 
     declared = load_catalog(arguments.definitions).all_functions
     rows = [*map(_row, declared), *_of_the_language(), *_aggregates()]
@@ -51,14 +51,14 @@ def _row(function: Function) -> _Row:
 
 
 def _of_the_language() -> Iterable[_Row]:
-    from gigastream.gsql.binder_calls import LANGUAGE_SIGNATURES
+    from gigastream.gsql.binder.calls import LANGUAGE_SIGNATURES
 
     for signature, gives in LANGUAGE_SIGNATURES:
         yield signature, gives, "of the language"
 
 
 def _aggregates() -> Iterable[_Row]:
-    from gigastream.gsql.binder_aggregates import AGGREGATES
+    from gigastream.gsql.binder.aggregates import AGGREGATES
     from gigastream.gsql.types import Type
 
     numbers = (Type.UINT, Type.INT, Type.FLOAT)

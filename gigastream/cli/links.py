@@ -15,9 +15,9 @@ from gigastream.cli.errors import UsageError
 from gigastream.cli.hints import joined_hint, tag_hint
 from gigastream.cli.stderr import Line, is_terminal
 from gigastream.config import Config
-from gigastream.live import LIVE_OPTIONS, LiveSettings, LiveSource, Source
 from gigastream.outputs import Output
 from gigastream.outputs.delivery import Delivered
+from gigastream.sources.live import LIVE_OPTIONS, LiveSettings, LiveSource, Source
 from gigastream.words import counted
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def answer_links(
 
     Privileges are given up when the links and the output are open.
     """
-    from gigastream.engine.threaded import open_session
+    from gigastream.sessions.threaded_session import open_session
 
     started = time.monotonic()
     outputs: list[Output] = []

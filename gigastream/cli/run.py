@@ -35,7 +35,6 @@ from gigastream.cli.run_on_spark import answer_on_spark, refuse_on_spark
 from gigastream.cli.run_spool import read_spool, spool_root, write_spool
 from gigastream.cli.stderr import is_terminal
 from gigastream.config import Config
-from gigastream.live import LIVE_OPTIONS, Source, parse_live
 from gigastream.settings import (
     OPTIONS,
     SPOOL_OPTIONS,
@@ -45,7 +44,8 @@ from gigastream.settings import (
     parse_duration,
 )
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
-from gigastream.sources import FileSource, are_finite, parse_source
+from gigastream.sources.files import FileSource, are_finite, parse_source
+from gigastream.sources.live import LIVE_OPTIONS, Source, parse_live
 from gigastream.words import are, counted
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ def _answer(
     ends: Ends,
 ) -> tuple[Statistics, Delivered]:
     """Run both levels here over files, write the rows and give the account."""
-    from gigastream.engine.session import Session
+    from gigastream.sessions.session import Session
 
     started = time.monotonic()
 

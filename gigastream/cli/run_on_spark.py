@@ -26,14 +26,14 @@ from gigastream.engine.statistics import OperatorStatistics, Statistics
 from gigastream.outputs import Batch, Output
 from gigastream.outputs.delivery import Delivered
 from gigastream.plan.nodes import LowNode, topological
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 
 if TYPE_CHECKING:
-    from gigastream.live import LiveSource
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
+    from gigastream.sessions.low_session import LowSession
     from gigastream.settings import Settings
-    from gigastream.to_spool import LowSession
+    from gigastream.sources.live import LiveSource
     from spark_sink.streaming import Running
 
 SEGMENT_AGE_NS = 250_000_000
@@ -90,8 +90,8 @@ def _open(
     settings: Settings,
     folder: Path,
 ) -> LowSession:
+    from gigastream.sessions.low_session import LowSession
     from gigastream.spool import SpoolSettings
-    from gigastream.to_spool import LowSession
 
     kept = SpoolSettings(segment_age_ns=SEGMENT_AGE_NS, sync=NEVER_DURABLE_NS)
     return LowSession(plan, texts, sources, settings, folder / "spool", kept)

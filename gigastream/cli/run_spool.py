@@ -38,11 +38,11 @@ from gigastream.settings import SPOOL_OPTIONS, Settings
 
 if TYPE_CHECKING:
     from gigastream.engine.statistics import Statistics
-    from gigastream.live import Source
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
+    from gigastream.sessions.low_session import LowSession
+    from gigastream.sources.live import Source
     from gigastream.spool import Spool, SpoolError, SpoolSettings
-    from gigastream.to_spool import LowSession
 
 SPOOL = "spool"
 _GO_ON = "the same command goes on with a link, and reads a file anew"
@@ -71,7 +71,7 @@ def write_spool(
     root: Path,
 ) -> tuple[Statistics, Delivered]:
     """Run the low level alone into a spool and give its account."""
-    from gigastream.to_spool import LowSession
+    from gigastream.sessions.low_session import LowSession
 
     started = time.monotonic()
     spool_settings = _spool_settings(arguments, config)
@@ -162,10 +162,10 @@ def _spool_settings(arguments: argparse.Namespace, config: Config) -> SpoolSetti
 
 def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings) -> int:
     """Run the high level alone over the spool that --spool names."""
-    from gigastream.from_spool import SpoolSession
     from gigastream.query_texts import QueryTexts
+    from gigastream.sessions.spool_session import SpoolSession
     from gigastream.spool import Spool
-    from gigastream.spooled import plan_of_spools, queries_of
+    from gigastream.spool.plan import plan_of_spools, queries_of
 
     started = time.monotonic()
     texts = _asked(arguments, config)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Statistics,
     )
     from gigastream.outputs.delivery import Delivered
-    from gigastream.spool_account import StreamAccount
+    from gigastream.spool.account import StreamAccount
 
 _SOURCE_TERMS = ("undecodable", "filtered", "late", "skew", "decoded")
 _SUMMED = (*_SOURCE_TERMS, "truncated", "carried", "kernel_received", "kernel_dropped")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from gigastream import __version__
+from gigastream.version import __version__
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ from gigastream.gsql.expressions import (
     FunctionCall,
     walk,
 )
-from gigastream.gsql.order import Monotone, monotone
+from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.nodes import (

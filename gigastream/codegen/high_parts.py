@@ -13,7 +13,7 @@ from gigastream.gsql.expressions import (
     FunctionCall,
     walk,
 )
-from gigastream.gsql.order import Monotone, monotone
+from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.plan.nodes import (
     Accumulator,
 )

@@ -23,7 +23,7 @@ from gigastream.codegen.unpack import (
     read_field,
 )
 from gigastream.gsql.expressions import Expression, FieldRef, FunctionCall, walk
-from gigastream.gsql.order import Monotone
+from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.costs import fields_of

@@ -16,8 +16,8 @@ from gigastream.engine.statistics import (
     SourceStatistics,
     Statistics,
 )
-from gigastream.packets import OpenPackets
-from gigastream.sources import OpenSource
+from gigastream.sources.files import OpenSource
+from gigastream.sources.packets import OpenPackets
 
 _SOURCE_COUNTERS = (
     "read", "undecodable", "filtered", "late", "skew", "decoded", "truncated",

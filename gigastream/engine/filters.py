@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gigastream.bpf import CompiledFilter, FilterError
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import check
+from gigastream.sources.bpf import CompiledFilter, FilterError
 
 DLT_RAW = 12
 """libpcap's own number for what capture files call 101 (and 14)."""

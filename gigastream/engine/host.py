@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gigastream.engine._native import ffi, lib
-from gigastream.packets import OpenPackets, PacketSource
 from gigastream.settings import Settings
-from gigastream.sources import FileSource, NoRoomError, OpenSource, SourceError
+from gigastream.sources.files import FileSource, NoRoomError, OpenSource, SourceError
+from gigastream.sources.packets import OpenPackets, PacketSource
 
 NOTHING = -(1 << 63)
 _INFINITE = (1 << 63) - 1

@@ -8,13 +8,13 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from gigastream import libpcap
 from gigastream.codegen.context import depth_of
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError
-from gigastream.live import LiveSource
 from gigastream.plan import Plan
 from gigastream.plan.costs import fields_of
+from gigastream.sources import libpcap
+from gigastream.sources.live import LiveSource
 
 CAPABILITY = "CAP_NET_RAW"
 FULL_PACKET_BYTES = 1 << 18

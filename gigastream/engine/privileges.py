@@ -18,7 +18,7 @@ from pathlib import Path
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import check
 from gigastream.ownership import is_mapped
-from gigastream.sources import SourceError
+from gigastream.sources.files import SourceError
 
 _SAME_USER = 0xFFFFFFFF
 _KEPT = ("COLUMNS", "LANG", "LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "TERM", "TZ")

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from gigastream.gsql.bounds import NONE
-from gigastream.gsql.order import Input, Monotone, monotone
+from gigastream.gsql.order.bounds import NONE
+from gigastream.gsql.order.inference import Input, Monotone, monotone
 from gigastream.plan.nodes import (
     Aggregate,
     Limit,

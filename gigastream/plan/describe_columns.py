@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gigastream.gsql.expressions import Expression
-from gigastream.gsql.order import Monotone, monotone
+from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Column
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.describe_aggregates import accumulator_text

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gigastream.gsql.expressions import Expression
-from gigastream.gsql.order import Monotone, monotone
+from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import GroupVariable, OutputColumn, ProtocolSource
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Order, Schema, Type

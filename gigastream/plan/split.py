@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gigastream.gsql.binder_options import is_on
+from gigastream.gsql.binder.options import is_on
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
 from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn, ProtocolSource

@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from gigastream.gsql.order import Monotone
+from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Schema, Type
 from gigastream.plan.nodes import Node, Output, Plan
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gigastream.engine.session import Session
 from gigastream.engine.statistics import Statistics
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.sessions.session import Session
 from gigastream.settings import Settings
-from gigastream.sources import DEFAULT_INTERFACE, FileSource
+from gigastream.sources.files import DEFAULT_INTERFACE, FileSource
 from tests.oracle.rows import Cell, parse_csv
 
 Rows = list[list[Cell]]

@@ -18,10 +18,10 @@ from gigastream.gsql.types import Schema
 from gigastream.plan import Plan, plan_queries
 from gigastream.plan.nodes import LowNode, Output, topological
 from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.sessions.low_session import LowSession
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from gigastream.spool import Spool, SpoolSettings
-from gigastream.to_spool import LowSession
 from spark_sink.dataframes import dataframe
 from spark_sink.results import to_record_batches
 from spark_sink.run import Streams, plan_of_paths

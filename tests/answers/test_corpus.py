@@ -14,7 +14,7 @@ from captures import capture_id, captures, captures_directory
 
 from gigastream.plan import Plan
 from gigastream.settings import Settings
-from gigastream.sources import SourceError
+from gigastream.sources.files import SourceError
 from tests.answers.comparison import assert_same_answers
 from tests.answers.engine import Given, plan_of, run, source
 from tests.answers.reference.queries import Source, answers

@@ -21,7 +21,7 @@ from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.settings import FLUSH_POLICIES, Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.answers.engine import run
 from tests.answers.golden import Golden, golden_queries
 from tests.answers.inputs import INPUTS

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.plan import Plan
 from gigastream.settings import FLUSH_POLICIES, Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.answers.comparison import assert_same_answers
 from tests.answers.engine import plan_of, run, source
 from tests.answers.mixture import Mixture, packets_of

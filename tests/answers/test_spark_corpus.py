@@ -19,7 +19,7 @@ pytest.importorskip("pyspark")
 from captures import capture_id, captures
 
 from gigastream.gsql.source import SourceFile
-from gigastream.sources import DEFAULT_INTERFACE
+from gigastream.sources.files import DEFAULT_INTERFACE
 from gigastream.spool import SpoolSettings
 from tests.answers.comparison import assert_same_answers
 from tests.answers.engine import Given, run, source

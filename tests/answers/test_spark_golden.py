@@ -21,7 +21,7 @@ pytest.importorskip("pyspark")
 
 from gigastream.gsql.source import SourceFile
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from gigastream.spool import SpoolSettings
 from tests.answers.golden import Golden, golden_queries
 from tests.answers.inputs import INPUTS

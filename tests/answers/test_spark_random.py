@@ -18,7 +18,7 @@ pytest.importorskip("pyspark")
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.gsql.source import SourceFile
 from gigastream.settings import FLUSH_POLICIES, Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from gigastream.spool import SpoolSettings
 from spark_sink.refusals import check
 from tests.answers.comparison import assert_same_answers

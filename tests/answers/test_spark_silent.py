@@ -18,7 +18,7 @@ pytest.importorskip("pyspark")
 from gigastream.gsql.source import SourceFile
 from gigastream.plan.nodes import LowNode
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from gigastream.spool import (
     NOTHING,
     Description,

@@ -13,7 +13,7 @@ import pytest
 from captures import DEMO_CAPTURE
 
 import gigastream
-from gigastream.gsql.catalog_build import load_catalog
+from gigastream.gsql.catalog.build import load_catalog
 from tests.answers.inputs import INPUTS
 
 PROTOCOLS = ("PKT", "ETH", "IPV4", "IPV6", "IP", "DataProtocol", "TCP", "UDP", "ICMP")

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gigastream.gsql.binder import check
-from gigastream.gsql.catalog_build import load_catalog
+from gigastream.gsql.binder.binder import check
+from gigastream.gsql.catalog.build import load_catalog
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.queries import CheckedQuery
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from gigastream.gsql.binder import check
-from gigastream.gsql.catalog import Catalog
-from gigastream.gsql.catalog_build import SHIPPED, DefinitionFile, build_catalog, load_catalog
-from gigastream.gsql.definitions import parse_definitions
+from gigastream.gsql.binder.binder import check
+from gigastream.gsql.catalog.build import SHIPPED, DefinitionFile, build_catalog, load_catalog
+from gigastream.gsql.catalog.catalog import Catalog
+from gigastream.gsql.catalog.definitions import parse_definitions
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Expression
 from gigastream.paths import configs_directory

@@ -20,7 +20,7 @@ from gigastream.gsql.expressions import (
     GroupRef,
     Operation,
 )
-from gigastream.gsql.order import monotone
+from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import CheckedQuery, ProtocolSource, QuerySource, Source, UnionSource
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigastream.gsql import bounds
-from gigastream.gsql.bounds import END, NONE, Step
+from gigastream.gsql.order import bounds
+from gigastream.gsql.order.bounds import END, NONE, Step
 from gigastream.paths import include_directory
 
 

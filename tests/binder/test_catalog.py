@@ -10,8 +10,8 @@ import pytest
 from binder.cases import HERE
 from binder.catalogs import bound, shipped
 
-from gigastream.gsql.catalog import Catalog
-from gigastream.gsql.catalog_build import load_catalog
+from gigastream.gsql.catalog.build import load_catalog
+from gigastream.gsql.catalog.catalog import Catalog
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.gsql.expressions import FunctionCall
 from gigastream.gsql.types import Temporal, Type

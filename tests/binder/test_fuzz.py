@@ -12,9 +12,9 @@ from binder.catalogs import shipped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigastream.gsql.binder import check
-from gigastream.gsql.catalog_build import DefinitionFile, build_catalog
-from gigastream.gsql.definitions import parse_definitions
+from gigastream.gsql.binder.binder import check
+from gigastream.gsql.catalog.build import DefinitionFile, build_catalog
+from gigastream.gsql.catalog.definitions import parse_definitions
 from gigastream.gsql.diagnostics import DiagnosticSink, GsqlError
 from gigastream.gsql.source import SourceFile
 

@@ -9,10 +9,10 @@ from binder.evaluate import value_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gigastream.gsql.bounds import END, NONE
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.gsql.expressions import Expression
-from gigastream.gsql.order import Monotone, monotone
+from gigastream.gsql.order.bounds import END, NONE
+from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Temporal, Type
 
 # GSQL section 5, row by row

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gigastream.engine.events import Event
-from gigastream.engine.high_session import HighSession
+from gigastream.sessions.high_session import HighSession
 from gigastream.spool import NOTHING, Spool, Track
-from gigastream.spooled import plan_of_spools, queries_from_json
+from gigastream.spool.plan import plan_of_spools, queries_from_json
 
 Row = tuple[Any, ...]
 Rows = dict[str, Counter[Row]]

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from gigastream.gsql.catalog import Field
-from gigastream.gsql.catalog_build import load_catalog
+from gigastream.gsql.catalog.build import load_catalog
+from gigastream.gsql.catalog.catalog import Field
 from tests.decode.harness import ROOT
 
 HEADERS = ("gs_fields.h", "gs_community_id.h")

@@ -9,9 +9,9 @@ import pytest
 from captures import ROOT
 from docs.tables import Row, quoted, tables
 
-from gigastream.gsql.binder_aggregates import AGGREGATES
-from gigastream.gsql.catalog_build import load_catalog
-from gigastream.gsql.parser_blocks import OPTIONS as DEFINE_OPTIONS
+from gigastream.gsql.binder.aggregates import AGGREGATES
+from gigastream.gsql.catalog.build import load_catalog
+from gigastream.gsql.syntax.blocks import OPTIONS as DEFINE_OPTIONS
 from gigastream.settings import OPTIONS, SPOOL_OPTIONS
 from gigastream.shipped_queries import shipped_queries
 

@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gigastream.engine.session import Event, Session
 from gigastream.engine.statistics import OperatorStatistics, SourceStatistics, Statistics
 from gigastream.plan import Plan
+from gigastream.sessions.session import Event, Session
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.engine.stepping import Out, Row, memory_file, out_of
 
 DEFAULT = Settings(deliver_every_burst=True)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pyarrow  # noqa: F401  (so that it is no part of what is measured)
 
-from gigastream.engine.session import Session
+from gigastream.sessions.session import Session
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.engine.stepping import plan_of
 
 QUERY = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"

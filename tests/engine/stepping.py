@@ -11,11 +11,11 @@ from typing import Any
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import NativeBatch, check
 from gigastream.engine.events import taken
-from gigastream.engine.session import Session
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
+from gigastream.sessions.session import Session
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.models.bounds import END, NEVER, Bound, Vector
 
 Row = tuple[Any, ...]

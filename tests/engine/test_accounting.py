@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 
 from gigastream.engine.batch import EngineError
 from gigastream.plan import Plan
-from gigastream.sources import SourceError
+from gigastream.sources.files import SourceError
 from tests.captures import capture_id, captures
 from tests.engine.accounts import DEFAULT, Account, account
 from tests.engine.stepping import plan_of

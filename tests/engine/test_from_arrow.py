@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from gigastream.arrow_schema import arrow_schema
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, NativeBatch, lend_to_c, native_schema
-from gigastream.engine.session import Session
 from gigastream.gsql.types import Column, Schema, Type
+from gigastream.sessions.session import Session
 from tests.engine.whole_and_parts import GOLDEN_INPUTS, Inputs, plan_of_all, sources
 
 INTEGERS = [t for t in Type if t.is_integer or t is Type.TIMESTAMP]

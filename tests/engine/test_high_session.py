@@ -10,8 +10,8 @@ from itertools import product
 import pyarrow
 import pytest
 
-from gigastream.engine.high_session import HighSession
-from gigastream.engine.session import EngineError
+from gigastream.sessions.high_session import HighSession
+from gigastream.sessions.session import EngineError
 from gigastream.settings import FLUSH_POLICIES, Settings
 from tests.engine.stepping import INFINITE, NOTHING, plan_of
 from tests.engine.whole_and_parts import (

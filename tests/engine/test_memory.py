@@ -12,13 +12,13 @@ import pytest
 
 from gigastream.engine import memory as engine_memory
 from gigastream.engine.opening import BudgetError
-from gigastream.engine.session import Session
 from gigastream.engine.statistics import Statistics
-from gigastream.engine.threaded import ThreadedSession
 from gigastream.memory import PART, budget, default_budget
 from gigastream.plan import Plan
+from gigastream.sessions.session import Session
+from gigastream.sessions.threaded_session import ThreadedSession
 from gigastream.settings import LEAST_MEMORY, Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.engine.stepping import plan_of
 from tests.engine.test_flood import own_memory
 from tests.engine.traffic import packet

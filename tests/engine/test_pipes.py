@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.engine.session import Session
-from gigastream.sources import FileSource
+from gigastream.sessions.session import Session
+from gigastream.sources.files import FileSource
 from tests.engine.low_cases import CASES
 from tests.engine.low_level import Tuning
 from tests.engine.stepping import Out, Row, Stepper, out_of, plan_of

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.engine.session import Session
+from gigastream.sessions.session import Session
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.capture.capture_files import enhanced, interface, option, section
 from tests.engine.stepping import plan_of
 

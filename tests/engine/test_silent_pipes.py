@@ -18,7 +18,7 @@ import pyarrow
 import pytest
 
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.engine.stepping import Stepper, plan_of
 from tests.engine.traffic import packet
 from tests.strategies.files import NANOSECONDS, pcap

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gigastream.engine.session import Session
 from gigastream.plan import Plan
-from gigastream.sources import FileSource
+from gigastream.sessions.session import Session
+from gigastream.sources.files import FileSource
 from tests.engine.low_cases import CASES, LowCase
 from tests.engine.low_level import Tuning
 from tests.engine.several_sources import Capture, check_sources

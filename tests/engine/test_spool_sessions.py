@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.from_spool import SpoolSession
 from gigastream.plan import plan_queries
 from gigastream.plan.base_time import base_bound
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
+from gigastream.sessions.low_session import LowSession
+from gigastream.sessions.spool_session import SpoolSession
 from gigastream.settings import FLUSH_POLICIES, Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from gigastream.spool import END, Spool, SpoolSettings
-from gigastream.spooled import plan_of_spools
-from gigastream.to_spool import LowSession
+from gigastream.spool.plan import plan_of_spools
 from tests.engine.stepping import memory_file
 from tests.engine.traffic import SECOND_NS, crowd
 from tests.strategies.files import NANOSECONDS, pcap

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from gigastream.engine import opening
-from gigastream.engine.session import Session
 from gigastream.engine.statistics import LftaStatistics
-from gigastream.from_spool import SpoolSession
 from gigastream.plan.explain import explain
 from gigastream.query_texts import QueryTexts, inline_queries
+from gigastream.sessions.low_session import LowSession
+from gigastream.sessions.session import Session
+from gigastream.sessions.spool_session import SpoolSession
 from gigastream.settings import FLUSH_POLICIES, Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from gigastream.spool import Spool
-from gigastream.spooled import plan_of_spools
-from gigastream.to_spool import LowSession
+from gigastream.spool.plan import plan_of_spools
 from tests.captures import DEMO_CAPTURE
 from tests.engine.stepping import plan_of
 from tests.engine.traffic import packet

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.engine import threaded
 from gigastream.engine.events import Event
-from gigastream.engine.session import EngineError, Session
 from gigastream.engine.statistics import LftaStatistics
-from gigastream.engine.threaded import Options, ThreadedSession, parts_of
-from gigastream.live import LiveSettings, LiveSource
+from gigastream.sessions import threaded_session as threaded
+from gigastream.sessions.session import EngineError, Session
+from gigastream.sessions.threaded_session import Options, ThreadedSession, parts_of
 from gigastream.settings import FLUSH_POLICIES, Settings
-from gigastream.sources import FileSource, SourceError
+from gigastream.sources.files import FileSource, SourceError
+from gigastream.sources.live import LiveSettings, LiveSource
 from tests.answers.inputs import INPUTS
 from tests.engine.stepping import plan_of
 from tests.engine.whole_and_parts import (
@@ -148,7 +148,7 @@ def test_what_cannot_be_opened_leaves_nothing_behind() -> None:
 
 
 def test_a_batch_of_another_stream_is_refused() -> None:
-    from gigastream.engine.high_session import HighSession
+    from gigastream.sessions.high_session import HighSession
 
     plan = plan_of(COUNT)
     other = plan_of("SELECT tb, sum(len) AS n FROM PKT GROUP BY time AS tb")

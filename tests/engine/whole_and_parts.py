@@ -9,13 +9,13 @@ from functools import cache
 
 import pyarrow
 
-from gigastream.engine.high_session import HighSession
-from gigastream.engine.session import Event, Session
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.sessions.high_session import HighSession
+from gigastream.sessions.session import Event, Session
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.answers.golden import golden_queries
 from tests.answers.inputs import INPUTS
 from tests.engine.stepping import memory_file

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from gigastream.codegen.query_set import generate
-from gigastream.gsql.definitions import parse_definitions
+from gigastream.gsql.catalog.definitions import parse_definitions
 from gigastream.gsql.diagnostics import DiagnosticSink, GsqlError
 from gigastream.gsql.source import decode
 from gigastream.plan import plan_queries

@@ -36,7 +36,7 @@ from gigastream.codegen.query_set import generate
 from gigastream.plan import plan_queries
 from gigastream.query_texts import check_texts
 from gigastream.spool import SegmentDamage, Spool
-from gigastream.spooled import queries_of, stream_descriptions
+from gigastream.spool.plan import queries_of, stream_descriptions
 from tests.captures import DEMO_CAPTURE
 from tests.sanitize.mutations import mutate_bytes
 
@@ -160,11 +160,13 @@ def _read(spool: Path) -> int:
     waits = SimpleNamespace(monotonic=time.monotonic, sleep=refuse_to_wait)
     try:
         with (
-            patch("gigastream.from_spool.time", waits),  # its own: other threads do sleep
+            patch(
+                "gigastream.sessions.spool_session.time", waits
+            ),  # its own: other threads do sleep
             patch("gigastream.engine.opening.compile_query_set", _compiled),
-            patch("gigastream.spooled.check_texts", _checked),
+            patch("gigastream.spool.plan.check_texts", _checked),
             patch("gigastream.plan.plan_queries", _planned),
-            patch("gigastream.spooled.stream_descriptions", _described),
+            patch("gigastream.spool.plan.stream_descriptions", _described),
             patch("gigastream.engine.opening.generate", _generated),
         ):
             return run.execute(copy(_arguments(spool)))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.gsql.definitions import parse_definitions
+from gigastream.gsql.catalog.definitions import parse_definitions
 from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.parser import parse_queries
 from gigastream.gsql.source import decode
+from gigastream.gsql.syntax.parser import parse_queries
 
 FOLDER = Path(__file__).parent / "errors"
 FILES = sorted(FOLDER.rglob("*.gsql"))

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gigastream.gsql import ast
-from gigastream.gsql.definitions import parse_definitions
+from gigastream.gsql.catalog.definitions import parse_definitions
 from gigastream.gsql.diagnostics import MAX_ERRORS, DiagnosticSink
-from gigastream.gsql.parser import parse_expression, parse_queries
-from gigastream.gsql.printer import print_definitions, print_queries
 from gigastream.gsql.source import MAX_CHARACTERS, decode
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax.parser import parse_expression, parse_queries
+from gigastream.gsql.syntax.printer import print_definitions, print_queries
 
 FOLDER = Path(__file__).parent / "parse"
 QUERIES = [path.read_text() for path in sorted(FOLDER.rglob("*.gsql"))]

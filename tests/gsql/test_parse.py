@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.gsql.definitions import parse_definitions
+from gigastream.gsql.catalog.definitions import parse_definitions
 from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.parser import parse_queries
-from gigastream.gsql.printer import print_definitions, print_queries
+from gigastream.gsql.syntax.parser import parse_queries
+from gigastream.gsql.syntax.printer import print_definitions, print_queries
 
 FOLDER = Path(__file__).parent / "parse"
 FILES = sorted(FOLDER.rglob("*.gsql"))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.gsql import ast
-from gigastream.gsql.definitions import parse_definitions
+from gigastream.gsql.catalog.definitions import parse_definitions
 from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.parser import default_name, parse_expression, parse_queries
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax.parser import default_name, parse_expression, parse_queries
 
 GOOD = [
     path

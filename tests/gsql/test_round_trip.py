@@ -6,10 +6,10 @@ from __future__ import annotations
 from gsql.trees import expressions, queries
 from hypothesis import HealthCheck, given, settings
 
-from gigastream.gsql import ast
 from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.parser import parse_expression, parse_queries
-from gigastream.gsql.printer import print_expression, print_queries
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax.parser import parse_expression, parse_queries
+from gigastream.gsql.syntax.printer import print_expression, print_queries
 
 RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 

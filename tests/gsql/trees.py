@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from gigastream.gsql import ast
-from gigastream.gsql.lexer import KEYWORDS
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax.lexer import KEYWORDS
 
 WORDS = ("a", "b", "tb", "srcIP", "len", "TCP", "window", "range", "left", "merge", "is", "x_1")
 names = st.one_of(

@@ -17,10 +17,10 @@ from dataclasses import asdict
 from typing import Any
 
 from gigastream.engine._native import ffi, lib
-from gigastream.engine.session import Session
-from gigastream.live import LiveSource
 from gigastream.plan import plan_queries
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
+from gigastream.sessions.session import Session
+from gigastream.sources.live import LiveSource
 
 QUERY = "SELECT tb, count(*) AS n FROM PKT GROUP BY time AS tb"
 NEVER_NS = -(2**63)

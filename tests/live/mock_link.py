@@ -10,9 +10,9 @@ from typing import Any
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import check
 from gigastream.engine.events import Event, taken
-from gigastream.engine.session import Session
 from gigastream.engine.statistics import SourceStatistics
-from gigastream.live import LiveSettings, LiveSource
+from gigastream.sessions.session import Session
+from gigastream.sources.live import LiveSettings, LiveSource
 from tests.engine.stepping import Out, out_of
 
 ETHERNET = 1

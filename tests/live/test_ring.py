@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.engine.session import EngineError, Event, Session
+from gigastream.sessions.session import EngineError, Event, Session
 from gigastream.settings import Settings
-from gigastream.sources import FileSource, SourceError
+from gigastream.sources.files import FileSource, SourceError
 from tests.engine.stepping import plan_of
 from tests.live.mock_link import SECOND_NS, START_NS, Frame, MockLink, MockSession, frame
 from tests.strategies.files import NANOSECONDS, Packet, pcap

@@ -12,7 +12,7 @@ from gigastream.cli.errors import UsageError
 from gigastream.cli.links import settings_of_link
 from gigastream.cli.run import add_arguments
 from gigastream.config import load_config
-from gigastream.live import LIVE_OPTIONS, LiveSettings, LiveSource, parse_live
+from gigastream.sources.live import LIVE_OPTIONS, LiveSettings, LiveSource, parse_live
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = """

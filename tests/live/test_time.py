@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gigastream.engine._native import ffi, lib
-from gigastream.live import LiveSettings
 from gigastream.settings import Settings
-from gigastream.sources import FileSource, SourceError
+from gigastream.sources.files import FileSource, SourceError
+from gigastream.sources.live import LiveSettings
 from tests.engine.stepping import plan_of
 from tests.live.mock_link import (
     MS_NS,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from plan.planned import checked, node, planned
 
-from gigastream.gsql.binder_aggregates import AGGREGATES as NAMES
+from gigastream.gsql.binder.aggregates import AGGREGATES as NAMES
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import (
     AGGREGATES,

@@ -13,7 +13,7 @@ from tempfile import NamedTemporaryFile
 
 import pyarrow
 
-from gigastream.sources import STDIN, FileSource
+from gigastream.sources.files import STDIN, FileSource
 from tests.sanitize.jobs import PLAIN, Job
 
 

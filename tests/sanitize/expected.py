@@ -10,7 +10,7 @@ from tests.sanitize.jobs import Job, Outcome
 
 WRAP_NS = (1 << 32) * 1_000_000_000
 """In February 2106 `time` begins again at 0; which rows come too late for its windows depends on
-when punctuation came (gigastream/gsql/order.py)."""
+when punctuation came (gigastream/gsql/order/inference.py)."""
 
 
 @dataclass(frozen=True)

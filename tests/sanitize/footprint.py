@@ -19,11 +19,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gigastream.engine.session import Session
 from gigastream.library import _plan
 from gigastream.plan import Plan
+from gigastream.sessions.session import Session
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 
 TALKERS = """SELECT tb, srcIP, destIP, count(*) AS packets, sum(len) AS bytes, first(id) AS id
 FROM IPV4 GROUP BY time/60 AS tb, srcIP, destIP"""

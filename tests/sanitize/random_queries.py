@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from random import Random
 
-from gigastream.gsql.catalog import Catalog, Field, Function
-from gigastream.gsql.catalog_build import load_catalog
+from gigastream.gsql.catalog.build import load_catalog
+from gigastream.gsql.catalog.catalog import Catalog, Field, Function
 from gigastream.gsql.types import Type
 
 PROTOCOLS = ("PKT", "ETH", "IPV4", "IPV6", "IP", "DataProtocol", "TCP", "UDP", "ICMP")

@@ -17,14 +17,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from zlib import crc32
 
-from gigastream.engine.high_session import HighSession
-from gigastream.engine.session import Event, Session
 from gigastream.engine.statistics import Statistics
 from gigastream.gsql.types import Type
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.sessions.high_session import HighSession
+from gigastream.sessions.session import Event, Session
 from gigastream.settings import Settings
-from gigastream.sources import FileSource
+from gigastream.sources.files import FileSource
 from tests.sanitize.delivery import delivered
 from tests.sanitize.jobs import Job, Outcome
 from tests.sanitize.promises import Promises

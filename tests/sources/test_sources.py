@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow
 import pytest
 
-from gigastream.sources import FileSource, OpenSource, SourceError, parse_source
+from gigastream.sources.files import FileSource, OpenSource, SourceError, parse_source
 
 _RANDOM = random.Random(7)
 CONTENT = bytes(_RANDOM.choice(b"abcdefgh") for _ in range(700_000))

@@ -16,7 +16,7 @@ from gigastream.cli.answering import output_queries
 from gigastream.engine.batch import NativeBatch
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.query_texts import QueryTexts, inline_queries
-from gigastream.spooled import SpooledPlanError
+from gigastream.spool.plan import SpooledPlanError
 from spark_sink.job import Job, JobOptions, Printing, run_job
 from spark_sink.job_errors import JobError
 from spark_sink.run import run_query

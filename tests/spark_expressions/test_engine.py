@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("pyspark")
 
 from gigastream.arrow_schema import arrow_schema
-from gigastream.engine.high_session import HighSession
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.sessions.high_session import HighSession
 from tests.spark_expressions.inputs import INNER, INNER_NAME, Cell, rows
 from tests.spark_expressions.reference import NO_VALUE, Outcome, assert_same, expected
 from tests.spark_expressions.test_extremes import EXPRESSIONS

@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from gigastream.gsql.bounds import END
-from gigastream.gsql.order import Monotone
+from gigastream.gsql.order.bounds import END
+from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Temporal
 from gigastream.plan.base_time import base_times
 from spark_sink.event_time import END_MS, event_time, has_event_time

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.from_spool import _Feed
+from gigastream.sessions.spool_session import _Feed
 from gigastream.spool import END, NOTHING, Spool, SpoolWriter, manifest, track
 from gigastream.spool.layout import roll_of
 from gigastream.spool.writer import MOST_OPEN_FILES

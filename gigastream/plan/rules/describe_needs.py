@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gigastream.gsql.expressions import ColumnRef, Expression, rewrite
-from gigastream.gsql.order import Monotone
+from gigastream.gsql.order.inference import Monotone
 from gigastream.plan.nodes import (
     Aggregate,
     Limit,

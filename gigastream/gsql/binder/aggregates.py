@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregate calls: what they take, what they give, and the list of a query's distinct ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gigastream.gsql.binder.context import Context, not_supported
+from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.expressions import AggregateRef, Expression
+from gigastream.gsql.operations.conversion import converted, counted, exact_type, is_null
+from gigastream.gsql.queries import Aggregate
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.types import Type
+
+
+def _is_number(type_: Type) -> bool:
+    return type_.is_numeric or type_ is Type.TIMESTAMP
+
+
+def _is_summable(type_: Type) -> bool:
+    return type_.is_numeric
+
+
+def _is_whole(type_: Type) -> bool:
+    return type_.is_integer
+
+
+def _has_order(type_: Type) -> bool:
+    return _is_number(type_) or type_.is_address
+
+
+def _is_any(type_: Type) -> bool:
+    return True
+
+
+def _count(type_: Type) -> Type:
+    return Type.ULLONG
+
+
+def _sum(type_: Type) -> Type:
+    """64 bits of the argument's sign: no silent wrap at 32 (GSQL section 3)."""
+    if type_ is Type.FLOAT:
+        return Type.FLOAT
+    return Type.ULLONG if type_.is_unsigned else Type.LLONG
+
+
+def _float(type_: Type) -> Type:
+    return Type.FLOAT
+
+
+def _same(type_: Type) -> Type:
+    return type_
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What an aggregate takes and gives."""
+
+    takes: Callable[[Type], bool]
+    wanted: str
+    gives: Callable[[Type], Type]
+    argument: Callable[[Type], Type] = _same
+    """The type in which the argument is handed over."""
+
+
+_NUMBERS = "a number"
+AGGREGATES = {
+    "COUNT": _Kind(_is_any, "any value", _count),
+    "SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum),
+    "MIN": _Kind(_has_order, "a number, a timestamp or an address", _same),
+    "MAX": _Kind(_has_order, "a number, a timestamp or an address", _same),
+    "AVG": _Kind(_is_number, _NUMBERS, _float, _sum),
+    "AND_AGGR": _Kind(_is_whole, "a whole number", _same),
+    "OR_AGGR": _Kind(_is_whole, "a whole number", _same),
+    "XOR_AGGR": _Kind(_is_whole, "a whole number", _same),
+    "FIRST": _Kind(_is_any, "any value", _same),
+    "LAST": _Kind(_is_any, "any value", _same),
+    "VAR": _Kind(_is_number, _NUMBERS, _float, _sum),
+    "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
+}
+
+RUNNING = ("MOVING_SUM", "MOVING_AVG", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_MAX")
+"""Aggregates that go on from window to window: they need CLOSING_WHEN."""
+
+_LATER = (
+    *RUNNING,
+    *("APPROX_COUNT_DISTINCT", "QUANTILE_OF", "MEDIAN_OF", "HEAVY_HITTERS", "COUNT_DIFF"),
+    "CAT_AGGR",
+)
+
+NAMES = (*(name.lower() for name in AGGREGATES), *(name.lower() for name in _LATER))
+
+
+def is_aggregate(name: str, context: Context) -> bool:
+    """True if a call of that name aggregates."""
+    return name.lower() in NAMES or name.lower() in context.catalog.aggregates
+
+
+def unsupported_aggregate(node: ast.Call, context: Context) -> bool:
+    """Report an aggregate that the language has and this version has not."""
+    is_declared = node.name.lower() in context.catalog.aggregates
+    if node.name.upper() not in _LATER and not is_declared:
+        return False
+    what = "user-defined aggregate" if is_declared else "aggregate"
+    not_supported(context.sink, f"the {what} {node.name}", node.name_span)
+    return True
+
+
+def refuse(node: ast.Call, clause: str, sink: DiagnosticSink) -> None:
+    """Report an aggregate where none may stand."""
+    if clause.startswith("the argument of"):
+        message = f"the aggregate {node.name} stands in {clause}: aggregates do not nest"
+        nested = "let one query read the other: the inner aggregate in a query of its own"
+        sink.error("nested-aggregate", message, node.span, nested)
+        return
+    message = f"the aggregate {node.name} cannot stand in {clause}"
+    hint = "a condition on groups stands in HAVING" if clause == "WHERE" else None
+    sink.error("misplaced-aggregate", message, node.span, hint)
+
+
+class Aggregates:
+    """The distinct aggregates of a query, in the order in which they are met.
+
+    `may_be_of_nothing`: without GROUP BY there is an answer where no row came, as in SQL.
+    """
+
+    def __init__(self, *, may_be_of_nothing: bool) -> None:
+        self._may_be_of_nothing = may_be_of_nothing
+        self._found: list[Aggregate] = []
+        self._known: dict[tuple[str, Expression | None], int] = {}
+
+    @property
+    def found(self) -> tuple[Aggregate, ...]:
+        """All aggregates so far."""
+        return tuple(self._found)
+
+    def add(
+        self, node: ast.Call, arguments: list[Expression | None], context: Context
+    ) -> Expression | None:
+        """Return a reference to the aggregate of a call, or None after an error."""
+        if not _has_right_shape(node, context.sink) or None in arguments:
+            return None
+        argument = None if node.star else arguments[0]
+        aggregate = _checked(node, argument, context.sink)
+        if aggregate is None:
+            return None
+        nullable = aggregate.nullable or (self._may_be_of_nothing and aggregate.function != "COUNT")
+        return self._reference(replace(aggregate, nullable=nullable), node)
+
+    def _reference(self, aggregate: Aggregate, node: ast.Call) -> AggregateRef:
+        index = self._index(aggregate)
+        return AggregateRef(
+            type=aggregate.type,
+            nullable=aggregate.nullable,
+            index=index,
+            name=node.span.text,
+            span=node.span,
+        )
+
+    def _index(self, aggregate: Aggregate) -> int:
+        key = (aggregate.function, aggregate.argument)
+        if key not in self._known:
+            self._known[key] = len(self._found)
+            self._found.append(aggregate)
+        return self._known[key]
+
+
+def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
+    name = node.name.upper()
+    if node.distinct:
+        if name in ("MIN", "MAX"):
+            message = f"DISTINCT changes nothing in {node.name}"
+            sink.error("wrong-arguments", message, node.span, "leave it out")
+        else:
+            not_supported(sink, f"{node.name}(DISTINCT …)", node.span)
+        return False
+    if node.star and name != "COUNT":
+        message = f"{node.name} takes a value, not *"
+        sink.error("wrong-arguments", message, node.span, f"{node.name}(len)")
+        return False
+    if len(node.args) != (0 if node.star else 1):
+        message = f"{node.name} takes one argument"
+        counts = "count(*) counts rows" if name == "COUNT" else None
+        sink.error("wrong-arguments", message, node.span, counts)
+        return False
+    return True
+
+
+def _checked(node: ast.Call, argument: Expression | None, sink: DiagnosticSink) -> Aggregate | None:
+    kind = AGGREGATES[node.name.upper()]
+    if argument is None:
+        return Aggregate(node.name.upper(), None, Type.ULLONG, False, node.span)
+    if is_null(argument) or not kind.takes(argument.type):
+        message = f"{node.name} takes {kind.wanted}, not {exact_type(argument)}"
+        sink.error("wrong-type", message, argument.span, _hint(node, argument))
+        return None
+    handed = argument if kind.argument is _same else counted(argument)
+    typed = converted(handed, kind.argument(handed.type))
+    result = kind.gives(argument.type)
+    nullable = _may_be_null(node.name.upper(), argument)
+    return Aggregate(node.name.upper(), typed, result, nullable, node.span)
+
+
+def _may_be_null(name: str, argument: Expression) -> bool:
+    """As in SQL: one row alone has no sample variance."""
+    return name in ("VAR", "STDDEV") or (argument.nullable and name != "COUNT")
+
+
+def _hint(node: ast.Call, argument: Expression) -> str | None:
+    text = argument.span.text
+    if argument.type is Type.BOOL and node.name.upper() == "SUM":
+        return f"{node.name}(UINT({text})) counts where it is true"
+    if argument.type is Type.TIMESTAMP:
+        return "a sum of times leaves 64 bits at once; sum a difference of two"
+    return None

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregation and SELECT DISTINCT: GROUP BY, HAVING, ORDER BY … LIMIT (GSQL section 6.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gigastream.gsql.binder.columns import (
+    Origins,
+    demand_unique,
+    made_name,
+    unique,
+    written_name,
+)
+from gigastream.gsql.binder.groups import Group, Groups, group_items
+from gigastream.gsql.binder.names import Scope
+from gigastream.gsql.binder.options import is_on
+from gigastream.gsql.binder.select_list import Item, outputs, select_list
+from gigastream.gsql.binder.statement import Statement, refuse_low_only
+from gigastream.gsql.expressions import Constant, Expression
+from gigastream.gsql.operations.conversion import is_flexible
+from gigastream.gsql.order.inference import monotone
+from gigastream.gsql.queries import Aggregate, GroupVariable, OrderItem, OutputColumn
+from gigastream.gsql.syntax import ast
+
+_NO_POSITIONS = "positions do not count: name the column"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """The parts of a checked aggregation."""
+
+    outputs: tuple[OutputColumn, ...]
+    groups: tuple[GroupVariable, ...]
+    aggregates: tuple[Aggregate, ...] = ()
+    having: Expression | None = None
+    order_by: tuple[OrderItem, ...] = ()
+    limit: int | None = None
+
+
+# GROUP BY
+
+
+def bind_groups(statement: Statement) -> Groups:
+    """Bind the group variables."""
+    items = group_items(statement.body.group_by)
+    taken = {written_name(item).lower() for item in items}
+    found = [_group(statement, item, position, taken) for position, item in enumerate(items, 1)]
+    names = [(group.name, group.span) for group in found]
+    demand_unique(names, "group variable", statement.sink)
+    return Groups(found)
+
+
+def _group(statement: Statement, item: ast.GroupItem, position: int, taken: set[str]) -> Group:
+    name = written_name(item)
+    binder = statement.binder("GROUP BY", statement.columns)
+    errors = statement.sink.error_count
+    expression = binder.bind(_meant(statement, item.expression))
+    if statement.sink.error_count > errors:
+        expression = None
+    if isinstance(expression, Constant):
+        message = "a group variable must not be a constant"
+        hint = _NO_POSITIONS if is_flexible(expression) else None
+        statement.sink.error("constant-group", message, item.span, hint)
+        expression = None
+    if expression is None:
+        return Group(name, None, item.span)
+    shown = name or unique(made_name(item.expression.span, position), taken)
+    return Group(name, GroupVariable(shown, expression), item.span)
+
+
+def _meant(statement: Statement, node: ast.Expression) -> ast.Expression:
+    """`GROUP BY tb` may name a column of the SELECT list, `time/60 AS tb`, if no source has it."""
+    if not isinstance(node, ast.Name) or node.qualifier:
+        return node
+    for source in statement.columns.sources:
+        if not source.is_known or source.find(node.name, node.span) is not None:
+            return node
+    for item in statement.body.items:
+        if item.alias is not None and item.alias.lower() == node.name.lower():
+            return item.expression
+    return node
+
+
+# The two forms
+
+
+def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggregation | None:
+    """Bind SELECT, HAVING and ORDER BY of an aggregation; None after errors."""
+    scope = replace(statement.columns, variables=groups.references())
+    items = select_list(statement, statement.group_binder("SELECT", scope, rows))
+    items = [_grouped(statement, groups, item) for item in items]
+    aliases = {item.name.lower(): item.expression for item in items if item.name}
+    having = _having(statement, groups, replace(scope, aliases=aliases), rows)
+    by_name = replace(scope, variables={**aliases, **groups.references()})
+    order = _order(statement, groups, by_name, rows)
+    limit = _limit_of_windows(statement)
+    demand_temporal(statement, groups)
+    refuse_low_only([having, *(item.expression for item in items)], statement.sink)
+    if not groups.are_known:
+        return None
+    aggregates = statement.aggregates.found
+    origins = Origins(statement.columns.sources, groups.variables, aggregates)
+    columns = outputs(items, origins)
+    if columns is None:
+        return None
+    return Aggregation(columns, groups.variables, aggregates, having, order, limit)
+
+
+def bind_distinct(statement: Statement, rows: Scope) -> Aggregation | None:
+    """SELECT DISTINCT: a group for each row that differs, and nothing beside it."""
+    body = statement.body
+    if body.group_by:
+        message = "SELECT DISTINCT has no GROUP BY: its columns are the groups"
+        statement.sink.error("misplaced-clause", message, body.group_by[0].span)
+    if body.having is not None:
+        hint = "a condition on rows stands in WHERE"
+        message = "SELECT DISTINCT has no HAVING"
+        statement.sink.error("misplaced-clause", message, body.having.span, hint)
+    items = select_list(statement, statement.binder("SELECT DISTINCT", rows))
+    taken = {item.name.lower() for item in items if item.name}
+    groups = Groups([_column_group(item, n, taken) for n, item in enumerate(items, 1)])
+    scope = Scope((), variables=groups.references())
+    order = _order(statement, groups, scope, rows)
+    limit = _limit_of_windows(statement)
+    demand_temporal(statement, groups)
+    grouped = [_grouped(statement, groups, item) for item in items]
+    columns = outputs(grouped, Origins(statement.columns.sources, groups.variables))
+    if columns is None:
+        return None
+    return Aggregation(columns, groups.variables, order_by=order, limit=limit)
+
+
+def _column_group(item: Item, position: int, taken: set[str]) -> Group:
+    name = item.name or unique(made_name(item.span, position), taken)
+    variable = None if item.expression is None else GroupVariable(name, item.expression)
+    return Group(name, variable, item.span)
+
+
+def _grouped(statement: Statement, groups: Groups, item: Item) -> Item:
+    return replace(item, expression=groups.grouped(item.expression, statement.sink))
+
+
+# Their clauses
+
+
+def _having(statement: Statement, groups: Groups, scope: Scope, rows: Scope) -> Expression | None:
+    if statement.body.having is None:
+        return None
+    binder = statement.group_binder("HAVING", scope, rows)
+    return groups.grouped(binder.condition(statement.body.having), statement.sink)
+
+
+def _order(
+    statement: Statement, groups: Groups, scope: Scope, rows: Scope
+) -> tuple[OrderItem, ...]:
+    if statement.body.distinct:
+        binder = statement.binder("ORDER BY", scope)
+    else:
+        binder = statement.group_binder("ORDER BY", scope, rows)
+    found = []
+    for item in statement.body.order_by:
+        bound = groups.grouped(binder.bind(item.expression), statement.sink)
+        if isinstance(bound, Constant):
+            message = "ORDER BY a constant sorts nothing"
+            statement.sink.error("constant-order", message, item.span, _NO_POSITIONS)
+        elif bound is not None:
+            found.append(OrderItem(bound, item.descending))
+    return tuple(found)
+
+
+def _limit_of_windows(statement: Statement) -> int | None:
+    node = statement.body.limit
+    if node is not None and not statement.body.order_by:
+        message = "LIMIT needs ORDER BY: it keeps the first groups of each closed window"
+        statement.sink.error("misplaced-clause", message, node.span)
+    return bind_limit(statement)
+
+
+def bind_limit(statement: Statement) -> int | None:
+    """Bind LIMIT: a number of rows, or None."""
+    node = statement.body.limit
+    if node is None:
+        return None
+    bound = statement.binder("LIMIT", Scope(())).bind(node)
+    if isinstance(bound, Constant) and bound.type.is_integer and int(bound.value or 0) >= 0:
+        return int(bound.value or 0)
+    if bound is not None:
+        message = "LIMIT takes a whole number, not below 0"
+        statement.sink.error("wrong-type", message, node.span)
+    return None
+
+
+# A group must end
+
+
+def demand_temporal(statement: Statement, groups: Groups) -> None:
+    """Report groups that would never be complete: none of their variables moves with time."""
+    if is_on(statement.options, "no_temporal_aggr") or not groups.are_known:
+        return
+    windowed = statement.body.window is not None
+    windowed |= any(item.node.window is not None for item in statement.items)
+    moving = any(variable.expression.temporal.is_temporal for variable in groups.variables)
+    if moving and statement.reads_packets:
+        _warn_of_clockless(statement, groups)
+    if windowed or moving or not statement.sources_are_known:
+        return
+    message, hint = _untimed(statement, groups)
+    spans = [group.span for group in groups.found] or [i.span for i in statement.body.items]
+    span = spans[0].to(spans[-1])
+    if statement.context.is_finite:
+        statement.sink.warning("answered-once", f"{message}: {_AT_THE_END}", span)
+        return
+    message += ": no group would ever be complete"
+    statement.sink.error("no-temporal-group", message, span, hint)
+
+
+_AT_THE_END = "one answer comes, when all input has been read"
+
+
+def _warn_of_clockless(statement: Statement, groups: Groups) -> None:
+    """Say so where no group variable is known to follow the packets' time."""
+    functions = [monotone(variable.expression) for variable in groups.variables]
+    if any(
+        function is not None and function.over_timestamp() is not None for function in functions
+    ):
+        return
+    moving = next(
+        group
+        for group in groups.found
+        if group.variable is not None and group.variable.expression.temporal.is_temporal
+    )
+    message = "this does not follow the packets' time: its groups are answered at the end only"
+    hint = "group by time/60 too, and they are answered minute by minute"
+    statement.sink.warning("no-clock", message, moving.span, hint)
+
+
+def _untimed(statement: Statement, groups: Groups) -> tuple[str, str]:
+    """What is wrong, and how to mend it."""
+    example = _temporal_example(statement)
+    switch = "DEFINE { no_temporal_aggr true; } for one answer at the end"
+    if statement.body.distinct:
+        message, mended = "no column of SELECT DISTINCT is temporal", f"select {example} too"
+    elif groups.found:
+        message, mended = "no group variable is temporal", f"add {example} to GROUP BY"
+    else:
+        message = "an aggregation needs a temporal group variable"
+        mended = f"add GROUP BY {example}"
+    if not example:
+        mended = f"{statement.items[0].names.shown} has no temporal column"
+        switch = f"write {switch}"
+    return message, f"{mended}, or {switch}" if example else f"{mended}: {switch}"
+
+
+def _temporal_example(statement: Statement) -> str:
+    """A temporal column that the sources have; empty if they have none."""
+    pairs = statement.items[0].names.everything(statement.body.span)
+    names = [name for name, column in pairs if column.temporal.is_temporal]
+    if not names:
+        return ""
+    return "time/60 AS tb" if names[0] == "time" else names[0]

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From GSQL text to checked queries: the front end's one entry.
+
+All independent errors of all texts are found in one run. What is wrong is reported once: whatever
+depends on it is left out in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+from gigastream.gsql.binder.aggregates import NAMES
+from gigastream.gsql.binder.context import Context
+from gigastream.gsql.binder.joins import check_merge, flat_sources
+from gigastream.gsql.binder.options import bind_options
+from gigastream.gsql.binder.parameters import GivenParameters, bind_parameters
+from gigastream.gsql.binder.query_set import Entry, Library, QuerySet
+from gigastream.gsql.binder.select import bind_select
+from gigastream.gsql.binder.sources import QueryOutput, Tables, bind_source
+from gigastream.gsql.catalog.catalog import Catalog
+from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.queries import CheckedQuery
+from gigastream.gsql.syntax import ast
+
+
+def check(
+    texts: Sequence[tuple[str, str]],
+    *,
+    catalog: Catalog,
+    parameters: Mapping[str, str] | None = None,
+    interfaces: Iterable[str] | None = None,
+    library: str | PathLike[str] | Mapping[str, str] | None = None,
+    is_finite: bool = False,
+    sink: DiagnosticSink | None = None,
+) -> list[CheckedQuery]:
+    """Check query texts, each with the name of its file; return the queries of all of them.
+
+    A query stands behind those that it reads; otherwise the order is that of the texts. Library
+    queries that are read are among them, named `dir/name`, and are no outputs.
+    `parameters` are the values of `--param [query.]name=value`. `interfaces` are the names of all
+    interfaces; None where they are not known yet. `is_finite` says that all input has an end, where
+    an aggregation without a clock is answered. Warnings are left in `sink`, if one is given.
+
+    Raises GsqlError with everything that is wrong.
+    """
+    sink = sink if sink is not None else DiagnosticSink()
+    queries = QuerySet(catalog, _library(library), sink)
+    for text, file in texts:
+        queries.add_text(text, file)
+    queries.resolve()
+    known = None if interfaces is None else frozenset(interfaces)
+    tables = Tables(catalog, sink, {}, known, is_finite)
+    checked = _check_all(queries.ordered(), tables, GivenParameters(parameters or {}))
+    if checked and not any(query.is_output for query in checked):
+        _refuse_silence(queries.entries.values(), sink)
+    sink.raise_if_errors()
+    return checked
+
+
+def _refuse_silence(entries: Iterable[Entry], sink: DiagnosticSink) -> None:
+    """Report a set of which nothing would be seen."""
+    for entry in entries:
+        option = entry.node.option("visibility")
+        if option is not None and not entry.library:
+            message = "no query here is an output: every one says visibility internal"
+            hint = "leave it out of the query whose rows are wanted"
+            sink.error("no-output", message, option.span, hint)
+            return
+
+
+def _library(given: str | PathLike[str] | Mapping[str, str] | None) -> Library | None:
+    return given if given is None or isinstance(given, Mapping) else Path(given)
+
+
+def _check_all(
+    entries: Sequence[Entry], of_run: Tables, given: GivenParameters
+) -> list[CheckedQuery]:
+    outputs = {entry.key: QueryOutput(entry.node.name, None) for entry in entries}
+    found = []
+    for entry in entries:
+        visible = {**outputs, **_beside(entry, outputs)}
+        tables = replace(of_run, queries=visible)
+        if entry.is_broken:
+            _check_rest(entry.node, tables, given)
+            continue
+        checked = _check_query(entry.node, tables, given)
+        if checked is not None:
+            found.append(checked)
+            outputs[entry.key] = QueryOutput(entry.node.name, checked.schema)
+    given.report_unwanted(of_run.sink)
+    return found
+
+
+def _beside(entry: Entry, outputs: Mapping[str, QueryOutput]) -> dict[str, QueryOutput]:
+    """What this query means by the names in its FROM, where that is not what others mean."""
+    return {table.name.lower(): outputs[key] for table, key in entry.reads if key in outputs}
+
+
+_SURE = (
+    *("unknown-function", "unknown-table", "unknown-interface", "unknown-set", "unknown-type"),
+    *("wrong-type", "wrong-arguments", "division-by-zero", "bad-option", "misplaced-aggregate"),
+)
+"""What is wrong whatever else a query says: not a name that a part which is missing may give."""
+
+
+def _check_rest(query: ast.Query, tables: Tables, given: GivenParameters) -> None:
+    """Report what is surely wrong in a query of which parts could not be read."""
+    own = DiagnosticSink()
+    _check_query(query, replace(tables, sink=own), given)
+    for item in own.diagnostics:
+        if item.code in _SURE or item.severity == "warning":
+            tables.sink.add(item)
+
+
+def _check_query(query: ast.Query, tables: Tables, given: GivenParameters) -> CheckedQuery | None:
+    sink = tables.sink
+    options = bind_options(query, sink)
+    context = Context(
+        sink=sink,
+        catalog=tables.catalog,
+        parameters=bind_parameters(query, given, tables.catalog, sink),
+        defines={entry.name.lower(): entry.value for entry in query.defines},
+        aggregate_names=NAMES,
+        is_finite=tables.is_finite,
+    )
+    if isinstance(query.body, ast.Select):
+        return bind_select(query, query.body, context, tables, options)
+    nodes = flat_sources(query.body.sources)
+    items = [bind_source(node, index, tables) for index, node in enumerate(nodes)]
+    if items and query.body.columns:
+        check_merge(query.body, items, sink)
+    return None

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all parts of the analysis of one query share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gigastream.gsql.catalog.catalog import Catalog
+from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.expressions import Constant
+from gigastream.gsql.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One query's surroundings."""
+
+    sink: DiagnosticSink
+    catalog: Catalog
+    parameters: Mapping[str, Constant | None] = field(default_factory=dict)
+    """By lower-case name; None is one that was wrong, and reported."""
+    defines: Mapping[str, str] = field(default_factory=dict)
+    """The entries of DEFINE, by lower-case name."""
+    aggregate_names: tuple[str, ...] = ()
+    is_finite: bool = False
+    """All input has an end, at which groups without a clock are complete."""
+
+
+Feature = tuple[str, Span]
+"""What a query asks for and this version has not, and where."""
+
+
+def not_supported(sink: DiagnosticSink, what: str, span: Span, hint: str | None = None) -> None:
+    """Report what the language has and this version has not."""
+    sink.error("not-supported", f"{what} is not supported yet", span, hint)

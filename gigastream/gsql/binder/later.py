@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clauses of GSQL that are checked as far as they go, and then said to be not supported yet.
+
+What can be wrong with them (GSQL section 7) is wrong today too, so that a query that gets only
+`not supported yet` is one that will run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gigastream.gsql.binder.aggregates import RUNNING
+from gigastream.gsql.binder.context import Context, Feature, not_supported
+from gigastream.gsql.binder.groups import Groups
+from gigastream.gsql.binder.names import Scope
+from gigastream.gsql.binder.sources import SourceItem
+from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
+from gigastream.gsql.syntax import ast
+
+_KEPT = (*RUNNING, "FIRST", "LAST")
+"""Aggregates that make sense in a group that outlives its window."""
+
+
+def refuse_watchlist(body: ast.Select, sink: DiagnosticSink) -> bool:
+    """Report a WATCHLIST_JOIN, whose list has columns that only its file knows."""
+    if body.join is None or body.join.kind != "WATCHLIST":
+        return False
+    not_supported(sink, "WATCHLIST_JOIN", body.join.span)
+    return True
+
+
+def check_windows(
+    body: ast.Select, items: Sequence[SourceItem], context: Context
+) -> Iterator[Feature]:
+    """Report windows on an attribute that is no time; yield the others."""
+    scope = Scope(tuple(item.names for item in items))
+    owned = [(item.node.window, Scope((item.names,))) for item in items]
+    for window, names in [(body.window, scope), *owned]:
+        if window is not None and _has_good_attribute(window, names, context.sink):
+            yield "a window", window.span
+
+
+def _has_good_attribute(window: ast.Window, names: Scope, sink: DiagnosticSink) -> bool:
+    if window.attribute is None:
+        return True
+    found = names.resolve(window.attribute, sink)
+    if found is None or found.temporal.is_temporal:
+        return found is not None
+    message = f"{window.attribute.name} is not temporal, so no window over it would ever close"
+    sink.error("not-temporal", message, window.attribute.span, "WA time")
+    return False
+
+
+def check_later_clauses(body: ast.Select, groups: Groups, context: Context) -> Iterator[Feature]:
+    """Report what is wrong with the sampling and running forms of SELECT; yield the clauses."""
+    for element in body.group_by:
+        if not isinstance(element, ast.GroupItem):
+            yield _element_name(element), element.span
+    yield from _check_supergroup(body, groups, context.sink)
+    yield from _check_cleaning(body, context.sink)
+    yield from _check_closing(body, context)
+
+
+def _element_name(element: ast.GroupElement) -> str:
+    names = {ast.Cube: "CUBE", ast.Rollup: "ROLLUP", ast.GroupingSets: "GROUPING_SETS"}
+    return names[type(element)]
+
+
+def _check_supergroup(body: ast.Select, groups: Groups, sink: DiagnosticSink) -> Iterator[Feature]:
+    known = groups.references()
+    for name in body.supergroup:
+        if name.name.lower() in known:
+            continue
+        hint = did_you_mean(name.name, known) or f"group variables are {', '.join(known)}"
+        message = f"{name.name} is no group variable"
+        sink.error("unknown-column", message, name.span, hint)
+    if body.supergroup:
+        yield "SUPERGROUP", body.supergroup[0].span
+
+
+def _check_cleaning(body: ast.Select, sink: DiagnosticSink) -> Iterator[Feature]:
+    when, by = body.cleaning_when, body.cleaning_by
+    if when is not None and by is None:
+        hint = "CLEANING_BY says which groups stay"
+        sink.error("half-cleaning", "CLEANING_WHEN without CLEANING_BY", when.span, hint)
+    elif by is not None and when is None:
+        hint = "CLEANING_WHEN says when to clean"
+        sink.error("half-cleaning", "CLEANING_BY without CLEANING_WHEN", by.span, hint)
+    elif when is not None and not body.supergroup:
+        yield "CLEANING_WHEN", when.span
+
+
+def _check_closing(body: ast.Select, context: Context) -> Iterator[Feature]:
+    calls = list(_aggregate_calls(body, context))
+    closing = body.closing_when
+    if closing is None:
+        for call in calls:
+            if call.name.upper() not in ("FIRST", "LAST"):
+                message = (
+                    f"{call.name} goes on from window to window, and nothing says when it ends"
+                )
+                hint = "add CLOSING_WHEN, the condition on which a group is dropped"
+                context.sink.error("running-aggregate", message, call.span, hint)
+    elif not calls:
+        hint = "moving_sum(x, n), running_sum(x), first(x) and their like run"
+        message = "CLOSING_WHEN without a running aggregate"
+        context.sink.error("closing-when", message, closing.span, hint)
+    else:
+        yield "CLOSING_WHEN", closing.span
+
+
+def _aggregate_calls(body: ast.Select, context: Context) -> Iterator[ast.Call]:
+    """The calls of aggregates that may outlive a window."""
+    clauses = [*(item.expression for item in body.items), body.having, body.closing_when]
+    for clause in clauses:
+        for node in ast.walk(clause) if clause is not None else ():
+            if isinstance(node, ast.Call) and _is_running(node, context):
+                yield node
+
+
+def _is_running(call: ast.Call, context: Context) -> bool:
+    if call.name.upper() in _KEPT:
+        return True
+    declared = context.catalog.aggregates.get(call.name.lower())
+    return declared is not None and any(item.name == "RUNNING" for item in declared.modifiers)

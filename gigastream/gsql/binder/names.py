@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the names in a query mean: fields of packets, columns of streams, group variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gigastream.gsql.binder.context import not_supported
+from gigastream.gsql.catalog.catalog import Catalog, Field, Protocol
+from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
+from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef
+from gigastream.gsql.source import Span
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.types import Schema
+
+WINDOW_COLUMNS = ("window_start", "window_end", "wid_start", "wid_end")
+"""The columns that a window adds."""
+
+OUTER = "outer_"
+"""What the fields of the packet around a decapsulated one begin with."""
+
+FAMILIES = {4: "IPV4", 6: "IPV6"}
+"""The protocol of the packets with this `ipversion`."""
+
+
+class SourceNames:
+    """The columns of one FROM item. This class alone is an item that was wrong, and reported."""
+
+    is_known = False
+
+    def __init__(self, index: int, tables: Sequence[str], alias: str | None) -> None:
+        self.index = index
+        self.tables = tables
+        """One, or the branches of a union."""
+        self.alias = alias
+
+    @property
+    def shown(self) -> str:
+        """How a message calls it."""
+        return self.alias or " UNION ".join(dict.fromkeys(self.tables))
+
+    def answers_to(self, qualifier: Sequence[str]) -> bool:
+        """True if `alias.col` or `Table.col` can mean this item."""
+        names = {name.lower() for table in self.tables for name in (table, _base_name(table))}
+        if self.alias is not None:
+            names.add(self.alias.lower())
+        return qualifier[-1].lower() in names
+
+    def find(self, name: str, span: Span) -> Expression | None:
+        """The column of that name, as an expression."""
+        return None
+
+    def everything(self, span: Span) -> list[tuple[str, Expression]]:
+        """The columns that `*` stands for."""
+        return []
+
+    @property
+    def names(self) -> list[str]:
+        """The names that a misspelt one may have been meant as."""
+        return []
+
+
+def _base_name(table: str) -> str:
+    """What a library query is called beside its folder."""
+    return table.rsplit("/", 1)[-1]
+
+
+class StreamNames(SourceNames):
+    """The columns of another query's output."""
+
+    is_known = True
+
+    def __init__(
+        self, index: int, tables: Sequence[str], alias: str | None, schema: Schema
+    ) -> None:
+        super().__init__(index, tables, alias)
+        self.schema = schema
+
+    def find(self, name: str, span: Span) -> Expression | None:
+        position = self.schema.index(name)
+        return None if position is None else self._column(position, span)
+
+    def everything(self, span: Span) -> list[tuple[str, Expression]]:
+        columns = enumerate(self.schema.columns)
+        return [(column.name, self._column(position, span)) for position, column in columns]
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.schema.columns]
+
+    def _column(self, position: int, span: Span) -> ColumnRef:
+        column = self.schema.columns[position]
+        return ColumnRef(
+            type=column.type,
+            temporal=column.temporal,
+            nullable=column.nullable,
+            index=position,
+            name=column.name,
+            source=self.index,
+            span=span,
+        )
+
+
+class PacketNames(SourceNames):
+    """The fields of packets: of one protocol, or those that all protocols of a union share."""
+
+    is_known = True
+
+    def __init__(
+        self,
+        index: int,
+        tables: Sequence[str],
+        alias: str | None,
+        protocols: Sequence[Protocol],
+        catalog: Catalog,
+    ) -> None:
+        super().__init__(index, tables, alias)
+        self.protocols = protocols
+        self.catalog = catalog
+        self.narrowed: Protocol | None = None
+        """IPV4 or IPV6, where WHERE lets no other packet through."""
+        self._used: dict[str, FieldRef] = {}
+
+    def find(self, name: str, span: Span) -> Expression | None:
+        found = self._field(name)
+        if found is None:
+            return None
+        reference = self._reference(found, span)
+        self._used.setdefault(reference.accessor, reference)
+        return reference
+
+    def everything(self, span: Span) -> list[tuple[str, Expression]]:
+        """All fields; what a packet lacks of them is NULL, for `*` names none."""
+        chosen: list[tuple[str, Expression | None]] = []
+        for item in self._shared:
+            found = self._field(item.name)
+            if found is None or item.alias_of:
+                continue
+            if found.required or self._reference(found, span).accessor in self._used:
+                chosen.append((item.name, self.find(item.name, span)))
+            else:
+                reference = self._reference(found, span)
+                chosen.append((item.name, replace(reference, is_optional=True, nullable=True)))
+        return [(name, reference) for name, reference in chosen if reference is not None]
+
+    @property
+    def names(self) -> list[str]:
+        return [item.name for item in self._shared]
+
+    def required(self, protocol: Protocol) -> tuple[FieldRef, ...]:
+        """What a packet must have to be a tuple of `protocol` for this query (GSQL section 2)."""
+        needed = {
+            reference.accessor: reference
+            for reference in self._used.values()
+            if not self._is_certain(reference)
+        }
+        for item in protocol.fields.values():
+            if item.required and not self._is_builtin(item):
+                needed.setdefault(item.accessor, self._reference(item, protocol.span))
+        return tuple(needed.values())
+
+    def declared(self, reference: FieldRef) -> Field:
+        """The declaration of a field that was found here."""
+        places = [*self.protocols, *([] if self.narrowed is None else [self.narrowed])]
+        for protocol in places:
+            for item in protocol.fields.values():
+                if (item.accessor, item.name) == (reference.accessor, reference.field):
+                    return item
+        raise KeyError(reference.field)
+
+    @property
+    def _shared(self) -> list[Field]:
+        return [item for item in self.protocols[0].fields.values() if self._field(item.name)]
+
+    def _field(self, name: str) -> Field | None:
+        found = [protocol.field(name) for protocol in self.protocols]
+        first = found[0]
+        if first is None or any(other is None or other != first for other in found):
+            return None
+        return self._narrow(first)
+
+    def _narrow(self, item: Field) -> Field:
+        """Of two families' fields the one of the family that alone is left: four bytes, not 16."""
+        if self.narrowed is None or item.protocol != "IP" or item.name == "ipversion":
+            return item
+        own = self.narrowed.field(item.name)
+        return item if own is None else own
+
+    def _reference(self, item: Field, span: Span) -> FieldRef:
+        return FieldRef(
+            type=item.type,
+            temporal=item.temporal,
+            protocol=item.protocol,
+            field=item.alias_of or item.name,
+            accessor=item.accessor,
+            cost=self._cost(item),
+            source=self.index,
+            clock=item.clock,
+            span=span,
+        )
+
+    def _cost(self, item: Field) -> int:
+        """That of the cheapest function that unpacks it, where it needs one."""
+        functions = self.catalog.unpack_functions
+        return min((functions[name.lower()].cost for name in item.unpack), default=1)
+
+    def _is_certain(self, reference: FieldRef) -> bool:
+        item = self.declared(reference)
+        return item.required and self._is_builtin(item)
+
+    def _is_builtin(self, item: Field) -> bool:
+        declaring = self.catalog.protocol(item.protocol)
+        return declaring is not None and declaring.is_builtin
+
+
+def narrow(names: PacketNames, version: int) -> None:
+    """Let the fields of both IP families be those of one."""
+    if all("ip" in protocol.ancestors for protocol in names.protocols):
+        names.narrowed = names.catalog.protocol(FAMILIES.get(version, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which names an expression may use."""
+
+    sources: tuple[SourceNames, ...]
+    variables: Mapping[str, Expression | None] = field(default_factory=dict)
+    """What the names of group variables stand for, in lower case; they go before columns. None is
+    one that was wrong, and reported."""
+    aliases: Mapping[str, Expression | None] = field(default_factory=dict)
+    """Names of the SELECT list; they go behind columns."""
+    is_windowed: bool = False
+    """There is a window, whose ends have names."""
+    equated: frozenset[str] = frozenset()
+    """Columns, in lower case, that a join's predicate equates: either side's will do."""
+
+    def resolve(self, node: ast.Name, sink: DiagnosticSink) -> Expression | None:
+        """The meaning of a name; an error if it has none, or several."""
+        key = node.name.lower()
+        if not node.qualifier and key in self.variables:
+            return _at(self.variables[key], node.span)
+        candidates = [s for s in self.sources if not node.qualifier or s.answers_to(node.qualifier)]
+        if not candidates:
+            _report_qualifier(node, self.sources, sink)
+            return None
+        found = [(source, source.find(node.name, node.span)) for source in candidates]
+        good = [(source, item) for source, item in found if item is not None]
+        if len(good) > 1 and key not in self.equated:
+            _report_ambiguous(node, [source for source, _ in good], sink)
+            return None
+        if good:
+            return good[0][1]
+        if not node.qualifier and key in self.aliases:
+            return _at(self.aliases[key], node.span)
+        later = self._of_later(node, candidates)
+        if later is not None:
+            not_supported(sink, later, node.span)
+        elif all(source.is_known for source in candidates):
+            self._report_unknown(node, candidates, sink)
+        return None
+
+    def _of_later(self, node: ast.Name, candidates: Sequence[SourceNames]) -> str | None:
+        """What a name means in a part of the language that does not run yet."""
+        key = node.name.lower()
+        if self.is_windowed and not node.qualifier and key in WINDOW_COLUMNS:
+            return f"the column {node.name} of a window"
+        inner = key.removeprefix(OUTER)
+        packets = [source for source in candidates if isinstance(source, PacketNames)]
+        if inner != key and any(source.find(inner, node.span) for source in packets):
+            return f"the outer field {node.name} of a tunnelled packet"
+        return None
+
+    def _report_unknown(
+        self, node: ast.Name, candidates: Sequence[SourceNames], sink: DiagnosticSink
+    ) -> None:
+        where = " or ".join(source.shown for source in candidates)
+        names = [name for source in candidates for name in source.names]
+        variables = [] if node.qualifier else [*self.variables, *self.aliases]
+        hint = did_you_mean(node.name, [*names, *variables])
+        if hint is None:
+            hint = _all_columns(candidates, names)
+        sink.error("unknown-column", f"{where} has no column {node.name}", node.span, hint)
+
+
+def _all_columns(sources: Sequence[SourceNames], names: Sequence[str]) -> str | None:
+    """Where to read which columns there are."""
+    if len(names) <= 12:
+        return f"it has {', '.join(names)}"
+    tables = dict.fromkeys(table for source in sources for table in source.tables)
+    if len(sources) == 1 and len(tables) > 1:
+        return "a union has the columns that all its parts have, of one type"
+    packets = all(isinstance(source, PacketNames) for source in sources)
+    return f"`gigastream fields {next(iter(tables))}` lists them" if packets else None
+
+
+def _at(expression: Expression | None, span: Span) -> Expression | None:
+    return None if expression is None else replace(expression, span=span)
+
+
+def _report_qualifier(node: ast.Name, sources: Sequence[SourceNames], sink: DiagnosticSink) -> None:
+    name = ".".join(node.qualifier)
+    known = [source.shown for source in sources]
+    hint = did_you_mean(name, known) or f"FROM has {', '.join(known)}"
+    sink.error("unknown-source", f"{name} does not stand in FROM", node.span, hint)
+
+
+def _report_ambiguous(node: ast.Name, sources: Sequence[SourceNames], sink: DiagnosticSink) -> None:
+    places = [f"{source.shown}.{node.name}" for source in sources]
+    message = f"{node.name} is ambiguous: it is {' and '.join(places)}"
+    sink.error("ambiguous-name", message, node.span, f"write {places[0]}")

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of a query's DEFINE block (GSQL section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gigastream.gsql.binder.context import not_supported
+from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean, printable
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax.blocks import OPTIONS
+
+HELD_WINDOWS = 16
+"""Windows that a table of the low level holds at once (GS_LFTA_WINDOWS)."""
+
+_SWITCH = {"true": "true", "false": "false", "on": "true", "off": "false", "1": "true"}
+_SWITCH |= {"yes": "true", "no": "false", "0": "false"}
+
+_CHOICES = {
+    "flush": ("slow", "immediate", "slow_inorder", "lazy"),
+    "algorithm": ("bloom", "hash"),
+    "visibility": ("external", "internal"),
+    "outer_default": ("null", "zero"),
+}
+
+
+def bind_options(query: ast.Query, sink: DiagnosticSink) -> dict[str, str]:
+    """The options that are given, by lower-case name, with checked values in one spelling."""
+    found: dict[str, str] = {}
+    for entry in query.defines:
+        name = entry.name.lower()
+        if name in OPTIONS:
+            value = _checked(name, entry, sink)
+            if value is not None:
+                found[name] = value
+    _check_window(query, found, sink)
+    return found
+
+
+def is_on(options: dict[str, str], name: str) -> bool:
+    """True if a switch is on."""
+    return options.get(name) == "true"
+
+
+def _checked(name: str, entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+    if name in _CHOICES:
+        return _choice(entry, _CHOICES[name], sink)
+    check = _CHECKS.get(name)
+    return entry.value if check is None else check(entry, sink)
+
+
+def _choice(entry: ast.DefineEntry, values: tuple[str, ...], sink: DiagnosticSink) -> str | None:
+    value = entry.value.lower()
+    if value in values:
+        return value
+    hint = did_you_mean(value, values) or f"it is {', '.join(values[:-1])} or {values[-1]}"
+    _refuse(entry, f"'{printable(entry.value)}' is no value of {entry.name}", hint, sink)
+    return None
+
+
+def _switch(entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+    value = _SWITCH.get(entry.value.lower())
+    if value is None:
+        _refuse(entry, f"{entry.name} is true or false", None, sink)
+    return value
+
+
+def _at_least(least: int) -> Callable[[ast.DefineEntry, DiagnosticSink], str | None]:
+    def check(entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+        text = entry.value
+        if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= least:
+            return str(int(text))
+        _refuse(entry, f"{entry.name} is a whole number from {least} to 999999999", None, sink)
+        return None
+
+    return check
+
+
+def _power_of_two(entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+    """A number of slots, the next power of two of what is asked for."""
+    text = _at_least(1)(entry, sink)
+    return None if text is None else str(1 << (int(text) - 1).bit_length())
+
+
+def _not_yet(entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+    not_supported(sink, f"the option {entry.name}", entry.value_span)
+    return None
+
+
+_CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], str | None]] = {
+    "aggregate_slots": _power_of_two,
+    "slow_flush": _at_least(1),
+    "max_lfta_disorder": _at_least(0),
+    "real_time": _switch,
+    "select_lfta": _switch,
+    "lfta_aggregation": _switch,
+    "no_temporal_aggr": _switch,
+    "num_bloom": _at_least(1),
+    "bloom_size": _at_least(1),
+    "decapsulate": _not_yet,
+}
+
+
+def _check_window(query: ast.Query, options: dict[str, str], sink: DiagnosticSink) -> None:
+    """Report a flush policy that would keep more windows open than the low level holds."""
+    entry = query.option("max_lfta_disorder")
+    if entry is None or int(options.get("max_lfta_disorder", 0)) < HELD_WINDOWS:
+        return
+    message = f"the low level cannot hold {entry.value} windows beside the current one"
+    _refuse(entry, message, f"max_lfta_disorder is at most {HELD_WINDOWS - 1}", sink)
+
+
+def _refuse(entry: ast.DefineEntry, message: str, hint: str | None, sink: DiagnosticSink) -> None:
+    sink.error("bad-option", message, entry.value_span, hint)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SELECT: all clauses are read, so that all errors are found, and then put together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gigastream.gsql.binder.aggregation import (
+    Aggregation,
+    bind_aggregation,
+    bind_distinct,
+    bind_groups,
+    bind_limit,
+)
+from gigastream.gsql.binder.columns import Origins, schema_of
+from gigastream.gsql.binder.context import Context, Feature, not_supported
+from gigastream.gsql.binder.groups import Groups
+from gigastream.gsql.binder.joins import check_filter_join, check_join, is_join, join_conditions
+from gigastream.gsql.binder.later import check_later_clauses, check_windows, refuse_watchlist
+from gigastream.gsql.binder.names import Scope
+from gigastream.gsql.binder.select_list import outputs, select_list
+from gigastream.gsql.binder.sources import Tables
+from gigastream.gsql.binder.statement import Statement, open_statement, refuse_low_only
+from gigastream.gsql.expressions import Expression
+from gigastream.gsql.queries import CheckedQuery, OutputColumn
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax.printer import print_query
+
+
+def bind_select(
+    query: ast.Query, body: ast.Select, context: Context, tables: Tables, options: dict[str, str]
+) -> CheckedQuery | None:
+    """Check a SELECT; None after errors, which are in the sink."""
+    if not body.sources or not body.items or refuse_watchlist(body, context.sink):
+        return None
+    errors = context.sink.error_count
+    statement = open_statement(query, body, context, tables, options)
+    groups = bind_groups(statement)
+    rows = replace(statement.columns, variables=groups.expressions())
+    conditions = _conditions(statement, rows)
+    found = _columns(statement, groups, rows)
+    of_rows = None if statement.is_aggregation or body.distinct else bind_limit(statement)
+    _check_levels(statement, groups, conditions, found)
+    asked = _features(statement, groups, conditions)
+    if context.sink.error_count == errors:
+        for what, span in asked:
+            not_supported(context.sink, what, span)
+    if found is None or context.sink.error_count > errors:
+        return None
+    checked = _checked(statement, found, conditions[0] if body.where is not None else None)
+    if checked is None or of_rows is None or body.limit is None:
+        return checked
+    return replace(checked, limit=of_rows, limit_span=body.limit.span)
+
+
+def _conditions(statement: Statement, rows: Scope) -> list[Expression | None]:
+    """WHERE, and what stands behind ON."""
+    binder = statement.binder("WHERE", rows)
+    nodes = list(join_conditions(statement.body.sources))
+    if statement.body.where is not None:
+        nodes.insert(0, statement.body.where)
+    return [binder.condition(node) for node in nodes]
+
+
+Columns = tuple[OutputColumn, ...] | Aggregation
+
+
+def _columns(statement: Statement, groups: Groups, rows: Scope) -> Columns | None:
+    if statement.body.distinct:
+        return bind_distinct(statement, rows)
+    if statement.is_aggregation:
+        return bind_aggregation(statement, groups, rows)
+    return _selection(statement, rows)
+
+
+def _selection(statement: Statement, rows: Scope) -> tuple[OutputColumn, ...] | None:
+    items = select_list(statement, statement.binder("SELECT", rows))
+    body, sink = statement.body, statement.sink
+    if body.having is not None:
+        hint = "a condition on rows stands in WHERE"
+        sink.error("misplaced-clause", "HAVING needs an aggregation", body.having.span, hint)
+    if body.order_by:
+        message = "ORDER BY needs an aggregation: it sorts the groups of a closed window"
+        sink.error("misplaced-clause", message, body.order_by[0].span)
+    return outputs(items, Origins(statement.columns.sources))
+
+
+def _check_levels(
+    statement: Statement,
+    groups: Groups,
+    conditions: list[Expression | None],
+    found: Columns | None,
+) -> None:
+    """A query that reads a query runs at the high level, all of it."""
+    if statement.reads_packets or not statement.sources_are_known:
+        return
+    expressions = [*conditions, *(variable.expression for variable in groups.variables)]
+    expressions += [aggregate.argument for aggregate in statement.aggregates.found]
+    if isinstance(found, tuple):
+        expressions += [column.expression for column in found]
+    refuse_low_only(expressions, statement.sink)
+
+
+def _features(
+    statement: Statement, groups: Groups, conditions: list[Expression | None]
+) -> list[Feature]:
+    """What the query asks for that is not there yet; mistakes in it are reported."""
+    body, context = statement.body, statement.context
+    found = [*check_windows(body, statement.items, context)]
+    found += check_later_clauses(body, groups, context)
+    if is_join(body):
+        if body.join is not None:
+            check_filter_join(body.join, statement.columns, context)
+        found += check_join(body, statement.items, conditions, context.sink)
+    return found
+
+
+def _checked(statement: Statement, found: Columns, where: Expression | None) -> CheckedQuery | None:
+    """The checked query; its source is built last, when all names that it uses are known."""
+    build = statement.items[0].build
+    if build is None:
+        return None
+    columns = found.outputs if isinstance(found, Aggregation) else found
+    query = CheckedQuery(
+        name=statement.query.name,
+        span=statement.query.span,
+        text=print_query(statement.query),
+        source=build(),
+        outputs=columns,
+        where=where,
+        options=statement.options,
+        schema=schema_of(columns),
+    )
+    return _aggregating(query, found) if isinstance(found, Aggregation) else query
+
+
+def _aggregating(query: CheckedQuery, found: Aggregation) -> CheckedQuery:
+    return replace(
+        query,
+        is_aggregation=True,
+        groups=found.groups,
+        aggregates=found.aggregates,
+        having=found.having,
+        order_by=found.order_by,
+        limit=found.limit,
+    )

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FROM: tables to sources, and to the names that they bring (GSQL section 6, last lines)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from gigastream.gsql.binder.context import not_supported
+from gigastream.gsql.binder.names import PacketNames, SourceNames, StreamNames
+from gigastream.gsql.catalog.catalog import Catalog, Protocol
+from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
+from gigastream.gsql.queries import ProtocolSource, QuerySource, Source, UnionSource
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.types import Column, Schema, Temporal
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOutput:
+    """A query of the set that FROM may name; no schema where it was wrong, and reported."""
+
+    name: str
+    schema: Schema | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """All that a query's FROM may name."""
+
+    catalog: Catalog
+    sink: DiagnosticSink
+    queries: Mapping[str, QueryOutput]
+    """Those that were checked before, by lower-case name, and by `lib/query`."""
+    interfaces: frozenset[str] | None = None
+    """Known interfaces; None where they are not known yet."""
+    is_finite: bool = False
+    """All input has an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceItem:
+    """A FROM item: its names, and the source once all names that are used are known."""
+
+    node: ast.Table | ast.UnionSource
+    names: SourceNames
+    build: Callable[[], Source] | None
+    """None where the item was wrong, and reported."""
+
+    @property
+    def is_packets(self) -> bool:
+        return isinstance(self.names, PacketNames)
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """One table: packets of a protocol, or the output of a query."""
+
+    table: ast.Table
+    protocol: Protocol | None = None
+    interface_set: str = ""
+    interface: str = ""
+    query: QueryOutput | None = None
+
+    def source(self, names: SourceNames) -> ProtocolSource | QuerySource:
+        if self.protocol is None or not isinstance(names, PacketNames):
+            return QuerySource(self.query.name if self.query else "")
+        return ProtocolSource(
+            protocol=self.protocol.name,
+            interface_set=self.interface_set,
+            interface=self.interface,
+            base_protocol=self.protocol.base_protocol,
+            required=names.required(self.protocol),
+            headers=self.protocol.headers,
+            narrowed_to="" if names.narrowed is None else names.narrowed.name,
+        )
+
+
+def bind_source(node: ast.FromItem, index: int, tables: Tables) -> SourceItem:
+    """The source that a table or union is."""
+    assert isinstance(node, ast.Table | ast.UnionSource)
+    nodes = node.branches if isinstance(node, ast.UnionSource) else (node,)
+    branches = [_branch(table, tables) for table in nodes]
+    good = [branch for branch in branches if branch is not None]
+    if len(good) < len(branches):
+        return _broken(node, index)
+    if len(good) == 1:
+        names = _names(good[0], index, node.alias, tables.catalog)
+        return SourceItem(node, names, lambda: good[0].source(names))
+    return _union(node, good, index, tables)
+
+
+def _broken(node: ast.Table | ast.UnionSource, index: int) -> SourceItem:
+    tables = node.branches if isinstance(node, ast.UnionSource) else (node,)
+    return SourceItem(node, SourceNames(index, [table.name for table in tables], node.alias), None)
+
+
+def _names(branch: _Branch, index: int, alias: str | None, catalog: Catalog) -> SourceNames:
+    tables = [branch.table.name]
+    if branch.protocol is not None:
+        return PacketNames(index, tables, alias, [branch.protocol], catalog)
+    if branch.query is None or branch.query.schema is None:
+        return SourceNames(index, tables, alias)
+    return StreamNames(index, tables, alias, branch.query.schema)
+
+
+# One table
+
+
+def _branch(table: ast.Table, tables: Tables) -> _Branch | None:
+    protocol = tables.catalog.protocol(table.name)
+    if protocol is not None:
+        return _packets(table, protocol, tables)
+    query = tables.queries.get(table.name.lower())
+    if query is not None:
+        return _output(table, query, tables.sink)
+    if table.name.lower() in tables.catalog.streams:
+        not_supported(tables.sink, "reading a STREAM source", table.name_span)
+        return None
+    _report_unknown(table, tables)
+    return None
+
+
+def _output(table: ast.Table, query: QueryOutput, sink: DiagnosticSink) -> _Branch | None:
+    if table.interface is not None or table.interface_set is not None:
+        message = f"{table.name} is a query: it is read over no interface"
+        sink.error("wrong-source", message, table.interface_span, "leave the interface out")
+        return None
+    return _Branch(table, query=query)
+
+
+def _packets(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | None:
+    if table.host is not None and table.host.lower() not in LOCAL_HOSTS:
+        not_supported(tables.sink, "reading an interface of another host", table.span)
+        return None
+    if table.interface_set is not None:
+        if _is_set(table.interface_set, tables):
+            return _Branch(table, protocol, interface_set=table.interface_set)
+        _report_set(table, table.interface_set, tables)
+        return None
+    if table.interface is None:
+        return _Branch(table, protocol, interface_set="default")
+    return _over_interface(table, protocol, table.interface, tables)
+
+
+def _over_interface(
+    table: ast.Table, protocol: Protocol, name: str, tables: Tables
+) -> _Branch | None:
+    """An interface, or a set without brackets: known sets go first."""
+    known = tables.interfaces
+    if name.lower() in tables.catalog.interface_sets:
+        return _Branch(table, protocol, interface_set=name)
+    if known is None or name in known:
+        return _Branch(table, protocol, interface=name)
+    sets = [item.name for item in tables.catalog.interface_sets.values()]
+    hint = did_you_mean(name, [*known, *sets])
+    hint = hint or f"known are {', '.join(sorted(known)) or 'none'}: -r {name}=FILE gives one"
+    tables.sink.error("unknown-interface", f"no interface {name}", table.interface_span, hint)
+    return None
+
+
+def _is_set(name: str, tables: Tables) -> bool:
+    return name.lower() == "default" or name.lower() in tables.catalog.interface_sets
+
+
+def _report_set(table: ast.Table, name: str, tables: Tables) -> None:
+    sets = ["default", *(item.name for item in tables.catalog.interface_sets.values())]
+    hint = did_you_mean(name, sets)
+    if hint is None and tables.interfaces is not None and name in tables.interfaces:
+        hint = f"it is an interface: write {name}.{table.name}"
+    hint = hint or f"sets are {', '.join(sets)}"
+    tables.sink.error("unknown-set", f"no interface set {name}", table.interface_span, hint)
+
+
+def _report_unknown(table: ast.Table, tables: Tables) -> None:
+    catalog = tables.catalog
+    protocols = [protocol.name for protocol in catalog.protocols.values()]
+    queries = [query.name for query in tables.queries.values()]
+    streams = [stream.name for stream in catalog.streams.values()]
+    hint = did_you_mean(table.name, [*protocols, *queries, *streams])
+    if hint is None:
+        hint = f"protocols are {', '.join(protocols)}"
+        hint += f"; queries are {', '.join(queries)}" if 1 < len(queries) <= 8 else ""
+    message = f"no protocol or query {table.name}"
+    tables.sink.error("unknown-table", message, table.name_span, hint)
+
+
+# Unions
+
+
+def _union(
+    node: ast.Table | ast.UnionSource, branches: list[_Branch], index: int, tables: Tables
+) -> SourceItem:
+    protocols = [branch.protocol for branch in branches if branch.protocol is not None]
+    shown = [branch.table.name for branch in branches]
+    if len(protocols) == len(branches):
+        names: SourceNames = PacketNames(index, shown, node.alias, protocols, tables.catalog)
+    elif protocols:
+        mixed = "a union of packets and a query's output"
+        not_supported(tables.sink, mixed, node.span, "let a query read the packets")
+        return _broken(node, index)
+    else:
+        schema = _shared_schema(branches, tables.sink)
+        if schema is None:
+            return _broken(node, index)
+        names = StreamNames(index, shown, node.alias, schema)
+    return SourceItem(
+        node, names, lambda: UnionSource(tuple(branch.source(names) for branch in branches))
+    )
+
+
+def _shared_schema(branches: list[_Branch], sink: DiagnosticSink) -> Schema | None:
+    """The first input's columns, as far as all inputs agree on what they promise."""
+    schemas = [branch.query.schema if branch.query else None for branch in branches]
+    shared = schemas[0]
+    for branch, schema in zip(branches[1:], schemas[1:], strict=True):
+        if shared is None or schema is None:
+            return None
+        shared = _met(branch, shared, schema, sink)
+    return shared
+
+
+def _met(branch: _Branch, left: Schema, right: Schema, sink: DiagnosticSink) -> Schema | None:
+    if len(left.columns) != len(right.columns):
+        counts = f"{_columns(right)}, what stands before it {_columns(left)}"
+        message = f"{branch.table.name} has {counts}"
+        _refuse_union(branch, message, sink)
+        return None
+    for position, (a, b) in enumerate(zip(left.columns, right.columns, strict=True), 1):
+        if a.type is not b.type:
+            message = (
+                f"column {position} of {branch.table.name}, {b.name}, is {b.type}, not {a.type}"
+            )
+            _refuse_union(branch, message, sink)
+            return None
+    pairs = zip(left.columns, right.columns, strict=True)
+    return Schema(tuple(_met_column(a, b) for a, b in pairs))
+
+
+def _columns(schema: Schema) -> str:
+    count = len(schema.columns)
+    return f"{count} column" if count == 1 else f"{count} columns"
+
+
+def _refuse_union(branch: _Branch, message: str, sink: DiagnosticSink) -> None:
+    hint = "the inputs of a UNION have the same columns in the same places; CAST(x AS type)"
+    sink.error("different-schemas", message, branch.table.name_span, hint)
+
+
+def _met_column(a: Column, b: Column) -> Column:
+    """A union's column is temporal only if it is so, in one direction, in every input."""
+    return replace(
+        a,
+        temporal=a.temporal if a.temporal is b.temporal else Temporal.VARYING,
+        nullable=a.nullable or b.nullable,
+        subtype=a.subtype if a.subtype == b.subtype else "",
+        clock=a.clock if a.clock == b.clock else "",
+    )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A SELECT under analysis: what all its clauses share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gigastream.gsql.binder.aggregates import Aggregates, is_aggregate
+from gigastream.gsql.binder.context import Context
+from gigastream.gsql.binder.expressions import Binder, Place
+from gigastream.gsql.binder.joins import equated_names, flat_sources, join_conditions
+from gigastream.gsql.binder.names import PacketNames, Scope, narrow
+from gigastream.gsql.binder.options import is_on
+from gigastream.gsql.binder.sources import SourceItem, Tables, bind_source
+from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.expressions import Expression, FunctionCall, walk
+from gigastream.gsql.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A SELECT, its sources, and where its aggregates are collected."""
+
+    query: ast.Query
+    body: ast.Select
+    context: Context
+    options: dict[str, str]
+    items: tuple[SourceItem, ...]
+    columns: Scope
+    """The columns of the sources."""
+    aggregates: Aggregates
+
+    @property
+    def sink(self) -> DiagnosticSink:
+        return self.context.sink
+
+    @property
+    def sources_are_known(self) -> bool:
+        """True if no FROM item was wrong."""
+        return all(item.build is not None for item in self.items)
+
+    @property
+    def reads_packets(self) -> bool:
+        """True if it runs, or begins, at the low level."""
+        return any(item.is_packets for item in self.items)
+
+    @property
+    def is_aggregation(self) -> bool:
+        """True if its output is of groups, not of rows."""
+        if self.body.group_by or self.body.distinct:
+            return True
+        clauses = [item.expression for item in self.body.items]
+        clauses += [item.expression for item in self.body.order_by]
+        clauses += _present(self.body.having)
+        calls = (node for clause in clauses for node in ast.walk(clause))
+        return any(
+            isinstance(node, ast.Call) and is_aggregate(node.name, self.context) for node in calls
+        )
+
+    def binder(self, clause: str, scope: Scope) -> Binder:
+        """A binder of a clause without aggregates."""
+        return Binder(self.context, scope, Place(clause))
+
+    def group_binder(self, clause: str, scope: Scope, rows: Scope) -> Binder:
+        """A binder of a clause that speaks of groups, and inside of aggregates of rows."""
+        return Binder(self.context, scope, Place(clause, self.aggregates, rows))
+
+
+def open_statement(
+    query: ast.Query, body: ast.Select, context: Context, tables: Tables, options: dict[str, str]
+) -> Statement:
+    """Bind the sources of a SELECT."""
+    nodes = flat_sources(body.sources)
+    items = tuple(bind_source(node, index, tables) for index, node in enumerate(nodes))
+    joined = [*join_conditions(body.sources), *_present(body.where)]
+    equated = equated_names(joined) if len(items) > 1 else frozenset()
+    windows = [body.window, *(item.node.window for item in items)]
+    columns = Scope(tuple(item.names for item in items), is_windowed=any(windows), equated=equated)
+    _narrow(body, items)
+    may_be_of_nothing = not (body.group_by or is_on(options, "lfta_aggregation"))
+    aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing)
+    return Statement(query, body, context, options, items, columns, aggregates)
+
+
+def _present(node: ast.Expression | None) -> list[ast.Expression]:
+    return [] if node is None else [node]
+
+
+# ipversion = 4
+
+
+def _narrow(body: ast.Select, items: tuple[SourceItem, ...]) -> None:
+    """Where WHERE lets only one IP family through, its fields are those of that family."""
+    for found in map(_ip_version, _conjuncts(body.where)):
+        for item in items if found is not None else ():
+            name, version = found  # type: ignore[misc]
+            named = not name.qualifier or item.names.answers_to(name.qualifier)
+            if named and isinstance(item.names, PacketNames):
+                narrow(item.names, version)
+
+
+def _conjuncts(node: ast.Expression | None) -> list[ast.Expression]:
+    if isinstance(node, ast.Logical) and node.op == "AND":
+        return [part for operand in node.operands for part in _conjuncts(operand)]
+    return _present(node)
+
+
+def _ip_version(node: ast.Expression) -> tuple[ast.Name, int] | None:
+    """The name and the number of `ipversion = 4`."""
+    if not (isinstance(node, ast.Comparison) and node.op == "="):
+        return None
+    for name, value in ((node.left, node.right), (node.right, node.left)):
+        if not (isinstance(name, ast.Name) and isinstance(value, ast.Literal)):
+            continue
+        if name.name.lower() == "ipversion" and value.value in (4, 6):
+            return name, 4 if value.value == 4 else 6
+    return None
+
+
+# LFTA_ONLY
+
+
+def refuse_low_only(expressions: list[Expression | None], sink: DiagnosticSink) -> None:
+    """Report LFTA_ONLY functions of groups, or of a query's output: both are at the high level."""
+    for expression in expressions:
+        for node in walk(expression) if expression is not None else ():
+            if isinstance(node, FunctionCall) and not node.hfta_legal:
+                message = f"{node.name} runs at the low level only, on packets"
+                hint = "make it a column of a query that reads packets, or GROUP BY it there"
+                sink.error("lfta-only", message, node.span, hint)

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Definition files to a catalog: the shipped ones first, then the user's."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from gigastream.gsql.catalog.catalog import COSTS, Catalog, Function
+from gigastream.gsql.catalog.definitions import parse_definitions
+from gigastream.gsql.catalog.protocols import Origin, build_protocols, resolved_type
+from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.source import SourceFile, Span, read_text
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.types import Type
+from gigastream.paths import configs_directory
+
+SHIPPED = ("packet.gsql", "functions.gsql")
+
+_Named = TypeVar("_Named", bound=ast.Node)
+
+
+STORED_CODE = "sha256:"
+"""Begins what stands for a C header that is not here: the hash of its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDefinitions:
+    """A definition file that was read elsewhere: its text, and of its code only the hash."""
+
+    name: str
+    text: str
+    header: str = ""
+    """STORED_CODE and a SHA-256 in hexadecimal; "" where it declares nothing that is C."""
+
+
+def store_definitions(path: str | Path) -> StoredDefinitions:
+    """Return a definition file as it can be kept elsewhere. Raises OSError."""
+    file = Path(path)
+    header = file.with_suffix(".h")
+    return StoredDefinitions(
+        file.name,
+        read_text(file),
+        code_hash(header) if header.is_file() else "",
+    )
+
+
+def code_hash(header: str | Path) -> str:
+    """Return what stands for a header wherever it is; itself, if it does so. Raises OSError."""
+    if str(header).startswith(STORED_CODE):
+        return str(header)
+    return STORED_CODE + hashlib.sha256(Path(header).read_bytes()).hexdigest()
+
+
+def load_catalog(user_files: Iterable[str | Path | StoredDefinitions] = ()) -> Catalog:
+    """Read the shipped definitions and the user's; raise GsqlError with all that is wrong.
+
+    The C header of a user's X.gsql, with its accessors and functions, is X.h beside it. Of stored
+    definitions nothing is opened: what is C in them is known by its hash, and cannot be compiled.
+    """
+    files = tuple(user_files)
+    if not files:
+        return _shipped_catalog(configs_directory())
+    sink = DiagnosticSink()
+    found = [
+        _stored(file, sink)
+        if isinstance(file, StoredDefinitions)
+        else _read(Path(file), False, sink)
+        for file in files
+    ]
+    shipped = _shipped(configs_directory())
+    catalog = build_catalog([*shipped, *(item for item in found if item is not None)], sink)
+    sink.raise_if_errors()
+    return catalog
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionFile:
+    """The definitions of one file, and the C header that belongs to them."""
+
+    definitions: ast.Definitions
+    is_shipped: bool
+    header: str = ""
+
+
+def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Catalog:
+    """Make a catalog; what is wrong goes to the sink, and what is right is kept."""
+    everything = ast.Definitions()
+    for file in files:
+        everything += file.definitions
+    unpack = {item.name.lower(): item for item in everything.unpack_functions}
+    origins = {
+        id(protocol): Origin(file.is_shipped, file.header)
+        for file in files
+        for protocol in file.definitions.protocols
+    }
+    return Catalog(
+        protocols=build_protocols(everything.protocols, origins, unpack, sink),
+        functions=_functions(files, lambda found: found.functions, sink),
+        predicates=_functions(files, lambda found: found.predicates, sink),
+        streams=_by_name(everything.streams, "stream", sink),
+        aggregates=_by_name(everything.aggregates, "aggregate", sink),
+        extractors=_by_name(everything.extractors, "function", sink),
+        stateful_functions=_by_name(everything.stateful_functions, "function", sink),
+        states=_by_name(everything.states, "state", sink),
+        interface_sets=_by_name(everything.interface_sets, "interface set", sink),
+        unpack_functions=unpack,
+    )
+
+
+# Reading
+
+
+@cache
+def _shipped(folder: Path) -> tuple[DefinitionFile, ...]:
+    """What comes with Gigastream is read once: it takes longer than all else of a short query."""
+    sink = DiagnosticSink()
+    found = [_read(folder / name, True, sink) for name in SHIPPED]
+    sink.raise_if_errors()
+    return tuple(item for item in found if item is not None)
+
+
+@cache
+def _shipped_catalog(folder: Path) -> Catalog:
+    sink = DiagnosticSink()
+    catalog = build_catalog(_shipped(folder), sink)
+    sink.raise_if_errors()
+    return catalog
+
+
+def _read(path: Path, is_shipped: bool, sink: DiagnosticSink) -> DefinitionFile | None:
+    try:
+        text = read_text(path)
+    except OSError as error:
+        start = Span(SourceFile(str(path), ""), 0, 0)
+        sink.error("unreadable", f"cannot read the file: {error.strerror}", start)
+        return None
+    definitions = parse_definitions(text, str(path), sink)
+    header = "" if is_shipped else _header(path, definitions, sink)
+    return DefinitionFile(definitions, is_shipped, header)
+
+
+def _stored(file: StoredDefinitions, sink: DiagnosticSink) -> DefinitionFile:
+    definitions = parse_definitions(file.text, file.name, sink)
+    # Whatever it says: never a path, nor nothing, which is what functions of ours have.
+    header = f"{STORED_CODE}{file.header.removeprefix(STORED_CODE)}" if _in_c(definitions) else ""
+    return DefinitionFile(definitions, False, header)
+
+
+def _in_c(definitions: ast.Definitions) -> Sequence[ast.Declaration | ast.Protocol]:
+    return (*definitions.protocols, *definitions.functions, *definitions.predicates)
+
+
+def _header(path: Path, definitions: ast.Definitions, sink: DiagnosticSink) -> str:
+    """The header beside the file; needed only where something is declared that is C."""
+    in_c = _in_c(definitions)
+    if not in_c:
+        return ""
+    header = path.with_suffix(".h")
+    if not header.is_file():
+        message = f"there is no {header.name} beside this file"
+        hint = "it holds the C functions that the file declares: gs_field_…, gs_function_…"
+        sink.error("missing-header", message, in_c[0].span, hint)
+    return str(header.resolve())
+
+
+# Functions
+
+
+def _functions(
+    files: Sequence[DefinitionFile],
+    select: Callable[[ast.Definitions], Iterable[ast.Declaration]],
+    sink: DiagnosticSink,
+) -> dict[str, tuple[Function, ...]]:
+    found: dict[str, tuple[Function, ...]] = {}
+    for file in files:
+        for declaration in select(file.definitions):
+            function = _function(declaration, file.header, sink)
+            if function is not None:
+                _add_overload(found, function, sink)
+    return found
+
+
+def _add_overload(
+    found: dict[str, tuple[Function, ...]], function: Function, sink: DiagnosticSink
+) -> None:
+    key = function.name.lower()
+    others = found.get(key, ())
+    if any(other.parameters == function.parameters for other in others):
+        message = f"{function.signature} is declared twice"
+        sink.error("duplicate-name", message, function.span)
+        return
+    found[key] = (*others, function)
+
+
+def _function(declaration: ast.Declaration, header: str, sink: DiagnosticSink) -> Function | None:
+    result: Type | None = Type.BOOL
+    if isinstance(declaration, ast.FunctionDeclaration):
+        result = resolved_type(declaration.result, sink)
+    parameters = [resolved_type(item.type, sink) for item in declaration.parameters]
+    if result is None or None in parameters:
+        return None
+    return _described(declaration, result, tuple(t for t in parameters if t is not None), header)
+
+
+def _described(
+    declaration: ast.Declaration, result: Type, parameters: tuple[Type, ...], header: str
+) -> Function:
+    modifiers = {modifier.name: modifier.value for modifier in declaration.modifiers}
+    given = list(enumerate(declaration.parameters))
+    return Function(
+        name=declaration.name,
+        is_predicate=isinstance(declaration, ast.PredicateDeclaration),
+        result=result,
+        parameters=parameters,
+        handle=next((position for position, item in given if item.handle), None),
+        constants=frozenset(position for position, item in given if item.handle or item.const),
+        lfta_legal="LFTA_LEGAL" in modifiers or "LFTA_ONLY" in modifiers,
+        hfta_legal="LFTA_ONLY" not in modifiers,
+        partial="PARTIAL" in modifiers,
+        cost=COSTS[modifiers.get("COST") or "LOW"],
+        header=header,
+        span=declaration.name_span,
+    )
+
+
+# What is kept as it was written
+
+
+def _by_name(nodes: Iterable[_Named], what: str, sink: DiagnosticSink) -> dict[str, _Named]:
+    found: dict[str, _Named] = {}
+    for node in nodes:
+        name: str = node.name  # type: ignore[attr-defined]
+        if name.lower() in found:
+            span: Span = node.name_span  # type: ignore[attr-defined]
+            sink.error("duplicate-name", f"a second {what} called {name}", span)
+        found.setdefault(name.lower(), node)
+    return found

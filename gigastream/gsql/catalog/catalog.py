@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What queries can name besides each other: protocols with their fields, functions, predicates.
+
+A catalog is made from definition files by catalog_build.py and never changes after that.
+All names are looked up in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from gigastream.gsql.source import NOWHERE, Span
+from gigastream.gsql.syntax import ast
+from gigastream.gsql.types import Temporal, Type
+
+COSTS = {"FREE": 1, "LOW": 10, "HIGH": 100, "EXPENSIVE": 1000}
+"""What COST means beside the cost of reading a field, which is 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a protocol, or of a stream (without an accessor)."""
+
+    name: str
+    type: Type
+    accessor: str
+    protocol: str
+    """The protocol whose block declares it."""
+    temporal: Temporal = Temporal.VARYING
+    clock: str = ""
+    required: bool = False
+    """Every packet of the protocol has it."""
+    snap_len: int | None = None
+    """So many bytes of the frame suffice to read it; None: not known."""
+    subtype: str = ""
+    low_cardinality: bool = False
+    unpack: tuple[str, ...] = ()
+    """Unpack functions that set it, its own or its protocol's."""
+    alias_of: str = ""
+    """The field that this is another name of."""
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A kind of packets with all its fields, inherited ones first."""
+
+    name: str
+    bases: tuple[str, ...]
+    fields: Mapping[str, Field]
+    """By lower-case name, in order of declaration."""
+    ancestors: frozenset[str]
+    """All protocols that it inherits from, in lower case, and itself."""
+    is_builtin: bool
+    base_protocol: str
+    """The built-in protocol whose bit the decoder sets: itself, or the nearest it inherits from."""
+    headers: tuple[str, ...] = ()
+    """C headers of its user-defined accessors."""
+    span: Span = NOWHERE
+
+    def field(self, name: str) -> Field | None:
+        """The field of that name."""
+        return self.fields.get(name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One overload of a scalar function or predicate."""
+
+    name: str
+    is_predicate: bool
+    result: Type
+    parameters: tuple[Type, ...]
+    handle: int | None
+    """Position of the HANDLE argument."""
+    constants: frozenset[int]
+    """Positions of arguments that must be constants, the HANDLE among them."""
+    lfta_legal: bool
+    hfta_legal: bool
+    partial: bool
+    cost: int
+    header: str = ""
+    """C header of a user's function; empty for one that comes with Gigastream."""
+    span: Span = NOWHERE
+
+    @property
+    def symbol(self) -> str:
+        """The name of the C function: gs_function_getlpmid_ip_string."""
+        kind = "predicate" if self.is_predicate else "function"
+        types = [str(type_).lower() for type_ in self.parameters]
+        return "_".join((f"gs_{kind}", self.name.lower(), *types))
+
+    @property
+    def signature(self) -> str:
+        """How it is called: `getlpmid(IP, string HANDLE)`."""
+        opening, closing = "[]" if self.is_predicate else "()"
+        words = [self._parameter(position) for position in range(len(self.parameters))]
+        return f"{self.name}{opening}{', '.join(words)}{closing}"
+
+    def _parameter(self, position: int) -> str:
+        word = str(self.parameters[position])
+        if position == self.handle:
+            return f"{word} HANDLE"
+        return f"{word} CONST" if position in self.constants else word
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """All definitions. The mappings have lower-case keys."""
+
+    protocols: Mapping[str, Protocol] = field(default_factory=dict)
+    functions: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
+    predicates: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
+    streams: Mapping[str, ast.Stream] = field(default_factory=dict)
+    aggregates: Mapping[str, ast.AggregateDeclaration] = field(default_factory=dict)
+    extractors: Mapping[str, ast.ExtractorDeclaration] = field(default_factory=dict)
+    stateful_functions: Mapping[str, ast.StatefulFunctionDeclaration] = field(default_factory=dict)
+    states: Mapping[str, ast.StateDeclaration] = field(default_factory=dict)
+    interface_sets: Mapping[str, ast.InterfaceSet] = field(default_factory=dict)
+    unpack_functions: Mapping[str, ast.UnpackFunction] = field(default_factory=dict)
+
+    def protocol(self, name: str) -> Protocol | None:
+        """The protocol of that name."""
+        return self.protocols.get(name.lower())
+
+    def overloads(self, name: str, is_predicate: bool = False) -> tuple[Function, ...]:
+        """The overloads of a function, or of a predicate; none if there is no such name."""
+        return (self.predicates if is_predicate else self.functions).get(name.lower(), ())
+
+    @property
+    def all_functions(self) -> Iterator[Function]:
+        """All functions, then all predicates, in order of declaration."""
+        yield from _flat(self.functions.values())
+        yield from _flat(self.predicates.values())
+
+
+def _flat(groups: Iterable[tuple[Function, ...]]) -> Iterator[Function]:
+    for group in groups:
+        yield from group

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Order inference (GSQL section 5): how an expression moves as the stream goes on.
+
+`temporal_of` gives the temporal type, `monotone` the function that carries a bound of punctuation
+through the expression, with its inverse. Both follow one table of rules (order_rules.py).
+
+Bounds are of values that rise: a decreasing input, or a decreasing result, is held as its negative
+(OPERATORS section 1).
+
+Sound for wrap-around: an expression whose value leaves its type has no value, and its tuple is
+dropped, so that the functions may be those of unlimited whole numbers. `time` alone wraps (GSQL
+section 8), in February 2106: its bound never exceeds 2^32-1, and a packet from after that day comes
+too late for its window; captures of then are asked about with `timestamp`.
+Bounds are whole numbers: expressions of type float are varying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gigastream.gsql.expressions import (
+    Cast,
+    ColumnRef,
+    Constant,
+    Expression,
+    FieldRef,
+    GroupRef,
+    Operation,
+)
+from gigastream.gsql.order import bounds
+from gigastream.gsql.order.functions import (
+    Leaf,
+    Node,
+    Stepped,
+    inverse_of,
+    inverse_text,
+    substituted,
+)
+from gigastream.gsql.order.rules import rule_of
+from gigastream.gsql.types import Temporal, Type
+
+RECORD = "PKT"
+"""The protocol whose clocks are the packet's own time. One that a packet carries in its bytes may
+stand behind it, so that the packet's time promises nothing about it."""
+
+NANOSECONDS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+"""Nanoseconds in a tick of a field's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A temporal column, field or group variable that a monotone expression reads."""
+
+    name: str
+    temporal: Temporal
+    source: int = 0
+    index: int = -1
+    """Position of the column or group variable; -1 for a packet's field."""
+    clock: str = ""
+    """`s`, `ms`, `us` or `ns` where it is the packet's time in that unit."""
+    type: Type = Type.ULLONG
+
+
+TIMESTAMP = Input("timestamp", Temporal.INCREASING, clock="ns", type=Type.TIMESTAMP)
+"""The packet's time in ns since the epoch: what every clock of the low level is a function of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Monotone:
+    """An expression that never goes back, as a function of the bounds of what it reads."""
+
+    temporal: Temporal
+    """Of the result; the bounds of a decreasing one are of its negative."""
+    inputs: tuple[Input, ...]
+    _node: Node
+
+    def forward(self, *given: int) -> int:
+        """The bound of the expression, given that of each input."""
+        if len(given) != len(self.inputs):
+            raise ValueError(f"{len(self.inputs)} bounds are wanted, not {len(given)}")
+        return self._node.forward(given)
+
+    def inverse(self, value: int) -> int:
+        """The least bound b of the only input with forward(b) >= value.
+
+        NONE where every bound has it, END where only the end of the stream does. With several
+        inputs no bound of one of them is enough: ValueError.
+        """
+        if len(self.inputs) != 1:
+            raise ValueError("an expression of several inputs has no inverse")
+        return inverse_of(self._node, value)
+
+    @property
+    def is_identity(self) -> bool:
+        """True if it is its only input, unchanged."""
+        return isinstance(self._node, Leaf)
+
+    def c_forward(self, *names: str) -> str:
+        """`forward` as a C expression of gs_bounds.h over these gs_bound variables."""
+        return self._node.c(names)
+
+    @property
+    def forward_text(self) -> str:
+        """`b -> b/60`; with several inputs `(time, ts) -> time + ts`."""
+        names = self._names()
+        head = names[0] if len(names) == 1 else f"({', '.join(names)})"
+        return f"{head} -> {self._node.text(names)}"
+
+    @property
+    def inverse_text(self) -> str:
+        """`v -> 60*v`, as it is for v > 0; empty with several inputs."""
+        text = inverse_text(self._node, "v") if len(self.inputs) == 1 else None
+        return "" if text is None else f"v -> {text}"
+
+    def over_timestamp(self) -> Monotone | None:
+        """The same as a function of the packet's time in ns; None if an input has no clock."""
+        leaves = [_clock(item) for item in self.inputs]
+        if any(leaf is None for leaf in leaves):
+            return None
+        node = substituted(self._node, [leaf for leaf in leaves if leaf is not None])
+        return Monotone(self.temporal, (TIMESTAMP,), node)
+
+    def of(self, functions: Sequence[Monotone]) -> Monotone:
+        """The same over other functions of one input each, one for each of this one's inputs."""
+        node = substituted(self._node, [function.node for function in functions])
+        return Monotone(self.temporal, functions[0].inputs, node)
+
+    @property
+    def node(self) -> Node:
+        """The tree of steps (order_functions.py)."""
+        return self._node
+
+    def _names(self) -> list[str]:
+        return ["b"] if len(self.inputs) == 1 else [item.name for item in self.inputs]
+
+
+def _clock(item: Input) -> Node | None:
+    """A clock's value as a function of the timestamp: whole ticks, at most what the type holds."""
+    if item.clock not in NANOSECONDS or item.temporal is not Temporal.INCREASING:
+        return None
+    ticks = NANOSECONDS[item.clock]
+    node = Leaf(0) if ticks == 1 else Stepped(bounds.FloorDivide(ticks), Leaf(0))
+    greatest = item.type.limits[1]
+    if (bounds.END - 1) // ticks <= greatest:
+        return node
+    return Stepped(bounds.AtMost(greatest), node)
+
+
+def temporal_of(expression: Expression) -> Temporal:
+    """The temporal type of a node whose operands have theirs."""
+    if isinstance(expression, Constant):
+        return Temporal.CONSTANT
+    if not expression.children:
+        return expression.temporal
+    if _is_constant(expression):
+        return Temporal.CONSTANT
+    rule = rule_of(expression)
+    return Temporal.VARYING if rule is None else rule.temporal
+
+
+def monotone(expression: Expression) -> Monotone | None:
+    """The function that carries bounds through an expression; None if it is not temporal."""
+    if not expression.temporal.is_temporal:
+        return None
+    inputs: list[Input] = []
+    node = _node(expression, inputs)
+    return Monotone(expression.temporal, tuple(inputs), node)
+
+
+def _node(expression: Expression, inputs: list[Input]) -> Node:
+    rule = rule_of(expression)
+    if rule is not None:
+        return rule.build(*[_node(operand, inputs) for operand in rule.operands])
+    item = _input(expression)
+    if item not in inputs:
+        inputs.append(item)
+    return Leaf(inputs.index(item))
+
+
+def _input(leaf: Expression) -> Input:
+    if isinstance(leaf, FieldRef):
+        clock = leaf.clock if leaf.protocol == RECORD else ""
+        return Input(leaf.field, leaf.temporal, leaf.source, -1, clock, leaf.type)
+    if isinstance(leaf, ColumnRef):
+        return Input(leaf.name, leaf.temporal, leaf.source, leaf.index, "", leaf.type)
+    if isinstance(leaf, GroupRef):
+        return Input(leaf.name, leaf.temporal, 0, leaf.index, "", leaf.type)
+    raise TypeError(f"{type(leaf).__name__} is no temporal leaf")
+
+
+def _is_constant(expression: Expression) -> bool:
+    if not isinstance(expression, Operation | Cast):
+        return False
+    return all(child.temporal is Temporal.CONSTANT for child in expression.children)

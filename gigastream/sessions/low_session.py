@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The low level alone, into a spool: what every LFTA puts out, interface by interface."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gigastream.codegen.low import is_read
+from gigastream.gsql.diagnostics import Diagnostic, GsqlError
+from gigastream.plan.base_time import base_bound
+from gigastream.plan.nodes import Limit
+from gigastream.sessions.session import Event, Statistics
+from gigastream.sessions.threaded_session import open_session
+from gigastream.sources.files import FileSource
+from gigastream.spool import (
+    NOTHING,
+    QuerySet,
+    SpoolError,
+    SpoolSettings,
+    SpoolWriter,
+    TrackWriter,
+)
+from gigastream.spool.account import StreamAccount, written
+from gigastream.spool.plan import plan_to_json, queries_to_json, stream_descriptions
+
+if TYPE_CHECKING:
+    from gigastream.plan.nodes import LowNode, Plan
+    from gigastream.query_texts import QueryTexts
+    from gigastream.settings import Settings
+    from gigastream.sources.live import Source
+
+Port = tuple[str, str]
+"""(stream, interface)."""
+
+
+def _refuse_limits(plan: Plan) -> None:
+    """Raise GsqlError where a query ends after so many rows: nobody would count them here."""
+    message = "LIMIT ends a query above the border, and a spool is written below it"
+    hint = "leave it out here, and ask the spool: gigastream run --spool PATH -e '… LIMIT …'"
+    found = [
+        Diagnostic("error", "limit-in-spool", message, node.span, hint)
+        for node in plan.nodes
+        if isinstance(node, Limit)
+    ]
+    if found:
+        raise GsqlError(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    node: LowNode
+    track: TrackWriter
+
+
+class LowSession:
+    """Like a Session, but its rows go into the spool at `root`.
+
+    A spool whose last run has not ended is gone on with: its packets' time is where that run
+    stopped, and what is older is late. Of files, which are read from their beginning again, a new
+    generation is made, so that no row of theirs is in one twice. Raises GsqlError for a query that
+    the low level cannot end, SpoolError, SourceError, EngineError.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        texts: QueryTexts,
+        sources: Sequence[Source],
+        settings: Settings,
+        root: str | Path,
+        spool_settings: SpoolSettings | None = None,
+        links_are_open: Callable[[], None] | None = None,
+    ) -> None:
+        """Open all; `texts` are those that `plan` was made of, with its interfaces.
+
+        `links_are_open` is called when all links are open and nothing is read, nor of the spool.
+        """
+        _refuse_limits(plan)
+        self._is_closed = False
+        self.rows = 0
+        """That were to be written so far."""
+        self._writer: SpoolWriter | None = None
+        anew = _read_again(sources)
+
+        def open_spool() -> dict[str, int]:
+            if links_are_open is not None:
+                links_are_open()
+            self._writer = SpoolWriter(root, spool_settings)
+            self._streams = self._open_streams(self._writer, plan, texts, anew)
+            return self._promises()
+
+        try:
+            self._session = open_session(
+                plan,
+                sources,
+                replace(settings, low_level_only=True),
+                low_taps=True,
+                include=texts.include,
+                links_are_open=open_spool,
+            )
+        except BaseException:
+            with suppress(SpoolError):
+                self._close_writer()
+            raise
+
+    def turns(self) -> Iterator[int]:
+        """Write what comes until the input ends or stop(); yield the rows so far at each turn."""
+        turns = self._counted(self._session.turns())
+        for turn in turns:
+            try:
+                for event in turn:
+                    self._write(event)
+                if self._writer is not None:
+                    self._writer.tick()
+            except SpoolError:
+                self._session.stop()
+                for _ in turns:  # what has been read is lost, and counted
+                    pass
+                raise
+            yield self.rows
+
+    def _counted(self, turns: Iterable[tuple[Event, ...]]) -> Iterator[tuple[Event, ...]]:
+        for turn in turns:
+            self.rows += sum(event.batch.row_count for event in turn)
+            yield turn
+
+    def stop(self) -> None:
+        """End the input here. May be called by a signal handler."""
+        self._session.stop()
+
+    def statistics(self) -> Statistics:
+        """The counters so far."""
+        return self._session.statistics()
+
+    def accounts(self) -> tuple[StreamAccount, ...]:
+        """Return what was written, stream by stream; to be asked when it is closed."""
+        return () if self._writer is None else written(self._writer)
+
+    def close(self) -> None:
+        """Make durable what is written, and give everything back. Raises SpoolError."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._session.close()
+        self._close_writer()
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def __enter__(self) -> LowSession:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+            return
+        with suppress(SpoolError):  # the error that is on its way says it already
+            self.close()
+
+    # ---- tracks ----
+
+    def _open_streams(
+        self, writer: SpoolWriter, plan: Plan, texts: QueryTexts, anew: Collection[str]
+    ) -> dict[Port, _Stream]:
+        nodes = {node.name: node for node in plan.low}
+        query_set = QuerySet(plan_to_json(plan), queries_to_json(texts), stream_descriptions(plan))
+        ports = [
+            (node.name, interface)
+            for node in plan.low
+            for interface in texts.interfaces
+            if is_read(node, interface)
+        ]
+        tracks = writer.open(query_set, ports, anew)
+        return {port: _Stream(nodes[port[0]], track) for port, track in tracks.items()}
+
+    def _promises(self) -> dict[str, int]:
+        """By interface, the packet time that a stream of it had reached in the last run."""
+        promises: dict[str, int] = {}
+        for (_, interface), stream in self._streams.items():
+            reached = stream.track.resume.base_ns
+            promises[interface] = max(promises.get(interface, NOTHING), reached)
+        return promises
+
+    def _write(self, event: Event) -> None:
+        assert event.interface is not None
+        stream, batch = self._streams[event.query, event.interface], event.batch
+        bounds = batch.bounds
+        stream.track.write(
+            batch.to_arrow() if batch.row_count else None,
+            bounds,
+            base_bound(stream.node, bounds),
+            batch.sequence,
+            is_end=batch.is_end,
+        )
+
+
+def _read_again(sources: Sequence[Source]) -> set[str]:
+    """Return the interfaces that a file is of, be there a pipe or a link beside it, or not.
+
+    What the last run listed of a pipe then stays in the generation that ended, and is not lost;
+    gone on with, the file's rows above the last promise would be there twice.
+    """
+    return {source.interface for source in sources if _is_file(source)}
+
+
+def _is_file(source: Source) -> bool:
+    return isinstance(source, FileSource) and source.is_file

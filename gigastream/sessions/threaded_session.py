@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One engine thread for each part of the input; their partial rows are united here (DESIGN 4).
+
+Each part has LFTAs of its own, which share nothing with the others'. What they put out, rows and
+punctuation, goes to one high level by a queue of bounded length: where the output cannot follow,
+the threads wait, the rings fill, and the kernel drops and counts. Nothing in the queue is dropped.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from gigastream.codegen.low import is_read
+from gigastream.engine.batch import NativeBatch
+from gigastream.engine.events import Event
+from gigastream.engine.live import rings
+from gigastream.engine.statistics import LftaStatistics, Statistics
+from gigastream.plan import Plan
+from gigastream.sessions.high_session import HighSession
+from gigastream.sessions.limit import PacketLimit
+from gigastream.sessions.session import WAIT_MS, LinksAreOpen, Session
+from gigastream.settings import Settings
+from gigastream.sources.live import LiveSource, Source
+
+TURNS_MAX = 8
+"""Of all threads together, that wait for the high level."""
+COUNTED_EVERY_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Where the batches of a part's stream go."""
+
+    up: HighSession
+    port: int
+    interface: str | None
+    """Whose streams come out there; None: what comes out is no interface's."""
+
+
+Handed = Sequence[tuple[_Way, NativeBatch]]
+"""Batches on their way."""
+Names = Sequence[Sequence[str]]
+"""The interfaces of each part."""
+Stream = tuple[int, str, str]
+"""(part, stream, interface)."""
+
+
+def parts_of(sources: Sequence[Source]) -> list[list[Source]]:
+    """Divide the input: ring k of each link is in part k, files are in the first."""
+    divided: list[list[Source]] = [[]]
+    for source in sources:
+        each: list[Source] = [*rings(source)] if isinstance(source, LiveSource) else [source]
+        divided += [[] for _ in range(len(each) - len(divided))]
+        for part, ring in zip(divided, each, strict=False):
+            part.append(ring)
+    return divided
+
+
+def open_session(
+    plan: Plan,
+    sources: Sequence[Source],
+    settings: Settings,
+    *,
+    low_taps: bool = False,
+    include: Sequence[Path] = (),
+    links_are_open: LinksAreOpen | None = None,
+) -> Session | ThreadedSession:
+    """Open a session with as many threads as the links have rings. SourceError, EngineError.
+
+    The other arguments are those of Session.
+    """
+    parts = parts_of(sources)
+    options = Options(low_taps, include, links_are_open)
+    if len(parts) > 1:
+        return ThreadedSession(plan, parts, settings, options)
+    return options.open(plan, sources, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a Session may be told besides."""
+
+    low_taps: bool = False
+    include: Sequence[Path] = ()
+    links_are_open: LinksAreOpen | None = None
+    begins: bool = True
+    limit: PacketLimit | None = None
+
+    def open(self, plan: Plan, sources: Sequence[Source], settings: Settings) -> Session:
+        return Session(
+            plan,
+            sources,
+            settings,
+            low_taps=self.low_taps,
+            include=self.include,
+            links_are_open=self.links_are_open,
+            begins=self.begins,
+            limit=self.limit,
+        )
+
+
+class ThreadedSession:
+    """Like a Session, over parts that are read at once. SourceError, EngineError."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        parts: Sequence[Sequence[Source]],
+        settings: Settings | None = None,
+        options: Options = Options(),
+    ) -> None:
+        """Open all; only the first part may have files.
+
+        With low_taps what the LFTAs put out is united interface by interface, and nothing else.
+        """
+        self._queue: queue.Queue[Handed | Exception | None] = queue.Queue(TURNS_MAX)
+        self._is_closing = False
+        self._highs: list[HighSession] = []
+        self._lows: list[Session] = []
+        self._threads: list[threading.Thread] = []
+        try:
+            self._open(plan, parts, settings or Settings(), options)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(
+        self,
+        plan: Plan,
+        parts: Sequence[Sequence[Source]],
+        settings: Settings,
+        options: Options,
+    ) -> None:
+        names = [sorted({source.interface for source in part}) for part in parts]
+        low = replace(settings, low_level_only=True)
+        if options.low_taps:
+            self._ways = self._unions(plan, names, low, options)
+        else:
+            self._ways = self._high_level(plan, names, settings, options)
+        limit = settings.packets_max and PacketLimit(settings.packets_max, len(parts))
+        links = replace(options, low_taps=True, begins=False, limit=limit or None)
+        for part in parts:
+            self._lows.append(links.open(plan, part, low))
+        promises = options.links_are_open() if options.links_are_open is not None else {}
+        for session in self._lows:
+            session.begin(promises)
+        self._counted = [session.statistics() for session in self._lows]
+        for number in range(len(parts)):
+            name = f"gigastream-{number}"
+            self._threads.append(threading.Thread(target=self._read, args=(number,), name=name))
+
+    def _high_level(
+        self, plan: Plan, names: Names, settings: Settings, options: Options
+    ) -> dict[Stream, _Way]:
+        """One for all."""
+        flat = [name for part in names for name in part]
+        up = HighSession(plan, flat, settings, include=options.include)
+        self._highs.append(up)
+        return _ways(up, names, None)
+
+    def _unions(
+        self, plan: Plan, names: Names, settings: Settings, options: Options
+    ) -> dict[Stream, _Way]:
+        """One for each interface, in which nothing but its low nodes' unions is."""
+        found: dict[Stream, _Way] = {}
+        for interface in dict.fromkeys(name for part in names for name in part):
+            own = [[name for name in part if name == interface] for part in names]
+            taps = [node.name for node in plan.low if is_read(node, interface)]
+            flat = [name for part in own for name in part]
+            up = HighSession(plan, flat, settings, taps=taps, include=options.include)
+            self._highs.append(up)
+            found.update(_ways(up, own, interface))
+        return found
+
+    def batches(self) -> Iterator[Event]:
+        """Batches as they come, heartbeats among them, to the end of the input or stop()."""
+        for turn in self.turns():
+            yield from turn
+
+    def turns(self) -> Iterator[tuple[Event, ...]]:
+        """The same, together what came of one thread's turn; nothing, now and then."""
+        for thread in self._threads:
+            thread.start()
+        running = len(self._threads)
+        while running:
+            handed = self._next()
+            running -= handed is None
+            yield tuple(self._answered(handed or ()))
+
+    def stop(self) -> None:
+        """End the input here: the open windows are answered. May be called by a signal handler."""
+        for session in self._lows:
+            session.stop()
+
+    def statistics(self) -> Statistics:
+        """The counters of all parts, half a second old at most, and those of the high level."""
+        sources = [source for counted in self._counted for source in counted.sources]
+        lftas = _summed([lfta for counted in self._counted for lfta in counted.lftas])
+        operators = [o for up in self._highs for o in up.statistics().operators]
+        return Statistics(
+            tuple(sources), lftas, tuple(operators), self._highs[0].statistics().memory
+        )
+
+    def close(self) -> None:
+        """Give everything back; batches that were taken stay good."""
+        self._is_closing = True
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
+        for low in self._lows:
+            low.close()
+        for up in self._highs:
+            up.close()
+
+    def __enter__(self) -> ThreadedSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- the high level's thread ----
+
+    def _next(self) -> Handed | None:
+        """What a thread has put into the queue: nothing yet; None: it has ended."""
+        try:
+            item = self._queue.get(timeout=WAIT_MS / 1000)
+        except queue.Empty:
+            return ()
+        if isinstance(item, Exception):
+            raise item
+        return item
+
+    def _answered(self, handed: Handed) -> Iterator[Event]:
+        for way, batch in handed:
+            way.up.hand_over(way.port, batch)
+            for event in way.up.batches():
+                yield replace(event, interface=way.interface)
+            if way.up.is_answered:
+                self.stop()
+
+    # ---- the other threads ----
+
+    def _read(self, part: int) -> None:
+        try:
+            self._read_all(part)
+        except Exception as problem:
+            self._put(problem)
+        finally:
+            self._put(None)
+
+    def _read_all(self, part: int) -> None:
+        session, due = self._lows[part], 0.0
+        for turn in session.turns():
+            if turn:
+                self._put([(self._way(part, event), event.batch) for event in turn])
+            if self._is_closing:
+                return
+            if time.monotonic() >= due:
+                self._counted[part] = session.statistics()
+                due = time.monotonic() + COUNTED_EVERY_S
+        self._counted[part] = session.statistics()
+
+    def _way(self, part: int, event: Event) -> _Way:
+        assert event.interface is not None
+        return self._ways[part, event.query, event.interface]
+
+    def _put(self, item: Handed | Exception | None) -> None:
+        """Wait for room, unless nobody will make any."""
+        while not self._is_closing:
+            try:
+                return self._queue.put(item, timeout=WAIT_MS / 1000)
+            except queue.Full:
+                continue
+        return None
+
+
+def _ways(up: HighSession, names: Names, interface: str | None) -> dict[Stream, _Way]:
+    """Find the port of each part's streams: of those of a name, one is each part's."""
+    unused = {port: [n for n, other in enumerate(up.ports) if other == port] for port in up.ports}
+    return {
+        (part, stream, name): _Way(up, unused[stream, name].pop(0), interface)
+        for part, own in enumerate(names)
+        for stream, name in unused
+        if name in own
+    }
+
+
+def _summed(lftas: Sequence[LftaStatistics]) -> tuple[LftaStatistics, ...]:
+    """One of each name and interface, as if the parts were one."""
+    counts = [f.name for f in fields(LftaStatistics) if f.name not in ("name", "interface")]
+    found: dict[tuple[str, str], LftaStatistics] = {}
+    for lfta in lftas:
+        before = found.get((lfta.name, lfta.interface))
+        if before is not None:
+            sums = {name: getattr(before, name) + getattr(lfta, name) for name in counts}
+            lfta = replace(lfta, **sums)
+        found[lfta.name, lfta.interface] = lfta
+    return tuple(found.values())

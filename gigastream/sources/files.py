@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where packets come from: a capture file, compressed or not, or a pipe.
+
+The engine reads or maps what is plain. What is compressed is decompressed by a thread that writes
+into a pipe, whose other end the engine reads (decompress.py); a compressed file is still a file for
+time at the source (OPERATORS section 2). What cannot be read twice (stdin, a FIFO) is a pipe. A
+source is opened when its turn comes, without waiting for anything.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from gigastream.sources.decompress import (
+    MAGIC_BYTES,
+    Decompression,
+    compression_of,
+    is_readable,
+    leave_room,
+)
+
+DEFAULT_INTERFACE = "default"
+STDIN = "-"
+_READ_ONLY = os.O_RDONLY | os.O_CLOEXEC
+_NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_.:-]*)=(.+)", re.DOTALL)
+
+
+class SourceError(Exception):
+    """A source that cannot be opened: missing, unreadable, a directory."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class NoRoomError(SourceError):
+    """It cannot be opened now: this process has as many files open as it may."""
+
+
+class DamagedSourceError(SourceError):
+    """A source that is damaged in the middle; what came before has been read."""
+
+    exit_code = 1
+
+
+class OpenSource:
+    """A source from when it is first asked for to its end.
+
+    `is_pipe` says which rule of time it follows: W = H - slack instead of the file's blocks.
+    """
+
+    def __init__(self, source: FileSource) -> None:
+        """Look what it is; nothing is opened yet."""
+        self._source = source
+        self.is_pipe = not source.is_file
+        self.total_bytes = source.size if not self.is_pipe else 0
+        """Of a file, before it is opened; 0: unknown."""
+        self.descriptor = -1
+        self.first_bytes = b""
+        """Of a pipe: read already, to see what it is."""
+        self.failure: BaseException | None = None
+        self._decompression: Decompression | None = None
+        self._is_known = False
+
+    def advance(self) -> bool:
+        """Go on opening it, without waiting; True: `descriptor` is what is to be read.
+
+        False: it is a pipe that has not said yet what it is; `descriptor` is readable when it has.
+        SourceError says why it cannot be opened; NoRoomError: not now.
+        """
+        with _telling(self._source.label):
+            if self.descriptor < 0:
+                self.descriptor = self._source.descriptor()
+            leave_room(self.descriptor)
+            if not self._is_known and self._peek():
+                self._begin()
+                self._is_known = True
+        return self._is_known
+
+    @property
+    def damage(self) -> str | None:
+        """What is wrong with the compressed stream; complete once its end has been read."""
+        return None if self._decompression is None else self._decompression.damage
+
+    @property
+    def compressed_bytes(self) -> tuple[int, int] | None:
+        """Bytes of the file taken so far and in all (0: unknown), of a compressed source only."""
+        if self._decompression is None:
+            return None
+        return self._decompression.bytes_taken, self._decompression.total_bytes
+
+    def close(self) -> None:
+        """Close the descriptor; a decompressor then ends by itself."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+        if self._decompression is not None:
+            self._decompression.wait_for_end()
+
+    def _peek(self) -> bool:
+        """Read the first bytes; False: there may be more of them."""
+        if stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            at = os.lseek(self.descriptor, 0, os.SEEK_CUR)
+            self.first_bytes = os.pread(self.descriptor, MAGIC_BYTES, at)
+            return True
+        while len(self.first_bytes) < MAGIC_BYTES and is_readable(self.descriptor):
+            data = os.read(self.descriptor, MAGIC_BYTES - len(self.first_bytes))
+            if not data:
+                return True
+            self.first_bytes += data
+        return len(self.first_bytes) == MAGIC_BYTES
+
+    def _begin(self) -> None:
+        """What is compressed is read through a decompressor, the rest as it is."""
+        compression = compression_of(self.first_bytes)
+        if stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            self.first_bytes = b""  # they are read again
+        if compression is None:
+            return
+        decompression = Decompression(self.descriptor, compression, self.first_bytes)
+        self.descriptor = decompression.start()
+        self.first_bytes = b""
+        self._decompression = decompression
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file (`-`: stdin) and the interface whose packets it holds."""
+
+    interface: str
+    path: str
+
+    @property
+    def is_stdin(self) -> bool:
+        """Whether it is this process's standard input."""
+        return self.path == STDIN
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return "stdin" if self.is_stdin else self.path
+
+    def check(self) -> None:
+        """Raise SourceError if it cannot be opened, without waiting for anything."""
+        if self.is_stdin:
+            _refuse_a_terminal()
+            return
+        with _telling(self.label, self._meant):
+            mode = os.stat(self.path).st_mode
+        if stat.S_ISDIR(mode):
+            raise SourceError(
+                f"{self.path} is a directory, not a capture file", "name its files, each with -r"
+            )
+        if not os.access(self.path, os.R_OK):
+            raise SourceError(f"{self.path}: {os.strerror(errno.EACCES)}")
+
+    def _meant(self) -> str | None:
+        """Say how a `=` is read, where it was likely meant otherwise."""
+        whole = f"{self.interface}={self.path}"
+        if os.path.exists(whole):
+            return f"what stands before a = names an interface; the file is ./{whole}"
+        if os.path.exists(self.path.partition("=")[2]):
+            return "an interface is named by a letter or _, then letters, digits, and any of _.:-"
+        return None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it can be read again: not a pipe, and not the rest of a file on stdin."""
+        with _telling(self.label):
+            if not self.is_stdin:
+                return stat.S_ISREG(os.stat(self.path).st_mode)
+            is_regular = stat.S_ISREG(os.fstat(0).st_mode)
+            return is_regular and os.lseek(0, 0, os.SEEK_CUR) == 0
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether it has an end."""
+        return self.is_file
+
+    def opening(self) -> OpenSource:
+        """Get ready to open it when it is its turn."""
+        return OpenSource(self)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        with _telling(self.label):
+            return (os.fstat(0) if self.is_stdin else os.stat(self.path)).st_size
+
+    def descriptor(self) -> int:
+        """Open it without waiting for a writer. OSError."""
+        if self.is_stdin:
+            return os.open("/dev/stdin", _READ_ONLY) if self.is_file else os.dup(0)
+        return os.open(self.path, _READ_ONLY | os.O_NONBLOCK)
+
+
+def parse_source(text: str) -> FileSource:
+    """Read `[IFACE=]FILE`; what stands before the first `=` is an interface if it is a name."""
+    named = _NAMED.fullmatch(text)
+    return FileSource(*named.groups()) if named else FileSource(DEFAULT_INTERFACE, text)
+
+
+def _refuse_a_terminal() -> None:
+    if os.isatty(0):
+        raise SourceError(
+            "stdin is a terminal: no capture comes from there",
+            "tcpdump -w - … | gigastream run -r -, or gigastream run -r - < FILE",
+        )
+
+
+@contextmanager
+def _telling(label: str, meant: Callable[[], str | None] = lambda: None) -> Iterator[None]:
+    """Turn what the system says about a file into a SourceError; `meant` may have a hint."""
+    try:
+        yield
+    except OSError as error:
+        kind = NoRoomError if error.errno in (errno.EMFILE, errno.ENFILE) else SourceError
+        raise kind(f"{label}: {error.strerror or error}", meant()) from None
+    except ValueError as error:  # a NUL byte in the name
+        raise SourceError(f"{label!r}: {error}") from None
+
+
+def are_finite(sources: Iterable[object]) -> bool:
+    """True where all have an end: files, or lists of packets, no links, no pipes."""
+    return all(getattr(source, "is_finite", False) for source in sources)
