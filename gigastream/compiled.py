@@ -64,7 +64,7 @@ def write_object(plan: Plan, texts: QueryTexts, target: Path, include: Sequence[
     )
     texts = replace(texts, definitions=definitions, library=library_texts(texts))
     packed = _pickled(plan, texts)
-    there, _ = _Reader(BytesIO(packed)).load()
+    there, _ = _PlanUnpickler(BytesIO(packed)).load()
     carried = _header(generate(there)) + zlib.compress(packed)
     made = compile_query_set(generate(plan) + _section(carried), headers=include, portable=True)
     with made.open("rb") as source, os.fdopen(open_destination(target), "wb") as copy:
@@ -90,7 +90,7 @@ def read_object(path: Path) -> tuple[Plan, QueryTexts]:
             "engine has changed between them"
         )
     try:
-        plan, texts = _Reader(BytesIO(zlib.decompress(packed))).load()
+        plan, texts = _PlanUnpickler(BytesIO(zlib.decompress(packed))).load()
     except (pickle.UnpicklingError, zlib.error, ValueError, TypeError, AttributeError, EOFError):
         raise CompiledError(f"{path} is damaged: its plan cannot be read") from None
     if header["text"] != _hash(generate(plan)):
@@ -123,14 +123,14 @@ def _section(carried: bytes) -> str:
 def _pickled(plan: Plan, texts: QueryTexts) -> bytes:
     packed = BytesIO()
     try:
-        _Writer(packed).dump((plan, texts))
+        _PlanPickler(packed).dump((plan, texts))
         return packed.getvalue()
     except RecursionError:
         message = "the queries are nested too deeply to be carried by an object"
         raise CompiledError(message, "simpler queries, or several objects") from None
 
 
-class _Writer(pickle.Pickler):
+class _PlanPickler(pickle.Pickler):
     """Writes what is the same on every host, and for each version of Python."""
 
     def reducer_override(self, written: Any) -> Any:
@@ -147,7 +147,7 @@ class _Writer(pickle.Pickler):
         return stored.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
 
 
-class _Reader(pickle.Unpickler):
+class _PlanUnpickler(pickle.Unpickler):
     """Knows what plans are made of, and nothing else."""
 
     def find_class(self, module: str, name: str) -> Any:

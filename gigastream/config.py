@@ -56,7 +56,7 @@ class Config:
 
 def load_config(path: str) -> Config:
     """Read a configuration file; ConfigError says which key is wrong and why."""
-    return _Reader(path, _parsed(path)).config()
+    return _ConfigReader(path, _parsed(path)).config()
 
 
 def _parsed(path: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _parsed(path: str) -> dict[str, Any]:
         raise ConfigError(f"{path}: {error}") from None
 
 
-class _Reader:
+class _ConfigReader:
     """Takes a parsed file apart, key by key."""
 
     def __init__(self, path: str, found: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ _BIAS = "18446744073709551616"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SparkAccumulator:
     """An accumulator: over the columns of partial rows, and over an argument and its position."""
 
     merge: Build
@@ -174,21 +174,21 @@ def _moments(count: Column, origin: Column, total: Column, squares: Column) -> C
     )
 
 
-KINDS: dict[str, Kind] = {
-    "count": Kind(_sum_of_bits, _count),
-    "sum_unsigned": Kind(_sum_of_bits, _sum),
-    "sum_signed": Kind(_sum, _sum),
-    "sum_float": Kind(_float_sum, _float_sum),
-    "min": Kind(_min, _min),
-    "max": Kind(_max, _max),
-    "and": Kind(_bits("bit_and"), _bits("bit_and")),
-    "or": Kind(_bits("bit_or"), _bits("bit_or")),
-    "xor": Kind(_bits("bit_xor"), _bits("bit_xor")),
-    "first": Kind(_positioned("min"), _positioned("min")),
-    "last": Kind(_positioned("max"), _positioned("max")),
-    "moments_unsigned": Kind(_merged_moments, _whole_moments),
-    "moments_signed": Kind(_merged_moments, _whole_moments),
-    "moments_float": Kind(_merged_moments, _float_moments),
+KINDS: dict[str, SparkAccumulator] = {
+    "count": SparkAccumulator(_sum_of_bits, _count),
+    "sum_unsigned": SparkAccumulator(_sum_of_bits, _sum),
+    "sum_signed": SparkAccumulator(_sum, _sum),
+    "sum_float": SparkAccumulator(_float_sum, _float_sum),
+    "min": SparkAccumulator(_min, _min),
+    "max": SparkAccumulator(_max, _max),
+    "and": SparkAccumulator(_bits("bit_and"), _bits("bit_and")),
+    "or": SparkAccumulator(_bits("bit_or"), _bits("bit_or")),
+    "xor": SparkAccumulator(_bits("bit_xor"), _bits("bit_xor")),
+    "first": SparkAccumulator(_positioned("min"), _positioned("min")),
+    "last": SparkAccumulator(_positioned("max"), _positioned("max")),
+    "moments_unsigned": SparkAccumulator(_merged_moments, _whole_moments),
+    "moments_signed": SparkAccumulator(_merged_moments, _whole_moments),
+    "moments_float": SparkAccumulator(_merged_moments, _float_moments),
 }
 
 

@@ -36,7 +36,7 @@ _DIFFERENCES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobIdentity:
     """What must not change while a checkpoint lives."""
 
     plan: Plan
@@ -54,7 +54,7 @@ class Job:
         }
 
 
-def claim(folder: str, job: Job) -> bool:
+def claim(folder: str, job: JobIdentity) -> bool:
     """Write down what the checkpoint in `folder` is of; return whether a job has run there before.
 
     Raises JobError where it was another job, or the folder cannot be used.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 
-class SourceError(Exception):
+class SpoolSourceError(Exception):
     """A spool or an option that cannot be what was meant; the hint says what to do."""
 
     def __init__(self, message: str, hint: str | None = None, exit_code: int = 2) -> None:
@@ -16,8 +16,8 @@ class SourceError(Exception):
         self.hint = hint
         self.exit_code = exit_code
 
-    def __reduce__(self) -> tuple[type[SourceError], tuple[str, str | None, int]]:
-        return SourceError, (self.message, self.hint, self.exit_code)
+    def __reduce__(self) -> tuple[type[SpoolSourceError], tuple[str, str | None, int]]:
+        return SpoolSourceError, (self.message, self.hint, self.exit_code)
 
 
 def tell(sentence: str) -> None:

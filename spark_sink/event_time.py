@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.order import bounds
 from gigastream.gsql.order.bounds import END, NONE
-from gigastream.gsql.order.functions import Extreme, Leaf, Node, Stepped
+from gigastream.gsql.order.functions import Extreme, FunctionTree, Leaf, Stepped
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Temporal
 from gigastream.plan.base_time import Alternatives
@@ -75,7 +75,7 @@ def _milliseconds(ns: Column) -> Column:
 # Inverses, step by step: gigastream/gsql/order/bounds.py in Spark's arithmetic
 
 
-def _is_invertible(node: Node) -> bool:
+def _is_invertible(node: FunctionTree) -> bool:
     if isinstance(node, Stepped):
         return type(node.step) in _INVERSES and _is_invertible(node.inner)
     if isinstance(node, Extreme):
@@ -83,7 +83,7 @@ def _is_invertible(node: Node) -> bool:
     return isinstance(node, Leaf)
 
 
-def _inverse(node: Node, value: Column) -> Column:
+def _inverse(node: FunctionTree, value: Column) -> Column:
     if isinstance(node, Leaf):
         return value
     if isinstance(node, Stepped):

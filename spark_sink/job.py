@@ -22,7 +22,7 @@ if __name__ == "__main__":
     # spark-submit puts this file's folder first, whose modules are not for everybody
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from gigastream.outputs import Output, Query, parse_output
+from gigastream.outputs import OutputQuery, RowOutput, parse_output
 from spark_sink import checkpoint
 from spark_sink.dataframes import dataframe
 from spark_sink.job_errors import JobError
@@ -30,7 +30,7 @@ from spark_sink.run import Streams, plan_of_paths
 from spark_sink.sentences import Sentences
 from spark_sink.session import open_session
 from spark_sink.sinks import DriverSink, MakeBatch, Sink, spark_writer, start
-from spark_sink.streaming import Running, stop, told, watch
+from spark_sink.streaming import Running, spark_errors, stop, watch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,7 +67,7 @@ class Printing:
     """What prints rows on the driver."""
 
     make_batch: MakeBatch
-    queries: Callable[[Plan], tuple[Query, ...]]
+    queries: Callable[[Plan], tuple[OutputQuery, ...]]
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Job:
     def _printers(self, sink: Sink) -> dict[str, DriverSink]:
         assert self.printing is not None
         output = self._outputs.enter_context(
-            _closing(Output(*parse_output(sink.text), self.printing.queries(self.plan)))
+            _closing(RowOutput(*parse_output(sink.text), self.printing.queries(self.plan)))
         )
         lock = threading.Lock()
         return {
@@ -154,7 +154,7 @@ def _run(job: Job, is_over: Callable[[], bool], log: Path) -> None:
     with (
         open_session(asked.master, state=asked.state, settings=asked.settings, log=log) as session,
         _closing(job),
-        told(),
+        spark_errors(),
     ):
         job.start(session)
         watch(job.running, is_over)
@@ -178,7 +178,9 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
                 exit_code=2,
             )
     outputs = [sink.text for sink in options.sinks]
-    is_back = checkpoint.claim(options.checkpoint, checkpoint.Job(plan, options.spools, outputs))
+    is_back = checkpoint.claim(
+        options.checkpoint, checkpoint.JobIdentity(plan, options.spools, outputs)
+    )
     if is_back:
         _refuse_files(options.sinks)
     return Job(options, plan, printing)

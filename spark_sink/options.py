@@ -10,14 +10,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from spark_sink.admission import Limits
-from spark_sink.errors import SourceError
+from spark_sink.errors import SpoolSourceError
 
 EARLIEST = "earliest"
 LATEST = "latest"
 
 
 @dataclass(frozen=True)
-class Options:
+class SourceOptions:
     """What a query asks of its spools."""
 
     paths: tuple[str, ...]
@@ -35,11 +35,11 @@ class Options:
     reader: str | None = None
 
 
-def parse(given: Mapping[str, str]) -> Options:
+def parse(given: Mapping[str, str]) -> SourceOptions:
     """Read the options of `readStream`; SourceError for one that is unknown, wrong or missing."""
     values = {_known(name): _parsed(name, text) for name, text in given.items()}
     paths = _paths(values)
-    return Options(
+    return SourceOptions(
         paths=paths,
         stream=values.get("stream"),
         interfaces=values.get("interfaces"),
@@ -73,7 +73,7 @@ def _known(name: str) -> str:
     close = get_close_matches(name.lower(), _PARSERS, n=1, cutoff=0.5)
     names = ", ".join(spelling for spelling, _ in _OPTIONS)
     hint = f"did you mean {_SPELLINGS[close[0]]}?" if close else f"the options are {names}"
-    raise SourceError(f"the source gigastream has no option {name}", hint)
+    raise SpoolSourceError(f"the source gigastream has no option {name}", hint)
 
 
 def _parsed(name: str, text: str) -> Any:
@@ -81,13 +81,13 @@ def _parsed(name: str, text: str) -> Any:
         return _PARSERS[name.lower()](text)
     except ValueError as error:
         spelling = _SPELLINGS[name.lower()]
-        raise SourceError(f"option {spelling}: {text!r} is not {error}") from None
+        raise SpoolSourceError(f"option {spelling}: {text!r} is not {error}") from None
 
 
 def _paths(values: Mapping[str, Any]) -> tuple[str, ...]:
     if ("path" in values) == ("paths" in values):
         message = "the source gigastream needs the path of a spool"
-        raise SourceError(message, 'give it as .load("/var/spool/…"), or several as a list')
+        raise SpoolSourceError(message, 'give it as .load("/var/spool/…"), or several as a list')
     return values["paths"] if "paths" in values else (values["path"],)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from gigastream.spool import NOTHING, Track
-from spark_sink.errors import SourceError, tell
+from spark_sink.errors import SpoolSourceError, tell
 from spark_sink.ledger import Ledger
 from spark_sink.offsets import Position
 from spark_sink.options import EARLIEST, LATEST
@@ -34,7 +34,7 @@ class Reading:
         after = max(first, self.ledger.next_segment)
         segment = after if starting_at == LATEST else max(first, int(starting_at))
         if segment > after:
-            raise SourceError(
+            raise SpoolSourceError(
                 f"startingAt {segment}: the next segment of {self.track.interface} is {after}",
                 "latest begins with what is still to come",
             )
@@ -43,7 +43,7 @@ class Reading:
     def check_reaches(self, segment: int) -> None:
         """Refuse a position beyond the track's end: it lost what the query has read."""
         if segment > max(self.ledger.next_segment, self.track.retained().first):
-            raise SourceError(
+            raise SpoolSourceError(
                 f"{self.track.folder} ends before segment {segment}, up to which the checkpoint "
                 "says that this query has read",
                 "the spool was replaced, or lost segments when its machine went down; begin again "
@@ -55,7 +55,7 @@ class Reading:
         """Refuse a position whose segments are deleted: their rows would silently be missing."""
         kept = self.track.retained().first
         if segment < kept:
-            raise SourceError(
+            raise SpoolSourceError(
                 f"{self.track.folder}: retention has deleted segments {segment} to {kept - 1}, "
                 "which this query has not read yet",
                 'begin again with a new checkpoint, and with .option("reader", "a name"): '

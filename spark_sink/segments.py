@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from gigastream.spool import Entry, SegmentDamage
-from spark_sink.errors import SourceError, tell
+from spark_sink.errors import SpoolSourceError, tell
 from spark_sink.tracks import track_of
 
 BATCH_ROWS = 1 << 16
@@ -86,12 +86,12 @@ def read(
             tell(str(damage))
 
 
-def _failure(damage: SegmentDamage) -> SourceError:
+def _failure(damage: SegmentDamage) -> SpoolSourceError:
     if damage.is_retired:
         hint = 'name the query with .option("reader", "a name"), and retention waits for it'
     else:
         hint = 'without .option("onDamage", "fail") it is left out'
-    return SourceError(str(damage), hint, exit_code=1)
+    return SpoolSourceError(str(damage), hint, exit_code=1)
 
 
 def _in_larger_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

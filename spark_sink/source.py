@@ -30,7 +30,7 @@ from pyspark.sql.streaming.datasource import (
 from spark_sink import spark_types
 from spark_sink.admission import Limits, admit
 from spark_sink.offsets import from_json, heartbeat_between, heartbeat_ms, returns, to_json
-from spark_sink.options import Options, parse
+from spark_sink.options import SourceOptions, parse
 from spark_sink.segments import Slice, cut, read
 from spark_sink.spools import Spools
 from spark_sink.stream_columns import stream_columns
@@ -86,7 +86,7 @@ class GigastreamSource(DataSource):
 class _Rows:
     """What the batch reader and the streaming reader share: parts, and what tasks make of them."""
 
-    def __init__(self, options: Options, schema: pa.Schema) -> None:
+    def __init__(self, options: SourceOptions, schema: pa.Schema) -> None:
         self._options = options
         self._schema = schema
 
@@ -132,7 +132,7 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     the two, a query whose spool has ended would keep its last windows for ever.
     """
 
-    def __init__(self, options: Options, schema: pa.Schema) -> None:
+    def __init__(self, options: SourceOptions, schema: pa.Schema) -> None:
         super().__init__(options, schema)
         self._spools = Spools(options)
         self._is_back = True

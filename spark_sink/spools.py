@@ -9,7 +9,7 @@ from gigastream.spool import Entry, Track, commit_reader, layout
 from spark_sink.errors import tell
 from spark_sink.ledger import Ledger
 from spark_sink.offsets import Offsets, Position
-from spark_sink.options import EARLIEST, Options
+from spark_sink.options import EARLIEST, SourceOptions
 from spark_sink.reading import Reading
 from spark_sink.tracks import newest_tracks, track_of
 
@@ -20,7 +20,7 @@ LOOK_PERIOD_S = 0.5
 class Spools:
     """The readings by key: the interface's name, behind the spool's path if there are several."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._readings: dict[str, Reading] = {}
         self._is_frozen = False

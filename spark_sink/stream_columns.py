@@ -8,15 +8,15 @@ from difflib import get_close_matches
 from typing import Any
 
 from gigastream.spool import Track
-from spark_sink.errors import SourceError
-from spark_sink.options import Options
+from spark_sink.errors import SpoolSourceError
+from spark_sink.options import SourceOptions
 from spark_sink.tracks import newest_tracks, what_is_there
 
 Column = Mapping[str, Any]
 """A column as stream.json describes it."""
 
 
-def stream_columns(options: Options) -> list[Column]:
+def stream_columns(options: SourceOptions) -> list[Column]:
     """Those asked for, in that order, else all. Raises SourceError."""
     tracks = [
         track
@@ -31,12 +31,12 @@ def stream_columns(options: Options) -> list[Column]:
     return columns if options.columns is None else [_named(columns, n) for n in options.columns]
 
 
-def _not_begun(options: Options) -> SourceError:
+def _not_begun(options: SourceOptions) -> SpoolSourceError:
     asked = options.stream or "the stream"
     if options.interfaces is not None:
         asked += f" on {', '.join(options.interfaces)}"
     places = ", ".join(options.paths)
-    return SourceError(f"{places}: nothing of {asked} is there", what_is_there(options.paths))
+    return SpoolSourceError(f"{places}: nothing of {asked} is there", what_is_there(options.paths))
 
 
 def _named(columns: Sequence[Column], name: str) -> Column:
@@ -46,12 +46,12 @@ def _named(columns: Sequence[Column], name: str) -> Column:
     names = [column["name"] for column in columns]
     close = get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"its columns are {', '.join(names)}"
-    raise SourceError(f"the stream has no column {name}", hint)
+    raise SpoolSourceError(f"the stream has no column {name}", hint)
 
 
 def _check_same_columns(first: Track, other: Track) -> None:
     if _shape(first) != _shape(other):
-        raise SourceError(
+        raise SpoolSourceError(
             f"{first.stream} has other columns on {other.interface} than on {first.interface}: "
             "different queries have written them"
         )

@@ -79,7 +79,7 @@ def _process_all(each: Running) -> None:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def spark_errors() -> Iterator[None]:
     """Turn what Spark raises into a JobError."""
     try:
         yield

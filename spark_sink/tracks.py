@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gigastream.spool import Spool, SpoolReadError, Track, layout
-from spark_sink.errors import SourceError
+from spark_sink.errors import SpoolSourceError
 
 
 def open_spool(path: str, generation: int | None = None) -> Spool:
@@ -14,7 +14,7 @@ def open_spool(path: str, generation: int | None = None) -> Spool:
     try:
         return Spool(path, generation)
     except SpoolReadError as error:
-        raise SourceError(str(error), error.hint) from None
+        raise SpoolSourceError(str(error), error.hint) from None
 
 
 def newest_tracks(
@@ -34,7 +34,7 @@ def track_of(path: str, stream: str, interface: str, generation: int) -> Track:
         return Spool(path).track(stream, interface, generation)
     except (OSError, ValueError, LookupError, SpoolReadError) as error:
         folder = f"{path}/{layout.generation_path(stream, interface, generation)}"
-        raise SourceError(
+        raise SpoolSourceError(
             f"{folder}, which this query has begun to read, is no longer there: {error}",
             "begin again with a new checkpoint",
             exit_code=1,
@@ -53,7 +53,7 @@ def _only_stream(spool: Spool) -> str:
     streams = sorted({track.stream for track in spool.tracks()})
     if len(streams) == 1:
         return streams[0]
-    raise SourceError(
+    raise SpoolSourceError(
         f"{spool.path} holds {len(streams)} streams, and none is named",
         f'name one with .option("stream", …): {", ".join(streams)}',
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -106,6 +107,18 @@ def test_no_part_reaches_itself_by_way_of_others() -> None:
                 reached.add(other)
                 waiting += MAY_IMPORT[other]
         assert part not in reached
+
+
+def test_a_class_name_stands_once() -> None:
+    """Who reads a name knows which class it is."""
+    found = Counter(
+        node.name
+        for folder in (PACKAGE, SPARK)
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in found.items() if count > 1] == []
 
 
 @pytest.mark.parametrize(

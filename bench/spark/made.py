@@ -15,7 +15,7 @@ from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.plan.to_json import to_json
 from gigastream.query_texts import QueryTexts, check_texts
-from gigastream.spool import END, NOTHING, QuerySet, SpoolSettings, SpoolWriter, TrackWriter
+from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter, StoredQuerySet, TrackWriter
 from gigastream.spool.plan import queries_to_json, stream_descriptions
 
 QUERY = """
@@ -59,7 +59,7 @@ def write_spool(folder: Path, shape: Shape, heartbeats_per_minute: int = 1) -> N
 
 def open_track(writer: SpoolWriter) -> TrackWriter:
     """Open the query's only stream."""
-    query_set = QuerySet(to_json(PLAN), queries_to_json(TEXTS), stream_descriptions(PLAN))
+    query_set = StoredQuerySet(to_json(PLAN), queries_to_json(TEXTS), stream_descriptions(PLAN))
     port = STREAM.name, INTERFACE
     return writer.open(query_set, [port])[port]
 

@@ -15,7 +15,7 @@ from gigastream.cli.errors import UsageError, complain
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.stderr import Line, say
 from gigastream.config import Config
-from gigastream.outputs import Output, Query, default_format, parse_output
+from gigastream.outputs import OutputQuery, RowOutput, default_format, parse_output
 from gigastream.outputs.delivery import Delivered, Delivery
 from gigastream.outputs.file import Identity, identity
 from gigastream.sources.files import FileSource
@@ -56,14 +56,14 @@ Account = Callable[[Delivered], str]
 """The account of a run so far."""
 
 
-def output_queries(plan: Plan) -> tuple[Query, ...]:
+def output_queries(plan: Plan) -> tuple[OutputQuery, ...]:
     """Return what the output formats must know of the queries."""
     from gigastream.arrow_schema import arrow_schema
     from gigastream.gsql.types import Type
     from gigastream.plan.quantities import quantities
 
     return tuple(
-        Query(
+        OutputQuery(
             name=node.name,
             columns=tuple(column.name for column in node.schema.columns),
             numeric=tuple(column.type.is_numeric for column in node.schema.columns),
@@ -85,9 +85,9 @@ def wanted_output(arguments: argparse.Namespace, config: Config) -> str:
     return default_format(sys.stdout.isatty())
 
 
-def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> Output:
+def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> RowOutput:
     """Open the output that is asked for, none of whose files is one of `inputs`."""
-    return Output(*parse_output(wanted), output_queries(plan), inputs)
+    return RowOutput(*parse_output(wanted), output_queries(plan), inputs)
 
 
 def inputs_of(
@@ -143,7 +143,7 @@ def ends_of(arguments: argparse.Namespace, plan: Plan) -> Ends:
 
 def answer(
     session: Answering,
-    output: Output,
+    output: RowOutput,
     status: Status,
     account: Account,
     settings: Settings,

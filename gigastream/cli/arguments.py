@@ -22,7 +22,7 @@ class CommandParser(argparse.ArgumentParser):
         raise UsageError(message, f"{self.prog} --help")
 
 
-def told(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+def argument_type(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return a parser whose ValueError is what the user reads."""
 
     def parse_argument(text: str) -> Any:
@@ -44,7 +44,7 @@ def add_query_options(parser: argparse.ArgumentParser) -> None:
         "--param",
         action="append",
         default=[],
-        type=told(parse_parameter),
+        type=argument_type(parse_parameter),
         metavar="[QUERY.]NAME=VALUE",
         help="a parameter's value",
     )

@@ -15,7 +15,7 @@ from gigastream.cli.errors import UsageError
 from gigastream.cli.hints import joined_hint, tag_hint
 from gigastream.cli.stderr import Line, is_terminal
 from gigastream.config import Config
-from gigastream.outputs import Output
+from gigastream.outputs import RowOutput
 from gigastream.outputs.delivery import Delivered
 from gigastream.sources.live import LIVE_OPTIONS, LiveSettings, LiveSource, Source
 from gigastream.words import counted
@@ -81,7 +81,7 @@ def answer_links(
     sources: Sequence[Source],
     settings: Settings,
     include: Sequence[Path],
-    open_output: Callable[[], Output],
+    open_output: Callable[[], RowOutput],
     ends: Ends,
 ) -> tuple[Statistics, Delivered]:
     """Run both levels here over links, and files beside them, until a signal; give the account.
@@ -91,7 +91,7 @@ def answer_links(
     from gigastream.sessions.threaded_session import open_session
 
     started = time.monotonic()
-    outputs: list[Output] = []
+    outputs: list[RowOutput] = []
 
     def links_are_open() -> dict[str, int]:
         outputs.append(open_output())

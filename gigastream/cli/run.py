@@ -24,7 +24,7 @@ from gigastream.cli.answering import (
     summarise,
     wanted_output,
 )
-from gigastream.cli.arguments import add_query_options, split_words, told
+from gigastream.cli.arguments import add_query_options, argument_type, split_words
 from gigastream.cli.devices import device_lines
 from gigastream.cli.ending import told_when_slow
 from gigastream.cli.errors import UsageError, complain
@@ -50,7 +50,7 @@ from gigastream.words import are, counted
 
 if TYPE_CHECKING:
     from gigastream.engine.statistics import Statistics
-    from gigastream.outputs import Output
+    from gigastream.outputs import RowOutput
     from gigastream.outputs.delivery import Delivered
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
@@ -118,17 +118,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the high level runs: in this process, or on Spark, on all cores",
     )
     parser.add_argument(
-        "--count", type=told(parse_count), metavar="N", help="end after so many packets"
+        "--count", type=argument_type(parse_count), metavar="N", help="end after so many packets"
     )
     parser.add_argument(
         "--duration",
-        type=told(_parse_seconds),
+        type=argument_type(_parse_seconds),
         metavar="TIME",
         help="end so long after the links are open, or the files",
     )
     parser.add_argument(
         "--windows",
-        type=told(parse_count),
+        type=argument_type(parse_count),
         metavar="N",
         help="end when each query has answered so many windows",
     )
@@ -148,7 +148,7 @@ def _add_options(
         group.add_argument(
             f"--{option.name}",
             dest=option.field,
-            type=told(option.parse),
+            type=argument_type(option.parse),
             metavar=option.metavar,
             help=option.help,
         )
@@ -290,7 +290,7 @@ def _answer(
     sources: list[Source],
     settings: Settings,
     include: tuple[Path, ...],
-    output: Output,
+    output: RowOutput,
     ends: Ends,
 ) -> tuple[Statistics, Delivered]:
     """Run both levels here over files, write the rows and give the account."""

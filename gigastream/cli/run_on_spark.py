@@ -23,7 +23,7 @@ from gigastream.cli.errors import UsageError
 from gigastream.cli.progress import Progress
 from gigastream.cli.spark_extra import require_spark
 from gigastream.engine.statistics import OperatorStatistics, Statistics
-from gigastream.outputs import Batch, Output
+from gigastream.outputs import Batch, RowOutput
 from gigastream.outputs.delivery import Delivered
 from gigastream.plan.nodes import LowNode, topological
 from gigastream.sources.files import FileSource
@@ -61,7 +61,7 @@ def answer_on_spark(
     texts: QueryTexts,
     sources: Sequence[FileSource | LiveSource],
     settings: Settings,
-    output: Output,
+    output: RowOutput,
 ) -> tuple[Statistics, Delivered]:
     """Answer the queries, write the rows and give the account.
 
@@ -100,7 +100,7 @@ def _open(
 class _Printer:
     """The run's output, with the line of progress out of its way."""
 
-    def __init__(self, output: Output, low: LowSession, quiet: bool) -> None:
+    def __init__(self, output: RowOutput, low: LowSession, quiet: bool) -> None:
         self._output = output
         self._low = low
         self._progress = Progress(self._position, wanted=not quiet)
@@ -157,9 +157,9 @@ class _Run:
             self._error = error
 
     def _answer(self, session: Any) -> dict[str, int]:
-        from spark_sink.streaming import finish, stop, told, watch
+        from spark_sink.streaming import finish, spark_errors, stop, watch
 
-        with told():
+        with spark_errors():
             running = self._start(session)
             try:
                 watch(running, self._is_written)

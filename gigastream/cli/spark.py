@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.answering import output_queries
-from gigastream.cli.arguments import add_query_files, add_query_options, parse_parameter, told
+from gigastream.cli.arguments import (
+    add_query_files,
+    add_query_options,
+    argument_type,
+    parse_parameter,
+)
 from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import complain
 from gigastream.cli.query_arguments import config_of, query_texts
@@ -58,13 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--option",
         action="append",
         default=[],
-        type=told(parse_parameter),
+        type=argument_type(parse_parameter),
         metavar="NAME=VALUE",
         help="an option of Spark's sink",
     )
     parser.add_argument(
         "--trigger",
-        type=told(parse_trigger),
+        type=argument_type(parse_trigger),
         default=parse_trigger("continuous"),
         metavar="TIME|now|continuous",
         help="micro-batches every so often; now: what is there, then end; continuous (default): "
@@ -88,16 +93,19 @@ def _add_spark_options(group: argparse._ArgumentGroup) -> None:
         help="where a new checkpoint begins in the spools (earliest)",
     )
     group.add_argument(
-        "--max-rows", type=told(parse_count), metavar="N", help="of a micro-batch, about"
+        "--max-rows", type=argument_type(parse_count), metavar="N", help="of a micro-batch, about"
     )
     group.add_argument(
-        "--max-bytes", type=told(parse_bytes), metavar="BYTES", help="of a micro-batch, about"
+        "--max-bytes",
+        type=argument_type(parse_bytes),
+        metavar="BYTES",
+        help="of a micro-batch, about",
     )
     group.add_argument(
         "--conf",
         action="append",
         default=[],
-        type=told(parse_parameter),
+        type=argument_type(parse_parameter),
         metavar="NAME=VALUE",
         help="a setting of Spark's",
     )

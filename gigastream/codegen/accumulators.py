@@ -17,7 +17,7 @@ POSITION = "struct gs_position"
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class StructMember:
     """One member of a slot's or group's struct."""
 
     c_type: str
@@ -32,8 +32,8 @@ class AccumulatorWriter:
     neither the order of partial rows decides whether it overflows, nor an average fails with it.
     """
 
-    low: Callable[[str, Accumulator], list[State]]
-    high: Callable[[str, Accumulator], list[State]]
+    low: Callable[[str, Accumulator], list[StructMember]]
+    high: Callable[[str, Accumulator], list[StructMember]]
     start: Callable[[str, Sequence[str]], list[str]]
     """The members of a new slot or group from its first row."""
     add: Callable[[str, Sequence[str]], list[str]]
@@ -45,12 +45,12 @@ class AccumulatorWriter:
     merge: Callable[[str, Sequence[str]], list[str]]
 
 
-def _member(name: str, a: Accumulator) -> list[State]:
-    return [State(C_TYPE[a.type], name)]
+def _member(name: str, a: Accumulator) -> list[StructMember]:
+    return [StructMember(C_TYPE[a.type], name)]
 
 
-def _u64(name: str, a: Accumulator) -> list[State]:
-    return [State("uint64_t", name)]
+def _u64(name: str, a: Accumulator) -> list[StructMember]:
+    return [StructMember("uint64_t", name)]
 
 
 def _never(at: str, x: Sequence[str], a: Accumulator) -> str:
@@ -103,8 +103,8 @@ def _whole_sum(
         return [f"{at} += {x[0]};"]
 
     return AccumulatorWriter(
-        lambda name, a: [State(low, name)],
-        lambda name, a: [State(high, name)],
+        lambda name, a: [StructMember(low, name)],
+        lambda name, a: [StructMember(high, name)],
         _set,
         add,
         overflow,
@@ -125,8 +125,8 @@ def _never_merged(at: str, x: Sequence[str]) -> list[str]:
 def _float_sum() -> AccumulatorWriter:
     """High alone: the row is rounded into none of the sum's words."""
 
-    def state(name: str, a: Accumulator) -> list[State]:
-        return [State("struct gs_float_sum", name)]
+    def state(name: str, a: Accumulator) -> list[StructMember]:
+        return [StructMember("struct gs_float_sum", name)]
 
     return AccumulatorWriter(
         state,
@@ -162,8 +162,8 @@ def _bits(sign: str) -> AccumulatorWriter:
 def _positioned(sign: str) -> AccumulatorWriter:
     """FIRST and LAST; equal positions (rows of a stream) go to the lesser, or greater, value."""
 
-    def state(name: str, a: Accumulator) -> list[State]:
-        return [State(C_TYPE[a.type], name), State(POSITION, f"{name}_at")]
+    def state(name: str, a: Accumulator) -> list[StructMember]:
+        return [StructMember(C_TYPE[a.type], name), StructMember(POSITION, f"{name}_at")]
 
     def position(x: Sequence[str]) -> str:
         return f"({POSITION}){{{x[1]}, {x[2]}, {x[3]}}}"
@@ -186,8 +186,8 @@ def _positioned_string(sign: str) -> AccumulatorWriter:
     """FIRST and LAST of strings, high alone: the group keeps the bytes in its window's memory."""
     whole = _positioned(sign)
 
-    def state(name: str, a: Accumulator) -> list[State]:
-        return [*whole.high(name, a), State("uint32_t", f"{name}_room")]
+    def state(name: str, a: Accumulator) -> list[StructMember]:
+        return [*whole.high(name, a), StructMember("uint32_t", f"{name}_room")]
 
     def kept(statement: str, at: str, x: Sequence[str]) -> str:
         keep = f"gs_keep_string(op, r->table, &{at}, &{at}_room, {x[0]});"
@@ -206,8 +206,8 @@ def _positioned_string(sign: str) -> AccumulatorWriter:
 def _shifted_moments(c_type: str) -> AccumulatorWriter:
     """Below the border: of differences from the first value."""
 
-    def state(name: str, a: Accumulator) -> list[State]:
-        return [State("struct gs_shifted_moments", name)]
+    def state(name: str, a: Accumulator) -> list[StructMember]:
+        return [StructMember("struct gs_shifted_moments", name)]
 
     def difference(at: str, x: Sequence[str]) -> str:
         return f"(__int128){x[0]} - ({c_type}){at}.origin"
@@ -230,8 +230,8 @@ def _shifted_moments(c_type: str) -> AccumulatorWriter:
 def _high_moments(kind: str) -> AccumulatorWriter:
     """Above the border: of the values themselves, exactly, whatever was merged in which order."""
 
-    def state(name: str, a: Accumulator) -> list[State]:
-        return [State(f"struct gs_{kind}_moments", name)]
+    def state(name: str, a: Accumulator) -> list[StructMember]:
+        return [StructMember(f"struct gs_{kind}_moments", name)]
 
     def add(at: str, x: Sequence[str]) -> list[str]:
         return [f"gs_{kind}_moments_add(&{at}, {x[0]});"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from gigastream.codegen.c_text import C_TYPE, ENUM, Lines, string_literal
-from gigastream.codegen.expressions import Value
+from gigastream.codegen.expressions import CValue
 from gigastream.gsql.expressions import ColumnRef, Expression, walk
 from gigastream.gsql.types import Column, Schema, Temporal, Type
 
@@ -43,22 +43,22 @@ def write_inputs(lines: Lines, expressions: Iterable[Expression], batch: str) ->
             lines.add(f"const {C_TYPE[type_]} *c{index} = {batch}->columns[{index}].values;")
 
 
-def column_leaf(batch: str, row: str) -> Callable[[Expression], Value]:
+def column_leaf(batch: str, row: str) -> Callable[[Expression], CValue]:
     """Reads ColumnRefs of a batch whose columns write_inputs has declared."""
 
-    def leaf(e: Expression) -> Value:
+    def leaf(e: Expression) -> CValue:
         assert isinstance(e, ColumnRef)
         null = f"gs_column_is_null(&{batch}->columns[{e.index}], {row})" if e.nullable else ""
         if e.type is Type.STRING:
-            return Value(f"gs_column_string(c{e.index}, {row})", null)
+            return CValue(f"gs_column_string(c{e.index}, {row})", null)
         if e.type is Type.BOOL:
-            return Value(f"gs_bit_get(c{e.index}->values, {row})", null)
-        return Value(f"c{e.index}[{row}]", null)
+            return CValue(f"gs_bit_get(c{e.index}->values, {row})", null)
+        return CValue(f"c{e.index}[{row}]", null)
 
     return leaf
 
 
-def put(batch: str, index: int, column: Column, row: str, value: Value) -> list[str]:
+def put(batch: str, index: int, column: Column, row: str, value: CValue) -> list[str]:
     """Statements that write one value; strings have been reserved before."""
     at = f"{batch}->columns[{index}]"
     if column.type is Type.STRING:
@@ -73,7 +73,7 @@ def put(batch: str, index: int, column: Column, row: str, value: Value) -> list[
 
 
 def write_row(
-    lines: Lines, owner: str, level: str, schema: Schema, values: list[Value], skip: str
+    lines: Lines, owner: str, level: str, schema: Schema, values: list[CValue], skip: str
 ) -> None:
     """Append a row to `owner`->output; `skip` is the statement where there is no memory for it."""
     lengths = {

@@ -45,7 +45,7 @@ def base_of(node: LowNode) -> str:
 
 
 @dataclass(slots=True)
-class Context:
+class CodeContext:
     """Collected while nodes are written."""
 
     plan: Plan

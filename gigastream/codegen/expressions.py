@@ -53,7 +53,7 @@ CHUNK = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class CValue:
     """A C expression without side effects, and the condition under which it is NULL."""
 
     code: str
@@ -82,7 +82,7 @@ class ExpressionWriter:
     def __init__(
         self,
         lines: Lines,
-        leaf: Callable[[Expression], Value],
+        leaf: Callable[[Expression], CValue],
         fail: str,
         handles: Callable[[FunctionCall], str],
         scratch: str,
@@ -93,10 +93,10 @@ class ExpressionWriter:
         self._handles = handles
         self._scratch = scratch
 
-    def value(self, e: Expression) -> Value:
+    def value(self, e: Expression) -> CValue:
         """Statements for `e` and the value that they leave."""
         if isinstance(e, Constant):
-            return Value(zero(e.type), "1") if e.value is None else Value(constant(e))
+            return CValue(zero(e.type), "1") if e.value is None else CValue(constant(e))
         if isinstance(e, Operation):
             return self._operation(e)
         if isinstance(e, Cast):
@@ -112,22 +112,22 @@ class ExpressionWriter:
         value = self.value(e)
         return f"(!({value.null}) && {value.code})" if value.null else value.code
 
-    def local(self, e: Expression, name: str) -> Value:
+    def local(self, e: Expression, name: str) -> CValue:
         """The value of `e` in a variable called `name` (and `name`_null)."""
         value = self.value(e)
         self.lines.add(f"{C_TYPE[e.type]} {name} = {value.code};")
         if not value.null:
-            return Value(name)
+            return CValue(name)
         self.lines.add(f"bool {name}_null = {value.null};")
-        return Value(name, f"{name}_null")
+        return CValue(name, f"{name}_null")
 
     # -- NULL --
 
-    def _guarded(self, e: Expression, values: list[Value], compute: Callable[[], str]) -> Value:
+    def _guarded(self, e: Expression, values: list[CValue], compute: Callable[[], str]) -> CValue:
         """compute() where no operand is NULL, else NULL."""
         nulls = [value.null for value in values if value.null]
         if not nulls:
-            return Value(compute())
+            return CValue(compute())
         result, null = self.lines.name(), self.lines.name("n")
         self.lines.add(
             f"bool {null} = {' || '.join(nulls)};", f"{C_TYPE[e.type]} {result} = {zero(e.type)};"
@@ -135,15 +135,15 @@ class ExpressionWriter:
         with self.lines.block(f"if (!{null})"):
             code = compute()
             self.lines.add(f"{result} = {code};")
-        return Value(result, null)
+        return CValue(result, null)
 
     # -- operations --
 
-    def _operation(self, e: Operation) -> Value:
+    def _operation(self, e: Operation) -> CValue:
         if e.operator in ("AND", "OR"):
             return self._logical(e)
         if e.operator == "IS_NULL":
-            return Value(self.value(e.operands[0]).null or "0")
+            return CValue(self.value(e.operands[0]).null or "0")
         # the constants of a long list go into a table, not into variables
         operands = e.operands[:1] if e.operator == "IN" and is_long(e.operands[1:]) else e.operands
         values = [self.value(operand) for operand in operands]
@@ -217,7 +217,7 @@ class ExpressionWriter:
         )
         return result
 
-    def _logical(self, e: Operation) -> Value:
+    def _logical(self, e: Operation) -> CValue:
         """AND and OR of any number of operands: those that always have a value come first.
 
         Of the others all but the last are asked whether they have one, since what comes behind
@@ -228,9 +228,9 @@ class ExpressionWriter:
             return self._logical_with_gaps(e, operands)
         return self._logical_in_turn(e.operator, operands)
 
-    def _logical_in_turn(self, operator: str, operands: list[Expression]) -> Value:
+    def _logical_in_turn(self, operator: str, operands: list[Expression]) -> CValue:
         """One after the other; those that need no statements are one C expression."""
-        value: Value | None = None
+        value: CValue | None = None
         for is_plain, group in groupby(operands, self._is_plain):
             if is_plain and not (value and value.null):
                 value = self._in_one(operator, value, list(group))
@@ -244,7 +244,7 @@ class ExpressionWriter:
         assert value is not None
         return value
 
-    def _logical_with_gaps(self, e: Operation, operands: list[Expression]) -> Value:
+    def _logical_with_gaps(self, e: Operation, operands: list[Expression]) -> CValue:
         decided = "0" if e.operator == "AND" else "1"
         state = _Logic(self.lines.name(), self.lines.name("n"), self.lines.name("m"), decided)
         self.lines.add(f"bool {state.result} = !{decided}, {state.null} = 0, {state.missing} = 0;")
@@ -253,7 +253,7 @@ class ExpressionWriter:
         with self.lines.block(f"if ({state.is_open})"):
             self._met(state, self.value(operands[-1]))
         self.lines.add(f"if (GS_UNLIKELY({state.missing} && {state.is_open})) {self._fail}")
-        return Value(state.result, state.null if e.nullable else "")
+        return CValue(state.result, state.null if e.nullable else "")
 
     def _asked(self, state: _Logic, operand: Expression) -> None:
         """An operand, if nothing has decided; where it has no value the others are asked."""
@@ -268,7 +268,7 @@ class ExpressionWriter:
             self._met(state, value)
             self.lines.add(f"goto {after};", f"{without}: {state.missing} = 1;", f"{after}:;")
 
-    def _met(self, state: _Logic, value: Value) -> None:
+    def _met(self, state: _Logic, value: CValue) -> None:
         """Three-valued logic: NULL stays unless a later operand decides."""
         if value.null:
             self.lines.add(f"if ({value.null}) {state.null} = 1;", "else")
@@ -277,7 +277,7 @@ class ExpressionWriter:
             f"{{ {state.result} = {state.decided}; {state.null} = 0; }}"
         )
 
-    def _in_one(self, operator: str, left: Value | None, operands: list[Expression]) -> Value:
+    def _in_one(self, operator: str, left: CValue | None, operands: list[Expression]) -> CValue:
         """C's own && and ||, side by side: a compiler's brackets nest only so deep."""
         codes = [left.code] if left else []
         rest, prefixes = _prefix_lists(operands) if operator == "OR" else (operands, [])
@@ -287,7 +287,7 @@ class ExpressionWriter:
         ]
         while len(codes) > CHUNK:
             codes = [self._together(operator, codes[:CHUNK]), *codes[CHUNK:]]
-        return Value(_joined(operator, codes))
+        return CValue(_joined(operator, codes))
 
     def _together(self, operator: str, codes: list[str]) -> str:
         """A part of a long chain in a variable: compilers are slow in long ones."""
@@ -303,7 +303,7 @@ class ExpressionWriter:
             return False
         return not e.nullable and all(map(self._is_plain, e.children))
 
-    def _pair_in_steps(self, operator: str, left: Value, operand: Expression) -> Value:
+    def _pair_in_steps(self, operator: str, left: CValue, operand: Expression) -> CValue:
         """Three-valued logic: what decides the result alone spares the right side."""
         result, null = self.lines.name(), self.lines.name("n")
         decided = "0" if operator == "AND" else "1"
@@ -316,11 +316,11 @@ class ExpressionWriter:
                 f"{null} = !decided && ({null} || {right_null});",
                 f"{result} = decided ? {decided} : !{decided};",
             )
-        return Value(result, null if left.null or operand.nullable else "")
+        return CValue(result, null if left.null or operand.nullable else "")
 
     # -- the rest --
 
-    def _cast(self, e: Cast) -> Value:
+    def _cast(self, e: Cast) -> CValue:
         inner = self.value(e.operand)
         if e.operand.type is e.type:
             return inner
@@ -346,7 +346,7 @@ class ExpressionWriter:
         )
         return result
 
-    def _case(self, e: Case) -> Value:
+    def _case(self, e: Case) -> CValue:
         """Branch behind branch, each leaving for the end: a thousand of them nest no deeper."""
         result, null, end = self.lines.name(), self.lines.name("n"), self.lines.name("case")
         self.lines.add(f"{C_TYPE[e.type]} {result} = {zero(e.type)};", f"bool {null} = 0;")
@@ -357,7 +357,7 @@ class ExpressionWriter:
         with self.lines.block(""):
             self._assign(e.otherwise, result, null)
         self.lines.add(f"{end}:;")
-        return Value(result, null if e.nullable else "")
+        return CValue(result, null if e.nullable else "")
 
     def _assign(self, e: Expression, result: str, null: str) -> None:
         value = self.value(e)
@@ -365,9 +365,9 @@ class ExpressionWriter:
         if value.null:
             self.lines.add(f"{null} = {value.null};")
 
-    def _call(self, e: FunctionCall) -> Value:
+    def _call(self, e: FunctionCall) -> CValue:
         values = [
-            Value(self._handles(e)) if index == e.handle else self.value(argument)
+            CValue(self._handles(e)) if index == e.handle else self.value(argument)
             for index, argument in enumerate(e.arguments)
         ]
         return self._guarded(e, values, lambda: self._called(e, [v.code for v in values]))

@@ -13,7 +13,7 @@ from gigastream.codegen.columns import (
     write_row,
     write_schema,
 )
-from gigastream.codegen.context import Context
+from gigastream.codegen.context import CodeContext
 from gigastream.codegen.high_aggregate import write_aggregate
 from gigastream.codegen.high_order import write_order
 from gigastream.codegen.high_parts import (
@@ -35,7 +35,7 @@ from gigastream.plan.nodes import (
 from gigastream.plan.text import expression_text
 
 
-def write_high(lines: Lines, context: Context, node: Node) -> None:
+def write_high(lines: Lines, context: CodeContext, node: Node) -> None:
     """Everything of one operator: schema, functions, `<prefix>_ops`."""
     prefix = context.prefix(f"{type(node).__name__}_{node.name}")
     lines.add(comment(f"{type(node).__name__} {node.name}"))
@@ -58,7 +58,7 @@ _KINDS = {
 }
 
 
-def _write_select(lines: Lines, context: Context, prefix: str, node: Select) -> None:
+def _write_select(lines: Lines, context: CodeContext, prefix: str, node: Select) -> None:
     read = [*node.predicates, *(output.expression for output in node.outputs)]
     note_calls(context, read)
     head = f"static void {prefix}_rows(struct gs_operator *op, const struct gs_batch *input)"
@@ -75,7 +75,7 @@ def _write_select(lines: Lines, context: Context, prefix: str, node: Select) -> 
     lines.add("")
 
 
-def _write_selected(lines: Lines, context: Context, node: Select) -> None:
+def _write_selected(lines: Lines, context: CodeContext, node: Select) -> None:
     leaf = column_leaf("input", "row")
     writer = operator_writer(lines, context, leaf, "op->counters.no_value++; continue;")
     write_where(lines, writer, node.predicates)
@@ -86,17 +86,17 @@ def _write_selected(lines: Lines, context: Context, node: Select) -> None:
     write_row(lines, "op", "operator", node.schema, values, "continue")
 
 
-def _write_limit(lines: Lines, context: Context, prefix: str, node: Limit) -> None:
+def _write_limit(lines: Lines, context: CodeContext, prefix: str, node: Limit) -> None:
     with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
         lines.add(f".limit = UINT64_C({node.limit}),")
     lines.add("")
 
 
-def _write_nothing(lines: Lines, context: Context, prefix: str, node: Node) -> None:
+def _write_nothing(lines: Lines, context: CodeContext, prefix: str, node: Node) -> None:
     lines.add(f"static const struct gs_operator_ops {prefix}_ops;", "")
 
 
-_WRITERS: dict[type[Node], Callable[[Lines, Context, str, Any], None]] = {
+_WRITERS: dict[type[Node], Callable[[Lines, CodeContext, str, Any], None]] = {
     Select: _write_select,
     Aggregate: write_aggregate,
     Union: _write_nothing,

@@ -9,7 +9,7 @@ from gigastream.codegen.columns import (
     column_leaf,
     write_inputs,
 )
-from gigastream.codegen.context import Context
+from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import ExpressionWriter
 from gigastream.codegen.high_final import write_group_out
 from gigastream.codegen.high_parts import (
@@ -40,7 +40,7 @@ ROW_BURST = 64
 """Rows that an aggregation looks up together, so that their groups are prefetched."""
 
 
-def write_aggregate(lines: Lines, context: Context, prefix: str, node: Aggregate) -> None:
+def write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
     """Everything of an aggregation: rows in, groups out, bounds, ops."""
     note_calls(context, _aggregate_reads(node))
     note_calls(context, [o.expression for o in node.outputs])
@@ -159,7 +159,7 @@ def _row_burst(node: Aggregate) -> int:
     return 1 if makes_strings else ROW_BURST
 
 
-def _write_rows(lines: Lines, context: Context, prefix: str, node: Aggregate) -> None:
+def _write_rows(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
     count, burst = max(1, len(node.temporal_groups)), _row_burst(node)
     head = f"static void {prefix}_rows(struct gs_operator *op, const struct gs_batch *input)"
     with lines.block(head):
@@ -184,7 +184,7 @@ def _write_rows(lines: Lines, context: Context, prefix: str, node: Aggregate) ->
     lines.add("")
 
 
-def _write_lookup(lines: Lines, context: Context, prefix: str, node: Aggregate) -> None:
+def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
     """The first pass: a row's values, its window's table, its home there, prefetched."""
     leaf = column_leaf("input", "row")
     writer = operator_writer(lines, context, leaf, "op->counters.no_value++; continue;")

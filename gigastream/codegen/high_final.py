@@ -9,8 +9,8 @@ from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.columns import (
     write_row,
 )
-from gigastream.codegen.context import Context
-from gigastream.codegen.expressions import Value
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.expressions import CValue
 from gigastream.codegen.high_parts import is_nullable, operator_writer
 from gigastream.codegen.keys import from_bound
 from gigastream.gsql.expressions import (
@@ -25,7 +25,7 @@ from gigastream.plan.nodes import (
 from gigastream.plan.text import expression_text
 
 
-def write_group_out(lines: Lines, context: Context, prefix: str, node: Aggregate) -> None:
+def write_group_out(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
     """What becomes of a group that leaves."""
     head = (
         f"static void {prefix}_emit(struct gs_operator *op, const void *memory, "
@@ -53,19 +53,19 @@ def write_group_out(lines: Lines, context: Context, prefix: str, node: Aggregate
     lines.add("")
 
 
-def _group_leaf(node: Aggregate) -> Callable[[Expression], Value]:
+def _group_leaf(node: Aggregate) -> Callable[[Expression], CValue]:
     places = {group: k for k, group in enumerate(node.temporal_groups)}
 
-    def leaf(e: Expression) -> Value:
+    def leaf(e: Expression) -> CValue:
         if isinstance(e, AggregateRef):
             null = f"v{e.index}_null" if node.finals[e.index].nullable else ""
-            return Value(f"v{e.index}", null)
+            return CValue(f"v{e.index}", null)
         assert isinstance(e, GroupRef)
         group = node.groups[e.index].expression
         if e.index in places:
-            return Value(from_bound(f"window[{places[e.index]}]", group.type, group.temporal))
+            return CValue(from_bound(f"window[{places[e.index]}]", group.type, group.temporal))
         null = f"entry->g{e.index}_null" if group.nullable else ""
-        return Value(f"entry->g{e.index}", null)
+        return CValue(f"entry->g{e.index}", null)
 
     return leaf
 

@@ -7,15 +7,15 @@ from gigastream.codegen.c_text import C_TYPE, Lines
 from gigastream.codegen.columns import (
     write_row,
 )
-from gigastream.codegen.context import Context
-from gigastream.codegen.expressions import Value
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.expressions import CValue
 from gigastream.gsql.types import Type
 from gigastream.plan.nodes import (
     OrderLimit,
 )
 
 
-def write_order(lines: Lines, context: Context, prefix: str, node: OrderLimit) -> None:
+def write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLimit) -> None:
     """Everything of ORDER BY … LIMIT: compare, copy, windows, ops."""
     keys = [(index, descending) for index, descending in node.keys]
     keys += [(index, False) for index in range(len(node.schema.columns))]
@@ -79,6 +79,6 @@ def _write_copy(lines: Lines, prefix: str, node: OrderLimit) -> None:
         values = []
         for index, column in enumerate(node.schema.columns):
             null = f"gs_column_is_null(&input->columns[{index}], row)" if column.nullable else ""
-            values.append(Value(_cell(column.type, "input", index, "row"), null))
+            values.append(CValue(_cell(column.type, "input", index, "row"), null))
         write_row(lines, "op", "operator", node.schema, values, "return")
     lines.add("")

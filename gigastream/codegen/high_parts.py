@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gigastream.codegen.c_text import Lines, comment
-from gigastream.codegen.context import Context
-from gigastream.codegen.expressions import ExpressionWriter, Value
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import (
     Expression,
     FunctionCall,
@@ -21,7 +21,7 @@ from gigastream.plan.text import expression_text
 
 
 def operator_writer(
-    lines: Lines, context: Context, leaf: Callable[[Expression], Value], fail: str
+    lines: Lines, context: CodeContext, leaf: Callable[[Expression], CValue], fail: str
 ) -> ExpressionWriter:
     """Expressions of an operator, whose values are `leaf`'s; `fail` is where there is none."""
 
@@ -31,7 +31,7 @@ def operator_writer(
     return ExpressionWriter(lines, leaf, f"{{ {fail} }}", handles, "op->scratch")
 
 
-def note_calls(context: Context, expressions: Sequence[Expression]) -> None:
+def note_calls(context: CodeContext, expressions: Sequence[Expression]) -> None:
     """Tell the context which functions these call."""
     for expression in expressions:
         for node in walk(expression):

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from gigastream.codegen.accumulators import WRITERS
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, string_literal, zero
 from gigastream.codegen.columns import put, write_row, write_schema
-from gigastream.codegen.context import Context
-from gigastream.codegen.expressions import ExpressionWriter, Value
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.codegen.keys import equal, from_bound, size_rank, to_bound, write_hash
 from gigastream.codegen.unpack import (
     early_fields,
@@ -49,7 +49,7 @@ class UnknownInterfacesError(Exception):
         super().__init__(f"which interfaces are in the set {interface_set} is not known")
 
 
-def write_low(lines: Lines, context: Context, node: LowNode) -> None:
+def write_low(lines: Lines, context: CodeContext, node: LowNode) -> None:
     """Everything of one LFTA: schema, functions, `<prefix>_ops`."""
     prefix = context.prefix(node.name)
     lines.add(comment(f"LFTA {node.name}"))
@@ -68,7 +68,7 @@ def write_low(lines: Lines, context: Context, node: LowNode) -> None:
     _write_ops(lines, prefix, node, temporal)
 
 
-def write_low_stream(lines: Lines, context: Context, node: LowNode) -> None:
+def write_low_stream(lines: Lines, context: CodeContext, node: LowNode) -> None:
     """Only what the high level needs of an LFTA that runs elsewhere: its schema, its interfaces."""
     prefix = context.prefix(node.name)
     lines.add(comment(f"The stream of LFTA {node.name}"))
@@ -155,7 +155,7 @@ def _max_disorder(options: dict[str, str]) -> int:
 class _TupleWriter:
     """Writes what is evaluated for a packet that the prefilter has let through."""
 
-    def __init__(self, lines: Lines, context: Context, node: LowNode) -> None:
+    def __init__(self, lines: Lines, context: CodeContext, node: LowNode) -> None:
         self._lines = lines
         self._node = node
         self._context = context
@@ -170,13 +170,13 @@ class _TupleWriter:
         fail = f"{{ {fail} }}"
         return ExpressionWriter(self._lines, self._leaf, fail, handles, "burst->scratch")
 
-    def _leaf(self, e: Expression) -> Value:
+    def _leaf(self, e: Expression) -> CValue:
         assert isinstance(e, FieldRef)
         if e.is_optional:
-            return Value(f"any_{_name(e)}", f"no_{_name(e)}")
+            return CValue(f"any_{_name(e)}", f"no_{_name(e)}")
         if e.accessor in self._early:
-            return Value(f"columns->{e.accessor}[at]")
-        return Value(f"f_{_name(e)}")
+            return CValue(f"columns->{e.accessor}[at]")
+        return CValue(f"f_{_name(e)}")
 
     def load(self, *expressions: Expression) -> None:
         """Read the fields that are not in a column of the burst and not read yet."""
@@ -231,7 +231,7 @@ def _uses_scratch(node: LowNode) -> bool:
     )
 
 
-def _write_candidates(lines: Lines, context: Context, node: LowNode) -> None:
+def _write_candidates(lines: Lines, context: CodeContext, node: LowNode) -> None:
     """`candidates` of 64 packets: present and passed; the others are counted by their cause."""
     present = presence_row(context.plan, presence_of(node))
     lines.add(
@@ -249,7 +249,7 @@ def _write_candidates(lines: Lines, context: Context, node: LowNode) -> None:
     )
 
 
-def _write_absent(lines: Lines, context: Context, node: LowNode) -> None:
+def _write_absent(lines: Lines, context: CodeContext, node: LowNode) -> None:
     narrowing = narrowing_of(node)
     if narrowing is None:
         absent = "end - (uint32_t)__builtin_popcountll(candidates)"
@@ -284,7 +284,7 @@ def _write_packet(lines: Lines, node: LowNode) -> None:
 # ---- selection ----
 
 
-def _write_selection(lines: Lines, context: Context, prefix: str, node: LowSelect) -> None:
+def _write_selection(lines: Lines, context: CodeContext, prefix: str, node: LowSelect) -> None:
     with lines.block(_burst_head(lines, prefix)):
         lines.add("const struct burst_columns *columns = memory;")
         with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
@@ -295,7 +295,7 @@ def _write_selection(lines: Lines, context: Context, prefix: str, node: LowSelec
     lines.add("")
 
 
-def _write_selected(lines: Lines, context: Context, node: LowSelect) -> None:
+def _write_selected(lines: Lines, context: CodeContext, node: LowSelect) -> None:
     tuple_writer = _TupleWriter(lines, context, node)
     tuple_writer.predicates()
     tuple_writer.load(*(output.expression for output in node.outputs))
@@ -351,7 +351,7 @@ def _write_emit(lines: Lines, prefix: str, node: PartialAggregate) -> None:
             "(void)slot, (void)window;",
         )
         for index, value in enumerate(_partial_values(node)):
-            lines.add(*put("out", index, node.schema.columns[index], "to", Value(value)))
+            lines.add(*put("out", index, node.schema.columns[index], "to", CValue(value)))
     lines.add("")
 
 
@@ -370,7 +370,9 @@ def _partial_values(node: PartialAggregate) -> list[str]:
     return values
 
 
-def _write_aggregation(lines: Lines, context: Context, prefix: str, node: PartialAggregate) -> None:
+def _write_aggregation(
+    lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
+) -> None:
     with lines.block(_burst_head(lines, prefix)):
         lines.add(
             "const struct burst_columns *columns = memory;",
@@ -391,7 +393,7 @@ def _write_aggregation(lines: Lines, context: Context, prefix: str, node: Partia
     lines.add("")
 
 
-def _write_group(lines: Lines, context: Context, prefix: str, node: PartialAggregate) -> None:
+def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate) -> None:
     """The first pass: a tuple's group values, arguments and slot."""
     tuple_writer = _TupleWriter(lines, context, node)
     tuple_writer.predicates()

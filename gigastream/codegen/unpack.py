@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from gigastream.codegen.c_text import C_TYPE, Lines, comment
-from gigastream.codegen.context import PROTOCOL_BITS, Context, base_of, bits_of
-from gigastream.codegen.expressions import ExpressionWriter, Value
+from gigastream.codegen.context import PROTOCOL_BITS, CodeContext, base_of, bits_of
+from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import Expression, FieldRef
 from gigastream.gsql.types import Type
 from gigastream.plan.costs import fields_of
@@ -107,7 +107,7 @@ def write_columns(lines: Lines, plan: Plan) -> None:
     lines.add("")
 
 
-def write_unpack(lines: Lines, context: Context) -> None:
+def write_unpack(lines: Lines, context: CodeContext) -> None:
     """The function `unpack`."""
     plan = context.plan
     with lines.block("static void unpack(const struct gs_burst *burst, void *memory)"):
@@ -167,9 +167,9 @@ def _write_fields(lines: Lines, plan: Plan) -> None:
 
 
 def _predicate(lines: Lines, e: Expression) -> str:
-    def leaf(node: Expression) -> Value:
+    def leaf(node: Expression) -> CValue:
         assert isinstance(node, FieldRef)
-        return Value(f"columns->{node.accessor}[base + at]")
+        return CValue(f"columns->{node.accessor}[base + at]")
 
     def unused(_: object) -> str:
         raise AssertionError("the prefilter calls no function")

@@ -59,7 +59,7 @@ class GroupVariable:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class AggregateCall:
     """One distinct aggregate call of a query."""
 
     function: str
@@ -81,7 +81,7 @@ class OutputColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderItem:
+class SortKey:
     expression: Expression
     """Over GroupRef and AggregateRef."""
     descending: bool
@@ -104,9 +104,9 @@ class CheckedQuery:
     where: Expression | None = None
     is_aggregation: bool = False
     groups: tuple[GroupVariable, ...] = ()
-    aggregates: tuple[Aggregate, ...] = ()
+    aggregates: tuple[AggregateCall, ...] = ()
     having: Expression | None = None
-    order_by: tuple[OrderItem, ...] = ()
+    order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     """Rows of each closed window, or of a selection: all that it ever gives."""
     limit_span: Span = NOWHERE

@@ -69,7 +69,7 @@ class Batch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class OutputQuery:
     """What a format needs to know of a query before its first row."""
 
     name: str
@@ -87,7 +87,7 @@ class Query:
 class Writer(Protocol):
     """Rows of one or several queries on their way into one stream; each write is at once."""
 
-    def write(self, query: Query, batch: Batch) -> None:
+    def write(self, query: OutputQuery, batch: Batch) -> None:
         """Write a batch that has rows."""
 
     def close(self) -> None:
@@ -117,7 +117,7 @@ FORMATS = {
 }
 
 
-class Output:
+class RowOutput:
     """The open output of a run: each query's rows find their writer.
 
     A file that cannot be written takes no more; what it does not get is counted. BrokenPipeError:
@@ -128,7 +128,7 @@ class Output:
         self,
         name: str,
         path: Path | None,
-        queries: tuple[Query, ...],
+        queries: tuple[OutputQuery, ...],
         inputs: Mapping[Identity, str] | None = None,
     ) -> None:
         """Open a format at a path (None: stdout); OutputError says why it cannot be.
@@ -147,7 +147,7 @@ class Output:
             for query in queries:
                 self._open(_file_of(path, name, query, len(queries)), (query,))
 
-    def _open(self, path: Path | None, queries: tuple[Query, ...]) -> None:
+    def _open(self, path: Path | None, queries: tuple[OutputQuery, ...]) -> None:
         file = self._open_file(path)
         place = _Place(file, self._format.needs_end)
         place.open(lambda: self._open_writer(file, queries))
@@ -235,7 +235,7 @@ class _Place:
         with self._telling(0):
             self._writer = open_writer()
 
-    def write(self, query: Query, batch: Batch) -> None:
+    def write(self, query: OutputQuery, batch: Batch) -> None:
         if self._writer is None or self.failure is not None:
             self.lost += batch.row_count
             return
@@ -308,7 +308,7 @@ def default_format(stream_is_terminal: bool) -> str:
     return "table" if stream_is_terminal else "json"
 
 
-def _refuse_mixed(name: str, path: Path | None, queries: tuple[Query, ...]) -> None:
+def _refuse_mixed(name: str, path: Path | None, queries: tuple[OutputQuery, ...]) -> None:
     output_format = FORMATS[name]
     if name == "json" and len(queries) > 1:
         _refuse_json_key(queries)
@@ -325,7 +325,7 @@ def _refuse_mixed(name: str, path: Path | None, queries: tuple[Query, ...]) -> N
         raise OutputError(f"{path} is a file; several queries need a directory")
 
 
-def _refuse_json_key(queries: tuple[Query, ...]) -> None:
+def _refuse_json_key(queries: tuple[OutputQuery, ...]) -> None:
     """A JSON object has each key once, and with several queries `query` names the row's."""
     for query in queries:
         if JSON_KEY in query.columns:
@@ -336,7 +336,7 @@ def _refuse_json_key(queries: tuple[Query, ...]) -> None:
             )
 
 
-def _file_of(path: Path, name: str, query: Query, query_count: int) -> Path:
+def _file_of(path: Path, name: str, query: OutputQuery, query_count: int) -> Path:
     """Return the file of a query: the path itself, or one in the directory that it names."""
     if query_count == 1 and not path.is_dir():
         return path

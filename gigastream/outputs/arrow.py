@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from gigastream.outputs import PARTIAL, Batch, Query
+from gigastream.outputs import PARTIAL, Batch, OutputQuery
 
 
 class ArrowWriter:
@@ -16,7 +16,7 @@ class ArrowWriter:
 
         self._writer = pyarrow.ipc.new_stream(stream, schema)
 
-    def write(self, _query: Query, batch: Batch) -> None:
+    def write(self, _query: OutputQuery, batch: Batch) -> None:
         """Write one record batch, which says whether its windows are incomplete."""
         marks = {PARTIAL: "true"} if batch.is_partial else None
         self._writer.write_batch(batch.to_arrow(), custom_metadata=marks)
@@ -26,7 +26,7 @@ class ArrowWriter:
         self._writer.close()
 
 
-def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> ArrowWriter:
+def open_writer(stream: BinaryIO, queries: tuple[OutputQuery, ...]) -> ArrowWriter:
     """Write the schema; return a writer for the only query."""
     (query,) = queries
     return ArrowWriter(stream, query.arrow_schema())

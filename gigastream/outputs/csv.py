@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from gigastream.outputs import Batch, Query
+from gigastream.outputs import Batch, OutputQuery
 
 _TO_QUOTE = frozenset('",\r\n')
 
@@ -16,7 +16,7 @@ class CsvWriter:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 
-    def write(self, _query: Query, batch: Batch) -> None:
+    def write(self, _query: OutputQuery, batch: Batch) -> None:
         """Write one line a row."""
         self._stream.write(batch.csv())
 
@@ -24,7 +24,7 @@ class CsvWriter:
         """Nothing belongs at the end."""
 
 
-def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> CsvWriter:
+def open_writer(stream: BinaryIO, queries: tuple[OutputQuery, ...]) -> CsvWriter:
     """Write the header; return a writer for the only query."""
     (query,) = queries
     stream.write((",".join(map(_cell, query.columns)) + "\n").encode())

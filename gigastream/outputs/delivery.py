@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from gigastream.outputs import Batch, Failure, Output
+from gigastream.outputs import Batch, Failure, RowOutput
 from gigastream.outputs.file import Abandoned
 from gigastream.words import are, counted
 
@@ -45,7 +45,7 @@ class Delivery:
 
     def __init__(
         self,
-        output: Output,
+        output: RowOutput,
         room_bytes: int,
         attend: Callable[[], bool] = lambda: True,
         aside: Callable[[], AbstractContextManager[None]] = nullcontext,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from gigastream.outputs import Batch, Query
+from gigastream.outputs import Batch, OutputQuery
 
 
 class JsonWriter:
@@ -15,7 +15,7 @@ class JsonWriter:
         self._stream = stream
         self._names_queries = names_queries
 
-    def write(self, query: Query, batch: Batch) -> None:
+    def write(self, query: OutputQuery, batch: Batch) -> None:
         """Write one object a row."""
         self._stream.write(batch.json(query.name if self._names_queries else None))
 
@@ -23,6 +23,6 @@ class JsonWriter:
         """Nothing belongs at the end."""
 
 
-def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> JsonWriter:
+def open_writer(stream: BinaryIO, queries: tuple[OutputQuery, ...]) -> JsonWriter:
     """Return a writer for all queries."""
     return JsonWriter(stream, names_queries=len(queries) > 1)

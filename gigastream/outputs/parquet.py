@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from gigastream.outputs import PARTIAL, PARTIAL_ROWS, Batch, Query
+from gigastream.outputs import PARTIAL, PARTIAL_ROWS, Batch, OutputQuery
 
 ROWS_PER_GROUP = 1 << 17
 
@@ -21,7 +21,7 @@ class ParquetWriter:
         self._gathered: list[Any] = []
         self._rows = self._partial_rows = 0
 
-    def write(self, _query: Query, batch: Batch) -> None:
+    def write(self, _query: OutputQuery, batch: Batch) -> None:
         """Take a batch; write a row group when there are enough."""
         self._gathered.append(batch.to_arrow())
         self._rows += batch.row_count
@@ -45,7 +45,7 @@ class ParquetWriter:
         self._gathered, self._rows = [], 0
 
 
-def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> ParquetWriter:
+def open_writer(stream: BinaryIO, queries: tuple[OutputQuery, ...]) -> ParquetWriter:
     """Return a writer for the only query."""
     (query,) = queries
     return ParquetWriter(stream, query.arrow_schema())

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
-from gigastream.outputs import Batch, Query
+from gigastream.outputs import Batch, OutputQuery
 from gigastream.outputs.cells import Times, cut, grouped, printable
 
 _GAP = "  "
@@ -29,12 +29,12 @@ _MORE = "…"
 class TableWriter:
     """Writes tables of several queries below one another."""
 
-    def __init__(self, stream: BinaryIO, queries: tuple[Query, ...]) -> None:
+    def __init__(self, stream: BinaryIO, queries: tuple[OutputQuery, ...]) -> None:
         self._stream = stream
         self._tables = {query.name: _Table(query) for query in queries}
         self._shown: _Table | None = None
 
-    def write(self, query: Query, batch: Batch) -> None:
+    def write(self, query: OutputQuery, batch: Batch) -> None:
         """Write the rows, below a heading where the table begins."""
         text = batch.csv().decode(errors="backslashreplace")
         table = self._tables[query.name]
@@ -70,7 +70,7 @@ class TableWriter:
 class _Table:
     """What has been shown of a query."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: OutputQuery) -> None:
         self.query = query
         self.is_begun = False
         self._widths = [len(name) for name in query.columns]
@@ -163,7 +163,7 @@ def _wide(widths: Sequence[int]) -> int:
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
-def open_writer(stream: BinaryIO, queries: tuple[Query, ...]) -> TableWriter:
+def open_writer(stream: BinaryIO, queries: tuple[OutputQuery, ...]) -> TableWriter:
     """Return a writer for all queries."""
     return TableWriter(stream, queries)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 
 from gigastream.gsql.expressions import Expression, may_have_no_value
-from gigastream.gsql.queries import Aggregate
+from gigastream.gsql.queries import AggregateCall
 from gigastream.gsql.types import Column, Type
 from gigastream.plan.nodes import Accumulator, Final
 
@@ -106,7 +106,7 @@ def _kind(stem: str, type_: Type) -> str:
     return f"{stem}_unsigned" if type_.is_unsigned else f"{stem}_signed"
 
 
-def _count(call: Aggregate, found: AccumulatorList) -> Final:
+def _count(call: AggregateCall, found: AccumulatorList) -> Final:
     argument = call.argument
     if argument is not None and not (argument.nullable or may_have_no_value(argument)):
         argument = None
@@ -114,28 +114,28 @@ def _count(call: Aggregate, found: AccumulatorList) -> Final:
     return Final("value", (index,), call.type, call.nullable)
 
 
-def _sum(call: Aggregate, found: AccumulatorList) -> Final:
+def _sum(call: AggregateCall, found: AccumulatorList) -> Final:
     assert call.argument is not None
     index = found.add(_kind("sum", call.argument.type), call.argument)
     return Final("value", (index,), call.type, call.nullable)
 
 
-def _average(call: Aggregate, found: AccumulatorList) -> Final:
+def _average(call: AggregateCall, found: AccumulatorList) -> Final:
     assert call.argument is not None
     total = found.add(_kind("sum", call.argument.type), call.argument)
     count = found.add("count", call.argument if call.argument.nullable else None)
     return Final("average", (total, count), call.type, call.nullable)
 
 
-def _plain(kind: str) -> Callable[[Aggregate, AccumulatorList], Final]:
-    def build(call: Aggregate, found: AccumulatorList) -> Final:
+def _plain(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
+    def build(call: AggregateCall, found: AccumulatorList) -> Final:
         return Final("value", (found.add(kind, call.argument),), call.type, call.nullable)
 
     return build
 
 
-def _moments(kind: str) -> Callable[[Aggregate, AccumulatorList], Final]:
-    def build(call: Aggregate, found: AccumulatorList) -> Final:
+def _moments(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
+    def build(call: AggregateCall, found: AccumulatorList) -> Final:
         assert call.argument is not None
         index = found.add(_kind("moments", call.argument.type), call.argument)
         return Final(kind, (index,), call.type, call.nullable)
@@ -143,7 +143,7 @@ def _moments(kind: str) -> Callable[[Aggregate, AccumulatorList], Final]:
     return build
 
 
-AGGREGATES: dict[str, Callable[[Aggregate, AccumulatorList], Final]] = {
+AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "COUNT": _count,
     "SUM": _sum,
     "AVG": _average,
@@ -160,7 +160,7 @@ AGGREGATES: dict[str, Callable[[Aggregate, AccumulatorList], Final]] = {
 
 
 def decompose(
-    calls: tuple[Aggregate, ...], position: tuple[Expression, ...]
+    calls: tuple[AggregateCall, ...], position: tuple[Expression, ...]
 ) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
     """The accumulators of a query's aggregates, and how each aggregate is made of them."""
     found = AccumulatorList(position, [])

@@ -40,7 +40,7 @@ MAX_LATE_WINDOWS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class NodeDescription:
     """A node in words."""
 
     name: str
@@ -51,10 +51,10 @@ class Description:
     """A row for each column: name, what it is made of, type, temporal type, punctuation."""
 
 
-def describe(node: Node, plan: Plan) -> Description:
+def describe(node: Node, plan: Plan) -> NodeDescription:
     """A node of the plan in words; details that do not apply are left out."""
     kind, details = DESCRIBERS[type(node)]
-    return Description(
+    return NodeDescription(
         name=node.name,
         kind=kind,
         is_low=isinstance(node, LowNode),

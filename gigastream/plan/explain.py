@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gigastream.plan.costs import cost, fields_of
-from gigastream.plan.describe import Description, describe
+from gigastream.plan.describe import NodeDescription, describe
 from gigastream.plan.nodes import LowNode, Node, Output, Plan
 from gigastream.plan.text import expression_text
 
@@ -74,7 +74,7 @@ def _is_among(node: Node, own: Sequence[Node]) -> bool:
     return any(node is other for other in own)
 
 
-def _node_lines(node: Description, rail: str = "   ") -> Iterator[str]:
+def _node_lines(node: NodeDescription, rail: str = "   ") -> Iterator[str]:
     yield f"{node.kind} {node.name}"
     width = max((len(label) for label, _ in node.details), default=0)
     for label, lines in node.details:

@@ -18,10 +18,10 @@ from gigastream.sessions.threaded_session import open_session
 from gigastream.sources.files import FileSource
 from gigastream.spool import (
     NOTHING,
-    QuerySet,
     SpoolError,
     SpoolSettings,
     SpoolWriter,
+    StoredQuerySet,
     TrackWriter,
 )
 from gigastream.spool.account import StreamAccount, written
@@ -168,7 +168,9 @@ class LowSession:
         self, writer: SpoolWriter, plan: Plan, texts: QueryTexts, anew: Collection[str]
     ) -> dict[Port, _Stream]:
         nodes = {node.name: node for node in plan.low}
-        query_set = QuerySet(plan_to_json(plan), queries_to_json(texts), stream_descriptions(plan))
+        query_set = StoredQuerySet(
+            plan_to_json(plan), queries_to_json(texts), stream_descriptions(plan)
+        )
         ports = [
             (node.name, interface)
             for node in plan.low

@@ -38,7 +38,7 @@ class _Feed:
         self.is_over = False
         self.read = ReadAccount()
         self._waiting: deque[Entry] = deque()
-        self._told: tuple[int, ...] = (NOTHING,) * len(track.schema)
+        self._announced: tuple[int, ...] = (NOTHING,) * len(track.schema)
         self._look_due_s = 0.0
 
     @property
@@ -70,11 +70,11 @@ class _Feed:
         entry = self._waiting.popleft()
         self.read.take(entry)
         for batch in self._batches(entry):
-            yield batch, self._told, False
-        self._told = tuple(map(max, self._told, entry.bounds))
+            yield batch, self._announced, False
+        self._announced = tuple(map(max, self._announced, entry.bounds))
         self.base_ns = max(self.base_ns, entry.base_ns)
         self.is_over = entry.kind == "end"
-        yield None, self._told, self.is_over
+        yield None, self._announced, self.is_over
 
     def _batches(self, entry: Entry) -> Iterator[pyarrow.RecordBatch]:
         read = 0
@@ -91,7 +91,7 @@ class _Feed:
     def stop(self) -> Iterator[Push]:
         """Nothing more of it is read."""
         self.is_over = True
-        yield None, (END,) * len(self._told), True
+        yield None, (END,) * len(self._announced), True
 
 
 class SpoolSession:

@@ -33,7 +33,7 @@ COUNTED_EVERY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Route:
     """Where the batches of a part's stream go."""
 
     up: HighSession
@@ -42,8 +42,8 @@ class _Way:
     """Whose streams come out there; None: what comes out is no interface's."""
 
 
-Handed = Sequence[tuple[_Way, NativeBatch]]
-"""Batches on their way."""
+RoutedBatches = Sequence[tuple[_Route, NativeBatch]]
+"""Batches on their route."""
 Names = Sequence[Sequence[str]]
 """The interfaces of each part."""
 Stream = tuple[int, str, str]
@@ -118,7 +118,7 @@ class ThreadedSession:
 
         With low_taps what the LFTAs put out is united interface by interface, and nothing else.
         """
-        self._queue: queue.Queue[Handed | Exception | None] = queue.Queue(TURNS_MAX)
+        self._queue: queue.Queue[RoutedBatches | Exception | None] = queue.Queue(TURNS_MAX)
         self._is_closing = False
         self._highs: list[HighSession] = []
         self._lows: list[Session] = []
@@ -139,9 +139,9 @@ class ThreadedSession:
         names = [sorted({source.interface for source in part}) for part in parts]
         low = replace(settings, low_level_only=True)
         if options.low_taps:
-            self._ways = self._unions(plan, names, low, options)
+            self._routes = self._unions(plan, names, low, options)
         else:
-            self._ways = self._high_level(plan, names, settings, options)
+            self._routes = self._high_level(plan, names, settings, options)
         limit = settings.packets_max and PacketLimit(settings.packets_max, len(parts))
         links = replace(options, low_taps=True, begins=False, limit=limit or None)
         for part in parts:
@@ -156,25 +156,25 @@ class ThreadedSession:
 
     def _high_level(
         self, plan: Plan, names: Names, settings: Settings, options: Options
-    ) -> dict[Stream, _Way]:
+    ) -> dict[Stream, _Route]:
         """One for all."""
         flat = [name for part in names for name in part]
         up = HighSession(plan, flat, settings, include=options.include)
         self._highs.append(up)
-        return _ways(up, names, None)
+        return _routes(up, names, None)
 
     def _unions(
         self, plan: Plan, names: Names, settings: Settings, options: Options
-    ) -> dict[Stream, _Way]:
+    ) -> dict[Stream, _Route]:
         """One for each interface, in which nothing but its low nodes' unions is."""
-        found: dict[Stream, _Way] = {}
+        found: dict[Stream, _Route] = {}
         for interface in dict.fromkeys(name for part in names for name in part):
             own = [[name for name in part if name == interface] for part in names]
             taps = [node.name for node in plan.low if is_read(node, interface)]
             flat = [name for part in own for name in part]
             up = HighSession(plan, flat, settings, taps=taps, include=options.include)
             self._highs.append(up)
-            found.update(_ways(up, own, interface))
+            found.update(_routes(up, own, interface))
         return found
 
     def batches(self) -> Iterator[Event]:
@@ -225,7 +225,7 @@ class ThreadedSession:
 
     # ---- the high level's thread ----
 
-    def _next(self) -> Handed | None:
+    def _next(self) -> RoutedBatches | None:
         """What a thread has put into the queue: nothing yet; None: it has ended."""
         try:
             item = self._queue.get(timeout=WAIT_MS / 1000)
@@ -235,12 +235,12 @@ class ThreadedSession:
             raise item
         return item
 
-    def _answered(self, handed: Handed) -> Iterator[Event]:
-        for way, batch in handed:
-            way.up.hand_over(way.port, batch)
-            for event in way.up.batches():
-                yield replace(event, interface=way.interface)
-            if way.up.is_answered:
+    def _answered(self, handed: RoutedBatches) -> Iterator[Event]:
+        for route, batch in handed:
+            route.up.hand_over(route.port, batch)
+            for event in route.up.batches():
+                yield replace(event, interface=route.interface)
+            if route.up.is_answered:
                 self.stop()
 
     # ---- the other threads ----
@@ -257,7 +257,7 @@ class ThreadedSession:
         session, due = self._lows[part], 0.0
         for turn in session.turns():
             if turn:
-                self._put([(self._way(part, event), event.batch) for event in turn])
+                self._put([(self._route(part, event), event.batch) for event in turn])
             if self._is_closing:
                 return
             if time.monotonic() >= due:
@@ -265,11 +265,11 @@ class ThreadedSession:
                 due = time.monotonic() + COUNTED_EVERY_S
         self._counted[part] = session.statistics()
 
-    def _way(self, part: int, event: Event) -> _Way:
+    def _route(self, part: int, event: Event) -> _Route:
         assert event.interface is not None
-        return self._ways[part, event.query, event.interface]
+        return self._routes[part, event.query, event.interface]
 
-    def _put(self, item: Handed | Exception | None) -> None:
+    def _put(self, item: RoutedBatches | Exception | None) -> None:
         """Wait for room, unless nobody will make any."""
         while not self._is_closing:
             try:
@@ -279,11 +279,11 @@ class ThreadedSession:
         return None
 
 
-def _ways(up: HighSession, names: Names, interface: str | None) -> dict[Stream, _Way]:
+def _routes(up: HighSession, names: Names, interface: str | None) -> dict[Stream, _Route]:
     """Find the port of each part's streams: of those of a name, one is each part's."""
     unused = {port: [n for n, other in enumerate(up.ports) if other == port] for port in up.ports}
     return {
-        (part, stream, name): _Way(up, unused[stream, name].pop(0), interface)
+        (part, stream, name): _Route(up, unused[stream, name].pop(0), interface)
         for part, own in enumerate(names)
         for stream, name in unused
         if name in own

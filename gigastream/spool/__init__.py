@@ -7,22 +7,19 @@ so that the command line imports it late.
 
 from gigastream.spool.entry import END, NOTHING, Entry, Lost
 from gigastream.spool.errors import SegmentDamage, SpoolError, SpoolReadError
-from gigastream.spool.query_set import Description, QuerySet
+from gigastream.spool.query_set import StoredQuerySet, StreamDescription
 from gigastream.spool.retention import Retained
 from gigastream.spool.settings import SpoolSettings
 from gigastream.spool.spool import Spool
 from gigastream.spool.track import Track, commit_reader
-from gigastream.spool.track_writer import Progress, TrackWriter
+from gigastream.spool.track_writer import TrackProgress, TrackWriter
 from gigastream.spool.writer import SpoolWriter
 
 __all__ = [
     "END",
     "NOTHING",
-    "Description",
     "Entry",
     "Lost",
-    "Progress",
-    "QuerySet",
     "Retained",
     "SegmentDamage",
     "Spool",
@@ -30,7 +27,10 @@ __all__ = [
     "SpoolReadError",
     "SpoolSettings",
     "SpoolWriter",
+    "StoredQuerySet",
+    "StreamDescription",
     "Track",
+    "TrackProgress",
     "TrackWriter",
     "commit_reader",
 ]

@@ -15,9 +15,9 @@ from gigastream.spool.files import numbers_in, read_object
 from gigastream.spool.generation import Generation, read_generation
 from gigastream.spool.index import Index, Port, read_index, write_index
 from gigastream.spool.manifest import ManifestWriter, base_of
-from gigastream.spool.progress import ProgressWriter, State, TrackKey, nothing, read_states
-from gigastream.spool.query_set import Description, QuerySet, write_set
-from gigastream.spool.recovery import Found, find
+from gigastream.spool.progress import ProgressWriter, TrackKey, TrackState, nothing, read_states
+from gigastream.spool.query_set import StoredQuerySet, StreamDescription, write_set
+from gigastream.spool.recovery import RecoveredGeneration, find
 from gigastream.spool.settings import SECOND_NS, SpoolSettings
 from gigastream.spool.track_log import TrackLog
 
@@ -30,8 +30,8 @@ class Before:
     """A track's newest generation as the last run left it."""
 
     generation: Generation
-    found: Found
-    state: State
+    found: RecoveredGeneration
+    state: TrackState
 
 
 class Opening:
@@ -46,11 +46,11 @@ class Opening:
         self._progress = progress
         self._unsynced_ns = (settings.sync_period_ns or 0) + _CLOCK_MARGIN_NS
         self._index = read_index(root)
-        self._states: dict[str, dict[TrackKey, State]] = {}
+        self._states: dict[str, dict[TrackKey, TrackState]] = {}
         self._streams = self._described()
 
     def open(
-        self, query_set: QuerySet, ports: Iterable[Port], anew: Collection[str]
+        self, query_set: StoredQuerySet, ports: Iterable[Port], anew: Collection[str]
     ) -> dict[Port, TrackLog]:
         """Go on with each track's generation, or begin one if it ended or its stream changed.
 
@@ -95,7 +95,7 @@ class Opening:
     def _set_folder(self, number: int) -> Path:
         return self._root / layout.SETS / layout.number_name(number)
 
-    def _set_number(self, query_set: QuerySet, ports: Collection[Port]) -> int:
+    def _set_number(self, query_set: StoredQuerySet, ports: Collection[Port]) -> int:
         """Return the last set's number if this is the same, else that of a new one.
 
         On other interfaces it is another: its queries say which ones a reader is to look for.
@@ -124,21 +124,21 @@ class Opening:
         if read is not None:
             generation = replace(read, stream=stream, interface=interface, number=number)
         found = find(folder, self._unsynced_ns)
-        told = self._told(interface).get((stream, number))
-        columns = len(told.bounds) if told else 0
+        recorded = self._recorded(interface).get((stream, number))
+        columns = len(recorded.bounds) if recorded else 0
         columns = max((len(entry.bounds) for entry in found.entries), default=columns)
-        return Before(generation, found, found.state(columns, told))
+        return Before(generation, found, found.state(columns, recorded))
 
     def _numbers(self, port: Port) -> list[int]:
         return numbers_in(self._root / layout.track_path(*port), layout.number_of)
 
-    def _told(self, interface: str) -> dict[TrackKey, State]:
+    def _recorded(self, interface: str) -> dict[TrackKey, TrackState]:
         if interface not in self._states:
             self._states[interface] = read_states(self._root, interface)
         return self._states[interface]
 
     def _generation(
-        self, query_set: QuerySet, port: Port, before: Before | None, anew: Collection[str]
+        self, query_set: StoredQuerySet, port: Port, before: Before | None, anew: Collection[str]
     ) -> Generation:
         """Return the generation to write; set 0: that which is written now."""
         description = query_set.streams[port[0]]
@@ -149,7 +149,7 @@ class Opening:
         self._end(before)
         return Generation(*port, before.generation.number + 1, 0, description.identity)
 
-    def _goes_on(self, before: Before, description: Description) -> bool:
+    def _goes_on(self, before: Before, description: StreamDescription) -> bool:
         columns = len(before.state.bounds) in (0, len(description.schema.names))
         is_same = before.generation.identity == description.identity
         return is_same and columns and not before.state.is_ended
@@ -164,15 +164,15 @@ class Opening:
     # ---- how a run begins ----
 
     def _log(
-        self, generation: Generation, before: Before | None, description: Description
+        self, generation: Generation, before: Before | None, description: StreamDescription
     ) -> TrackLog:
         interface, columns = generation.interface, len(description.schema.names)
         if before is None or before.generation.number != generation.number:
-            found, state = Found(), nothing(columns)
+            found, state = RecoveredGeneration(), nothing(columns)
         else:
             found = before.found
             state = before.found.state(
-                columns, self._told(interface).get((generation.stream, generation.number))
+                columns, self._recorded(interface).get((generation.stream, generation.number))
             )
         manifest = None
         if found.rolls:
@@ -207,7 +207,7 @@ class Opening:
             manifest.sync()
 
 
-def _begin_run(manifest: ManifestWriter, found: Found, state: State) -> None:
+def _begin_run(manifest: ManifestWriter, found: RecoveredGeneration, state: TrackState) -> None:
     """Write the run's line, then remove what it says is lost; on a full disk the other way.
 
     A crash in between has the next run tell of the same files once more.
@@ -225,13 +225,13 @@ def _begin_run(manifest: ManifestWriter, found: Found, state: State) -> None:
     _remove(found)
 
 
-def _line(kind: str, found: Found, state: State) -> Entry:
+def _line(kind: str, found: RecoveredGeneration, state: TrackState) -> Entry:
     last = max((entry.last for entry in found.entries), default=0)
     lost = found.lost if kind == "run" else None
     bounds, base_ns = state.bounds, state.base_ns
     return Entry(kind, None, 0, 0, 0, bounds, base_ns, last, last, time.time_ns(), lost)
 
 
-def _remove(found: Found) -> None:
+def _remove(found: RecoveredGeneration) -> None:
     for path in found.unlisted:
         path.unlink(missing_ok=True)

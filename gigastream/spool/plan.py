@@ -20,7 +20,7 @@ from gigastream.gsql.catalog.build import (
 )
 from gigastream.gsql.source import SourceFile
 from gigastream.query_texts import QueryTexts, check_texts, library_texts
-from gigastream.spool import Description, layout
+from gigastream.spool import StreamDescription, layout
 from gigastream.spool.errors import printable
 
 if TYPE_CHECKING:
@@ -115,14 +115,14 @@ def _interfaces(value: object) -> dict[str, dict[str, str]]:
     return {name: _texts(value, name) for name in value}
 
 
-def stream_descriptions(plan: Plan) -> dict[str, Description]:
+def stream_descriptions(plan: Plan) -> dict[str, StreamDescription]:
     """Return what a spool says of each stream of the low level.
 
     The hash is of all that its rows depend on, and of nothing else.
     """
     found = _low_nodes(plan)
     return {
-        node.name: Description(
+        node.name: StreamDescription(
             layout.hash_of(found[node.name]),
             [described(column) for column in node.schema.columns],
             arrow_schema(node.schema),

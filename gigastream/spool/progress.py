@@ -29,7 +29,7 @@ TrackKey = tuple[str, int]
 """(stream, generation)."""
 
 
-class State(NamedTuple):
+class TrackState(NamedTuple):
     """A track: its bounds behind all that is listed, and how much that is."""
 
     bounds: tuple[int, ...]
@@ -39,14 +39,14 @@ class State(NamedTuple):
     is_ended: bool = False
 
 
-def nothing(columns: int) -> State:
+def nothing(columns: int) -> TrackState:
     """Return the state of a track that has promised nothing."""
-    return State((NOTHING,) * columns, NOTHING)
+    return TrackState((NOTHING,) * columns, NOTHING)
 
 
-def encode(states: Mapping[TrackKey, State]) -> bytes:
+def encode(states: Mapping[TrackKey, TrackState]) -> bytes:
     """Return the file's content; tracks that have come equally far are said together."""
-    groups: dict[State, dict[str, int]] = {}
+    groups: dict[TrackState, dict[str, int]] = {}
     for (stream, generation), state in states.items():
         groups.setdefault(state, {})[stream] = generation
     value = [
@@ -64,7 +64,7 @@ def encode(states: Mapping[TrackKey, State]) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(text), text)
 
 
-def decode(data: bytes) -> dict[TrackKey, State]:
+def decode(data: bytes) -> dict[TrackKey, TrackState]:
     """Return what `encode` was given; nothing of an empty file. Raises ValueError."""
     if not data:
         return {}
@@ -80,13 +80,13 @@ def decode(data: bytes) -> dict[TrackKey, State]:
     return {key: state for group in groups for key, state in _group(group)}
 
 
-def _group(group: Any) -> list[tuple[TrackKey, State]]:
+def _group(group: Any) -> list[tuple[TrackKey, TrackState]]:
     if not isinstance(group, dict):
         raise ValueError("a group is not an object")
     bounds, tracks = group.get("bounds"), group.get("tracks")
     if not isinstance(bounds, list) or not isinstance(tracks, dict):
         raise ValueError("a group has no bounds or no tracks")
-    state = State(
+    state = TrackState(
         tuple(map(_bound, bounds)),
         _bound(group.get("base_ns")),
         _count(group.get("next_segment")),
@@ -119,12 +119,12 @@ class ProgressWriter:
     """
 
     path: Path
-    states: dict[TrackKey, State] = field(default_factory=dict)
+    states: dict[TrackKey, TrackState] = field(default_factory=dict)
     _is_dirty: bool = False
     _written_ns: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def tell(self, key: TrackKey, state: State) -> None:
+    def tell(self, key: TrackKey, state: TrackState) -> None:
         """Remember a track's state, to be written soon."""
         with self._lock:
             if self.states.get(key) != state:
@@ -150,7 +150,7 @@ class ProgressWriter:
                 self._written_ns = time.monotonic_ns()
 
 
-def read_states(root: Path, interface: str) -> dict[TrackKey, State]:
+def read_states(root: Path, interface: str) -> dict[TrackKey, TrackState]:
     """Return an interface's states for a writer; nothing where they cannot be read."""
     path = root / layout.progress_path(interface)
     try:

@@ -21,7 +21,7 @@ from gigastream.spool.files import numbers_in, sync, write_json
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class StreamDescription:
     """A stream: its columns, and the hash of all that its rows depend on.
 
     Only a change of the hash, the columns or the schema begins a new generation of the stream.
@@ -46,7 +46,7 @@ class Description:
 
 
 @dataclass(frozen=True)
-class QuerySet:
+class StoredQuerySet:
     """What a run writes: the plan, the texts that remake it, and its streams by name.
 
     All but the schemas is what JSON can hold.
@@ -54,7 +54,7 @@ class QuerySet:
 
     plan: dict[str, Any]
     queries: dict[str, Any]
-    streams: Mapping[str, Description]
+    streams: Mapping[str, StreamDescription]
 
     @cached_property
     def hash(self) -> str:
@@ -71,7 +71,7 @@ class QuerySet:
         }
 
 
-def write_set(root: Path, query_set: QuerySet) -> int:
+def write_set(root: Path, query_set: StoredQuerySet) -> int:
     """Write a query set, durable, and return its number. Raises OSError."""
     folder = root / layout.SETS
     folder.mkdir(exist_ok=True)

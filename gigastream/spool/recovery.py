@@ -15,18 +15,18 @@ from gigastream.spool import layout
 from gigastream.spool.entry import Entry, Lost
 from gigastream.spool.files import checksum, numbers_in
 from gigastream.spool.manifest import mend_tail, read_roll
-from gigastream.spool.progress import State, nothing
+from gigastream.spool.progress import TrackState, nothing
 from gigastream.spool.retention import read_retained
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecoveredGeneration:
     """A generation as the last run left it."""
 
     entries: list[Entry] = field(default_factory=list)
     """Of the manifest's last file."""
     unlisted: list[Path] = field(default_factory=list)
-    """Files to be deleted when the loss of them has been told."""
+    """Files to be deleted when the loss of them has been recorded."""
     next_segment: int = 0
     """A number that no file has."""
     next_listed: int = 0
@@ -35,13 +35,13 @@ class Found:
     rolls: list[int] = field(default_factory=list)
     """The manifest's files; none: there is no manifest yet."""
 
-    def state(self, columns: int, told: State | None) -> State:
-        """Return how far the last run had come: by the manifest, and by what it `told` beside."""
+    def state(self, columns: int, recorded: TrackState | None) -> TrackState:
+        """Return how far the last run had come: by its manifest, and by what was `recorded`."""
         state = nothing(columns)._replace(next_segment=self.next_listed)
-        if told is not None and len(told.bounds) == columns:
-            state = state._replace(bounds=told.bounds, base_ns=told.base_ns)
-            next_segment = max(self.next_listed, told.next_segment)
-            state = state._replace(is_ended=told.is_ended, next_segment=next_segment)
+        if recorded is not None and len(recorded.bounds) == columns:
+            state = state._replace(bounds=recorded.bounds, base_ns=recorded.base_ns)
+            next_segment = max(self.next_listed, recorded.next_segment)
+            state = state._replace(is_ended=recorded.is_ended, next_segment=next_segment)
         for entry in self.entries:
             if len(entry.bounds) == columns:
                 bounds = tuple(map(max, state.bounds, entry.bounds))
@@ -53,7 +53,7 @@ class Found:
         return sum(entry.size_bytes for entry in self.entries)
 
 
-def find(folder: Path, unsynced_ns: int) -> Found:
+def find(folder: Path, unsynced_ns: int) -> RecoveredGeneration:
     """Look at a generation, and mend its manifest's last line. Raises OSError.
 
     `unsynced_ns`: segments that were listed this long before the last line may not have been
@@ -65,7 +65,7 @@ def find(folder: Path, unsynced_ns: int) -> Found:
     }
     rolls = numbers_in(folder, layout.roll_of)
     if not rolls:
-        return Found(next_segment=max(files, default=-1) + 1)
+        return RecoveredGeneration(next_segment=max(files, default=-1) + 1)
     manifest = folder / layout.manifest_name(rolls[-1])
     entries, reader = read_roll(manifest)
     listed = {entry.segment: entry for entry in entries if entry.kind == "segment"}
@@ -84,7 +84,7 @@ def find(folder: Path, unsynced_ns: int) -> Found:
     # and no number is used again whose file exists.
     is_whole = bool(entries) and not reader.damage
     removed = unlisted if is_whole else []
-    return Found(entries, removed, max([last, *files]) + 1, last + 1, lost, rolls)
+    return RecoveredGeneration(entries, removed, max([last, *files]) + 1, last + 1, lost, rolls)
 
 
 def _damaged(folder: Path, listed: dict[int | None, Entry], unsynced_ns: int) -> list[Entry]:

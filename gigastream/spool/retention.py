@@ -57,7 +57,7 @@ def decode_retained(text: bytes) -> Retained:
     return retained
 
 
-class Shelf:
+class RetainedSegments:
     """The segments of one generation that are still there, the oldest first."""
 
     def __init__(self, folder: Path, margin_ns: int, manifest: ManifestWriter | None) -> None:
@@ -118,13 +118,15 @@ class Shelf:
 
 
 class Retention:
-    """The shelves of a track, the oldest generation first. Methods raise OSError."""
+    """The generations of a track, the oldest generation first. Methods raise OSError."""
 
     def __init__(self, settings: SpoolSettings, track_folder: Path) -> None:
         """None is read if nothing is ever deleted."""
         self._settings = settings
-        self._shelves = [
-            Shelf(track_folder / layout.number_name(number), settings.keep_margin_ns, None)
+        self._generations = [
+            RetainedSegments(
+                track_folder / layout.number_name(number), settings.keep_margin_ns, None
+            )
             for number in numbers_in(track_folder, layout.number_of)
             if settings.deletes
         ]
@@ -132,26 +134,33 @@ class Retention:
     def begin(self, folder: Path, manifest: ManifestWriter) -> None:
         """Take in the generation that is written, whose manifest it is."""
         if self._settings.deletes:
-            self._shelves = [shelf for shelf in self._shelves if shelf.folder != folder]
-            self._shelves.append(Shelf(folder, self._settings.keep_margin_ns, manifest))
+            self._generations = [
+                generation for generation in self._generations if generation.folder != folder
+            ]
+            self._generations.append(
+                RetainedSegments(folder, self._settings.keep_margin_ns, manifest)
+            )
 
     def add(self, entry: Entry) -> None:
         """Take a segment of the newest generation in."""
         if self._settings.deletes:
-            self._shelves[-1].add(entry)
+            self._generations[-1].add(entry)
 
     def prune(self) -> None:
         """Delete what need not be kept."""
         now_ns = time.time_ns()
         age_ns = self._settings.keep_age_ns
         made_before_ns = 0 if age_ns is None else now_ns - age_ns
-        for shelf in self._shelves:
-            shelf.prune(made_before_ns, self._excess_bytes())
+        for generation in self._generations:
+            generation.prune(made_before_ns, self._excess_bytes())
 
     def _excess_bytes(self) -> int:
         if self._settings.keep_bytes is None:
             return 0
-        return sum(shelf.size_bytes for shelf in self._shelves) - self._settings.keep_bytes
+        return (
+            sum(generation.size_bytes for generation in self._generations)
+            - self._settings.keep_bytes
+        )
 
 
 def read_retained(folder: Path) -> Retained:

@@ -15,7 +15,7 @@ from gigastream.spool.entry import NOTHING, Entry, Lost
 from gigastream.spool.errors import SegmentDamage, SpoolReadError, printable
 from gigastream.spool.manifest import ROLL_BYTES, ManifestReader
 from gigastream.spool.place import NoFileError, Place
-from gigastream.spool.progress import MAX_BYTES, State, TrackKey, decode
+from gigastream.spool.progress import MAX_BYTES, TrackKey, TrackState, decode
 from gigastream.spool.retention import MAX_RETAINED_BYTES, Retained, decode_retained
 from gigastream.spool.segment_reader import damage, read_segment
 
@@ -30,9 +30,9 @@ class InterfaceProgress:
         self._place = place
         self._signature: tuple[int, ...] | None = None
         self._data: bytes | None = None
-        self._states: dict[TrackKey, State] = {}
+        self._states: dict[TrackKey, TrackState] = {}
 
-    def state(self, key: TrackKey) -> State | None:
+    def state(self, key: TrackKey) -> TrackState | None:
         """Return what is said of a track by now."""
         try:
             self._read()
@@ -262,7 +262,7 @@ class Track:
         if entry.lost:
             self.lost.append(entry.lost)
 
-    def _of_progress(self, state: State) -> list[Entry]:
+    def _of_progress(self, state: TrackState) -> list[Entry]:
         """Return the punctuation, or the end, that is told beside the manifest."""
         self.listed_bytes = max(self.listed_bytes, state.size_bytes)
         if len(state.bounds) != len(self.schema) or self.is_ended:

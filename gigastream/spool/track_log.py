@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lister's side of a track: durable files, the manifest's lines, progress, retention.
+"""The publisher's side of a track: durable files, the manifest's lines, progress, retention.
 
 Called by one thread at a time, but for `make`. Methods raise SpoolError. Nothing is held open.
 """
@@ -16,7 +16,7 @@ from gigastream.spool.errors import writing
 from gigastream.spool.files import checksum, sync
 from gigastream.spool.generation import Generation
 from gigastream.spool.manifest import ManifestWriter
-from gigastream.spool.progress import ProgressWriter, State
+from gigastream.spool.progress import ProgressWriter, TrackState
 from gigastream.spool.retention import Retention
 from gigastream.spool.settings import SECOND_NS, SpoolSettings
 
@@ -41,7 +41,7 @@ class TrackLog:
         self,
         root: Path,
         generation: Generation,
-        state: State,
+        state: TrackState,
         manifest: ManifestWriter | None,
         progress: ProgressWriter,
         settings: SpoolSettings,
@@ -55,7 +55,7 @@ class TrackLog:
         self._root = root
         self._key = generation.stream, generation.number
         self._manifest = manifest
-        self._begun = self._told = state
+        self._begun = self._recorded = state
         self._last = 0
         """What the manifest says."""
         self._progress = progress
@@ -95,7 +95,7 @@ class TrackLog:
             size_bytes=self.state.size_bytes + size_bytes,
         )
         self._reach(state, entry)
-        self._told = self.state
+        self._recorded = self.state
 
     def list_punctuation(self, entry: Entry) -> None:
         """Tell of progress without rows; the manifest gets it with what comes next."""
@@ -108,7 +108,7 @@ class TrackLog:
                 self._append(replace(entry, made_ns=time.time_ns()))
                 self._is_manifest_unsynced = True
         self._reach(self.state._replace(is_ended=True), entry)
-        self._told = self.state
+        self._recorded = self.state
 
     def housekeep(self) -> None:
         """Do what the settings say is due by now."""
@@ -160,16 +160,16 @@ class TrackLog:
 
     def _catch_up(self) -> None:
         """Say in the manifest how far progress had come before what is listed next."""
-        if self.state[:2] != self._told[:2]:
+        if self.state[:2] != self._recorded[:2]:
             self._append(self._line("punctuation", self.state, self._last))
             self._is_manifest_unsynced = True
-            self._told = self.state
+            self._recorded = self.state
 
-    def _line(self, kind: str, state: State, sequence: int) -> Entry:
+    def _line(self, kind: str, state: TrackState, sequence: int) -> Entry:
         now_ns = time.time_ns()
         return Entry(kind, None, 0, 0, 0, state.bounds, state.base_ns, sequence, sequence, now_ns)
 
-    def _reach(self, state: State, entry: Entry) -> None:
+    def _reach(self, state: TrackState, entry: Entry) -> None:
         self._last = entry.last
         self.state = state._replace(bounds=entry.bounds, base_ns=entry.base_ns)
         self._progress.tell(self._key, self.state)

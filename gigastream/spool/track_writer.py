@@ -11,25 +11,25 @@ import pyarrow
 from gigastream.spool import layout
 from gigastream.spool.entry import END, NOTHING, Entry
 from gigastream.spool.errors import SpoolError, writing
-from gigastream.spool.lister import Lister
+from gigastream.spool.publisher import Publisher
 from gigastream.spool.segment import OpenSegment
 from gigastream.spool.settings import SpoolSettings
 from gigastream.spool.track_log import TrackLog
 
 
-class Progress(NamedTuple):
+class TrackProgress(NamedTuple):
     """How far a track has come: a bound a column, and the base bound in packet time."""
 
     bounds: tuple[int, ...]
     base_ns: int
 
-    def advanced(self, bounds: Sequence[int], base_ns: int) -> Progress:
+    def advanced(self, bounds: Sequence[int], base_ns: int) -> TrackProgress:
         """Return the later of two in every column: what was promised is not taken back."""
         if len(bounds) != len(self.bounds):
             raise ValueError(f"{len(bounds)} bounds for {len(self.bounds)} columns")
         if any(not NOTHING <= bound <= END for bound in (*bounds, base_ns)):
             raise ValueError("a bound is not a 64-bit number")
-        return Progress(tuple(map(max, self.bounds, bounds)), max(self.base_ns, base_ns))
+        return TrackProgress(tuple(map(max, self.bounds, bounds)), max(self.base_ns, base_ns))
 
 
 class OpenFiles:
@@ -60,15 +60,15 @@ class TrackWriter:
     def __init__(
         self,
         log: TrackLog,
-        lister: Lister,
+        publisher: Publisher,
         schema: pyarrow.Schema,
         settings: SpoolSettings,
         open_files: OpenFiles,
     ) -> None:
-        resume = Progress(log.state.bounds, log.state.base_ns)
+        resume = TrackProgress(log.state.bounds, log.state.base_ns)
         self.resume = resume
         self._log = log
-        self._lister = lister
+        self._publisher = publisher
         self._schema = schema
         self._settings = settings
         self._progress = self._listed = resume
@@ -105,7 +105,7 @@ class TrackWriter:
             self._cut_if_due()
         elif self._progress != self._listed:
             entry = self._entry("punctuation", sequence, sequence, None, 0)
-            self._lister.submit(lambda: self._log.list_punctuation(entry))
+            self._publisher.submit(lambda: self._log.list_punctuation(entry))
 
     def tick(self) -> None:
         """Cut the open segment if it is old enough; call it now and then. Raises SpoolError."""
@@ -125,14 +125,14 @@ class TrackWriter:
         self._is_over = True
         if self._failure is None:
             self._cut()
-        self._lister.submit(self._log.close)
+        self._publisher.submit(self._log.close)
 
     def _check(self) -> None:
         if self._is_over:
             raise ValueError("the track is closed or has ended")
         if self._failure is not None:
             raise self._failure
-        self._lister.check()
+        self._publisher.check()
 
     def _add(self, batch: pyarrow.RecordBatch, sequence: int) -> None:
         if batch.schema != self._schema:
@@ -185,17 +185,17 @@ class TrackWriter:
         self._open_files.let_go(self)
         entry = self._entry("segment", segment.first, segment.last, segment.number, segment.rows)
         path = segment.path
-        self._lister.submit_segment(lambda: self._log.list_segment(path, entry))
+        self._publisher.submit_segment(lambda: self._log.list_segment(path, entry))
 
-    def _end(self, progress: Progress, sequence: int) -> None:
+    def _end(self, progress: TrackProgress, sequence: int) -> None:
         # The last segment does not carry the end's bounds: after a crash between the two lines a
         # run that goes on could write nothing above them.
         self._cut()
         self._progress = progress._replace(base_ns=END)
         entry = self._entry("end", sequence, sequence, None, 0)
-        self._lister.submit(lambda: self._log.list_end(entry))
+        self._publisher.submit(lambda: self._log.list_end(entry))
         self._is_over = True
-        self._lister.submit(self._log.close)
+        self._publisher.submit(self._log.close)
 
     def _entry(self, kind: str, first: int, last: int, segment: int | None, rows: int) -> Entry:
         """Return a line that carries the progress; the log fills in what it finds on the disk."""

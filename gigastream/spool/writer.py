@@ -14,10 +14,10 @@ from gigastream.spool import layout
 from gigastream.spool.errors import SpoolError, writing
 from gigastream.spool.files import lock_folder
 from gigastream.spool.index import Port
-from gigastream.spool.lister import Lister
 from gigastream.spool.opening import Opening
 from gigastream.spool.progress import ProgressWriter
-from gigastream.spool.query_set import QuerySet
+from gigastream.spool.publisher import Publisher
+from gigastream.spool.query_set import StoredQuerySet
 from gigastream.spool.settings import SECOND_NS, SpoolSettings
 from gigastream.spool.track_log import TrackLog
 from gigastream.spool.track_writer import OpenFiles, TrackWriter
@@ -44,10 +44,10 @@ class SpoolWriter:
         with writing(f"cannot write a spool at {self.root}"):
             self.root.mkdir(parents=True, exist_ok=True)
             _check_root(self.root)
-        self._lister = Lister(self._housekeep)
+        self._publisher = Publisher(self._housekeep)
 
     def open(
-        self, query_set: QuerySet, ports: Iterable[Port], anew: Collection[str] = ()
+        self, query_set: StoredQuerySet, ports: Iterable[Port], anew: Collection[str] = ()
     ) -> dict[Port, TrackWriter]:
         """Begin a run: each (stream, interface) goes on with its generation, or begins one.
 
@@ -59,7 +59,7 @@ class SpoolWriter:
         for name in {name for port in wanted for name in port}:
             if not layout.is_name(name):
                 raise SpoolError(f"a track of a spool cannot be called {name!r}")
-        self._lister.drain()
+        self._publisher.drain()
         if any(not track.is_over for track in self._tracks.values()):
             raise ValueError("the tracks of this writer are still open")
         with writing(f"cannot write the spool {self.root}"):
@@ -70,7 +70,7 @@ class SpoolWriter:
         self._tracks = {
             port: TrackWriter(
                 log,
-                self._lister,
+                self._publisher,
                 query_set.streams[port[0]].schema,
                 self.settings,
                 self._open_files,
@@ -91,7 +91,7 @@ class SpoolWriter:
     def close(self) -> None:
         """List and make durable what is written, and let the tracks go. Raises SpoolError."""
         errors = [error for track in self._tracks.values() for error in _met(track.close)]
-        errors += _met(self._lister.close)
+        errors += _met(self._publisher.close)
         errors += _met(self._write_progress)
         if self._lock is not None:
             with suppress(OSError):  # nothing was written through it
@@ -163,6 +163,6 @@ def _met(act: Callable[[], None]) -> list[SpoolError]:
 
 
 def _periods(settings: SpoolSettings) -> list[float]:
-    """Return how often the lister has to look up by itself, in seconds."""
+    """Return how often the publisher has to look up by itself, in seconds."""
     periods = [] if settings.sync_period_ns is None else [settings.sync_period_ns]
     return [period / SECOND_NS for period in (*periods, *[SECOND_NS] * settings.deletes)]

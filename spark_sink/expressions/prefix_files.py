@@ -55,7 +55,7 @@ class Ranges:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PrefixTable:
     """A file: an IPv6 address that holds an IPv4 one is that one."""
 
     ipv4: Ranges
@@ -72,7 +72,7 @@ class Table:
         return self.ipv6.find(int.from_bytes(address, "big"))
 
 
-def finding(table: Table) -> Callable[[Column], Column]:
+def finding(table: PrefixTable) -> Callable[[Column], Column]:
     """The id of an address as a column; NULL where there is none."""
 
     def find(addresses: pa.Array) -> pa.Array:
@@ -82,7 +82,7 @@ def finding(table: Table) -> Callable[[Column], Column]:
     return function
 
 
-def read_table(path: str) -> Table:
+def read_table(path: str) -> PrefixTable:
     """The table of a file; PrefixFileError says what is wrong with it."""
     try:
         status = os.stat(path)
@@ -96,7 +96,7 @@ def read_table(path: str) -> Table:
 
 
 @lru_cache(maxsize=4)
-def _read(path: str, modified_ns: int, size_bytes: int) -> Table:
+def _read(path: str, modified_ns: int, size_bytes: int) -> PrefixTable:
     """Once for each state of the file: a query names it when it is checked and when it runs."""
     families: dict[bool, list[Prefix]] = {True: [], False: []}
     with open(path, "rb") as file:
@@ -105,7 +105,7 @@ def _read(path: str, modified_ns: int, size_bytes: int) -> Table:
                 _read_line(line, number, families)
             except ValueError as error:
                 raise PrefixFileError(f"{path}:{number}: {error}") from None
-    return Table(_ranges(path, families[True], 32), _ranges(path, families[False], 128))
+    return PrefixTable(_ranges(path, families[True], 32), _ranges(path, families[False], 128))
 
 
 def _read_line(line: bytes, number: int, families: dict[bool, list[Prefix]]) -> None:

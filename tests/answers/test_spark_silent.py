@@ -21,11 +21,11 @@ from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import (
     NOTHING,
-    Description,
-    QuerySet,
     Spool,
     SpoolSettings,
     SpoolWriter,
+    StoredQuerySet,
+    StreamDescription,
     TrackWriter,
 )
 from spark_sink.dataframes import dataframe
@@ -108,9 +108,10 @@ class Replay:
         written = Spool(self._written)
         tracks = written.tracks()
         streams = {
-            track.stream: Description("as written", track.columns, track.schema) for track in tracks
+            track.stream: StreamDescription("as written", track.columns, track.schema)
+            for track in tracks
         }
-        queries = QuerySet(written.plan(), written.queries(), streams)
+        queries = StoredQuerySet(written.plan(), written.queries(), streams)
         return writer.open(queries, [(track.stream, track.interface) for track in tracks])
 
     def _promise(self, track: TrackWriter, stream: str, base_ns: int) -> None:

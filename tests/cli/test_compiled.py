@@ -170,7 +170,7 @@ def test_only_plans_are_read(tmp_path: Path) -> None:
     import pickle
 
     with pytest.raises(pickle.UnpicklingError, match="is no part of a plan"):
-        compiled._Reader(io.BytesIO(b"cos\nsystem\n(S'true'\ntR.")).load()
+        compiled._PlanUnpickler(io.BytesIO(b"cos\nsystem\n(S'true'\ntR.")).load()
 
 
 @pytest.mark.parametrize(

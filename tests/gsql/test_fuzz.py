@@ -58,7 +58,7 @@ def check(text: str) -> None:
         assert print_queries(parse_queries(printed, "fuzz.gsql", DiagnosticSink())) == printed
     for query in parse_queries(text, "fuzz.gsql", DiagnosticSink(), keep_broken=True):
         print_queries([query])
-        assert all(isinstance(node, ast.Node) for node in ast.walk(query))
+        assert all(isinstance(node, ast.SyntaxNode) for node in ast.walk(query))
     sink = DiagnosticSink()
     print_definitions(parse_definitions(text, "fuzz.def", sink))
     _check_messages(text, sink)

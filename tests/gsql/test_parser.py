@@ -29,7 +29,7 @@ def parsed(text: str, file: str = "t.gsql") -> list[ast.Query]:
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_the_place_of_an_operand_holds_its_text(path: Path) -> None:
-    kinds = (ast.Name, ast.Literal, ast.Call, ast.PredicateCall, ast.Parameter, ast.Cast)
+    kinds = (ast.Name, ast.Literal, ast.Call, ast.PredicateCall, ast.Parameter, ast.CastExpression)
     for query in parsed(path.read_text(), path.name):
         for node in ast.walk(query):
             if isinstance(node, kinds):
@@ -39,14 +39,14 @@ def test_the_place_of_an_operand_holds_its_text(path: Path) -> None:
 def test_places_of_names() -> None:
     text = "SELECT f(a) FROM eth0.TCP AS t, [s].lib/q x, A UNION B AS u WHERE p[a] OR count (*) > 1"
     body = parsed(text)[0].body
-    assert isinstance(body, ast.Select)
+    assert isinstance(body, ast.SelectStatement)
     tcp, library, union = body.sources
     assert isinstance(tcp, ast.Table)
     assert (tcp.span.text, tcp.name_span.text) == ("eth0.TCP AS t", "TCP")
     assert (tcp.interface_span.text, tcp.alias_span.text) == ("eth0", "t")
     assert isinstance(library, ast.Table)
     assert (library.name_span.text, library.interface_span.text) == ("lib/q", "s")
-    assert isinstance(union, ast.UnionSource)
+    assert isinstance(union, ast.UnionItem)
     assert (union.span.text, union.alias_span.text) == ("A UNION B AS u", "u")
     calls = [node for node in ast.walk(body) if isinstance(node, ast.Call | ast.PredicateCall)]
     assert [call.name_span.text for call in calls] == ["f", "p", "count"]
@@ -117,7 +117,7 @@ def test_what_can_be_read_of_a_broken_query_is_kept_on_demand() -> None:
     sink = DiagnosticSink()
     first, second = parse_queries(text, "t.gsql", sink, keep_broken=True)
     body = first.body
-    assert isinstance(body, ast.Select)
+    assert isinstance(body, ast.SelectStatement)
     kinds = [type(item.expression) for item in body.items]
     assert kinds == [ast.Name, ast.Broken, ast.Name]
     assert body.sources == (ast.Table("TCP"),)

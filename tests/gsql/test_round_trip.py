@@ -16,7 +16,7 @@ RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[Healt
 
 @RELAXED
 @given(expressions)
-def test_expression(tree: ast.Expression) -> None:
+def test_expression(tree: ast.SyntaxExpression) -> None:
     text = print_expression(tree)
     sink = DiagnosticSink()
     again = parse_expression(text, "printed", sink)

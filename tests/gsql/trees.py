@@ -49,7 +49,9 @@ leaves = st.one_of(
 listed = st.one_of(literals, references, st.builds(ast.Unary, st.just("-"), numbers))
 
 
-def _grown(inner: st.SearchStrategy[ast.Expression]) -> st.SearchStrategy[ast.Expression]:
+def _grown(
+    inner: st.SearchStrategy[ast.SyntaxExpression],
+) -> st.SearchStrategy[ast.SyntaxExpression]:
     arguments = st.lists(inner, max_size=3).map(tuple)
     comparison = st.sampled_from(("=", "<>", "<", "<=", ">", ">="))
     arithmetic = st.sampled_from(("+", "-", "*", "/", "%", "|", "^", "&", "<<", ">>"))
@@ -62,8 +64,8 @@ def _grown(inner: st.SearchStrategy[ast.Expression]) -> st.SearchStrategy[ast.Ex
         st.builds(ast.InPrefix, inner, st.one_of(prefixes, references)),
         st.builds(ast.Between, inner, inner, inner),
         st.builds(ast.IsNull, inner),
-        st.builds(ast.Cast, inner, st.builds(ast.TypeName, names)),
-        st.builds(ast.Case, _whens(inner), st.one_of(st.none(), inner)),
+        st.builds(ast.CastExpression, inner, st.builds(ast.TypeName, names)),
+        st.builds(ast.CaseExpression, _whens(inner), st.one_of(st.none(), inner)),
         st.builds(ast.Call, names, arguments, superaggregate=st.booleans()).filter(_not_a_cast),
         st.builds(ast.Call, names, star=st.just(True)).filter(_not_a_cast),
         st.builds(ast.PredicateCall, names, arguments),
@@ -74,13 +76,15 @@ def _not_a_cast(call: ast.Call) -> bool:
     return call.name.upper() != "CAST"
 
 
-def _whens(inner: st.SearchStrategy[ast.Expression]) -> st.SearchStrategy[tuple[ast.When, ...]]:
+def _whens(
+    inner: st.SearchStrategy[ast.SyntaxExpression],
+) -> st.SearchStrategy[tuple[ast.When, ...]]:
     return st.lists(st.builds(ast.When, inner, inner), min_size=1, max_size=3).map(tuple)
 
 
-def _logical(op: str, operands: list[ast.Expression]) -> ast.Logical:
+def _logical(op: str, operands: list[ast.SyntaxExpression]) -> ast.Logical:
     """Join conditions flatly, as the parser does."""
-    flat: list[ast.Expression] = []
+    flat: list[ast.SyntaxExpression] = []
     for operand in operands:
         same = isinstance(operand, ast.Logical) and operand.op == op
         flat.extend(operand.operands if same else (operand,))
@@ -116,7 +120,7 @@ def sources(draw: st.DrawFn) -> ast.FromItem:
     branches = draw(st.lists(tables, min_size=1, max_size=3))
     alias = draw(aliases)
     if len(branches) > 1:
-        return ast.UnionSource(tuple(branches), alias)
+        return ast.UnionItem(tuple(branches), alias)
     only = branches[0]
     return ast.Table(only.name, only.interface, only.interface_set, only.host, alias)
 
@@ -152,7 +156,7 @@ joins = st.one_of(
 )
 conditions = st.one_of(st.none(), expressions)
 selects = st.builds(
-    ast.Select,
+    ast.SelectStatement,
     st.lists(select_items, min_size=1, max_size=4).map(tuple),
     st.lists(st.one_of(sources(), joined), min_size=1, max_size=3).map(tuple),
     st.booleans(),

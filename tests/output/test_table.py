@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from gigastream.outputs import Query
+from gigastream.outputs import OutputQuery
 from gigastream.outputs.table import open_writer
 
 KINDS = {"time": (False, True, False), "quantity": (True, False, True)}
@@ -48,12 +48,12 @@ class Rows:
         raise NotImplementedError
 
 
-def query(**columns: str) -> Query:
+def query(**columns: str) -> OutputQuery:
     numeric, times, quantities = zip(*(KINDS[kind] for kind in columns.values()), strict=True)
-    return Query("q", tuple(columns), numeric, times, quantities, lambda: None)
+    return OutputQuery("q", tuple(columns), numeric, times, quantities, lambda: None)
 
 
-def shown(asked: Query, *batches: tuple[tuple[str, ...], ...]) -> list[str]:
+def shown(asked: OutputQuery, *batches: tuple[tuple[str, ...], ...]) -> list[str]:
     stream = io.BytesIO()
     writer = open_writer(stream, (asked,))
     for batch in batches:
@@ -115,7 +115,7 @@ def test_what_says_how_much_is_grouped_and_what_says_which_is_not(cell: str, qua
 
 # ---- at a terminal ----
 
-Draw = Callable[[int, Query, tuple[tuple[str, ...], ...]], list[str]]
+Draw = Callable[[int, OutputQuery, tuple[tuple[str, ...], ...]], list[str]]
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def at_terminal() -> Iterator[Draw]:
     """Draws a table at a terminal of so many columns."""
     controller, terminal = pty.openpty()
 
-    def draw(columns: int, asked: Query, rows: tuple[tuple[str, ...], ...]) -> list[str]:
+    def draw(columns: int, asked: OutputQuery, rows: tuple[tuple[str, ...], ...]) -> list[str]:
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         stream: BinaryIO = open(terminal, "wb", buffering=0, closefd=False)  # noqa: SIM115
         writer = open_writer(stream, (asked,))

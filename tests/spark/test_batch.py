@@ -13,8 +13,8 @@ pytest.importorskip("pyspark")
 from spark.readers import packets
 from spark.written import START_S, TALK, Written, described, schema_of, seconds
 
-from gigastream.spool import Description, QuerySet, SpoolSettings, SpoolWriter
-from spark_sink.errors import SourceError
+from gigastream.spool import SpoolSettings, SpoolWriter, StoredQuerySet, StreamDescription
+from spark_sink.errors import SpoolSourceError
 from spark_sink.source import GigastreamSource
 
 if TYPE_CHECKING:
@@ -56,24 +56,26 @@ def test_what_spark_does_not_know_is_told_in_a_sentence(spark: SparkSession, roo
     ],
 )
 def test_what_is_not_there_is_named(options: dict[str, str], words: str, root: Path) -> None:
-    with pytest.raises(SourceError) as refusal:
+    with pytest.raises(SpoolSourceError) as refusal:
         GigastreamSource({"path": str(root), **options}).schema()
     assert words in str(refusal.value)
 
 
 def test_several_streams_are_not_guessed_between(tmp_path: Path) -> None:
-    description = Description("low", described(TALK), schema_of(TALK))
+    description = StreamDescription("low", described(TALK), schema_of(TALK))
     streams = dict.fromkeys(("one", "two"), description)
     with SpoolWriter(tmp_path, SpoolSettings()) as writer:
-        writer.open(QuerySet({}, {"files": []}, streams), [(stream, "eth0") for stream in streams])
-    with pytest.raises(SourceError, match="holds 2 streams, and none is named") as refusal:
+        writer.open(
+            StoredQuerySet({}, {"files": []}, streams), [(stream, "eth0") for stream in streams]
+        )
+    with pytest.raises(SpoolSourceError, match="holds 2 streams, and none is named") as refusal:
         GigastreamSource({"path": str(tmp_path)}).schema()
     assert refusal.value.hint == 'name one with .option("stream", …): one, two'
     assert len(GigastreamSource({"path": str(tmp_path), "stream": "one"}).schema()) == 4
 
 
 def test_a_folder_that_is_no_spool(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="is no spool"):
+    with pytest.raises(SpoolSourceError, match="is no spool"):
         GigastreamSource({"path": str(tmp_path)}).schema()
 
 
@@ -81,5 +83,5 @@ def test_spools_of_different_queries_are_not_mixed(tmp_path: Path) -> None:
     Written(tmp_path / "a").write("eth0", [(packets(1), seconds(1))])
     Written(tmp_path / "b", {"time": "uint"}).write("eth0", [([(1,)], seconds(1))])
     paths = f"{tmp_path / 'a'},{tmp_path / 'b'}"
-    with pytest.raises(SourceError, match="different queries have written them"):
+    with pytest.raises(SpoolSourceError, match="different queries have written them"):
         GigastreamSource({"paths": paths}).schema()

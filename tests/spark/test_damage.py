@@ -16,7 +16,7 @@ from spark.readers import contents, micro_batches, packets, reader_of
 from spark.written import Written, seconds
 
 from gigastream.spool import Spool, SpoolSettings, SpoolWriter
-from spark_sink.errors import SourceError
+from spark_sink.errors import SpoolSourceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,7 +70,7 @@ def test_damage_may_fail_the_query(kind: str, root: Path) -> None:
     DAMAGE[kind][0](segment_of(root, 1))
     reader = reader_of(root, onDamage="fail")
     (offsets,) = micro_batches(reader)
-    with pytest.raises(SourceError, match="is lost with 2 rows") as failure:
+    with pytest.raises(SpoolSourceError, match="is lost with 2 rows") as failure:
         contents(reader, *offsets)
     assert failure.value.exit_code == 1
 
@@ -102,11 +102,11 @@ def test_a_segment_that_was_deleted_unread_stops_the_query(root: Path) -> None:
     end = reader.latestOffset(start, ReadAllAvailable())
     parts = reader.partitions(start, end)
     _delete_old(root)
-    with pytest.raises(SourceError, match="retention has deleted segments 0 to 3, which"):
+    with pytest.raises(SpoolSourceError, match="retention has deleted segments 0 to 3, which"):
         reader_of(root).latestOffset(start, ReadAllAvailable())
-    with pytest.raises(SourceError, match="retention has deleted segments 0 to 3, which"):
+    with pytest.raises(SpoolSourceError, match="retention has deleted segments 0 to 3, which"):
         reader_of(root).partitions(start, end)
-    with pytest.raises(SourceError, match="retention has deleted it"):
+    with pytest.raises(SpoolSourceError, match="retention has deleted it"):
         list(reader.read(parts[0]))
 
 

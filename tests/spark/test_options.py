@@ -8,12 +8,12 @@ import pytest
 pytest.importorskip("pyspark")
 
 from spark_sink.admission import Limits
-from spark_sink.errors import SourceError
-from spark_sink.options import Options, parse
+from spark_sink.errors import SpoolSourceError
+from spark_sink.options import SourceOptions, parse
 
 
 def test_a_path_is_enough() -> None:
-    assert parse({"path": "/a"}) == Options(("/a",))
+    assert parse({"path": "/a"}) == SourceOptions(("/a",))
 
 
 def test_every_option_is_read() -> None:
@@ -34,7 +34,7 @@ def test_every_option_is_read() -> None:
         "onDamage": "fail",
         "reader": "job",
     }
-    assert parse(given) == Options(
+    assert parse(given) == SourceOptions(
         paths=("/a", "/b"),
         stream="low",
         interfaces=("eth0", "eth1"),
@@ -70,14 +70,14 @@ def test_every_option_is_read() -> None:
     ],
 )
 def test_a_wrong_one_is_refused(name: str, text: str, words: str) -> None:
-    with pytest.raises(SourceError) as refusal:
+    with pytest.raises(SpoolSourceError) as refusal:
         parse({"path": "/a", name: text})
     assert words in str(refusal.value)
     assert refusal.value.exit_code == 2
 
 
 def test_the_path_is_needed() -> None:
-    with pytest.raises(SourceError, match="needs the path of a spool"):
+    with pytest.raises(SpoolSourceError, match="needs the path of a spool"):
         parse({"stream": "low"})
 
 

@@ -20,7 +20,7 @@ from spark.written import START_S, Written, seconds
 
 from gigastream.spool import END, NOTHING
 from spark_sink import spools
-from spark_sink.errors import SourceError
+from spark_sink.errors import SpoolSourceError
 from spark_sink.offsets import END_MS
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_where_a_query_begins(starting_at: str, expected: list[int], tmp_path: P
 
 def test_a_segment_that_is_not_there_yet_is_no_beginning(tmp_path: Path) -> None:
     Written(tmp_path).write("eth0", [(packets(1), seconds(1))])
-    with pytest.raises(SourceError, match="startingAt 9: the next segment of eth0 is 1"):
+    with pytest.raises(SpoolSourceError, match="startingAt 9: the next segment of eth0 is 1"):
         reader_of(tmp_path, startingAt="9").initialOffset()
 
 
@@ -209,9 +209,9 @@ def test_a_spool_that_forgot_what_was_read_is_refused(tmp_path: Path) -> None:
     reader = reader_of(tmp_path / "a")
     end = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
     Written(tmp_path / "b").write("eth0", [(packets(1), seconds(1))])
-    with pytest.raises(SourceError, match="ends before segment 3"):
+    with pytest.raises(SpoolSourceError, match="ends before segment 3"):
         reader_of(tmp_path / "b").latestOffset(end, ReadAllAvailable())
-    with pytest.raises(SourceError, match="ends before segment 4"):
+    with pytest.raises(SpoolSourceError, match="ends before segment 4"):
         reader_of(tmp_path / "b").partitions(end, {"eth0": end["eth0"] | {"seq": 4}})
 
 
@@ -222,7 +222,7 @@ def test_a_spool_that_is_gone_is_told(tmp_path: Path) -> None:
     start = reader.initialOffset()
     end = reader.latestOffset(start, ReadAllAvailable())
     shutil.rmtree(tmp_path / "a" / "streams" / "low" / "eth1")
-    with pytest.raises(SourceError, match="eth1/000001 ends before segment 1"):
+    with pytest.raises(SpoolSourceError, match="eth1/000001 ends before segment 1"):
         reader_of(tmp_path / "a").partitions(start, end)
 
 

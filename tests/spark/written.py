@@ -12,10 +12,10 @@ import pyarrow as pa
 from gigastream.spool import (
     END,
     NOTHING,
-    Description,
-    QuerySet,
     SpoolSettings,
     SpoolWriter,
+    StoredQuerySet,
+    StreamDescription,
     TrackWriter,
 )
 
@@ -113,8 +113,8 @@ class Written:
     def _tracks(
         self, writer: SpoolWriter, interfaces: Iterable[str]
     ) -> dict[tuple[str, str], TrackWriter]:
-        description = Description("low", described(self.columns), schema_of(self.columns))
-        query_set = QuerySet(
+        description = StreamDescription("low", described(self.columns), schema_of(self.columns))
+        query_set = StoredQuerySet(
             {"columns": list(self.columns)}, {"files": []}, {self._stream: description}
         )
         return writer.open(query_set, [(self._stream, interface) for interface in interfaces])

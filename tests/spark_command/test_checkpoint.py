@@ -11,7 +11,7 @@ import pytest
 from gigastream.plan import plan_queries
 from gigastream.plan.nodes import Plan
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
-from spark_sink.checkpoint import FILE, Job, claim, part
+from spark_sink.checkpoint import FILE, JobIdentity, claim, part
 from spark_sink.job_errors import JobError
 
 
@@ -19,8 +19,8 @@ def plan(query: str = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
     return plan_queries(check_texts(QueryTexts(inline_queries((query,)))).queries)
 
 
-def job() -> Job:
-    return Job(plan(), ["/b", "/a"], ["parquet:/rows", "json"])
+def job() -> JobIdentity:
+    return JobIdentity(plan(), ["/b", "/a"], ["parquet:/rows", "json"])
 
 
 CHANGED = {

@@ -11,12 +11,12 @@ import pyarrow
 from gigastream.spool import (
     END,
     NOTHING,
-    Description,
     Entry,
-    QuerySet,
     Spool,
     SpoolSettings,
     SpoolWriter,
+    StoredQuerySet,
+    StreamDescription,
     Track,
     TrackWriter,
 )
@@ -50,12 +50,12 @@ def query_set(
     columns: Any = None,
     schema: pyarrow.Schema = SCHEMA,
     queries: Any = None,
-) -> QuerySet:
+) -> StoredQuerySet:
     """Return a query set whose streams, flows alone by default, depend on all of the plan."""
     plan = PLAN if plan is None else plan
-    description = Description(str(plan), columns or COLUMNS, schema)
+    description = StreamDescription(str(plan), columns or COLUMNS, schema)
     named = dict.fromkeys(streams or ("flows",), description)
-    return QuerySet(plan, queries or QUERIES, named)
+    return StoredQuerySet(plan, queries or QUERIES, named)
 
 
 def open_track(

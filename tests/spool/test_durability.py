@@ -12,8 +12,8 @@ import pytest
 from gigastream.spool import NOTHING, SpoolSettings, SpoolWriter, TrackWriter, track_log
 from gigastream.spool.files import sync
 from gigastream.spool.layout import MANIFEST, segment_name
-from gigastream.spool.lister import Lister
 from gigastream.spool.manifest import ManifestWriter, read_roll
+from gigastream.spool.publisher import Publisher
 from tests.spool.made import BY_HAND, NEVER_NS, folder_of, open_track, rows, write_run
 
 IN_TENS = replace(BY_HAND, segment_rows=10)
@@ -140,15 +140,15 @@ def test_a_mistake_in_the_thread_reaches_the_writer() -> None:
         raise ZeroDivisionError
 
     done: list[int] = []
-    lister = Lister(lambda: None)
-    lister.submit(fail)
+    publisher = Publisher(lambda: None)
+    publisher.submit(fail)
     for n in range(10):
         try:
-            lister.submit_segment(lambda n=n: done.append(n))  # type: ignore[misc]
+            publisher.submit_segment(lambda n=n: done.append(n))  # type: ignore[misc]
         except ZeroDivisionError:
             break
     with pytest.raises(ZeroDivisionError):
-        lister.close()
+        publisher.close()
     assert done == []
 
 

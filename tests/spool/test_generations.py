@@ -14,11 +14,11 @@ from gigastream.spool import (
     END,
     NOTHING,
     Lost,
-    QuerySet,
     Spool,
     SpoolError,
     SpoolReadError,
     SpoolWriter,
+    StoredQuerySet,
 )
 from gigastream.spool.layout import GENERATION, MANIFEST, SETS, segment_name
 from gigastream.spool.layout import PLAN as PLAN_FILE
@@ -96,7 +96,7 @@ def test_a_query_that_is_added_disturbs_no_other(tmp_path: Path) -> None:
     write_run(tmp_path, 3)
     reader = only_track(tmp_path)
     reader.poll()
-    more = QuerySet({"low": ["flows", "more"]}, QUERIES, query_set("flows", "more").streams)
+    more = StoredQuerySet({"low": ["flows", "more"]}, QUERIES, query_set("flows", "more").streams)
     with SpoolWriter(tmp_path, BY_HAND) as writer:
         tracks = writer.open(more, [("flows", "eth0"), ("more", "eth0")])
         tracks["flows", "eth0"].write(rows(3, 2), (5, NOTHING), 5, 1)

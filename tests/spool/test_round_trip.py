@@ -13,14 +13,14 @@ import pytest
 from gigastream.spool import (
     END,
     NOTHING,
-    Description,
     Entry,
-    QuerySet,
     Spool,
     SpoolError,
     SpoolReadError,
     SpoolSettings,
     SpoolWriter,
+    StoredQuerySet,
+    StreamDescription,
 )
 from tests.spool.made import (
     BY_HAND,
@@ -280,8 +280,8 @@ def test_every_type_comes_back_with_its_nulls(tmp_path: Path) -> None:
     arrays[4] = pyarrow.array([0, None, 2**64 - 1], pyarrow.uint64())
     batch = pyarrow.record_batch(arrays, schema=schema)
     with SpoolWriter(tmp_path) as writer:
-        stream = Description("", [{"name": name} for name in schema.names], schema)
-        (track,) = writer.open(QuerySet({}, {}, {"s": stream}), [("s", "i")]).values()
+        stream = StreamDescription("", [{"name": name} for name in schema.names], schema)
+        (track,) = writer.open(StoredQuerySet({}, {}, {"s": stream}), [("s", "i")]).values()
         for n in range(3):
             track.write(batch.slice(n, 1), (NOTHING,) * len(TYPES), NOTHING, n)
     track = only_track(tmp_path)

@@ -80,7 +80,7 @@ def test_silence_costs_no_byte_however_long_it_is(tmp_path: Path) -> None:
             now_ns = start_ns + second * 10**9
             track.write(None, (now_ns, NOTHING), now_ns, second)
             if second == 60:
-                writer._lister.drain()
+                writer._publisher.drain()
                 sizes.append(size_bytes(tmp_path))
     assert size_bytes(tmp_path) < sizes[0] + 1000
     entries = only_track(tmp_path).poll()

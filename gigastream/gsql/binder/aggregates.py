@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gigastream.gsql.binder.context import Context, not_supported
+from gigastream.gsql.binder.context import BindingContext, not_supported
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import AggregateRef, Expression
 from gigastream.gsql.operations.conversion import converted, counted, exact_type, is_null
-from gigastream.gsql.queries import Aggregate
+from gigastream.gsql.queries import AggregateCall
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
 
@@ -93,12 +93,12 @@ _LATER = (
 NAMES = (*(name.lower() for name in AGGREGATES), *(name.lower() for name in _LATER))
 
 
-def is_aggregate(name: str, context: Context) -> bool:
+def is_aggregate(name: str, context: BindingContext) -> bool:
     """True if a call of that name aggregates."""
     return name.lower() in NAMES or name.lower() in context.catalog.aggregates
 
 
-def unsupported_aggregate(node: ast.Call, context: Context) -> bool:
+def unsupported_aggregate(node: ast.Call, context: BindingContext) -> bool:
     """Report an aggregate that the language has and this version has not."""
     is_declared = node.name.lower() in context.catalog.aggregates
     if node.name.upper() not in _LATER and not is_declared:
@@ -128,16 +128,16 @@ class Aggregates:
 
     def __init__(self, *, may_be_of_nothing: bool) -> None:
         self._may_be_of_nothing = may_be_of_nothing
-        self._found: list[Aggregate] = []
+        self._found: list[AggregateCall] = []
         self._known: dict[tuple[str, Expression | None], int] = {}
 
     @property
-    def found(self) -> tuple[Aggregate, ...]:
+    def found(self) -> tuple[AggregateCall, ...]:
         """All aggregates so far."""
         return tuple(self._found)
 
     def add(
-        self, node: ast.Call, arguments: list[Expression | None], context: Context
+        self, node: ast.Call, arguments: list[Expression | None], context: BindingContext
     ) -> Expression | None:
         """Return a reference to the aggregate of a call, or None after an error."""
         if not _has_right_shape(node, context.sink) or None in arguments:
@@ -149,7 +149,7 @@ class Aggregates:
         nullable = aggregate.nullable or (self._may_be_of_nothing and aggregate.function != "COUNT")
         return self._reference(replace(aggregate, nullable=nullable), node)
 
-    def _reference(self, aggregate: Aggregate, node: ast.Call) -> AggregateRef:
+    def _reference(self, aggregate: AggregateCall, node: ast.Call) -> AggregateRef:
         index = self._index(aggregate)
         return AggregateRef(
             type=aggregate.type,
@@ -159,7 +159,7 @@ class Aggregates:
             span=node.span,
         )
 
-    def _index(self, aggregate: Aggregate) -> int:
+    def _index(self, aggregate: AggregateCall) -> int:
         key = (aggregate.function, aggregate.argument)
         if key not in self._known:
             self._known[key] = len(self._found)
@@ -188,10 +188,12 @@ def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
     return True
 
 
-def _checked(node: ast.Call, argument: Expression | None, sink: DiagnosticSink) -> Aggregate | None:
+def _checked(
+    node: ast.Call, argument: Expression | None, sink: DiagnosticSink
+) -> AggregateCall | None:
     kind = AGGREGATES[node.name.upper()]
     if argument is None:
-        return Aggregate(node.name.upper(), None, Type.ULLONG, False, node.span)
+        return AggregateCall(node.name.upper(), None, Type.ULLONG, False, node.span)
     if is_null(argument) or not kind.takes(argument.type):
         message = f"{node.name} takes {kind.wanted}, not {exact_type(argument)}"
         sink.error("wrong-type", message, argument.span, _hint(node, argument))
@@ -200,7 +202,7 @@ def _checked(node: ast.Call, argument: Expression | None, sink: DiagnosticSink) 
     typed = converted(handed, kind.argument(handed.type))
     result = kind.gives(argument.type)
     nullable = _may_be_null(node.name.upper(), argument)
-    return Aggregate(node.name.upper(), typed, result, nullable, node.span)
+    return AggregateCall(node.name.upper(), typed, result, nullable, node.span)
 
 
 def _may_be_null(name: str, argument: Expression) -> bool:

@@ -20,7 +20,7 @@ from gigastream.gsql.binder.statement import Statement, refuse_low_only
 from gigastream.gsql.expressions import Constant, Expression
 from gigastream.gsql.operations.conversion import is_flexible
 from gigastream.gsql.order.inference import monotone
-from gigastream.gsql.queries import Aggregate, GroupVariable, OrderItem, OutputColumn
+from gigastream.gsql.queries import AggregateCall, GroupVariable, OutputColumn, SortKey
 from gigastream.gsql.syntax import ast
 
 _NO_POSITIONS = "positions do not count: name the column"
@@ -32,9 +32,9 @@ class Aggregation:
 
     outputs: tuple[OutputColumn, ...]
     groups: tuple[GroupVariable, ...]
-    aggregates: tuple[Aggregate, ...] = ()
+    aggregates: tuple[AggregateCall, ...] = ()
     having: Expression | None = None
-    order_by: tuple[OrderItem, ...] = ()
+    order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
 
 
@@ -69,7 +69,7 @@ def _group(statement: Statement, item: ast.GroupItem, position: int, taken: set[
     return Group(name, GroupVariable(shown, expression), item.span)
 
 
-def _meant(statement: Statement, node: ast.Expression) -> ast.Expression:
+def _meant(statement: Statement, node: ast.SyntaxExpression) -> ast.SyntaxExpression:
     """`GROUP BY tb` may name a column of the SELECT list, `time/60 AS tb`, if no source has it."""
     if not isinstance(node, ast.Name) or node.qualifier:
         return node
@@ -151,9 +151,7 @@ def _having(statement: Statement, groups: Groups, scope: Scope, rows: Scope) -> 
     return groups.grouped(binder.condition(statement.body.having), statement.sink)
 
 
-def _order(
-    statement: Statement, groups: Groups, scope: Scope, rows: Scope
-) -> tuple[OrderItem, ...]:
+def _order(statement: Statement, groups: Groups, scope: Scope, rows: Scope) -> tuple[SortKey, ...]:
     if statement.body.distinct:
         binder = statement.binder("ORDER BY", scope)
     else:
@@ -165,7 +163,7 @@ def _order(
             message = "ORDER BY a constant sorts nothing"
             statement.sink.error("constant-order", message, item.span, _NO_POSITIONS)
         elif bound is not None:
-            found.append(OrderItem(bound, item.descending))
+            found.append(SortKey(bound, item.descending))
     return tuple(found)
 
 

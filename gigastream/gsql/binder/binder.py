@@ -13,11 +13,11 @@ from os import PathLike
 from pathlib import Path
 
 from gigastream.gsql.binder.aggregates import NAMES
-from gigastream.gsql.binder.context import Context
+from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.joins import check_merge, flat_sources
 from gigastream.gsql.binder.options import bind_options
 from gigastream.gsql.binder.parameters import GivenParameters, bind_parameters
-from gigastream.gsql.binder.query_set import Entry, Library, QuerySet
+from gigastream.gsql.binder.query_set import Library, QueryEntry, QuerySet
 from gigastream.gsql.binder.select import bind_select
 from gigastream.gsql.binder.sources import QueryOutput, Tables, bind_source
 from gigastream.gsql.catalog.catalog import Catalog
@@ -60,7 +60,7 @@ def check(
     return checked
 
 
-def _refuse_silence(entries: Iterable[Entry], sink: DiagnosticSink) -> None:
+def _refuse_silence(entries: Iterable[QueryEntry], sink: DiagnosticSink) -> None:
     """Report a set of which nothing would be seen."""
     for entry in entries:
         option = entry.node.option("visibility")
@@ -76,7 +76,7 @@ def _library(given: str | PathLike[str] | Mapping[str, str] | None) -> Library |
 
 
 def _check_all(
-    entries: Sequence[Entry], of_run: Tables, given: GivenParameters
+    entries: Sequence[QueryEntry], of_run: Tables, given: GivenParameters
 ) -> list[CheckedQuery]:
     outputs = {entry.key: QueryOutput(entry.node.name, None) for entry in entries}
     found = []
@@ -94,7 +94,7 @@ def _check_all(
     return found
 
 
-def _beside(entry: Entry, outputs: Mapping[str, QueryOutput]) -> dict[str, QueryOutput]:
+def _beside(entry: QueryEntry, outputs: Mapping[str, QueryOutput]) -> dict[str, QueryOutput]:
     """What this query means by the names in its FROM, where that is not what others mean."""
     return {table.name.lower(): outputs[key] for table, key in entry.reads if key in outputs}
 
@@ -118,7 +118,7 @@ def _check_rest(query: ast.Query, tables: Tables, given: GivenParameters) -> Non
 def _check_query(query: ast.Query, tables: Tables, given: GivenParameters) -> CheckedQuery | None:
     sink = tables.sink
     options = bind_options(query, sink)
-    context = Context(
+    context = BindingContext(
         sink=sink,
         catalog=tables.catalog,
         parameters=bind_parameters(query, given, tables.catalog, sink),
@@ -126,7 +126,7 @@ def _check_query(query: ast.Query, tables: Tables, given: GivenParameters) -> Ch
         aggregate_names=NAMES,
         is_finite=tables.is_finite,
     )
-    if isinstance(query.body, ast.Select):
+    if isinstance(query.body, ast.SelectStatement):
         return bind_select(query, query.body, context, tables, options)
     nodes = flat_sources(query.body.sources)
     items = [bind_source(node, index, tables) for index, node in enumerate(nodes)]

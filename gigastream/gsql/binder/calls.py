@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gigastream.gsql.binder.context import Context, not_supported
+from gigastream.gsql.binder.context import BindingContext, not_supported
 from gigastream.gsql.binder.literals import byte_of_literal
 from gigastream.gsql.catalog.catalog import Function
 from gigastream.gsql.diagnostics import closest, printable
@@ -47,7 +47,7 @@ SHOWN_CHARACTERS = 40
 
 def language_function(
     name: str,
-) -> Callable[[Context, ast.Call, Bound], Expression | None] | None:
+) -> Callable[[BindingContext, ast.Call, Bound], Expression | None] | None:
     """The function of the language with that name."""
     key = name.lower()
     if key in _CASTS:
@@ -55,7 +55,7 @@ def language_function(
     return _LANGUAGE.get(key)
 
 
-def declared_function(context: Context, call: Call, arguments: Bound) -> Expression | None:
+def declared_function(context: BindingContext, call: Call, arguments: Bound) -> Expression | None:
     """A call of a function or predicate of a definition file."""
     is_predicate = isinstance(call, ast.PredicateCall)
     overloads = context.catalog.overloads(call.name, is_predicate)
@@ -73,7 +73,7 @@ def declared_function(context: Context, call: Call, arguments: Bound) -> Express
 
 
 def _called(
-    context: Context, call: Call, function: Function, arguments: list[Expression]
+    context: BindingContext, call: Call, function: Function, arguments: list[Expression]
 ) -> Expression | None:
     pairs = zip(arguments, function.parameters, strict=True)
     typed = tuple(converted(argument, type_) for argument, type_ in pairs)
@@ -124,7 +124,9 @@ _UNDEFINED: dict[str, Callable[..., bool]] = {
 }
 
 
-def _is_pattern(context: Context, function: Function, arguments: Sequence[Expression]) -> bool:
+def _is_pattern(
+    context: BindingContext, function: Function, arguments: Sequence[Expression]
+) -> bool:
     """Whether the HANDLE of a function of regular expressions is one; an error where it is not."""
     handle = None if function.handle is None else arguments[function.handle]
     if function.symbol not in WITH_PATTERNS or not isinstance(handle, Constant):
@@ -153,26 +155,26 @@ def _shown(pattern: bytes) -> str:
 # Functions of the language
 
 
-def _cast(context: Context, call: ast.Call, arguments: Bound) -> Expression | None:
+def _cast(context: BindingContext, call: ast.Call, arguments: Bound) -> Expression | None:
     type_ = _CASTS[call.name.lower()]
     if not _has_arguments(context, call, 1, f"{call.name}(x)"):
         return None
     return arithmetic.cast(arguments[0], type_, call.span, context.sink)
 
 
-def _if(context: Context, call: ast.Call, arguments: Bound) -> Expression | None:
+def _if(context: BindingContext, call: ast.Call, arguments: Bound) -> Expression | None:
     """Of three arguments it is a CASE (binder_expressions.py); only its mistakes come here."""
     _has_arguments(context, call, 3, "IF(condition, x, y)")
     return None
 
 
-def _non_temporal(context: Context, call: ast.Call, arguments: Bound) -> Expression | None:
+def _non_temporal(context: BindingContext, call: ast.Call, arguments: Bound) -> Expression | None:
     if not _has_arguments(context, call, 1, "non_temporal(x)"):
         return None
     return arithmetic.varying(arguments[0], call.span)
 
 
-def _time_bucket(context: Context, call: ast.Call, arguments: Bound) -> Expression | None:
+def _time_bucket(context: BindingContext, call: ast.Call, arguments: Bound) -> Expression | None:
     """The start of the bucket that holds a timestamp: t / width * width, which stays increasing."""
     shape = "time_bucket('1 min', timestamp)"
     if not _has_arguments(context, call, 2, shape):
@@ -194,7 +196,7 @@ def _time_bucket(context: Context, call: ast.Call, arguments: Bound) -> Expressi
     return arithmetic.cast(start, Type.TIMESTAMP, call.span, context.sink)
 
 
-def _width(context: Context, width: Expression) -> int | None:
+def _width(context: BindingContext, width: Expression) -> int | None:
     value = width.value if isinstance(width, Constant) else None
     if not isinstance(value, bytes):
         message = "the width of a bucket is a constant text like '1 min'"
@@ -209,14 +211,14 @@ def _width(context: Context, width: Expression) -> int | None:
 
 _WIDTH_HINT = f"a whole number above 0 and a unit: {', '.join(NANOSECONDS_OF_UNIT)}"
 
-_LANGUAGE: dict[str, Callable[[Context, ast.Call, Bound], Expression | None]] = {
+_LANGUAGE: dict[str, Callable[[BindingContext, ast.Call, Bound], Expression | None]] = {
     "if": _if,
     "non_temporal": _non_temporal,
     "time_bucket": _time_bucket,
 }
 
 
-def _has_arguments(context: Context, call: ast.Call, count: int, shape: str) -> bool:
+def _has_arguments(context: BindingContext, call: ast.Call, count: int, shape: str) -> bool:
     if len(call.args) == count and not call.star and not call.distinct:
         return True
     noun = "argument" if count == 1 else "arguments"
@@ -229,7 +231,7 @@ def _has_arguments(context: Context, call: ast.Call, count: int, shape: str) -> 
 
 
 def _report_arguments(
-    context: Context, call: Call, overloads: Sequence[Function], arguments: list[Expression]
+    context: BindingContext, call: Call, overloads: Sequence[Function], arguments: list[Expression]
 ) -> None:
     opening, closing = "[]" if isinstance(call, ast.PredicateCall) else "()"
     types = ", ".join(exact_type(argument) for argument in arguments)
@@ -240,7 +242,7 @@ def _report_arguments(
     context.sink.error("wrong-arguments", message, call.span, hint)
 
 
-def _report_unknown(context: Context, call: Call) -> None:
+def _report_unknown(context: BindingContext, call: Call) -> None:
     catalog, key = context.catalog, call.name.lower()
     kept = (catalog.aggregates, catalog.extractors, catalog.stateful_functions)
     if any(key in kind for kind in kept):
@@ -252,7 +254,7 @@ def _report_unknown(context: Context, call: Call) -> None:
     context.sink.error("unknown-function", f"no {what} {call.name}", call.name_span, hint)
 
 
-def _other_brackets(context: Context, call: Call) -> str | None:
+def _other_brackets(context: BindingContext, call: Call) -> str | None:
     is_predicate = isinstance(call, ast.PredicateCall)
     if not context.catalog.overloads(call.name, not is_predicate):
         return None
@@ -260,7 +262,7 @@ def _other_brackets(context: Context, call: Call) -> str | None:
     return f"it is a {'function' if is_predicate else 'predicate'}: write {shape}"
 
 
-def _near(context: Context, call: Call) -> str:
+def _near(context: BindingContext, call: Call) -> str:
     names = {function.name for function in context.catalog.all_functions}
     names.update(LANGUAGE, context.aggregate_names)
     meant = closest(call.name, sorted(names))

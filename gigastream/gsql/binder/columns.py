@@ -15,7 +15,7 @@ from gigastream.gsql.expressions import (
     FieldRef,
     GroupRef,
 )
-from gigastream.gsql.queries import Aggregate, GroupVariable, OutputColumn
+from gigastream.gsql.queries import AggregateCall, GroupVariable, OutputColumn
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Column, Schema, Temporal
@@ -65,7 +65,7 @@ class Origins:
         self,
         sources: Sequence[SourceNames],
         groups: Sequence[GroupVariable] = (),
-        aggregates: Sequence[Aggregate] = (),
+        aggregates: Sequence[AggregateCall] = (),
     ) -> None:
         self._sources = sources
         self._groups = groups
@@ -90,7 +90,7 @@ class Origins:
             return column.subtype, column.clock
         return "", ""
 
-    def _of_aggregate(self, aggregate: Aggregate) -> tuple[str, str]:
+    def _of_aggregate(self, aggregate: AggregateCall) -> tuple[str, str]:
         """The least of some MAC addresses is one, their number is not."""
         passes = aggregate.function in ("MIN", "MAX", "FIRST", "LAST")
         if not passes or aggregate.argument is None:

@@ -13,7 +13,7 @@ from gigastream.gsql.source import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class BindingContext:
     """One query's surroundings."""
 
     sink: DiagnosticSink

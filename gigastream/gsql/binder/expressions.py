@@ -12,7 +12,7 @@ from typing import Any
 
 from gigastream.gsql.binder.aggregates import AGGREGATES, Aggregates, refuse, unsupported_aggregate
 from gigastream.gsql.binder.calls import declared_function, language_function
-from gigastream.gsql.binder.context import Context, not_supported
+from gigastream.gsql.binder.context import BindingContext, not_supported
 from gigastream.gsql.binder.literals import constant, define, is_prefix, literal, parameter
 from gigastream.gsql.binder.membership import in_prefix, in_values
 from gigastream.gsql.binder.names import Scope
@@ -26,7 +26,7 @@ from gigastream.gsql.types import Type
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClauseContext:
     """Where an expression stands."""
 
     clause: str
@@ -52,17 +52,17 @@ def _less(how: int, condition: Expression | None) -> int:
 class Binder:
     """Checks the expressions of one place of a query."""
 
-    def __init__(self, context: Context, scope: Scope, place: Place) -> None:
+    def __init__(self, context: BindingContext, scope: Scope, place: ClauseContext) -> None:
         self.context = context
         self.sink = context.sink
         self.scope = scope
         self.place = place
 
-    def bind(self, node: ast.Expression) -> Expression | None:
+    def bind(self, node: ast.SyntaxExpression) -> Expression | None:
         """Return the checked expression, or None after an error."""
         return _BINDERS[type(node)](self, node)
 
-    def condition(self, node: ast.Expression) -> Expression | None:
+    def condition(self, node: ast.SyntaxExpression) -> Expression | None:
         """Return a checked condition, or None after an error."""
         return conditions.condition(self.bind(node), self.sink)
 
@@ -128,15 +128,15 @@ class Binder:
     def _is_null(self, node: ast.IsNull) -> Expression | None:
         return conditions.null_test(self.bind(node.operand), node.span)
 
-    def _case(self, node: ast.Case) -> Expression | None:
+    def _case(self, node: ast.CaseExpression) -> Expression | None:
         whens = [(when.condition, when.result) for when in node.whens]
         return self._choice("CASE", whens, node.default, node.span)
 
     def _choice(
         self,
         word: str,
-        whens: Sequence[tuple[ast.Expression, ast.Expression]],
-        default: ast.Expression | None,
+        whens: Sequence[tuple[ast.SyntaxExpression, ast.SyntaxExpression]],
+        default: ast.SyntaxExpression | None,
         span: Span,
     ) -> Expression | None:
         """CASE, IF: a value that is never taken need not be one."""
@@ -151,7 +151,7 @@ class Binder:
             otherwise = self._reached(default, taken)
         return arithmetic.choice(branches, otherwise, span, self.sink, word)
 
-    def _reached(self, node: ast.Expression, how: int) -> Expression | None:
+    def _reached(self, node: ast.SyntaxExpression, how: int) -> Expression | None:
         """Bind what is evaluated always, sometimes or never."""
         if how == ALWAYS:
             return self.bind(node)
@@ -159,7 +159,9 @@ class Binder:
         self._report(messages, how)
         return value
 
-    def _apart(self, node: ast.Expression) -> tuple[Expression | None, tuple[Diagnostic, ...]]:
+    def _apart(
+        self, node: ast.SyntaxExpression
+    ) -> tuple[Expression | None, tuple[Diagnostic, ...]]:
         """Bind, and leave it to the caller what is said of it."""
         own = DiagnosticSink()
         value = Binder(replace(self.context, sink=own), self.scope, self.place).bind(node)
@@ -173,7 +175,7 @@ class Binder:
             elif how == SOMETIMES:
                 self.sink.add(replace(item, severity="warning", hint=item.hint or _DROPPED))
 
-    def _cast(self, node: ast.Cast) -> Expression | None:
+    def _cast(self, node: ast.CastExpression) -> Expression | None:
         operand = self.bind(node.operand)
         type_ = resolved_type(node.type, self.sink)
         return None if type_ is None else arithmetic.cast(operand, type_, node.span, self.sink)
@@ -232,9 +234,9 @@ class Binder:
         arguments = [self._argument(node, argument) for argument in node.args]
         return table.add(node, arguments, self.context)
 
-    def _argument(self, node: ast.Call, argument: ast.Expression) -> Expression | None:
+    def _argument(self, node: ast.Call, argument: ast.SyntaxExpression) -> Expression | None:
         rows = self.place.rows or self.scope
-        place = Place(f"the argument of {node.name}")
+        place = ClauseContext(f"the argument of {node.name}")
         return Binder(self.context, rows, place).bind(argument)
 
     def _predicate(self, node: ast.PredicateCall) -> Expression | None:
@@ -242,7 +244,7 @@ class Binder:
         return declared_function(self.context, node, arguments)
 
 
-_BINDERS: dict[type[ast.Node], Callable[[Binder, Any], Expression | None]] = {
+_BINDERS: dict[type[ast.SyntaxNode], Callable[[Binder, Any], Expression | None]] = {
     ast.Literal: Binder._literal,
     ast.Name: Binder._name,
     ast.Star: Binder._star,
@@ -257,8 +259,8 @@ _BINDERS: dict[type[ast.Node], Callable[[Binder, Any], Expression | None]] = {
     ast.InPrefix: Binder._in_prefix,
     ast.Between: Binder._between,
     ast.IsNull: Binder._is_null,
-    ast.Case: Binder._case,
-    ast.Cast: Binder._cast,
+    ast.CaseExpression: Binder._case,
+    ast.CastExpression: Binder._cast,
     ast.Call: Binder._call,
     ast.PredicateCall: Binder._predicate,
     ast.Broken: Binder._broken,

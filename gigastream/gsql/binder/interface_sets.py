@@ -80,7 +80,7 @@ class _Binder:
         return members
 
 
-def _holds(node: ast.Expression, properties: Properties, sink: DiagnosticSink) -> bool:
+def _holds(node: ast.SyntaxExpression, properties: Properties, sink: DiagnosticSink) -> bool:
     if isinstance(node, ast.Logical):
         parts = [_holds(operand, properties, sink) for operand in node.operands]
         return all(parts) if node.op == "AND" else any(parts)
@@ -110,7 +110,7 @@ def _called(node: ast.PredicateCall, properties: Properties, sink: DiagnosticSin
     return value is not None and test(value, *words[1:])
 
 
-def _word(node: ast.Expression) -> str | None:
+def _word(node: ast.SyntaxExpression) -> str | None:
     """A property's name or a value, as a configuration file gives it."""
     if isinstance(node, ast.Name) and not node.qualifier:
         return node.name

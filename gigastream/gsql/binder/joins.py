@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gigastream.gsql.binder.context import Context, Feature, not_supported
+from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
 from gigastream.gsql.binder.names import Scope, SourceNames
 from gigastream.gsql.binder.sources import SourceItem
 from gigastream.gsql.diagnostics import DiagnosticSink
@@ -23,7 +23,7 @@ def flat_sources(items: Sequence[ast.FromItem]) -> Iterator[ast.FromItem]:
             yield item
 
 
-def join_conditions(items: Sequence[ast.FromItem]) -> Iterator[ast.Expression]:
+def join_conditions(items: Sequence[ast.FromItem]) -> Iterator[ast.SyntaxExpression]:
     """The conditions behind ON."""
     for item in items:
         if isinstance(item, ast.JoinedSource):
@@ -32,13 +32,13 @@ def join_conditions(items: Sequence[ast.FromItem]) -> Iterator[ast.Expression]:
                 yield item.condition
 
 
-def is_join(body: ast.Select) -> bool:
+def is_join(body: ast.SelectStatement) -> bool:
     """True if a SELECT reads several sources at once."""
     several = len(body.sources) > 1 or body.join is not None
     return several or any(isinstance(item, ast.JoinedSource) for item in body.sources)
 
 
-def equated_names(conditions: Sequence[ast.Expression]) -> frozenset[str]:
+def equated_names(conditions: Sequence[ast.SyntaxExpression]) -> frozenset[str]:
     """Columns that `a.x = b.x` equates: their name alone is clear then."""
     found: set[str] = set()
     for condition in conditions:
@@ -52,7 +52,7 @@ def equated_names(conditions: Sequence[ast.Expression]) -> frozenset[str]:
 
 
 def check_join(
-    body: ast.Select,
+    body: ast.SelectStatement,
     items: Sequence[SourceItem],
     conditions: Sequence[Expression | None],
     sink: DiagnosticSink,
@@ -79,7 +79,7 @@ def _time_of(names: SourceNames) -> str:
     return f"{names.shown}.{times[0] if times else 'ts'}"
 
 
-def _join_span(body: ast.Select) -> Span:
+def _join_span(body: ast.SelectStatement) -> Span:
     if body.join is not None:
         return body.join.span
     return body.sources[-1].span
@@ -130,7 +130,7 @@ def _sources(expression: Expression) -> frozenset[int]:
 # FILTER_JOIN and MERGE
 
 
-def check_filter_join(clause: ast.JoinClause, scope: Scope, context: Context) -> None:
+def check_filter_join(clause: ast.JoinClause, scope: Scope, context: BindingContext) -> None:
     """Report the column of a FILTER_JOIN that is no time."""
     if clause.column is None:
         return

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gigastream.gsql.binder.aggregates import RUNNING
-from gigastream.gsql.binder.context import Context, Feature, not_supported
+from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.binder.sources import SourceItem
@@ -21,7 +21,7 @@ _KEPT = (*RUNNING, "FIRST", "LAST")
 """Aggregates that make sense in a group that outlives its window."""
 
 
-def refuse_watchlist(body: ast.Select, sink: DiagnosticSink) -> bool:
+def refuse_watchlist(body: ast.SelectStatement, sink: DiagnosticSink) -> bool:
     """Report a WATCHLIST_JOIN, whose list has columns that only its file knows."""
     if body.join is None or body.join.kind != "WATCHLIST":
         return False
@@ -30,7 +30,7 @@ def refuse_watchlist(body: ast.Select, sink: DiagnosticSink) -> bool:
 
 
 def check_windows(
-    body: ast.Select, items: Sequence[SourceItem], context: Context
+    body: ast.SelectStatement, items: Sequence[SourceItem], context: BindingContext
 ) -> Iterator[Feature]:
     """Report windows on an attribute that is no time; yield the others."""
     scope = Scope(tuple(item.names for item in items))
@@ -51,7 +51,9 @@ def _has_good_attribute(window: ast.Window, names: Scope, sink: DiagnosticSink) 
     return False
 
 
-def check_later_clauses(body: ast.Select, groups: Groups, context: Context) -> Iterator[Feature]:
+def check_later_clauses(
+    body: ast.SelectStatement, groups: Groups, context: BindingContext
+) -> Iterator[Feature]:
     """Report what is wrong with the sampling and running forms of SELECT; yield the clauses."""
     for element in body.group_by:
         if not isinstance(element, ast.GroupItem):
@@ -66,7 +68,9 @@ def _element_name(element: ast.GroupElement) -> str:
     return names[type(element)]
 
 
-def _check_supergroup(body: ast.Select, groups: Groups, sink: DiagnosticSink) -> Iterator[Feature]:
+def _check_supergroup(
+    body: ast.SelectStatement, groups: Groups, sink: DiagnosticSink
+) -> Iterator[Feature]:
     known = groups.references()
     for name in body.supergroup:
         if name.name.lower() in known:
@@ -78,7 +82,7 @@ def _check_supergroup(body: ast.Select, groups: Groups, sink: DiagnosticSink) ->
         yield "SUPERGROUP", body.supergroup[0].span
 
 
-def _check_cleaning(body: ast.Select, sink: DiagnosticSink) -> Iterator[Feature]:
+def _check_cleaning(body: ast.SelectStatement, sink: DiagnosticSink) -> Iterator[Feature]:
     when, by = body.cleaning_when, body.cleaning_by
     if when is not None and by is None:
         hint = "CLEANING_BY says which groups stay"
@@ -90,7 +94,7 @@ def _check_cleaning(body: ast.Select, sink: DiagnosticSink) -> Iterator[Feature]
         yield "CLEANING_WHEN", when.span
 
 
-def _check_closing(body: ast.Select, context: Context) -> Iterator[Feature]:
+def _check_closing(body: ast.SelectStatement, context: BindingContext) -> Iterator[Feature]:
     calls = list(_aggregate_calls(body, context))
     closing = body.closing_when
     if closing is None:
@@ -109,7 +113,7 @@ def _check_closing(body: ast.Select, context: Context) -> Iterator[Feature]:
         yield "CLOSING_WHEN", closing.span
 
 
-def _aggregate_calls(body: ast.Select, context: Context) -> Iterator[ast.Call]:
+def _aggregate_calls(body: ast.SelectStatement, context: BindingContext) -> Iterator[ast.Call]:
     """The calls of aggregates that may outlive a window."""
     clauses = [*(item.expression for item in body.items), body.having, body.closing_when]
     for clause in clauses:
@@ -118,7 +122,7 @@ def _aggregate_calls(body: ast.Select, context: Context) -> Iterator[ast.Call]:
                 yield node
 
 
-def _is_running(call: ast.Call, context: Context) -> bool:
+def _is_running(call: ast.Call, context: BindingContext) -> bool:
     if call.name.upper() in _KEPT:
         return True
     declared = context.catalog.aggregates.get(call.name.lower())

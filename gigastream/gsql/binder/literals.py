@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gigastream.gsql.binder.context import Context
+from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import Constant, ConstantValue
 from gigastream.gsql.operations.conversion import converted, flexible_constant
@@ -67,7 +67,7 @@ def byte_of_literal(span: Span, value: bytes, at: int) -> Span | None:
     return Span(span.file, start, start + 1)
 
 
-def parameter(node: ast.Parameter, context: Context) -> Constant | None:
+def parameter(node: ast.Parameter, context: BindingContext) -> Constant | None:
     """The value of `$name`."""
     key = node.name.lower()
     if key not in context.parameters:
@@ -78,7 +78,7 @@ def parameter(node: ast.Parameter, context: Context) -> Constant | None:
     return None if value is None else replace(value, name=f"${node.name}", span=node.span)
 
 
-def define(node: ast.Define, context: Context) -> Constant | None:
+def define(node: ast.Define, context: BindingContext) -> Constant | None:
     """The text of `#name`."""
     key = node.name.lower()
     if key not in context.defines:
@@ -93,7 +93,7 @@ Prefix = tuple[Constant, int]
 """An address, IP or IPV6, and the number of its first bits that count."""
 
 
-def prefix(node: ast.Expression, context: Context) -> Prefix | None:
+def prefix(node: ast.SyntaxExpression, context: BindingContext) -> Prefix | None:
     """What stands behind IN: a prefix literal, or a text that is one."""
     if isinstance(node, ast.Literal):
         return _prefix_literal(node, context.sink)
@@ -105,7 +105,7 @@ def prefix(node: ast.Expression, context: Context) -> Prefix | None:
     return None if value is None else _prefix_of(value, context.sink)
 
 
-def is_prefix(node: ast.Expression) -> bool:
+def is_prefix(node: ast.SyntaxExpression) -> bool:
     """True for a prefix literal."""
     return isinstance(node, ast.Literal) and node.kind.endswith("_prefix")
 

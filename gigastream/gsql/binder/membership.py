@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gigastream.gsql.binder.context import Context
+from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.literals import constant, prefix
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Constant, Expression, Operation, may_have_no_value
@@ -80,7 +80,7 @@ def _never(operand: Expression, span: Span) -> Expression:
 
 
 def in_prefix(
-    operand: Expression | None, node: ast.Expression, span: Span, context: Context
+    operand: Expression | None, node: ast.SyntaxExpression, span: Span, context: BindingContext
 ) -> Expression | None:
     """Whether an address begins with a prefix; one of IPv4 lies behind 96 bits of an INET."""
     found = prefix(node, context)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gigastream.gsql.binder.context import Context
-from gigastream.gsql.binder.expressions import Binder, Place
+from gigastream.gsql.binder.context import BindingContext
+from gigastream.gsql.binder.expressions import Binder, ClauseContext
 from gigastream.gsql.binder.literals import read_value
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.catalog.catalog import Catalog
@@ -69,7 +69,7 @@ def bind_parameters(
         elif text is not None:
             value = _given_value(declaration, type_, *text, sink)
         else:
-            value = _default(declaration, type_, Context(sink, catalog))
+            value = _default(declaration, type_, BindingContext(sink, catalog))
         found[declaration.name.lower()] = value
     return found
 
@@ -92,14 +92,14 @@ def _given_value(
 
 
 def _default(
-    declaration: ast.ParameterDeclaration, type_: Type, context: Context
+    declaration: ast.ParameterDeclaration, type_: Type, context: BindingContext
 ) -> Constant | None:
     if declaration.default is None:
         message = f"the parameter {declaration.name} has no value"
         hint = f"give it one: --param {declaration.name}=…, or a default behind its type"
         context.sink.error("missing-parameter", message, declaration.span, hint)
         return None
-    bound = Binder(context, Scope(()), Place("PARAM")).bind(declaration.default)
+    bound = Binder(context, Scope(()), ClauseContext("PARAM")).bind(declaration.default)
     if not isinstance(bound, Constant):
         return None
     value = converted(bound, type_) if _is_kind_of(bound, type_) else bound

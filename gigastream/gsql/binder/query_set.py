@@ -18,7 +18,7 @@ SHOWN_OF_CYCLE = 10
 
 
 @dataclass(slots=True)
-class Entry:
+class QueryEntry:
     """A query of the set and what it reads."""
 
     node: ast.Query
@@ -44,7 +44,7 @@ class QuerySet:
     """All queries of a run, with those of the library that they read."""
 
     def __init__(self, catalog: Catalog, library: Library | None, sink: DiagnosticSink) -> None:
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, QueryEntry] = {}
         self.library_texts: dict[str, str] = {}
         """Of the library's files that were read, by `dir/name`."""
         self._catalog = catalog
@@ -56,9 +56,9 @@ class QuerySet:
     def add_text(self, text: str, file: str) -> None:
         """Parse a query file and add its queries; what is wrong goes to the sink."""
         for node, is_broken in _parsed(text, file, self._sink):
-            self._add(Entry(node, is_broken=is_broken))
+            self._add(QueryEntry(node, is_broken=is_broken))
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: QueryEntry) -> None:
         if not entry.node.name:
             self._nameless += 1
             self.entries[f"\0{self._nameless}"] = entry
@@ -84,7 +84,7 @@ class QuerySet:
                     entry.reads.append((table, key))
             waiting += [self.entries[key] for key in self.entries if key not in before]
 
-    def _key(self, entry: Entry, table: ast.Table) -> str | None:
+    def _key(self, entry: QueryEntry, table: ast.Table) -> str | None:
         if self._catalog.protocol(table.name) is not None:
             return None
         name = table.name.lower()
@@ -116,7 +116,7 @@ class QuerySet:
             internal = ast.DefineEntry("visibility", "internal")
             kept = tuple(d for d in node.defines if d.name.lower() != "visibility")
             inner = replace(node, name=name, defines=(*kept, internal))
-            self._add(Entry(inner, library=name, file=number, is_broken=is_broken))
+            self._add(QueryEntry(inner, library=name, file=number, is_broken=is_broken))
 
     def _library_file(self, table: ast.Table) -> Path | None:
         if self._library is None:
@@ -151,14 +151,14 @@ class QuerySet:
 
     # Order
 
-    def ordered(self) -> list[Entry]:
+    def ordered(self) -> list[QueryEntry]:
         """The queries, each behind those that it reads; queries of a cycle are reported."""
-        done: dict[str, Entry] = {}
+        done: dict[str, QueryEntry] = {}
         for key in self.entries:
             self._visit(key, done)
         return list(done.values())
 
-    def _visit(self, first: str, done: dict[str, Entry]) -> None:
+    def _visit(self, first: str, done: dict[str, QueryEntry]) -> None:
         """Depth first, without recursion: a chain of queries may be of any length."""
         way: dict[str, Iterator[tuple[ast.Table, str]]] = {}
         if first not in done:

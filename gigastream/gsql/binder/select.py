@@ -13,7 +13,7 @@ from gigastream.gsql.binder.aggregation import (
     bind_limit,
 )
 from gigastream.gsql.binder.columns import Origins, schema_of
-from gigastream.gsql.binder.context import Context, Feature, not_supported
+from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.joins import check_filter_join, check_join, is_join, join_conditions
 from gigastream.gsql.binder.later import check_later_clauses, check_windows, refuse_watchlist
@@ -28,7 +28,11 @@ from gigastream.gsql.syntax.printer import print_query
 
 
 def bind_select(
-    query: ast.Query, body: ast.Select, context: Context, tables: Tables, options: dict[str, str]
+    query: ast.Query,
+    body: ast.SelectStatement,
+    context: BindingContext,
+    tables: Tables,
+    options: dict[str, str],
 ) -> CheckedQuery | None:
     """Check a SELECT; None after errors, which are in the sink."""
     if not body.sources or not body.items or refuse_watchlist(body, context.sink):

@@ -43,7 +43,7 @@ class Tables:
 class SourceItem:
     """A FROM item: its names, and the source once all names that are used are known."""
 
-    node: ast.Table | ast.UnionSource
+    node: ast.Table | ast.UnionItem
     names: SourceNames
     build: Callable[[], Source] | None
     """None where the item was wrong, and reported."""
@@ -79,8 +79,8 @@ class _Branch:
 
 def bind_source(node: ast.FromItem, index: int, tables: Tables) -> SourceItem:
     """The source that a table or union is."""
-    assert isinstance(node, ast.Table | ast.UnionSource)
-    nodes = node.branches if isinstance(node, ast.UnionSource) else (node,)
+    assert isinstance(node, ast.Table | ast.UnionItem)
+    nodes = node.branches if isinstance(node, ast.UnionItem) else (node,)
     branches = [_branch(table, tables) for table in nodes]
     good = [branch for branch in branches if branch is not None]
     if len(good) < len(branches):
@@ -91,8 +91,8 @@ def bind_source(node: ast.FromItem, index: int, tables: Tables) -> SourceItem:
     return _union(node, good, index, tables)
 
 
-def _broken(node: ast.Table | ast.UnionSource, index: int) -> SourceItem:
-    tables = node.branches if isinstance(node, ast.UnionSource) else (node,)
+def _broken(node: ast.Table | ast.UnionItem, index: int) -> SourceItem:
+    tables = node.branches if isinstance(node, ast.UnionItem) else (node,)
     return SourceItem(node, SourceNames(index, [table.name for table in tables], node.alias), None)
 
 
@@ -190,7 +190,7 @@ def _report_unknown(table: ast.Table, tables: Tables) -> None:
 
 
 def _union(
-    node: ast.Table | ast.UnionSource, branches: list[_Branch], index: int, tables: Tables
+    node: ast.Table | ast.UnionItem, branches: list[_Branch], index: int, tables: Tables
 ) -> SourceItem:
     protocols = [branch.protocol for branch in branches if branch.protocol is not None]
     shown = [branch.table.name for branch in branches]

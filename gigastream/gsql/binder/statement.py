@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gigastream.gsql.binder.aggregates import Aggregates, is_aggregate
-from gigastream.gsql.binder.context import Context
-from gigastream.gsql.binder.expressions import Binder, Place
+from gigastream.gsql.binder.context import BindingContext
+from gigastream.gsql.binder.expressions import Binder, ClauseContext
 from gigastream.gsql.binder.joins import equated_names, flat_sources, join_conditions
 from gigastream.gsql.binder.names import PacketNames, Scope, narrow
 from gigastream.gsql.binder.options import is_on
@@ -22,8 +22,8 @@ class Statement:
     """A SELECT, its sources, and where its aggregates are collected."""
 
     query: ast.Query
-    body: ast.Select
-    context: Context
+    body: ast.SelectStatement
+    context: BindingContext
     options: dict[str, str]
     items: tuple[SourceItem, ...]
     columns: Scope
@@ -59,15 +59,19 @@ class Statement:
 
     def binder(self, clause: str, scope: Scope) -> Binder:
         """A binder of a clause without aggregates."""
-        return Binder(self.context, scope, Place(clause))
+        return Binder(self.context, scope, ClauseContext(clause))
 
     def group_binder(self, clause: str, scope: Scope, rows: Scope) -> Binder:
         """A binder of a clause that speaks of groups, and inside of aggregates of rows."""
-        return Binder(self.context, scope, Place(clause, self.aggregates, rows))
+        return Binder(self.context, scope, ClauseContext(clause, self.aggregates, rows))
 
 
 def open_statement(
-    query: ast.Query, body: ast.Select, context: Context, tables: Tables, options: dict[str, str]
+    query: ast.Query,
+    body: ast.SelectStatement,
+    context: BindingContext,
+    tables: Tables,
+    options: dict[str, str],
 ) -> Statement:
     """Bind the sources of a SELECT."""
     nodes = flat_sources(body.sources)
@@ -82,14 +86,14 @@ def open_statement(
     return Statement(query, body, context, options, items, columns, aggregates)
 
 
-def _present(node: ast.Expression | None) -> list[ast.Expression]:
+def _present(node: ast.SyntaxExpression | None) -> list[ast.SyntaxExpression]:
     return [] if node is None else [node]
 
 
 # ipversion = 4
 
 
-def _narrow(body: ast.Select, items: tuple[SourceItem, ...]) -> None:
+def _narrow(body: ast.SelectStatement, items: tuple[SourceItem, ...]) -> None:
     """Where WHERE lets only one IP family through, its fields are those of that family."""
     for found in map(_ip_version, _conjuncts(body.where)):
         for item in items if found is not None else ():
@@ -99,13 +103,13 @@ def _narrow(body: ast.Select, items: tuple[SourceItem, ...]) -> None:
                 narrow(item.names, version)
 
 
-def _conjuncts(node: ast.Expression | None) -> list[ast.Expression]:
+def _conjuncts(node: ast.SyntaxExpression | None) -> list[ast.SyntaxExpression]:
     if isinstance(node, ast.Logical) and node.op == "AND":
         return [part for operand in node.operands for part in _conjuncts(operand)]
     return _present(node)
 
 
-def _ip_version(node: ast.Expression) -> tuple[ast.Name, int] | None:
+def _ip_version(node: ast.SyntaxExpression) -> tuple[ast.Name, int] | None:
     """The name and the number of `ipversion = 4`."""
     if not (isinstance(node, ast.Comparison) and node.op == "="):
         return None

@@ -21,7 +21,7 @@ from gigastream.paths import configs_directory
 
 SHIPPED = ("packet.gsql", "functions.gsql")
 
-_Named = TypeVar("_Named", bound=ast.Node)
+_Named = TypeVar("_Named", bound=ast.SyntaxNode)
 
 
 STORED_CODE = "sha256:"
@@ -151,7 +151,7 @@ def _stored(file: StoredDefinitions, sink: DiagnosticSink) -> DefinitionFile:
     return DefinitionFile(definitions, False, header)
 
 
-def _in_c(definitions: ast.Definitions) -> Sequence[ast.Declaration | ast.Protocol]:
+def _in_c(definitions: ast.Definitions) -> Sequence[ast.Declaration | ast.ProtocolBlock]:
     return (*definitions.protocols, *definitions.functions, *definitions.predicates)
 
 

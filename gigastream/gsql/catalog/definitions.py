@@ -13,9 +13,9 @@ from gigastream.gsql.syntax.ast import (
     FieldDeclaration,
     InterfaceSet,
     Name,
-    Node,
-    Protocol,
+    ProtocolBlock,
     Stream,
+    SyntaxNode,
     UnpackFunction,
 )
 from gigastream.gsql.syntax.blocks import parse_block
@@ -41,14 +41,14 @@ _BLOCKS = ("PROTOCOL", "STREAM", "UNPACK_FCNS")
 def parse_definitions(text: str, file: str, sink: DiagnosticSink) -> Definitions:
     """Read a definition file; errors go to the sink, and what has none is returned."""
     cursor = open_text(text, file, sink)
-    found: dict[str, list[Node]] = {}
+    found: dict[str, list[SyntaxNode]] = {}
     while cursor is not None and cursor.token.kind != "end" and not sink.is_full:
         if not cursor.accept(";"):
             _definition(cursor, found)
     return Definitions(**{kind: tuple(nodes) for kind, nodes in found.items()})  # type: ignore[arg-type]
 
 
-def _definition(cursor: Cursor, found: dict[str, list[Node]]) -> None:
+def _definition(cursor: Cursor, found: dict[str, list[SyntaxNode]]) -> None:
     errors = cursor.sink.error_count
     try:
         kind, nodes = _read(cursor)
@@ -72,7 +72,7 @@ def _skip(cursor: Cursor) -> None:
             return
 
 
-def _read(cursor: Cursor) -> tuple[str, list[Node]]:
+def _read(cursor: Cursor) -> tuple[str, list[SyntaxNode]]:
     """Read one definition; return the field of Definitions that it belongs to, and the nodes."""
     if cursor.is_word(*_BLOCKS):
         return _BLOCK_READERS[cursor.token.text.upper()](cursor)
@@ -95,7 +95,7 @@ def _no_definition(cursor: Cursor) -> ParseError:
     return cursor.unexpected("a definition", hint)
 
 
-def _ended(cursor: Cursor, kind: str, node: Node) -> tuple[str, list[Node]]:
+def _ended(cursor: Cursor, kind: str, node: SyntaxNode) -> tuple[str, list[SyntaxNode]]:
     if cursor.token.kind != "end":
         cursor.expect(";", "';' behind the definition")
     return kind, [node]
@@ -111,7 +111,7 @@ def _at_next_block(cursor: Cursor) -> bool:
 # Protocols, streams, unpack functions
 
 
-def _protocol(cursor: Cursor) -> tuple[str, list[Node]]:
+def _protocol(cursor: Cursor) -> tuple[str, list[SyntaxNode]]:
     mark = cursor.mark()
     cursor.advance()
     name = cursor.name("the name of a protocol")
@@ -121,10 +121,10 @@ def _protocol(cursor: Cursor) -> tuple[str, list[Node]]:
     _demand_block(cursor, "PROTOCOL name (base) { type field accessor (attributes); }")
     parse_block(cursor, fields, _packet_field, _at_next_block)
     spans = {"name_span": cursor.span_of(name), "span": cursor.since(mark)}
-    return "protocols", [Protocol(name.text, bases, tuple(fields), unpack, **spans)]
+    return "protocols", [ProtocolBlock(name.text, bases, tuple(fields), unpack, **spans)]
 
 
-def _stream(cursor: Cursor) -> tuple[str, list[Node]]:
+def _stream(cursor: Cursor) -> tuple[str, list[SyntaxNode]]:
     mark = cursor.mark()
     cursor.advance()
     name = cursor.name("the name of a stream")
@@ -135,7 +135,7 @@ def _stream(cursor: Cursor) -> tuple[str, list[Node]]:
     return "streams", [Stream(name.text, tuple(fields), **spans)]
 
 
-def _unpack_functions(cursor: Cursor) -> tuple[str, list[Node]]:
+def _unpack_functions(cursor: Cursor) -> tuple[str, list[SyntaxNode]]:
     cursor.advance()
     functions: list[UnpackFunction] = []
     _demand_block(cursor, "UNPACK_FCNS { name function cost; }")
@@ -143,7 +143,7 @@ def _unpack_functions(cursor: Cursor) -> tuple[str, list[Node]]:
     return "unpack_functions", list(functions)
 
 
-_BLOCK_READERS: dict[str, Callable[[Cursor], tuple[str, list[Node]]]] = {
+_BLOCK_READERS: dict[str, Callable[[Cursor], tuple[str, list[SyntaxNode]]]] = {
     "PROTOCOL": _protocol,
     "STREAM": _stream,
     "UNPACK_FCNS": _unpack_functions,

@@ -21,7 +21,7 @@ class Origin:
 
 
 def build_protocols(
-    nodes: Iterable[ast.Protocol],
+    nodes: Iterable[ast.ProtocolBlock],
     origins: Mapping[int, Origin],
     unpack: Mapping[str, ast.UnpackFunction],
     sink: DiagnosticSink,
@@ -56,14 +56,14 @@ class _Builder:
         unpack: Mapping[str, ast.UnpackFunction],
         sink: DiagnosticSink,
     ) -> None:
-        self.nodes: dict[str, ast.Protocol] = {}
+        self.nodes: dict[str, ast.ProtocolBlock] = {}
         self.built: dict[str, Protocol] = {}
         self._origins = origins
         self._unpack = unpack
         self._sink = sink
         self._open: list[str] = []
 
-    def build(self, node: ast.Protocol) -> Protocol | None:
+    def build(self, node: ast.ProtocolBlock) -> Protocol | None:
         """Return the protocol of a node, after its bases; None where it inherits from itself."""
         key = node.name.lower()
         if key in self.built:
@@ -89,7 +89,7 @@ class _Builder:
             return None
         return self.build(self.nodes[key])
 
-    def _protocol(self, node: ast.Protocol, bases: list[Protocol]) -> Protocol:
+    def _protocol(self, node: ast.ProtocolBlock, bases: list[Protocol]) -> Protocol:
         origin = self._origins[id(node)]
         ancestors = frozenset({node.name.lower()}).union(*(base.ancestors for base in bases))
         headers = dict.fromkeys(header for base in bases for header in base.headers)
@@ -106,7 +106,7 @@ class _Builder:
             span=node.name_span,
         )
 
-    def _base_protocol(self, node: ast.Protocol, bases: list[Protocol]) -> str:
+    def _base_protocol(self, node: ast.ProtocolBlock, bases: list[Protocol]) -> str:
         """The nearest built-in protocol; of several, the one that inherits from all others."""
         names = list(dict.fromkeys(base.base_protocol for base in bases if base.base_protocol))
         for name in names:
@@ -124,7 +124,7 @@ class _Builder:
 
     # Fields
 
-    def _fields(self, node: ast.Protocol, bases: list[Protocol]) -> dict[str, Field]:
+    def _fields(self, node: ast.ProtocolBlock, bases: list[Protocol]) -> dict[str, Field]:
         fields: dict[str, Field] = {}
         for base, name in zip(bases, node.bases, strict=False):
             for key, item in base.fields.items():
@@ -139,7 +139,7 @@ class _Builder:
 
     def _add(
         self,
-        node: ast.Protocol,
+        node: ast.ProtocolBlock,
         declaration: ast.FieldDeclaration,
         fields: dict[str, Field],
         by_accessor: dict[str, str],
@@ -157,7 +157,10 @@ class _Builder:
             by_accessor.setdefault(item.accessor, item.name)
 
     def _field(
-        self, node: ast.Protocol, declaration: ast.FieldDeclaration, by_accessor: Mapping[str, str]
+        self,
+        node: ast.ProtocolBlock,
+        declaration: ast.FieldDeclaration,
+        by_accessor: Mapping[str, str],
     ) -> Field | None:
         type_ = resolved_type(declaration.type, self._sink)
         if type_ is None:

@@ -10,7 +10,7 @@ from gigastream.gsql.order import bounds
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class FunctionTree:
     """A function of the bounds of the inputs that never falls in any of them."""
 
     def forward(self, given: Sequence[int]) -> int:
@@ -24,7 +24,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf(Node):
+class Leaf(FunctionTree):
     position: int
 
     def forward(self, given: Sequence[int]) -> int:
@@ -37,9 +37,9 @@ class Leaf(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Stepped(Node):
+class Stepped(FunctionTree):
     step: bounds.Step
-    inner: Node
+    inner: FunctionTree
 
     def forward(self, given: Sequence[int]) -> int:
         return self.step.forward(self.inner.forward(given))
@@ -52,9 +52,9 @@ class Stepped(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Sum(Node):
-    left: Node
-    right: Node
+class Sum(FunctionTree):
+    left: FunctionTree
+    right: FunctionTree
 
     def forward(self, given: Sequence[int]) -> int:
         return bounds.total(self.left.forward(given), self.right.forward(given))
@@ -67,12 +67,12 @@ class Sum(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme(Node):
+class Extreme(FunctionTree):
     """The lesser or the greater of two."""
 
     greatest: bool
-    left: Node
-    right: Node
+    left: FunctionTree
+    right: FunctionTree
 
     @property
     def name(self) -> str:
@@ -89,7 +89,7 @@ class Extreme(Node):
         return f"gs_bound_{self.name}({self.left.c(names)}, {self.right.c(names)})"
 
 
-def substituted(node: Node, leaves: Sequence[Node]) -> Node:
+def substituted(node: FunctionTree, leaves: Sequence[FunctionTree]) -> FunctionTree:
     """The function with each of its inputs replaced by another function."""
     if isinstance(node, Leaf):
         return leaves[node.position]
@@ -102,7 +102,7 @@ def substituted(node: Node, leaves: Sequence[Node]) -> Node:
     return Extreme(node.greatest, left, right)
 
 
-def inverse_of(node: Node, value: int) -> int:
+def inverse_of(node: FunctionTree, value: int) -> int:
     """The least bound of the only input with forward(bound) >= value."""
     rest, wanted = node, value
     while isinstance(rest, Stepped):
@@ -110,7 +110,7 @@ def inverse_of(node: Node, value: int) -> int:
     return wanted if isinstance(rest, Leaf) else _inverse_by_search(node, value)
 
 
-def _inverse_by_search(node: Node, value: int) -> int:
+def _inverse_by_search(node: FunctionTree, value: int) -> int:
     """The inverse of a function that reads its input twice: `time + time/60`."""
     if node.forward((bounds.NONE,)) >= value:
         return bounds.NONE
@@ -124,7 +124,7 @@ def _inverse_by_search(node: Node, value: int) -> int:
     return high
 
 
-def inverse_text(node: Node, text: str) -> str | None:
+def inverse_text(node: FunctionTree, text: str) -> str | None:
     """The inverse for people; None where the input is read twice."""
     while isinstance(node, Stepped):
         text, node = node.step.inverse_text(text), node.inner

@@ -30,8 +30,8 @@ from gigastream.gsql.expressions import (
 )
 from gigastream.gsql.order import bounds
 from gigastream.gsql.order.functions import (
+    FunctionTree,
     Leaf,
-    Node,
     Stepped,
     inverse_of,
     inverse_text,
@@ -73,7 +73,7 @@ class Monotone:
     temporal: Temporal
     """Of the result; the bounds of a decreasing one are of its negative."""
     inputs: tuple[Input, ...]
-    _node: Node
+    _node: FunctionTree
 
     def forward(self, *given: int) -> int:
         """The bound of the expression, given that of each input."""
@@ -127,7 +127,7 @@ class Monotone:
         return Monotone(self.temporal, functions[0].inputs, node)
 
     @property
-    def node(self) -> Node:
+    def node(self) -> FunctionTree:
         """The tree of steps (order_functions.py)."""
         return self._node
 
@@ -135,7 +135,7 @@ class Monotone:
         return ["b"] if len(self.inputs) == 1 else [item.name for item in self.inputs]
 
 
-def _clock(item: Input) -> Node | None:
+def _clock(item: Input) -> FunctionTree | None:
     """A clock's value as a function of the timestamp: whole ticks, at most what the type holds."""
     if item.clock not in NANOSECONDS or item.temporal is not Temporal.INCREASING:
         return None
@@ -168,7 +168,7 @@ def monotone(expression: Expression) -> Monotone | None:
     return Monotone(expression.temporal, tuple(inputs), node)
 
 
-def _node(expression: Expression, inputs: list[Input]) -> Node:
+def _node(expression: Expression, inputs: list[Input]) -> FunctionTree:
     rule = rule_of(expression)
     if rule is not None:
         return rule.build(*[_node(operand, inputs) for operand in rule.operands])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gigastream.gsql.expressions import Cast, Constant, Expression, FunctionCall, Operation
 from gigastream.gsql.order import bounds
-from gigastream.gsql.order.functions import Extreme, Node, Stepped, Sum
+from gigastream.gsql.order.functions import Extreme, FunctionTree, Stepped, Sum
 from gigastream.gsql.order.ranges import range_of
 from gigastream.gsql.types import Temporal, Type
 
@@ -24,7 +24,7 @@ class Rule:
 
     temporal: Temporal
     operands: tuple[Expression, ...]
-    build: Callable[..., Node]
+    build: Callable[..., FunctionTree]
 
 
 def rule_of(expression: Expression) -> Rule | None:

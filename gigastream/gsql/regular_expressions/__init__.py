@@ -9,7 +9,7 @@ its bytes in the engine, matcher.py runs it on Spark. docs/gsql.md states the di
 
 from gigastream.gsql.regular_expressions.matcher import Matcher
 from gigastream.gsql.regular_expressions.parser import PatternError
-from gigastream.gsql.regular_expressions.program import Expression, compiled
+from gigastream.gsql.regular_expressions.program import CompiledPattern, compiled
 
 WITH_PATTERNS = (
     "gs_function_str_regex_match_string_string",
@@ -17,4 +17,4 @@ WITH_PATTERNS = (
 )
 """The functions whose HANDLE is a pattern: their C takes the program's bytes."""
 
-__all__ = ["WITH_PATTERNS", "Expression", "Matcher", "PatternError", "compiled"]
+__all__ = ["WITH_PATTERNS", "CompiledPattern", "Matcher", "PatternError", "compiled"]

@@ -16,7 +16,7 @@ from gigastream.gsql.regular_expressions.program import (
     END,
     MATCH,
     SPLIT,
-    Expression,
+    CompiledPattern,
     Program,
 )
 
@@ -95,7 +95,7 @@ class _Automaton:
 class Matcher:
     """An expression, ready to be asked; for one thread."""
 
-    def __init__(self, expression: Expression) -> None:
+    def __init__(self, expression: CompiledPattern) -> None:
         self._classes = expression.classes
         members = expression.members
         self._search = _Automaton(expression.forward, members, anywhere=True)

@@ -53,7 +53,7 @@ class PatternError(Exception):
 
 def parse(pattern: bytes) -> Part:
     """The tree of a pattern."""
-    return _Reader(pattern).whole()
+    return _PatternReader(pattern).whole()
 
 
 def steps_of(part: Part) -> int:
@@ -80,7 +80,7 @@ class _Piece:
     """A character of several bytes, which a repeat would take apart."""
 
 
-class _Reader:
+class _PatternReader:
     def __init__(self, pattern: bytes) -> None:
         self._pattern = pattern
         self._at = 0

@@ -48,7 +48,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Expression:
+class CompiledPattern:
     """A pattern that was read; `backward` matches the reversed text."""
 
     forward: Program
@@ -76,16 +76,16 @@ class Expression:
 
 
 @lru_cache(maxsize=64)
-def compiled(pattern: bytes) -> Expression:
+def compiled(pattern: bytes) -> CompiledPattern:
     """The programs of a pattern. Raises PatternError."""
     tree = parse(pattern)
     sets: dict[int, int] = {}
-    forward = _Writer(sets, is_backward=False).program(tree)
-    backward = _Writer(sets, is_backward=True).program(tree)
-    return Expression(forward, backward, tuple(sets))
+    forward = _StepWriter(sets, is_backward=False).program(tree)
+    backward = _StepWriter(sets, is_backward=True).program(tree)
+    return CompiledPattern(forward, backward, tuple(sets))
 
 
-class _Writer:
+class _StepWriter:
     """Writes steps from the last to the first: each knows the step that it leads to."""
 
     def __init__(self, sets: dict[int, int], *, is_backward: bool) -> None:

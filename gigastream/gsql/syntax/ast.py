@@ -18,19 +18,19 @@ from gigastream.gsql.source import NOWHERE, Span
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SyntaxNode:
     """The root of all nodes: it has a place."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Expression(Node):
+class SyntaxExpression(SyntaxNode):
     """A value or a condition; GSQL draws no line between them before types are known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Broken(Expression):
+class Broken(SyntaxExpression):
     """What could not be read, and was reported; no further message about it is wanted.
 
     Only in what the parser returns when it is asked to keep broken queries.
@@ -38,7 +38,7 @@ class Broken(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class TypeName(Node):
+class TypeName(SyntaxNode):
     """The name of a type, as written: `uint`, `IP`, or a storage such as `fstring12`."""
 
     name: str
@@ -48,7 +48,7 @@ class TypeName(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Literal(Expression):
+class Literal(SyntaxExpression):
     """A constant. The kind says how it was written; the value's Python type follows from it.
 
     | kind | written | value |
@@ -68,7 +68,7 @@ class Literal(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Name(Expression):
+class Name(SyntaxExpression):
     """A column or group variable: `col`, `alias.col`, `iface.Table.col`."""
 
     qualifier: tuple[str, ...]
@@ -76,28 +76,28 @@ class Name(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Star(Expression):
+class Star(SyntaxExpression):
     """`*` or `a.*` in a SELECT list; the star of `count(*)` is a flag of Call."""
 
     qualifier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter(Expression):
+class Parameter(SyntaxExpression):
     """`$name`: a parameter of the query."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Define(Expression):
+class Define(SyntaxExpression):
     """`#name`: a string constant of the DEFINE block."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class InterfaceProperty(Expression):
+class InterfaceProperty(SyntaxExpression):
     """`@name` or `source.@name`: a property of the interface that a tuple came from."""
 
     name: str
@@ -105,104 +105,104 @@ class InterfaceProperty(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Unary(Expression):
+class Unary(SyntaxExpression):
     """`-x`, `~x`, `!x` or `NOT x`. `x NOT IN …` is read as `NOT x IN …`, and so on."""
 
     op: str
-    operand: Expression
+    operand: SyntaxExpression
 
 
 @dataclass(frozen=True, slots=True)
-class Binary(Expression):
+class Binary(SyntaxExpression):
     """Arithmetic: one of `+ - * / % & | << >>`, and `^` (between `|` and `&`)."""
 
     op: str
-    left: Expression
-    right: Expression
+    left: SyntaxExpression
+    right: SyntaxExpression
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Expression):
+class Comparison(SyntaxExpression):
     """One of `= <> < <= > >=`; `!=` is read as `<>`."""
 
     op: str
-    left: Expression
-    right: Expression
+    left: SyntaxExpression
+    right: SyntaxExpression
 
 
 @dataclass(frozen=True, slots=True)
-class Logical(Expression):
+class Logical(SyntaxExpression):
     """`AND` or `OR` of two or more conditions, as flat as it was written."""
 
     op: str
-    operands: tuple[Expression, ...]
+    operands: tuple[SyntaxExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class InList(Expression):
+class InList(SyntaxExpression):
     """`x IN [a, b, …]`: the items are literals, their negatives, parameters or defines."""
 
-    operand: Expression
-    items: tuple[Expression, ...]
+    operand: SyntaxExpression
+    items: tuple[SyntaxExpression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class InPrefix(Expression):
+class InPrefix(SyntaxExpression):
     """`x IN IP_VAL'10.0.0.0/8'`: the prefix is a prefix literal, a parameter or a define."""
 
-    operand: Expression
-    prefix: Expression
+    operand: SyntaxExpression
+    prefix: SyntaxExpression
 
 
 @dataclass(frozen=True, slots=True)
-class Between(Expression):
+class Between(SyntaxExpression):
     """`x BETWEEN low AND high`, both ends included."""
 
-    operand: Expression
-    low: Expression
-    high: Expression
+    operand: SyntaxExpression
+    low: SyntaxExpression
+    high: SyntaxExpression
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull(Expression):
+class IsNull(SyntaxExpression):
     """`x IS NULL`."""
 
-    operand: Expression
+    operand: SyntaxExpression
 
 
 @dataclass(frozen=True, slots=True)
-class When(Node):
+class When(SyntaxNode):
     """One arm of a CASE."""
 
-    condition: Expression
-    result: Expression
+    condition: SyntaxExpression
+    result: SyntaxExpression
 
 
 @dataclass(frozen=True, slots=True)
-class Case(Expression):
+class CaseExpression(SyntaxExpression):
     """`CASE WHEN … THEN … ELSE … END`; `CASE x WHEN v …` is read as `WHEN x = v`."""
 
     whens: tuple[When, ...]
-    default: Expression | None = None
+    default: SyntaxExpression | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Cast(Expression):
+class CastExpression(SyntaxExpression):
     """`CAST(x AS type)`."""
 
-    operand: Expression
+    operand: SyntaxExpression
     type: TypeName
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Expression):
+class Call(SyntaxExpression):
     """`f(args)`, `count(*)`, `count(DISTINCT x)`, and `f$(args)`, a superaggregate.
 
     Functions, aggregates, UDAFs and stateful functions look alike; the binder tells them apart.
     """
 
     name: str
-    args: tuple[Expression, ...] = ()
+    args: tuple[SyntaxExpression, ...] = ()
     star: bool = False
     distinct: bool = False
     superaggregate: bool = False
@@ -210,11 +210,11 @@ class Call(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class PredicateCall(Expression):
+class PredicateCall(SyntaxExpression):
     """`p[args]`: a predicate function."""
 
     name: str
-    args: tuple[Expression, ...] = ()
+    args: tuple[SyntaxExpression, ...] = ()
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -222,7 +222,7 @@ class PredicateCall(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Duration(Node):
+class Duration(SyntaxNode):
     """A length of a window. The unit is `ms`, `s`, `min`, `hour`, `day`, `rows` or None.
 
     Other spellings (`sec`, `minutes`) are read as these; None is the attribute's own unit.
@@ -233,7 +233,7 @@ class Duration(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Node):
+class Window(SyntaxNode):
     """`[RANGE 5 min, SLIDE 1 min, WA ts]`, its parts in any order."""
 
     range: Duration | None = None
@@ -242,7 +242,7 @@ class Window(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class FromItem(Node):
+class FromItem(SyntaxNode):
     """Something that a query reads."""
 
 
@@ -266,7 +266,7 @@ class Table(FromItem):
 
 
 @dataclass(frozen=True, slots=True)
-class UnionSource(FromItem):
+class UnionItem(FromItem):
     """`A UNION B AS M`: the alias and the window belong to the whole union."""
 
     branches: tuple[Table, ...]
@@ -285,44 +285,44 @@ class JoinedSource(FromItem):
     kind: str
     left: FromItem
     right: FromItem
-    condition: Expression | None = None
+    condition: SyntaxExpression | None = None
 
 
 # Query bodies (GSQL.md §6) ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class SelectItem(Node):
+class SelectItem(SyntaxNode):
     """`e [AS n]`."""
 
-    expression: Expression
+    expression: SyntaxExpression
     alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class GroupItem(Node):
+class GroupItem(SyntaxNode):
     """`g [AS n]`."""
 
-    expression: Expression
+    expression: SyntaxExpression
     alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Cube(Node):
+class Cube(SyntaxNode):
     """`CUBE(g, …)`."""
 
     items: tuple[GroupItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rollup(Node):
+class Rollup(SyntaxNode):
     """`ROLLUP(g, …)`."""
 
     items: tuple[GroupItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupingSets(Node):
+class GroupingSets(SyntaxNode):
     """`GROUPING_SETS((g, …), …)`."""
 
     sets: tuple[tuple[GroupItem, ...], ...]
@@ -332,15 +332,15 @@ GroupElement = GroupItem | Cube | Rollup | GroupingSets
 
 
 @dataclass(frozen=True, slots=True)
-class OrderItem(Node):
+class OrderItem(SyntaxNode):
     """`e [ASC|DESC]`."""
 
-    expression: Expression
+    expression: SyntaxExpression
     descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class JoinClause(Node):
+class JoinClause(SyntaxNode):
     """What stands before FROM, and makes its list a join.
 
     The kind is `INNER`, `LEFT_OUTER`, `RIGHT_OUTER`, `OUTER`, `FILTER` or `WATCHLIST`; only
@@ -349,11 +349,11 @@ class JoinClause(Node):
 
     kind: str
     column: Name | None = None
-    ticks: Expression | None = None
+    ticks: SyntaxExpression | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Select(Node):
+class SelectStatement(SyntaxNode):
     """A SELECT: selection, aggregation, sampling, every join but MERGE.
 
     `window` windows the whole query. It is written behind the SELECT list, or behind a FROM list
@@ -367,40 +367,40 @@ class Select(Node):
     distinct: bool = False
     join: JoinClause | None = None
     window: Window | None = None
-    where: Expression | None = None
+    where: SyntaxExpression | None = None
     group_by: tuple[GroupElement, ...] = ()
     supergroup: tuple[Name, ...] = ()
-    having: Expression | None = None
-    cleaning_when: Expression | None = None
-    cleaning_by: Expression | None = None
-    closing_when: Expression | None = None
+    having: SyntaxExpression | None = None
+    cleaning_when: SyntaxExpression | None = None
+    cleaning_by: SyntaxExpression | None = None
+    closing_when: SyntaxExpression | None = None
     order_by: tuple[OrderItem, ...] = ()
-    limit: Expression | None = None
+    limit: SyntaxExpression | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Merge(Node):
+class Merge(SyntaxNode):
     """`MERGE a.t : b.t [: c.t …] [SLACK n] FROM A a, B b, …`."""
 
     columns: tuple[Name, ...]
     sources: tuple[FromItem, ...]
-    slack: Expression | None = None
+    slack: SyntaxExpression | None = None
 
 
 # Queries (GSQL.md §1) -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterDeclaration(Node):
+class ParameterDeclaration(SyntaxNode):
     """`name type [literal];` in a PARAM block; a signed number is Unary('-', Literal)."""
 
     name: str
     type: TypeName
-    default: Expression | None = None
+    default: SyntaxExpression | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class DefineEntry(Node):
+class DefineEntry(SyntaxNode):
     """`option value;` in a DEFINE block: an option that GSQL.md §1 names, or a constant `#name`.
 
     The value is a text whether it was quoted or not; an on/off option without one is `true`.
@@ -412,11 +412,11 @@ class DefineEntry(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Query(Node):
+class Query(SyntaxNode):
     """One query. The name comes from `query_name`, or for a file's first one from the file."""
 
     name: str
-    body: Select | Merge
+    body: SelectStatement | Merge
     parameters: tuple[ParameterDeclaration, ...] = ()
     defines: tuple[DefineEntry, ...] = ()
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -431,7 +431,7 @@ class Query(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute(Node):
+class Attribute(SyntaxNode):
     """An attribute of a field, such as `increasing`, `clock ns`, `snap_len 54`."""
 
     name: str
@@ -439,7 +439,7 @@ class Attribute(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class FieldDeclaration(Node):
+class FieldDeclaration(SyntaxNode):
     """`type field accessor (attributes) [unpack functions];`; a STREAM's field has no accessor."""
 
     type: TypeName
@@ -451,7 +451,7 @@ class FieldDeclaration(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol(Node):
+class ProtocolBlock(SyntaxNode):
     """`PROTOCOL name (base, …) [unpack functions] { fields }`."""
 
     name: str
@@ -462,7 +462,7 @@ class Protocol(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class UnpackFunction(Node):
+class UnpackFunction(SyntaxNode):
     """`name function cost;` of an UNPACK_FCNS block."""
 
     name: str
@@ -471,7 +471,7 @@ class UnpackFunction(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Stream(Node):
+class Stream(SyntaxNode):
     """`STREAM name { type field (attributes); … }`."""
 
     name: str
@@ -480,7 +480,7 @@ class Stream(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Modifier(Node):
+class Modifier(SyntaxNode):
     """A modifier of a declaration: `LFTA_LEGAL`, `COST HIGH`, `SUBAGGR u`; the name in capitals."""
 
     name: str
@@ -488,7 +488,7 @@ class Modifier(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class ParameterType(Node):
+class ParameterType(SyntaxNode):
     """`type [HANDLE|CONST]` of a declared function."""
 
     type: TypeName
@@ -497,7 +497,7 @@ class ParameterType(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration(Node):
+class Declaration(SyntaxNode):
     """What the declarations of functions have in common."""
 
     name: str
@@ -551,14 +551,14 @@ class StatefulFunctionDeclaration(Declaration):
 
 
 @dataclass(frozen=True, slots=True)
-class InterfaceSet(Node):
+class InterfaceSet(SyntaxNode):
     """`name : Contains[type, pcap] and not Equals[role, 'backup'];`.
 
     The arguments of the predicates are a property's Name and a Name, string or number.
     """
 
     name: str
-    predicate: Expression
+    predicate: SyntaxExpression
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -566,7 +566,7 @@ class InterfaceSet(Node):
 class Definitions:
     """All that definition files declare, each kind in the order written."""
 
-    protocols: tuple[Protocol, ...] = ()
+    protocols: tuple[ProtocolBlock, ...] = ()
     unpack_functions: tuple[UnpackFunction, ...] = ()
     streams: tuple[Stream, ...] = ()
     functions: tuple[FunctionDeclaration, ...] = ()
@@ -586,12 +586,12 @@ class Definitions:
 # Walking ------------------------------------------------------------------------------------------
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Yield the nodes directly below a node, in the order written in its class."""
     kind: Any = type(node)
     for name in _names_below(kind):
         value = getattr(node, name)
-        if isinstance(value, Node):
+        if isinstance(value, SyntaxNode):
             yield value
         elif isinstance(value, tuple):
             yield from _nodes_in(value)
@@ -603,15 +603,15 @@ def _names_below(kind: Any) -> tuple[str, ...]:
     return tuple(item.name for item in fields(kind) if not item.name.endswith("span"))
 
 
-def _nodes_in(parts: tuple[object, ...]) -> Iterator[Node]:
+def _nodes_in(parts: tuple[object, ...]) -> Iterator[SyntaxNode]:
     for part in parts:
-        if isinstance(part, Node):
+        if isinstance(part, SyntaxNode):
             yield part
         elif isinstance(part, tuple):
             yield from _nodes_in(part)
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Yield a node and all below it, parents first, left to right."""
     stack = [node]
     while stack:

@@ -10,9 +10,9 @@ from gigastream.gsql.diagnostics import closest, printable
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax.ast import (
     DefineEntry,
-    Expression,
     FieldDeclaration,
     ParameterDeclaration,
+    SyntaxExpression,
     Unary,
     UnpackFunction,
 )
@@ -144,7 +144,7 @@ def _parameter(cursor: Cursor) -> ParameterDeclaration:
     return ParameterDeclaration(name, type_name, default, span=cursor.since(mark))
 
 
-def _default(cursor: Cursor) -> Expression:
+def _default(cursor: Cursor) -> SyntaxExpression:
     mark = cursor.mark()
     if cursor.accept("-") and cursor.token.kind == "number":
         return Unary("-", parse_number(cursor), span=cursor.since(mark))

@@ -10,11 +10,10 @@ from gigastream.gsql.syntax.ast import (
     Binary,
     Broken,
     Call,
-    Case,
-    Cast,
+    CaseExpression,
+    CastExpression,
     Comparison,
     Define,
-    Expression,
     InList,
     InPrefix,
     InterfaceProperty,
@@ -24,6 +23,7 @@ from gigastream.gsql.syntax.ast import (
     Name,
     Parameter,
     PredicateCall,
+    SyntaxExpression,
     Unary,
     When,
 )
@@ -48,7 +48,7 @@ POWERS = {
 }
 
 
-def parse_expression(cursor: Cursor, power: int = 0) -> Expression:
+def parse_expression(cursor: Cursor, power: int = 0) -> SyntaxExpression:
     """Read an expression of operators that bind tighter than `power`."""
     cursor.enter()
     try:
@@ -81,7 +81,7 @@ def _power_here(cursor: Cursor) -> int:
 # Operators with two operands
 
 
-def _logical(cursor: Cursor, left: Expression, mark: int) -> Expression:
+def _logical(cursor: Cursor, left: SyntaxExpression, mark: int) -> SyntaxExpression:
     op = cursor.token.kind
     operands = [*_flat(op, left)]
     while cursor.accept(op):
@@ -89,19 +89,19 @@ def _logical(cursor: Cursor, left: Expression, mark: int) -> Expression:
     return Logical(op, tuple(operands), span=cursor.since(mark))
 
 
-def _flat(op: str, operand: Expression) -> tuple[Expression, ...]:
+def _flat(op: str, operand: SyntaxExpression) -> tuple[SyntaxExpression, ...]:
     if isinstance(operand, Logical) and operand.op == op:
         return operand.operands
     return (operand,)
 
 
-def _arithmetic(cursor: Cursor, left: Expression, mark: int) -> Expression:
+def _arithmetic(cursor: Cursor, left: SyntaxExpression, mark: int) -> SyntaxExpression:
     op = cursor.advance().kind
     right = parse_expression(cursor, POWERS[op])
     return Binary(op, left, right, span=cursor.since(mark))
 
 
-def _comparison(cursor: Cursor, left: Expression, mark: int) -> Expression:
+def _comparison(cursor: Cursor, left: SyntaxExpression, mark: int) -> SyntaxExpression:
     negated = cursor.accept("NOT") is not None
     op = cursor.advance().kind
     if op == "IN":
@@ -125,14 +125,14 @@ def _refuse_second_comparison(cursor: Cursor) -> None:
         raise cursor.error("syntax", message, span, "write a < b AND b < c, or use parentheses")
 
 
-def _between(cursor: Cursor, operand: Expression, mark: int) -> Between:
+def _between(cursor: Cursor, operand: SyntaxExpression, mark: int) -> Between:
     low = parse_expression(cursor, COMPARISON)
     cursor.expect("AND", "AND and the upper end of BETWEEN")
     high = parse_expression(cursor, COMPARISON)
     return Between(operand, low, high, span=cursor.since(mark))
 
 
-def _membership(cursor: Cursor, operand: Expression, mark: int) -> Expression:
+def _membership(cursor: Cursor, operand: SyntaxExpression, mark: int) -> SyntaxExpression:
     """Behind IN: a list in brackets (parentheses are taken too), or a prefix."""
     closing = {"[": "]", "(": ")"}.get(cursor.token.kind)
     if closing is not None:
@@ -149,7 +149,7 @@ def _membership(cursor: Cursor, operand: Expression, mark: int) -> Expression:
 _IN_HINT = "x IN [1, 2, 3], or x IN IP_VAL'10.0.0.0/8'"
 
 
-def _list_item(cursor: Cursor) -> Expression:
+def _list_item(cursor: Cursor) -> SyntaxExpression:
     item = parse_expression(cursor)
     plain = item.operand if isinstance(item, Unary) and item.op == "-" else item
     if not isinstance(plain, Literal | Parameter | Define | Broken):
@@ -159,7 +159,7 @@ def _list_item(cursor: Cursor) -> Expression:
     return item
 
 
-_OPERATIONS: dict[int, Callable[[Cursor, Expression, int], Expression]] = {
+_OPERATIONS: dict[int, Callable[[Cursor, SyntaxExpression, int], SyntaxExpression]] = {
     OR: _logical,
     AND: _logical,
     COMPARISON: _comparison,
@@ -170,7 +170,7 @@ _OPERATIONS: dict[int, Callable[[Cursor, Expression, int], Expression]] = {
 # Operands
 
 
-def _operand(cursor: Cursor, power: int) -> Expression:
+def _operand(cursor: Cursor, power: int) -> SyntaxExpression:
     kind = cursor.token.kind
     if at_literal(cursor):
         return parse_literal(cursor)
@@ -195,7 +195,7 @@ _NO_OPERAND_HINTS = {
 }
 
 
-def _not(cursor: Cursor, power: int) -> Expression:
+def _not(cursor: Cursor, power: int) -> SyntaxExpression:
     mark = cursor.mark()
     token = cursor.advance()
     if power >= COMPARISON:
@@ -204,14 +204,14 @@ def _not(cursor: Cursor, power: int) -> Expression:
     return Unary("NOT", parse_expression(cursor, NOT), span=cursor.since(mark))
 
 
-def _sign(cursor: Cursor) -> Expression:
+def _sign(cursor: Cursor) -> SyntaxExpression:
     mark = cursor.mark()
     op = cursor.advance().kind
     operand = parse_expression(cursor, UNARY)
     return operand if op == "+" else Unary(op, operand, span=cursor.since(mark))
 
 
-def _parenthesised(cursor: Cursor) -> Expression:
+def _parenthesised(cursor: Cursor) -> SyntaxExpression:
     opening = cursor.advance()
     if cursor.token.kind == "SELECT":
         return _subquery(cursor, opening, ")")
@@ -249,8 +249,8 @@ def _resume(cursor: Cursor, opening: Token, closing: str, *stops: str) -> Broken
 
 
 def _listed(
-    cursor: Cursor, opening: Token, closing: str, read: Callable[[Cursor], Expression]
-) -> tuple[Expression, ...]:
+    cursor: Cursor, opening: Token, closing: str, read: Callable[[Cursor], SyntaxExpression]
+) -> tuple[SyntaxExpression, ...]:
     """Read a list and its closing bracket; the opening one has been read."""
     if cursor.token.kind == "SELECT":
         return (_subquery(cursor, opening, closing),)
@@ -262,7 +262,7 @@ def _listed(
         return (_resume(cursor, opening, closing),)
 
 
-def _arguments(cursor: Cursor, opening: Token, closing: str) -> tuple[Expression, ...]:
+def _arguments(cursor: Cursor, opening: Token, closing: str) -> tuple[SyntaxExpression, ...]:
     if cursor.accept(closing):
         return ()
     return _listed(cursor, opening, closing, parse_expression)
@@ -292,7 +292,7 @@ def _property(cursor: Cursor, source: str | None = None) -> InterfaceProperty:
 # Names and what begins with one
 
 
-def _named(cursor: Cursor) -> Expression:
+def _named(cursor: Cursor) -> SyntaxExpression:
     following = cursor.peek().kind
     if following == "(" and cursor.is_word("CAST"):
         return _cast(cursor)
@@ -313,7 +313,7 @@ def at_window(cursor: Cursor, ahead: int = 0) -> bool:
     return cursor.is_word("WA", ahead=ahead + 1) and following == "name"
 
 
-def _column(cursor: Cursor) -> Expression:
+def _column(cursor: Cursor) -> SyntaxExpression:
     """Read a name with its qualifiers, or `source.@property`."""
     mark = cursor.mark()
     parts = [cursor.advance().text]
@@ -333,7 +333,7 @@ def parse_name(cursor: Cursor, what: str) -> Name:
     return Name(tuple(parts[:-1]), parts[-1], span=cursor.since(mark))
 
 
-def _call(cursor: Cursor) -> Expression:
+def _call(cursor: Cursor) -> SyntaxExpression:
     name = cursor.advance()
     superaggregate = cursor.accept("$") is not None
     opening = cursor.advance()
@@ -346,18 +346,20 @@ def _call(cursor: Cursor) -> Expression:
     return Call(name.text, args, **flags, name_span=name_span, span=span)
 
 
-def _distinct_arguments(cursor: Cursor, opening: Token, closing: str) -> tuple[Expression, ...]:
+def _distinct_arguments(
+    cursor: Cursor, opening: Token, closing: str
+) -> tuple[SyntaxExpression, ...]:
     return _listed(cursor, opening, closing, parse_expression)
 
 
-def _predicate(cursor: Cursor) -> Expression:
+def _predicate(cursor: Cursor) -> SyntaxExpression:
     name = cursor.advance()
     args = _arguments(cursor, cursor.advance(), "]")
     span, name_span = cursor.since(name.start), cursor.span_of(name)
     return PredicateCall(name.text, args, name_span=name_span, span=span)
 
 
-def _cast(cursor: Cursor) -> Expression:
+def _cast(cursor: Cursor) -> SyntaxExpression:
     mark = cursor.mark()
     cursor.advance()
     opening = cursor.advance()
@@ -368,13 +370,13 @@ def _cast(cursor: Cursor) -> Expression:
         _close(cursor, opening, ")")
     except ParseError:
         return _resume(cursor, opening, ")")
-    return Cast(operand, type_name, span=cursor.since(mark))
+    return CastExpression(operand, type_name, span=cursor.since(mark))
 
 
 # CASE
 
 
-def _case(cursor: Cursor) -> Case:
+def _case(cursor: Cursor) -> CaseExpression:
     mark = cursor.mark()
     cursor.advance()
     subject = None if cursor.token.kind == "WHEN" else parse_expression(cursor)
@@ -384,10 +386,10 @@ def _case(cursor: Cursor) -> Case:
     default = parse_expression(cursor) if cursor.accept("ELSE") else None
     what = "END" if default is not None else "WHEN, ELSE or END"
     cursor.expect("END", what, "CASE WHEN … THEN … ELSE … END")
-    return Case(tuple(whens), default, span=cursor.since(mark))
+    return CaseExpression(tuple(whens), default, span=cursor.since(mark))
 
 
-def _when(cursor: Cursor, subject: Expression | None) -> When:
+def _when(cursor: Cursor, subject: SyntaxExpression | None) -> When:
     mark = cursor.mark()
     cursor.expect("WHEN", hint="CASE WHEN … THEN … ELSE … END")
     condition = parse_expression(cursor)
@@ -398,7 +400,7 @@ def _when(cursor: Cursor, subject: Expression | None) -> When:
     return When(condition, result, span=cursor.since(mark))
 
 
-_OPERANDS: dict[str, Callable[[Cursor], Expression]] = {
+_OPERANDS: dict[str, Callable[[Cursor], SyntaxExpression]] = {
     "name": _named,
     "(": _parenthesised,
     "-": _sign,

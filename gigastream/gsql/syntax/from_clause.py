@@ -12,7 +12,7 @@ from gigastream.gsql.syntax.ast import (
     FromItem,
     JoinedSource,
     Table,
-    UnionSource,
+    UnionItem,
     Window,
 )
 from gigastream.gsql.syntax.blocks import at_block
@@ -57,14 +57,14 @@ def parse_from_list(cursor: Cursor) -> tuple[tuple[FromItem, ...], Window | None
 def _windows_the_query(items: tuple[FromItem, ...]) -> bool:
     """True if the bracket behind the last item is the query's: see Select in ast.py."""
     last = items[-1]
-    if not isinstance(last, Table | UnionSource) or last.window is None:
+    if not isinstance(last, Table | UnionItem) or last.window is None:
         return False
     return len(items) == 1 or last.window.slide is not None
 
 
 def _take_window(items: tuple[FromItem, ...]) -> tuple[tuple[FromItem, ...], Window | None]:
     *others, last = items
-    assert isinstance(last, Table | UnionSource)
+    assert isinstance(last, Table | UnionItem)
     return (*others, replace(last, window=None)), last.window
 
 
@@ -129,7 +129,7 @@ def _source(cursor: Cursor) -> FromItem:
         return branches[0]
     last = branches.pop()
     branches.append(replace(last, alias=None, window=None, alias_span=NOWHERE))
-    return UnionSource(
+    return UnionItem(
         tuple(branches), last.alias, last.window, last.alias_span, span=cursor.since(mark)
     )
 

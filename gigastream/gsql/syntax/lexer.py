@@ -78,7 +78,7 @@ def tokens(source: SourceFile, sink: DiagnosticSink) -> Iterator[Token]:
 
     The text ends where the sink is full of errors: garbage of any length costs little.
     """
-    reader = _Reader(source, sink)
+    reader = _Scanner(source, sink)
     end = 0
     for match in _TOKEN.finditer(source.text):
         group = match.lastgroup
@@ -94,7 +94,7 @@ def tokens(source: SourceFile, sink: DiagnosticSink) -> Iterator[Token]:
         yield Token("end", "", end, end)
 
 
-class _Reader:
+class _Scanner:
     """Turns a match into a token or a message."""
 
     __slots__ = ("_sink", "_source")
@@ -170,16 +170,16 @@ class _Reader:
         return Token("bad", "", start, max(end, until))
 
 
-_READ: dict[str, Callable[[_Reader, re.Match[str], str, int, int], Token | None]] = {
-    "block": _Reader._block,
-    "name": _Reader._name,
-    "address": _Reader._address,
-    "number": _Reader._number,
-    "string": _Reader._string,
-    "double": _Reader._double,
-    "typographic": _Reader._typographic,
-    "operator": _Reader._operator,
-    "bad": _Reader._bad,
+_READ: dict[str, Callable[[_Scanner, re.Match[str], str, int, int], Token | None]] = {
+    "block": _Scanner._block,
+    "name": _Scanner._name,
+    "address": _Scanner._address,
+    "number": _Scanner._number,
+    "string": _Scanner._string,
+    "double": _Scanner._double,
+    "typographic": _Scanner._typographic,
+    "operator": _Scanner._operator,
+    "bad": _Scanner._bad,
 }
 
 

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from gigastream.gsql.diagnostics import DiagnosticSink, printable
 from gigastream.gsql.source import MAX_CHARACTERS, UNDECODED, SourceFile, Span
-from gigastream.gsql.syntax.ast import DefineEntry, Expression, Merge, Node, Query, Select, children
+from gigastream.gsql.syntax.ast import (
+    DefineEntry,
+    Merge,
+    Query,
+    SelectStatement,
+    SyntaxExpression,
+    SyntaxNode,
+    children,
+)
 from gigastream.gsql.syntax.blocks import at_block, parse_blocks
 from gigastream.gsql.syntax.cursor import MAX_DEPTH, Cursor, ParseError
 from gigastream.gsql.syntax.expressions import parse_expression as _parse_expression
@@ -42,7 +50,7 @@ def parse_queries(
     return queries
 
 
-def parse_expression(text: str, file: str, sink: DiagnosticSink) -> Expression | None:
+def parse_expression(text: str, file: str, sink: DiagnosticSink) -> SyntaxExpression | None:
     """Read a single expression; return None after an error, which went to the sink."""
     errors = sink.error_count
     cursor = open_text(text, file, sink)
@@ -81,7 +89,7 @@ def default_name(file: str) -> str:
     return f"q_{word}" if word[0].isdigit() else word
 
 
-def demand_shallow(cursor: Cursor, root: Node) -> bool:
+def demand_shallow(cursor: Cursor, root: SyntaxNode) -> bool:
     """Report a tree that is too deep; return False for it."""
     if cursor.at < MAX_DEPTH:
         return True
@@ -121,7 +129,7 @@ def _query(cursor: Cursor, name: str | None) -> Query | None:
     return query if demand_shallow(cursor, query) else None
 
 
-def _body(cursor: Cursor) -> Select | Merge:
+def _body(cursor: Cursor) -> SelectStatement | Merge:
     if cursor.token.kind == "SELECT":
         return parse_select(cursor)
     if cursor.is_word("MERGE"):

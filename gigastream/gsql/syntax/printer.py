@@ -31,13 +31,13 @@ def print_queries(queries: Iterable[ast.Query]) -> str:
     return ";\n\n".join(print_query(query) for query in queries) + ";\n"
 
 
-def print_body(body: ast.Select | ast.Merge) -> str:
+def print_body(body: ast.SelectStatement | ast.Merge) -> str:
     """Return a query's body, a clause a line."""
-    lines = _select(body) if isinstance(body, ast.Select) else _merge(body)
+    lines = _select(body) if isinstance(body, ast.SelectStatement) else _merge(body)
     return "\n".join(lines)
 
 
-def print_expression(expression: ast.Expression) -> str:
+def print_expression(expression: ast.SyntaxExpression) -> str:
     """Return an expression, with the parentheses that it needs and no others."""
     return _at_least(0, expression)
 
@@ -57,13 +57,13 @@ def print_definitions(definitions: ast.Definitions) -> str:
 # Expressions
 
 
-def _at_least(power: int, node: ast.Expression) -> str:
+def _at_least(power: int, node: ast.SyntaxExpression) -> str:
     """Return a node's text, in parentheses if it binds weaker than `power`."""
     text = _EXPRESSIONS[type(node)](node)
     return text if _power(node) >= power else f"({text})"
 
 
-def _power(node: ast.Expression) -> int:
+def _power(node: ast.SyntaxExpression) -> int:
     if isinstance(node, ast.Logical):
         return OR if node.op == "OR" else AND
     if isinstance(node, ast.Unary):
@@ -80,11 +80,11 @@ def _power(node: ast.Expression) -> int:
 _COMPARISONS = (ast.Comparison, ast.InList, ast.InPrefix, ast.Between, ast.IsNull)
 
 
-def _tight(node: ast.Expression) -> str:
+def _tight(node: ast.SyntaxExpression) -> str:
     return _at_least(COMPARISON + 1, node)
 
 
-def _all(nodes: Iterable[ast.Expression]) -> str:
+def _all(nodes: Iterable[ast.SyntaxExpression]) -> str:
     return ", ".join(print_expression(node) for node in nodes)
 
 
@@ -106,7 +106,7 @@ def _logical(node: ast.Logical) -> str:
     return f" {node.op} ".join(_at_least(_power(node), operand) for operand in node.operands)
 
 
-def _case(node: ast.Case) -> str:
+def _case(node: ast.CaseExpression) -> str:
     arms = [
         f"WHEN {print_expression(when.condition)} THEN {print_expression(when.result)}"
         for when in node.whens
@@ -147,8 +147,8 @@ _EXPRESSIONS: dict[type, Callable[[Any], str]] = {
         f"{_tight(node.operand)} BETWEEN {_tight(node.low)} AND {_tight(node.high)}"
     ),
     ast.IsNull: lambda node: f"{_tight(node.operand)} IS NULL",
-    ast.Case: _case,
-    ast.Cast: lambda node: f"CAST({print_expression(node.operand)} AS {node.type.name})",
+    ast.CaseExpression: _case,
+    ast.CastExpression: lambda node: f"CAST({print_expression(node.operand)} AS {node.type.name})",
     ast.Call: _call,
     ast.PredicateCall: lambda node: f"{node.name}[{_all(node.args)}]",
     ast.Broken: lambda node: "/* not understood */",
@@ -183,7 +183,7 @@ _LITERALS: dict[str, Callable[[Any], str]] = {
 # Bodies
 
 
-def _select(body: ast.Select) -> list[str]:
+def _select(body: ast.SelectStatement) -> list[str]:
     word = "SELECT DISTINCT" if body.distinct else "SELECT"
     window = "" if body.window is None else " " + _window(body.window)
     behind_from = len(body.sources) == 1 and not isinstance(body.sources[0], ast.JoinedSource)
@@ -204,7 +204,7 @@ def _select(body: ast.Select) -> list[str]:
     return lines + [clause for clause in clauses if clause]
 
 
-def _conditions(expression: ast.Expression | None) -> list[str]:
+def _conditions(expression: ast.SyntaxExpression | None) -> list[str]:
     """Return the conditions that a clause joins with AND, none for a clause that is missing."""
     if expression is None:
         return []
@@ -266,8 +266,8 @@ def _from_word(join: ast.JoinClause | None) -> str:
 def _source(item: ast.FromItem) -> str:
     if isinstance(item, ast.JoinedSource):
         return _joined(item)
-    assert isinstance(item, ast.Table | ast.UnionSource)
-    branches = item.branches if isinstance(item, ast.UnionSource) else (item,)
+    assert isinstance(item, ast.Table | ast.UnionItem)
+    branches = item.branches if isinstance(item, ast.UnionItem) else (item,)
     text = " UNION ".join(_table_name(branch) for branch in branches)
     if item.alias is not None:
         text += f" AS {item.alias}"
@@ -348,7 +348,7 @@ def _attribute(item: ast.Attribute) -> str:
     return f"{item.name} {value}"
 
 
-def _protocol(item: ast.Protocol) -> str:
+def _protocol(item: ast.ProtocolBlock) -> str:
     head = f"PROTOCOL {item.name}" + _in_brackets(item.bases, "(", ")")
     head += _in_brackets(item.unpack, "[", "]")
     return _block(head, [_field(field) for field in item.fields]) or head + " {\n}"
@@ -389,7 +389,7 @@ def _declaration(word: str, *between: str) -> Callable[[Any], str]:
 
 
 _DEFINITIONS: dict[type, Callable[[Any], str]] = {
-    ast.Protocol: _protocol,
+    ast.ProtocolBlock: _protocol,
     ast.Stream: _stream,
     ast.FunctionDeclaration: _declaration("FUN"),
     ast.AggregateDeclaration: _declaration("UDAF", "storage"),

@@ -11,7 +11,6 @@ from gigastream.gsql.diagnostics import closest, printable
 from gigastream.gsql.syntax.ast import (
     Broken,
     Cube,
-    Expression,
     FromItem,
     GroupElement,
     GroupingSets,
@@ -21,9 +20,10 @@ from gigastream.gsql.syntax.ast import (
     Name,
     OrderItem,
     Rollup,
-    Select,
     SelectItem,
+    SelectStatement,
     Star,
+    SyntaxExpression,
     Window,
 )
 from gigastream.gsql.syntax.blocks import at_block
@@ -44,7 +44,7 @@ _JOINS = {
 }
 
 
-def parse_select(cursor: Cursor) -> Select:
+def parse_select(cursor: Cursor) -> SelectStatement:
     """Read a SELECT; the current token is that word."""
     mark = cursor.mark()
     cursor.advance()
@@ -57,7 +57,7 @@ def parse_select(cursor: Cursor) -> Select:
         hint = "keep the one behind the SELECT list or the one behind FROM"
         cursor.error("duplicate-clause", "a second window", from_window.span, hint)
     clauses = _clauses(cursor)
-    select = Select(items, sources, distinct, join, window or from_window, **clauses)
+    select = SelectStatement(items, sources, distinct, join, window or from_window, **clauses)
     return replace(select, span=cursor.since(mark))
 
 
@@ -196,7 +196,7 @@ def _demand_order(cursor: Cursor, repeated: bool, early: bool) -> None:
         cursor.error("clause-order", message, span, f"the order is FROM, {order}")
 
 
-def _condition(cursor: Cursor) -> Expression:
+def _condition(cursor: Cursor) -> SyntaxExpression:
     cursor.advance()
     try:
         condition = parse_expression(cursor)
@@ -284,7 +284,7 @@ def _order_item(cursor: Cursor) -> OrderItem:
     return OrderItem(expression, descending, span=cursor.since(mark))
 
 
-def _limit(cursor: Cursor) -> Expression:
+def _limit(cursor: Cursor) -> SyntaxExpression:
     cursor.advance()
     if cursor.token.kind == "$":
         limit = parse_expression(cursor)

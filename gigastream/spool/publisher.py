@@ -18,7 +18,7 @@ _MAX_UNLISTED_SEGMENTS = 4
 Job = Callable[[], None]
 
 
-class Lister:
+class Publisher:
     """Does jobs in a thread of its own. After the first error it does no more."""
 
     def __init__(self, housekeeping: Callable[[], float | None]) -> None:
