@@ -66,7 +66,8 @@ struct gs_push {
     uint32_t port;
     struct ArrowArray *array; /* the rows, which are taken over; NULL: none */
     struct ArrowSchema *schema;
-    const gs_bound *bounds; /* one a column */
+    const gs_bound *bounds;      /* one a column */
+    struct gs_joint_bound joint; /* of two temporal columns, the lesser first */
     bool is_heartbeat, is_end;
 };
 

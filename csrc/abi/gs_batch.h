@@ -49,8 +49,17 @@ struct gs_trace {
     struct gs_trace_step steps[GS_TRACE_CAPACITY];
 };
 
+/* No later row is below the first bound in the first column *and* below the second in the second:
+ * what a join knows of its two clocks before it knows as much of either. */
+struct gs_joint_bound {
+    bool is_given;
+    uint32_t columns[2]; /* the lesser first */
+    gs_bound bounds[2];
+};
+
 struct gs_punctuation {
     gs_bound *bounds; /* one a column: no later row is below it; GS_BOUND_NONE where varying */
+    struct gs_joint_bound joint;
 };
 
 struct gs_batch {

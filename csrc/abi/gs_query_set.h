@@ -13,7 +13,7 @@
 #include "gs_packet.h"
 #include "gs_scratch.h"
 
-#define GS_ABI_VERSION 4
+#define GS_ABI_VERSION 5
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -152,16 +152,19 @@ enum gs_operator_kind {
     GS_OPERATOR_LIMIT = 6
 };
 
+/* Carries bounds through monotone expressions, which read those of `inputs[port]`. */
+typedef void (*gs_carry_function)(const struct gs_punctuation *inputs, gs_bound *output);
+
 struct gs_operator_ops {
     /* select: appends what comes of rows first..count-1; aggregate: adds them to their groups */
     void (*rows)(struct gs_operator *op, const struct gs_batch *input);
-    /* select, union: input bounds to output bounds, a bound for each output column.
-     * aggregate: input bounds to the bounds of the temporal group variables. */
-    void (*bounds)(const gs_bound *input, gs_bound *output);
+    /* select: what the inputs promise, one a port, to a bound for each output column.
+     * aggregate: to the bounds of the temporal group variables. */
+    gs_carry_function bounds;
     /* aggregate: one group to the output, which has room: HAVING, then the SELECT list. */
     void (*emit)(struct gs_operator *op, const void *entry, const gs_bound *window);
     /* aggregate: the bounds of output columns from those of the temporal group variables. */
-    void (*group_bounds)(const gs_bound *groups, gs_bound *output);
+    gs_carry_function group_bounds;
     /* order: <0, 0, >0 as row a stands before row b. */
     int (*compare)(const struct gs_batch *a, uint32_t row_a, const struct gs_batch *b,
                    uint32_t row_b);

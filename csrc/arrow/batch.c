@@ -96,6 +96,7 @@ struct gs_batch *gs_batch_view(struct gs_batch *parent, const struct gs_schema *
     *view = *parent;
     view->schema = schema;
     view->references = 1;
+    memset(&view->punctuation, 0, sizeof view->punctuation);
     view->punctuation.bounds = calloc(schema->column_count + 1, sizeof(gs_bound));
     if (view->punctuation.bounds == NULL) {
         free(view);

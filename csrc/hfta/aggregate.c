@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "carry.h"
 #include "operator.h"
-#include "../lfta/lfta.h"
 #include "windows.h"
 
 /* Index words of a new window's table; entries are at most 5/8 of them. */
@@ -33,7 +33,6 @@ struct gs_group_window {
 struct aggregate_state {
     struct gs_operator_state op;
     struct gs_windows windows;
-    gs_bound group_bounds[GS_TEMPORAL_MAX]; /* of the input, carried to the group variables */
     uint64_t group_count, max_groups;
     bool has_met;                /* there was a group, or one was refused */
     bool takes_partial;          /* the input's rows are of windows in which groups were refused */
@@ -218,7 +217,7 @@ struct gs_group_table *gs_group_window(struct gs_operator *base, const gs_bound 
 {
     struct aggregate_state *state = (struct aggregate_state *)base;
     /* below the punctuation: the window is closed or leaving, and a promise was not kept */
-    if (gs_window_passed(values, state->group_bounds, state->windows.value_count)) {
+    if (gs_windows_have_passed(&state->windows, values)) {
         base->counters.no_value++;
         return NULL;
     }
@@ -343,10 +342,12 @@ static bool window_leave(struct aggregate_state *state, struct gs_group_window *
 /* min(f(bound), oldest window not yet completely out), given when it grows. */
 static void bound_after_windows(struct aggregate_state *state)
 {
-    gs_bound groups[GS_TEMPORAL_MAX];
-    memcpy(groups, state->group_bounds, sizeof groups);
-    gs_windows_lower(&state->windows, groups);
-    state->op.base.ops->group_bounds(groups, state->op.next_bounds);
+    struct gs_operator_state *op = &state->op;
+    gs_bound bounds[GS_TEMPORAL_MAX];
+    struct gs_punctuation groups = {.bounds = bounds};
+    gs_windows_promise(&state->windows, &groups);
+    gs_carry(op->base.ops->group_bounds, &groups, op->node->schema->column_count, &op->next,
+             op->carried);
 }
 
 static struct gs_group_window *due_window(struct aggregate_state *state)
@@ -380,8 +381,6 @@ static int open_aggregate(struct gs_operator_state *op, const struct gs_operator
 {
     struct aggregate_state *state = (struct aggregate_state *)op;
     state->max_groups = settings->max_groups;
-    for (uint32_t k = 0; k < GS_TEMPORAL_MAX; k++)
-        state->group_bounds[k] = GS_BOUND_NONE;
     if (gs_windows_open(&state->windows, op->base.ops->temporal_count, settings->hash_key,
                         &op->holder))
         return GS_OK;
@@ -411,8 +410,11 @@ static void on_punctuation(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch)
 {
     struct aggregate_state *state = (struct aggregate_state *)op;
-    op->base.ops->bounds(op->input_bounds[port], state->group_bounds);
-    gs_windows_pass(&state->windows, state->group_bounds);
+    gs_bound bounds[GS_TEMPORAL_MAX];
+    struct gs_punctuation groups = {.bounds = bounds};
+    gs_carry(op->base.ops->bounds, &op->inputs[port], state->windows.value_count, &groups,
+             op->carried);
+    gs_windows_pass(&state->windows, &groups);
     if (gs_operator_ended(op)) meet_nothing(state);
     bound_after_windows(state);
     gs_operator_progress(op, batch, gs_operator_ended(op) && state->windows.count == 0);

@@ -15,7 +15,7 @@ static void end(struct gs_operator_state *op)
     if (state->has_ended) return;
     state->has_ended = true;
     for (uint32_t c = 0; c < op->node->schema->column_count; c++)
-        op->next_bounds[c] = GS_BOUND_END;
+        op->next.bounds[c] = GS_BOUND_END;
     gs_operator_progress(op, NULL, true);
 }
 
@@ -26,8 +26,7 @@ static void pass(struct gs_operator_state *op, struct gs_batch *batch, uint32_t 
         *op->failed = true;
         return;
     }
-    memcpy(view->punctuation.bounds, op->bounds,
-           op->node->schema->column_count * sizeof *op->bounds);
+    gs_punctuation_copy(&view->punctuation, &op->given, op->node->schema->column_count);
     view->row_count = row_count;
     view->sequence = op->sequence++;
     view->is_heartbeat = view->is_end = false;
@@ -53,7 +52,7 @@ static void on_punctuation(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch)
 {
     if (((struct limit_state *)op)->has_ended) return;
-    memcpy(op->next_bounds, op->input_bounds[port], op->port_columns[port] * sizeof(gs_bound));
+    gs_punctuation_copy(&op->next, &op->inputs[port], op->node->schema->column_count);
     gs_operator_progress(op, batch, gs_operator_ended(op));
 }
 

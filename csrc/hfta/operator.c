@@ -10,25 +10,16 @@ static const struct gs_operator_methods *const methods_of[] = {
     [GS_OPERATOR_OUTPUT] = &gs_output_methods, [GS_OPERATOR_LIMIT] = &gs_limit_methods,
 };
 
-static gs_bound *bounds_new(uint32_t count)
-{
-    gs_bound *bounds = calloc(count + 1, sizeof *bounds);
-    for (uint32_t c = 0; bounds != NULL && c < count; c++)
-        bounds[c] = GS_BOUND_NONE;
-    return bounds;
-}
-
 static bool ports_open(struct gs_operator_state *op, uint32_t count,
                        const struct gs_schema *const *inputs)
 {
     op->port_count = count;
-    op->input_bounds = calloc(count + 1, sizeof *op->input_bounds);
+    op->inputs = calloc(count + 1, sizeof *op->inputs);
     op->port_columns = calloc(count + 1, sizeof *op->port_columns);
-    if (op->input_bounds == NULL || op->port_columns == NULL) return false;
+    if (op->inputs == NULL || op->port_columns == NULL) return false;
     for (uint32_t port = 0; port < count; port++) {
         op->port_columns[port] = inputs[port]->column_count;
-        op->input_bounds[port] = bounds_new(inputs[port]->column_count);
-        if (op->input_bounds[port] == NULL) return false;
+        if (!gs_punctuation_open(&op->inputs[port], inputs[port]->column_count)) return false;
     }
     return true;
 }
@@ -39,10 +30,10 @@ static bool state_open(struct gs_operator_state *op, uint32_t port_count,
 {
     uint32_t columns = op->node->schema->column_count;
     op->base.output = gs_batch_new(op->node->schema, settings->batch_rows);
-    op->bounds = bounds_new(columns);
-    op->next_bounds = bounds_new(columns);
-    return gs_scratch_open(&op->scratch) && op->base.output != NULL && op->bounds != NULL &&
-           op->next_bounds != NULL && ports_open(op, port_count, inputs);
+    op->carried = calloc(columns + GS_TEMPORAL_MAX, sizeof *op->carried);
+    return gs_scratch_open(&op->scratch) && op->base.output != NULL && op->carried != NULL &&
+           gs_punctuation_open(&op->given, columns) && gs_punctuation_open(&op->next, columns) &&
+           ports_open(op, port_count, inputs);
 }
 
 int gs_operator_open(struct gs_operator_state **result, const struct gs_node *node, uint32_t index,
@@ -73,12 +64,13 @@ void gs_operator_close(struct gs_operator_state *op)
 {
     if (op == NULL) return;
     if (op->methods->close != NULL) op->methods->close(op);
-    for (uint32_t port = 0; op->input_bounds != NULL && port < op->port_count; port++)
-        free(op->input_bounds[port]);
-    free(op->input_bounds);
+    for (uint32_t port = 0; op->inputs != NULL && port < op->port_count; port++)
+        gs_punctuation_close(&op->inputs[port]);
+    free(op->inputs);
     free(op->port_columns);
-    free(op->bounds);
-    free(op->next_bounds);
+    gs_punctuation_close(&op->given);
+    gs_punctuation_close(&op->next);
+    free(op->carried);
     gs_scratch_close(&op->scratch);
     free(op->stream.consumers);
     gs_batch_release(op->base.output);
@@ -87,14 +79,13 @@ void gs_operator_close(struct gs_operator_state *op)
 
 bool gs_operator_raise(struct gs_operator_state *op)
 {
-    bool grew = false;
-    for (uint32_t c = 0; c < op->node->schema->column_count; c++) {
-        if (op->node->schema->fields[c].temporal == 0 || op->next_bounds[c] <= op->bounds[c])
-            continue;
-        op->bounds[c] = op->next_bounds[c];
-        grew = true;
-    }
-    return grew;
+    const struct gs_schema *schema = op->node->schema;
+    struct gs_joint_bound *joint = &op->next.joint;
+    for (uint32_t c = 0; c < schema->column_count; c++)
+        if (schema->fields[c].temporal == 0) op->next.bounds[c] = GS_BOUND_NONE;
+    joint->is_given = joint->is_given && schema->fields[joint->columns[0]].temporal != 0 &&
+                      schema->fields[joint->columns[1]].temporal != 0;
+    return gs_punctuation_raise(&op->given, &op->next, schema->column_count);
 }
 
 bool gs_operator_ended(const struct gs_operator_state *op)
@@ -129,8 +120,7 @@ void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause
 {
     struct gs_batch *batch = op->base.output;
     if (*op->failed) return; /* the batch may be another's already */
-    memcpy(batch->punctuation.bounds, op->bounds,
-           op->node->schema->column_count * sizeof *op->bounds);
+    gs_punctuation_copy(&batch->punctuation, &op->given, op->node->schema->column_count);
     batch->sequence = op->sequence++;
     batch->source = op->index;
     batch->made_at_ns = gs_monotonic_ns();

@@ -7,6 +7,7 @@
 #define GS_HFTA_OPERATOR_H
 
 #include "../arrow/batch.h"
+#include "../arrow/punctuation.h"
 #include "../base/memory.h"
 #include "../runtime/stream.h"
 #include "gs_query_set.h"
@@ -29,7 +30,7 @@ struct gs_operator_methods {
     int (*open)(struct gs_operator_state *op, const struct gs_operator_settings *settings,
                 struct gs_error *error);
     void (*on_batch)(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch);
-    /* input_bounds[port] has grown, or the batch is a heartbeat. */
+    /* inputs[port] has grown, or the batch is a heartbeat. */
     void (*on_punctuation)(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch);
     /* Puts out at most a batch of what is due; true while there is more. */
@@ -45,10 +46,11 @@ struct gs_operator_state {
     uint32_t index; /* of the node */
     struct gs_stream stream;
     uint32_t port_count;
-    uint32_t *port_columns;  /* columns of each input */
-    gs_bound **input_bounds; /* by port, by column of that input */
-    gs_bound *bounds;        /* given out, by column of the output */
-    gs_bound *next_bounds;   /* scratch of the same length */
+    uint32_t *port_columns;        /* columns of each input */
+    struct gs_punctuation *inputs; /* by port: what each has promised */
+    struct gs_punctuation given;   /* out, by column of the output */
+    struct gs_punctuation next;    /* what is to be given */
+    gs_bound *carried;             /* for gs_carry: of the columns, or the group variables */
     /* For the strings of a row that waits for its consumers: they have scratches of their own. */
     struct gs_scratch scratch;
     uint64_t sequence;
@@ -73,14 +75,14 @@ int gs_operator_open(struct gs_operator_state **op, const struct gs_node *node, 
                      void *const *handles, struct gs_error *error);
 void gs_operator_close(struct gs_operator_state *op);
 
-/* Raises op->bounds to op->next_bounds; true where something grew. */
+/* Raises op->given to op->next; true where something grew. */
 bool gs_operator_raise(struct gs_operator_state *op);
 /* Every input has ended. */
 bool gs_operator_ended(const struct gs_operator_state *op);
-/* Takes what a punctuation says to the output bounds by way of op->next_bounds, and sends it where
+/* Takes what a punctuation says to the output bounds by way of op->next, and sends it where
  * it is news, a heartbeat or the end (`is_end`: nothing will follow). */
 void gs_operator_progress(struct gs_operator_state *op, const struct gs_batch *cause, bool is_end);
-/* Sends the output batch with op->bounds; `cause` is the heartbeat that it passes on, or NULL. */
+/* Sends the output batch with op->given; `cause` is the heartbeat that it passes on, or NULL. */
 void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause);
 /* Rows gathered so far go on, whether the batch is full or not. */
 void gs_operator_flush_output(struct gs_operator_state *op);

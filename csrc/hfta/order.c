@@ -32,9 +32,7 @@ struct order_window {
 struct order_state {
     struct gs_operator_state op;
     struct gs_windows windows;
-    gs_bound window_bounds[GS_TEMPORAL_MAX];
     uint64_t held;
-    gs_bound *output_bounds;
     uint32_t *lengths; /* of a row's strings */
 };
 
@@ -248,19 +246,65 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
         hold((struct order_state *)op, batch, row);
 }
 
-/* Output bounds are the input's, lowered to the windows that are still held. */
+/* ---- progress ---- */
+
+/* Which of the window's values a column is; their number where it is none. */
+static uint32_t value_of_column(const struct gs_operator_ops *ops, uint32_t column)
+{
+    uint32_t k = 0;
+    while (k < ops->temporal_count && ops->temporal_columns[k] != column)
+        k++;
+    return k;
+}
+
+/* What the input promises of the windows' values. */
+static struct gs_punctuation of_windows(const struct order_state *state,
+                                        const struct gs_punctuation *input, gs_bound *bounds)
+{
+    const struct gs_operator_ops *ops = state->op.base.ops;
+    const struct gs_joint_bound *joint = &input->joint;
+    struct gs_punctuation windows = {.bounds = bounds};
+    for (uint32_t k = 0; k < ops->temporal_count; k++)
+        bounds[k] = input->bounds[ops->temporal_columns[k]];
+    if (!joint->is_given) return windows;
+    uint32_t a = value_of_column(ops, joint->columns[0]);
+    uint32_t b = value_of_column(ops, joint->columns[1]);
+    if (a < ops->temporal_count && b < ops->temporal_count)
+        windows.joint = gs_joint_bound(a, joint->bounds[0], b, joint->bounds[1]);
+    return windows;
+}
+
+/* A joint bound of other columns than the windows' waits until nothing is held. */
+static struct gs_joint_bound joint_after_windows(const struct order_state *state,
+                                                 const struct gs_punctuation *windows)
+{
+    const struct gs_operator_ops *ops = state->op.base.ops;
+    const struct gs_joint_bound *out = &windows->joint, *input = &state->op.inputs[0].joint;
+    struct gs_joint_bound joint = {0};
+    if (out->is_given)
+        joint = gs_joint_bound(ops->temporal_columns[out->columns[0]], out->bounds[0],
+                               ops->temporal_columns[out->columns[1]], out->bounds[1]);
+    else if (state->windows.count == 0)
+        joint = *input;
+    joint.is_given = joint.is_given && joint.columns[1] < state->op.node->schema->column_count;
+    return joint;
+}
+
+/* Output bounds are the input's, of the columns that it keeps, lowered to the windows that are
+ * still held. */
 static void bound_after_windows(struct order_state *state)
 {
-    gs_bound windows[GS_TEMPORAL_MAX];
+    gs_bound bounds[GS_TEMPORAL_MAX];
+    struct gs_punctuation windows = {.bounds = bounds};
     const struct gs_operator_ops *ops = state->op.base.ops;
     struct gs_operator_state *op = &state->op;
-    memcpy(windows, state->window_bounds, sizeof windows);
-    gs_windows_lower(&state->windows, windows);
-    uint32_t columns = op->port_columns[0];
-    memcpy(state->output_bounds, op->input_bounds[0], columns * sizeof(gs_bound));
+    uint32_t columns = op->node->schema->column_count;
+    gs_windows_promise(&state->windows, &windows);
+    memcpy(op->next.bounds, op->inputs[0].bounds, columns * sizeof(gs_bound));
     for (uint32_t k = 0; k < ops->temporal_count; k++)
-        state->output_bounds[ops->temporal_columns[k]] = windows[k];
-    ops->bounds(state->output_bounds, op->next_bounds);
+        if (ops->temporal_columns[k] < columns)
+            op->next.bounds[ops->temporal_columns[k]] = bounds[k];
+    op->next.joint = joint_after_windows(state, &windows);
 }
 
 static struct order_window *due_window(struct order_state *state)
@@ -317,9 +361,9 @@ static void on_punctuation(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch)
 {
     struct order_state *state = (struct order_state *)op;
-    for (uint32_t k = 0; k < op->base.ops->temporal_count; k++)
-        state->window_bounds[k] = op->input_bounds[port][op->base.ops->temporal_columns[k]];
-    gs_windows_pass(&state->windows, state->window_bounds);
+    gs_bound bounds[GS_TEMPORAL_MAX];
+    struct gs_punctuation windows = of_windows(state, &op->inputs[port], bounds);
+    gs_windows_pass(&state->windows, &windows);
     bound_after_windows(state);
     gs_operator_progress(op, batch, gs_operator_ended(op) && state->windows.count == 0);
 }
@@ -328,13 +372,9 @@ static int open_order(struct gs_operator_state *op, const struct gs_operator_set
                       struct gs_error *error)
 {
     struct order_state *state = (struct order_state *)op;
-    for (uint32_t k = 0; k < GS_TEMPORAL_MAX; k++)
-        state->window_bounds[k] = GS_BOUND_NONE;
-    state->output_bounds = calloc(op->port_columns[0] + 1u, sizeof(gs_bound));
     state->lengths = calloc(op->port_columns[0] + 1u, sizeof *state->lengths);
-    if (state->output_bounds != NULL && state->lengths != NULL &&
-        gs_windows_open(&state->windows, op->base.ops->temporal_count, settings->hash_key,
-                        &op->holder))
+    if (state->lengths != NULL && gs_windows_open(&state->windows, op->base.ops->temporal_count,
+                                                  settings->hash_key, &op->holder))
         return GS_OK;
     return gs_fail(error, GS_ERROR, "no memory for ORDER BY");
 }
@@ -351,7 +391,6 @@ static void close_order(struct gs_operator_state *op)
     while ((window = gs_windows_any(&state->windows)) != NULL)
         window_close(state, (struct order_window *)window);
     gs_windows_close(&state->windows);
-    free(state->output_bounds);
     free(state->lengths);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Select: rows as they come; each bound through its function (OPERATORS section 4). */
+#include "carry.h"
 #include "operator.h"
 
 static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
@@ -14,7 +15,8 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
 static void on_punctuation(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch)
 {
-    op->base.ops->bounds(op->input_bounds[port], op->next_bounds);
+    gs_carry(op->base.ops->bounds, &op->inputs[port], op->node->schema->column_count, &op->next,
+             op->carried);
     gs_operator_progress(op, batch, gs_operator_ended(op));
 }
 

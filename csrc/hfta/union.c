@@ -3,14 +3,40 @@
  * over the inputs, given only when it grows. */
 #include "operator.h"
 
+static bool has_ended(const struct gs_operator_state *op, uint32_t port)
+{
+    const struct gs_schema *schema = op->node->schema;
+    for (uint32_t c = 0; c < schema->column_count; c++)
+        if (schema->fields[c].temporal != 0 && op->inputs[port].bounds[c] != GS_BOUND_END)
+            return false;
+    return true;
+}
+
+/* True of every row where it is true of every input's. An input that has ended promises all. */
+static struct gs_joint_bound least_joint(const struct gs_operator_state *op)
+{
+    struct gs_joint_bound least = {0};
+    for (uint32_t port = 0; port < op->port_count; port++) {
+        const struct gs_joint_bound *joint = &op->inputs[port].joint;
+        if (has_ended(op, port)) continue;
+        if (!least.is_given) least = *joint;
+        if (!gs_joint_has_columns(joint, least.columns[0], least.columns[1]))
+            return (struct gs_joint_bound){0};
+        for (uint32_t i = 0; i < 2; i++)
+            if (joint->bounds[i] < least.bounds[i]) least.bounds[i] = joint->bounds[i];
+    }
+    return least;
+}
+
 static void least_bounds(struct gs_operator_state *op)
 {
+    gs_bound *next = op->next.bounds;
     for (uint32_t c = 0; c < op->node->schema->column_count; c++) {
-        op->next_bounds[c] = op->input_bounds[0][c];
+        next[c] = op->inputs[0].bounds[c];
         for (uint32_t port = 1; port < op->port_count; port++)
-            if (op->input_bounds[port][c] < op->next_bounds[c])
-                op->next_bounds[c] = op->input_bounds[port][c];
+            if (op->inputs[port].bounds[c] < next[c]) next[c] = op->inputs[port].bounds[c];
     }
+    op->next.joint = least_joint(op);
 }
 
 /* The rows go on in the batch in which they came, under the union's own bounds. */
@@ -22,8 +48,7 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
         *op->failed = true;
         return;
     }
-    memcpy(view->punctuation.bounds, op->bounds,
-           op->node->schema->column_count * sizeof *op->bounds);
+    gs_punctuation_copy(&view->punctuation, &op->given, op->node->schema->column_count);
     view->sequence = op->sequence++;
     view->is_heartbeat = view->is_end = false;
     op->base.counters.rows_in += batch->row_count;

@@ -7,19 +7,26 @@
 #ifndef GS_HFTA_WINDOWS_H
 #define GS_HFTA_WINDOWS_H
 
+#include "../arrow/punctuation.h"
 #include "../base/memory.h"
 #include "gs_query_set.h"
 
+/* How far a window is behind a joint bound. */
+enum gs_window_joint { GS_JOINT_ABOVE_FIRST = 0, GS_JOINT_ABOVE_SECOND, GS_JOINT_COVERED };
+
 struct gs_window {
     gs_bound *values;
-    uint32_t *places; /* in the heap of each value */
+    uint32_t *places; /* in the heap of each value, and in that of a joint bound */
     bool is_due;
     bool is_partial; /* rows of it were refused */
+    uint8_t joint;   /* enum gs_window_joint, once there is a joint bound */
 };
 
 struct gs_window_heap {
     struct gs_window **items; /* the least first */
     uint32_t count;
+    uint32_t place; /* where a window's place in it is; the first heap is ordered by all values, */
+    uint32_t value; /* another by this one */
 };
 
 struct gs_windows {
@@ -27,13 +34,17 @@ struct gs_windows {
     const uint64_t *hash_key;
     uint32_t value_count, heap_count; /* heaps: as many as values, at least one */
     uint32_t count, capacity;
-    /* By value: windows that no bound has passed, and those that one has. The first of each is
-     * ordered by all values, the others by theirs alone. */
+    /* By value: windows that no bound has passed, and those that one has. */
     struct gs_window_heap *waiting, *due;
+    /* Once there is a joint bound: windows not below its first bound, by that value; those that
+     * are, but not below its second, by that. The others are covered. */
+    struct gs_window_heap above[2];
+    uint32_t covered_count;
     struct gs_window **lookup; /* open addressing, twice as large as a heap */
     uint32_t lookup_mask;
-    struct gs_window *last; /* met last */
-    gs_bound *bounds;       /* what has been passed; the end passes all */
+    struct gs_window *last;       /* met last */
+    struct gs_punctuation passed; /* the end passes all */
+    struct gs_joint_bound out;    /* the last joint bound of which all that it covers has left */
     bool is_over;
     /* Windows were refused, none above this one: one that is made later is incomplete. */
     bool has_refused;
@@ -54,8 +65,10 @@ void gs_windows_refuse(struct gs_windows *windows, const gs_bound *values);
 uint64_t gs_windows_bytes(const struct gs_windows *windows, size_t bytes);
 /* Takes a window of so many bytes out, and frees it. */
 void gs_windows_remove(struct gs_windows *windows, struct gs_window *window, size_t bytes);
-/* The bounds have grown: windows below one of them are due. */
-void gs_windows_pass(struct gs_windows *windows, const gs_bound *bounds);
+/* Whether one of the bounds is above these values, or the joint bound covers them. */
+bool gs_windows_have_passed(const struct gs_windows *windows, const gs_bound *values);
+/* More is promised of the values: windows that have been passed are due. */
+void gs_windows_pass(struct gs_windows *windows, const struct gs_punctuation *promised);
 /* All windows are due, and all that will come. */
 void gs_windows_end(struct gs_windows *windows);
 /* The oldest window that is due; NULL where none is. */
@@ -64,6 +77,8 @@ struct gs_window *gs_windows_due(const struct gs_windows *windows);
 struct gs_window *gs_windows_any(const struct gs_windows *windows);
 /* Lowers each bound to the least value among the windows. */
 void gs_windows_lower(const struct gs_windows *windows, gs_bound *bounds);
+/* What holds of all that is still to leave, or to come. */
+void gs_windows_promise(const struct gs_windows *windows, struct gs_punctuation *promise);
 /* They must all have been removed. */
 void gs_windows_close(struct gs_windows *windows);
 

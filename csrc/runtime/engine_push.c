@@ -17,6 +17,18 @@ static void punctuate(struct gs_batch *batch, const struct gs_push *push)
     for (uint32_t c = 0; c < batch->schema->column_count; c++)
         if (batch->schema->fields[c].temporal != 0)
             batch->punctuation.bounds[c] = push->is_end ? GS_BOUND_END : push->bounds[c];
+    batch->punctuation.joint = push->joint;
+}
+
+static int check_joint(const struct gs_joint_bound *joint, const struct gs_schema *schema,
+                       struct gs_error *error)
+{
+    if (!joint->is_given) return GS_OK;
+    if (joint->columns[0] >= joint->columns[1] || joint->columns[1] >= schema->column_count ||
+        schema->fields[joint->columns[0]].temporal == 0 ||
+        schema->fields[joint->columns[1]].temporal == 0)
+        return gs_fail(error, GS_ERROR, "a joint bound is of two temporal columns in their order");
+    return GS_OK;
 }
 
 static int check(const struct gs_engine *engine, uint32_t port, struct gs_error *error)
@@ -52,8 +64,11 @@ int gs_engine_push(struct gs_engine *engine, const struct gs_push *push, struct 
     int status = check(engine, push->port, error);
     if (status != GS_OK) return refuse(push, status);
     const struct gs_port *port = &engine->graph.ports[push->port];
+    const struct gs_schema *schema = engine->query_set->nodes[port->node].schema;
     struct gs_batch *batch;
-    GS_RETURN_IF_ERROR(batch_of(push, engine->query_set->nodes[port->node].schema, &batch, error));
+    status = check_joint(&push->joint, schema, error);
+    if (status != GS_OK) return refuse(push, status);
+    GS_RETURN_IF_ERROR(batch_of(push, schema, &batch, error));
     punctuate(batch, push);
     batch->made_at_ns = gs_monotonic_ns();
     batch->is_heartbeat = push->is_heartbeat;

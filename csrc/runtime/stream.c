@@ -3,18 +3,6 @@
 
 #include "../hfta/operator.h"
 
-static bool raise_input(struct gs_operator_state *op, uint32_t port, const gs_bound *bounds)
-{
-    bool grew = false;
-    gs_bound *known = op->input_bounds[port];
-    for (uint32_t c = 0; c < op->port_columns[port]; c++)
-        if (bounds[c] > known[c]) {
-            known[c] = bounds[c];
-            grew = true;
-        }
-    return grew;
-}
-
 void gs_stream_push(const struct gs_stream *stream, struct gs_batch *batch)
 {
     for (uint32_t i = 0; i < stream->consumer_count; i++) {
@@ -22,7 +10,8 @@ void gs_stream_push(const struct gs_stream *stream, struct gs_batch *batch)
         uint32_t port = stream->consumers[i].port;
         if (batch->row_count > 0) op->methods->on_batch(op, port, batch);
         op->ended_ports += batch->is_end;
-        bool grew = raise_input(op, port, batch->punctuation.bounds);
+        bool grew =
+            gs_punctuation_raise(&op->inputs[port], &batch->punctuation, op->port_columns[port]);
         if (grew || batch->is_heartbeat || batch->is_end)
             op->methods->on_punctuation(op, port, batch);
     }

@@ -68,8 +68,8 @@ def _write_select(lines: Lines, context: CodeContext, prefix: str, node: Select)
             lines.add("op->scratch->used = 0;")
             _write_selected(lines, context, node)
     lines.add("")
-    functions = [over_columns(output.expression, "input") for output in node.outputs]
-    write_bounds(lines, f"{prefix}_bounds", "input", functions)
+    functions = [over_columns(output.expression) for output in node.outputs]
+    write_bounds(lines, f"{prefix}_bounds", functions)
     with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
         lines.add(f".rows = {prefix}_rows,", f".bounds = {prefix}_bounds,")
     lines.add("")

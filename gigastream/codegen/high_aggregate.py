@@ -49,13 +49,12 @@ def write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggre
     _write_rows(lines, context, prefix, node)
     write_group_out(lines, context, prefix, node)
     windows = list(node.temporal_groups)
-    incoming = [over_columns(node.groups[i].expression, "input") for i in windows]
-    write_bounds(lines, f"{prefix}_bounds", "input", incoming)
+    incoming = [over_columns(node.groups[i].expression) for i in windows]
+    write_bounds(lines, f"{prefix}_bounds", incoming)
     places = {group: k for k, group in enumerate(windows)}
     write_bounds(
         lines,
         f"{prefix}_group_bounds",
-        "groups",
         [_over_groups(o.expression, places) for o in node.outputs],
     )
     with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
@@ -77,7 +76,7 @@ def _over_groups(
     function = monotone(expression)
     if function is None:
         return None, []
-    return function, [f"groups[{places[item.index]}]" for item in function.inputs]
+    return function, [f"inputs[0].bounds[{places[item.index]}]" for item in function.inputs]
 
 
 def _keys(node: Aggregate) -> list[int]:

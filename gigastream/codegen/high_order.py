@@ -32,11 +32,8 @@ def write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLimi
     _write_copy(lines, prefix, node)
     windows = ", ".join(map(str, node.windows)) or "0"
     lines.add(f"static const uint32_t {prefix}_windows[] = {{{windows}}};")
-    with lines.block(f"static void {prefix}_bounds(const gs_bound *input, gs_bound *output)"):
-        lines.add(f"memcpy(output, input, {len(node.schema.columns)} * sizeof *output);")
     with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
         lines.add(
-            f".bounds = {prefix}_bounds,",
             f".compare = {prefix}_compare,",
             f".copy = {prefix}_copy,",
             f".temporal_count = {len(node.windows)},",

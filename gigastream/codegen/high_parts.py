@@ -40,22 +40,23 @@ def note_calls(context: CodeContext, expressions: Sequence[Expression]) -> None:
 
 
 def write_bounds(
-    lines: Lines, name: str, parameter: str, functions: Sequence[tuple[Monotone | None, list[str]]]
+    lines: Lines, name: str, functions: Sequence[tuple[Monotone | None, list[str]]]
 ) -> None:
-    """A function from bounds to bounds; each entry is a monotone function and its inputs."""
-    with lines.block(f"static void {name}(const gs_bound *{parameter}, gs_bound *output)"):
-        lines.add(f"(void){parameter}, (void)output;")
+    """A gs_carry_function; each entry is a monotone function and its inputs."""
+    head = f"static void {name}(const struct gs_punctuation *inputs, gs_bound *output)"
+    with lines.block(head):
+        lines.add("(void)inputs, (void)output;")
         for index, (function, inputs) in enumerate(functions):
             code = "GS_BOUND_NONE" if function is None else function.c_forward(*inputs)
             lines.add(f"output[{index}] = {code};")
     lines.add("")
 
 
-def over_columns(expression: Expression, parameter: str) -> tuple[Monotone | None, list[str]]:
+def over_columns(expression: Expression) -> tuple[Monotone | None, list[str]]:
     """The monotone function that an expression is, if it is one, and the bounds it is asked of."""
     function = monotone(expression)
-    names = [] if function is None else [f"{parameter}[{item.index}]" for item in function.inputs]
-    return function, names
+    items = () if function is None else function.inputs
+    return function, [f"inputs[0].bounds[{item.index}]" for item in items]
 
 
 def write_where(lines: Lines, writer: ExpressionWriter, predicates: Sequence[Expression]) -> None:

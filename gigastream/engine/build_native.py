@@ -87,7 +87,8 @@ ffibuilder.cdef(
                       int8_t temporal; };
     struct gs_schema { const char *stream; uint32_t column_count;
                        const struct gs_field *fields; };
-    struct gs_punctuation { int64_t *bounds; };
+    struct gs_joint_bound { bool is_given; uint32_t columns[2]; int64_t bounds[2]; };
+    struct gs_punctuation { int64_t *bounds; struct gs_joint_bound joint; };
     struct gs_trace_step { uint32_t node, queue_length; int64_t received_ns;
                            uint64_t rows_in, rows_out; int64_t cost_ns; };
     struct gs_trace { uint64_t trace_id; uint32_t step_count;
@@ -137,7 +138,7 @@ ffibuilder.cdef(
     struct ArrowArray { ...; };
     struct gs_push {
         uint32_t port; struct ArrowArray *array; struct ArrowSchema *schema;
-        const int64_t *bounds; bool is_heartbeat, is_end;
+        const int64_t *bounds; struct gs_joint_bound joint; bool is_heartbeat, is_end;
     };
     int gs_engine_push(struct gs_engine *, const struct gs_push *, struct gs_error *);
     int gs_engine_hand_over(struct gs_engine *, uint32_t, struct gs_batch *, struct gs_error *);

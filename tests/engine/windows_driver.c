@@ -50,8 +50,9 @@ int main(int argc, char **argv)
     }
     for (int64_t at = 0; at < count; at++) {
         gs_bound bounds[2] = {at + 1, GS_BOUND_NONE};
+        struct gs_punctuation promised = {.bounds = bounds};
         struct gs_window *window;
-        gs_windows_pass(&windows, bounds);
+        gs_windows_pass(&windows, &promised);
         while ((window = gs_windows_due(&windows)) != NULL) {
             wrong += window->values[0] != at;
             gs_windows_remove(&windows, window, sizeof(struct made));

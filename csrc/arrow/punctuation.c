@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "punctuation.h"
+
+#include <stdlib.h>
+
+bool gs_punctuation_open(struct gs_punctuation *punctuation, uint32_t column_count)
+{
+    punctuation->joint = (struct gs_joint_bound){0};
+    punctuation->bounds = malloc(((size_t)column_count + 1) * sizeof *punctuation->bounds);
+    for (uint32_t c = 0; punctuation->bounds != NULL && c < column_count; c++)
+        punctuation->bounds[c] = GS_BOUND_NONE;
+    return punctuation->bounds != NULL;
+}
+
+void gs_punctuation_close(struct gs_punctuation *punctuation)
+{
+    free(punctuation->bounds);
+}
+
+void gs_punctuation_copy(struct gs_punctuation *to, const struct gs_punctuation *from,
+                         uint32_t column_count)
+{
+    memcpy(to->bounds, from->bounds, column_count * sizeof *to->bounds);
+    to->joint = from->joint;
+}
+
+bool gs_punctuation_raise(struct gs_punctuation *to, const struct gs_punctuation *from,
+                          uint32_t column_count)
+{
+    bool grew = gs_joint_raise(&to->joint, &from->joint);
+    for (uint32_t c = 0; c < column_count; c++)
+        if (from->bounds[c] > to->bounds[c]) {
+            to->bounds[c] = from->bounds[c];
+            grew = true;
+        }
+    return grew;
+}
+
+struct gs_joint_bound gs_joint_bound(uint32_t a, gs_bound bound_a, uint32_t b, gs_bound bound_b)
+{
+    if (bound_a == GS_BOUND_NONE || bound_b == GS_BOUND_NONE) return (struct gs_joint_bound){0};
+    if (a > b) return (struct gs_joint_bound){true, {b, a}, {bound_b, bound_a}};
+    return (struct gs_joint_bound){true, {a, b}, {bound_a, bound_b}};
+}
+
+bool gs_joint_raise(struct gs_joint_bound *to, const struct gs_joint_bound *from)
+{
+    if (!from->is_given) return false;
+    if (to->is_given) {
+        if (!gs_joint_has_columns(to, from->columns[0], from->columns[1])) return false;
+        if (from->bounds[0] < to->bounds[0] || from->bounds[1] < to->bounds[1]) return false;
+        if (from->bounds[0] == to->bounds[0] && from->bounds[1] == to->bounds[1]) return false;
+    }
+    *to = *from;
+    return true;
+}

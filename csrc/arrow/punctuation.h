@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeping what a stream has promised: a bound for each column, and perhaps a joint one (OPERATORS
+ * section 1). */
+#ifndef GS_ARROW_PUNCTUATION_H
+#define GS_ARROW_PUNCTUATION_H
+
+#include "gs_batch.h"
+
+/* Nothing is promised of so many columns; false where there is no memory. */
+bool gs_punctuation_open(struct gs_punctuation *punctuation, uint32_t column_count);
+void gs_punctuation_close(struct gs_punctuation *punctuation);
+void gs_punctuation_copy(struct gs_punctuation *to, const struct gs_punctuation *from,
+                         uint32_t column_count);
+/* Component-wise maximum; true where something grew. */
+bool gs_punctuation_raise(struct gs_punctuation *to, const struct gs_punctuation *from,
+                          uint32_t column_count);
+
+/* Of two columns that differ. A bound that promises nothing makes it one that is not given. */
+struct gs_joint_bound gs_joint_bound(uint32_t a, gs_bound bound_a, uint32_t b, gs_bound bound_b);
+static inline bool gs_joint_has_columns(const struct gs_joint_bound *joint, uint32_t a, uint32_t b)
+{
+    return joint->is_given && joint->columns[0] == a && joint->columns[1] == b;
+}
+/* The greater one takes the place of the lesser; two of which neither is are never mixed. True
+ * where `to` is replaced. */
+bool gs_joint_raise(struct gs_joint_bound *to, const struct gs_joint_bound *from);
+
+#endif
