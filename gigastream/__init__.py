@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gigastream.version import __version__
-
 if TYPE_CHECKING:
     from gigastream.library import (
         CompileError,
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
         explain,
         run,
     )
+    from gigastream.version import __version__
 
 __all__ = [
     "CompileError",
@@ -53,6 +52,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "__version__":
+        from gigastream.version import __version__
+
+        return __version__
     from gigastream import library
 
     return getattr(library, name)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from gigastream.spool import Entry
-from spark_sink.ledger import Ledger
 from spark_sink.offsets import Offsets, Position
+from spark_sink.segment_index import SegmentIndex
 
 
 @dataclass(frozen=True)
@@ -52,36 +52,38 @@ class _Budget:
         return False
 
 
-def admit(start: Offsets, ledgers: Mapping[str, Ledger], limits: Limits) -> dict[str, Position]:
+def admit(
+    start: Offsets, indexes: Mapping[str, SegmentIndex], limits: Limits
+) -> dict[str, Position]:
     """The end of the micro-batch that begins at `start`.
 
-    Each position of `start` has its ledger, except those of interfaces that have not begun.
+    Each position of `start` has its index, except those of interfaces that have not begun.
     """
     budget = _Budget(limits)
     next_segments = {key: position.segment for key, position in start.items()}
-    queue = [_place(key, ledgers[key], next_segments[key]) for key in start if key in ledgers]
+    queue = [_place(key, indexes[key], next_segments[key]) for key in start if key in indexes]
     heapify(queue)
     while queue:
         key = heappop(queue)[-1]
-        entry = ledgers[key].after(next_segments[key])
+        entry = indexes[key].after(next_segments[key])
         if entry is None or entry.segment is None:
             continue
         if not budget.takes(entry):
             break
         next_segments[key] = entry.segment + 1
-        heappush(queue, _place(key, ledgers[key], next_segments[key]))
-    return {key: _position(start[key], next_segments[key], ledgers.get(key)) for key in start}
+        heappush(queue, _place(key, indexes[key], next_segments[key]))
+    return {key: _position(start[key], next_segments[key], indexes.get(key)) for key in start}
 
 
-def _place(key: str, ledger: Ledger, segment: int) -> tuple[int, int, str]:
+def _place(key: str, index: SegmentIndex, segment: int) -> tuple[int, int, str]:
     """Whose turn it is: least time reached, then longest there."""
-    entry = ledger.after(segment)
+    entry = index.after(segment)
     made_ns = 0 if entry is None else entry.made_ns
-    return ledger.heartbeat_before_ns(segment), made_ns, key
+    return index.heartbeat_before_ns(segment), made_ns, key
 
 
-def _position(start: Position, segment: int, ledger: Ledger | None) -> Position:
-    if ledger is None:
+def _position(start: Position, segment: int, index: SegmentIndex | None) -> Position:
+    if index is None:
         return start
-    reached_ns = max(start.heartbeat_ns, ledger.heartbeat_before_ns(segment))
+    reached_ns = max(start.heartbeat_ns, index.heartbeat_before_ns(segment))
     return Position(start.generation, segment, reached_ns)

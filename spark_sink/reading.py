@@ -5,23 +5,23 @@ from __future__ import annotations
 
 from gigastream.spool import NOTHING, Track
 from spark_sink.errors import SpoolSourceError, tell
-from spark_sink.ledger import Ledger
 from spark_sink.offsets import Position
 from spark_sink.options import EARLIEST, LATEST
+from spark_sink.segment_index import SegmentIndex
 
 
 class Reading:
-    """A track of a spool, and its ledger as far as the manifest has been read."""
+    """A track of a spool, and its index as far as the manifest has been read."""
 
     def __init__(self, path: str, track: Track) -> None:
         self.path = path
         self.track = track
-        self.ledger = Ledger()
+        self.index = SegmentIndex()
         self._told = 0
 
     def refresh(self) -> None:
         """Read on in the manifest; what is wrong with it is told once."""
-        self.ledger.add(self.track.poll())
+        self.index.add(self.track.poll())
         for sentence in self.track.damage[self._told :]:
             tell(sentence)
             self._told += 1
@@ -31,18 +31,18 @@ class Reading:
         first = self.track.retained().first
         if starting_at == EARLIEST:
             return Position(self.track.generation, first, NOTHING)
-        after = max(first, self.ledger.next_segment)
+        after = max(first, self.index.next_segment)
         segment = after if starting_at == LATEST else max(first, int(starting_at))
         if segment > after:
             raise SpoolSourceError(
                 f"startingAt {segment}: the next segment of {self.track.interface} is {after}",
                 "latest begins with what is still to come",
             )
-        return Position(self.track.generation, segment, self.ledger.heartbeat_before_ns(segment))
+        return Position(self.track.generation, segment, self.index.heartbeat_before_ns(segment))
 
     def check_reaches(self, segment: int) -> None:
         """Refuse a position beyond the track's end: it lost what the query has read."""
-        if segment > max(self.ledger.next_segment, self.track.retained().first):
+        if segment > max(self.index.next_segment, self.track.retained().first):
             raise SpoolSourceError(
                 f"{self.track.folder} ends before segment {segment}, up to which the checkpoint "
                 "says that this query has read",

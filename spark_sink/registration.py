@@ -18,7 +18,7 @@ SHIPPED = (
     "gigastream.spool",
     "spark_sink.admission",
     "spark_sink.errors",
-    "spark_sink.ledger",
+    "spark_sink.segment_index",
     "spark_sink.offsets",
     "spark_sink.options",
     "spark_sink.reading",

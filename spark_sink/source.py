@@ -120,7 +120,7 @@ class SpoolReader(_Rows, DataSourceReader):
         spools = Spools(self._options)
         spools.refresh({})
         start = spools.beginning()
-        return self._parts(_slices(spools, start, admit(start, spools.ledgers, Limits())), None)
+        return self._parts(_slices(spools, start, admit(start, spools.indexes, Limits())), None)
 
 
 class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -160,7 +160,7 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
         """Everything that is known, for the lag in Spark's progress report."""
         self._spools.refresh({})
-        return to_json(admit(self._spools.beginning(), self._spools.ledgers, Limits()))
+        return to_json(admit(self._spools.beginning(), self._spools.indexes, Limits()))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._spools.freeze()
@@ -178,7 +178,7 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     def _end(self, start: dict[str, Any], limits: Limits) -> dict[str, Any]:
         before = from_json(start)
         self._spools.refresh(before)
-        after = admit(self._spools.with_new(before), self._spools.ledgers, limits)
+        after = admit(self._spools.with_new(before), self._spools.indexes, limits)
         # Punctuation of some tracks that moves no heartbeat is not worth a micro-batch.
         has_segments = any(_segment(before, key) < after[key].segment for key in after)
         is_back, self._is_back = self._is_back and heartbeat_ms(before) is not None, False

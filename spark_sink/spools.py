@@ -7,10 +7,10 @@ import time
 
 from gigastream.spool import Entry, Track, commit_reader, layout
 from spark_sink.errors import tell
-from spark_sink.ledger import Ledger
 from spark_sink.offsets import Offsets, Position
 from spark_sink.options import EARLIEST, SourceOptions
 from spark_sink.reading import Reading
+from spark_sink.segment_index import SegmentIndex
 from spark_sink.tracks import newest_tracks, track_of
 
 LOOK_PERIOD_S = 0.5
@@ -28,9 +28,9 @@ class Spools:
         self._told: set[str] = set()
 
     @property
-    def ledgers(self) -> dict[str, Ledger]:
+    def indexes(self) -> dict[str, SegmentIndex]:
         """What is known by now."""
-        return {key: reading.ledger for key, reading in self._readings.items()}
+        return {key: reading.index for key, reading in self._readings.items()}
 
     def freeze(self) -> None:
         """What is there now is all there is: for a query that ends when it has read it."""
@@ -87,27 +87,27 @@ class Spools:
                 reading = self._remembering(key, first)
                 reading.check_reaches(after)
                 reading.check_keeps(first)
-                found.append((reading, reading.ledger.between(first, after)))
+                found.append((reading, reading.index.between(first, after)))
         return found
 
     def commit(self, end: Offsets) -> None:
         """What lies below `end` is not asked for again: forget it, and let retention know."""
         for key, position in end.items():
             if key in self._readings:
-                self._readings[key].ledger.forget_below(position.segment)
+                self._readings[key].index.forget_below(position.segment)
                 if self._options.reader is not None:
                     track = self._readings[key].track
                     commit_reader(track, self._options.reader, position.segment)
 
     def _remembering(self, key: str, segment: int) -> Reading:
         """A reading that still knows a segment: its manifest is read anew if need be."""
-        if self._readings[key].ledger.forgotten_below > segment:
+        if self._readings[key].index.forgotten_below > segment:
             self._go_on(key, self._generation(key))
         return self._readings[key]
 
     def _reaches(self, end: Offsets) -> bool:
         return all(
-            key in self._readings and self._readings[key].ledger.next_segment >= position.segment
+            key in self._readings and self._readings[key].index.next_segment >= position.segment
             for key, position in end.items()
             if position.generation
         )

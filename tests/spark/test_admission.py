@@ -12,8 +12,8 @@ pytest.importorskip("pyspark")
 
 from gigastream.spool import NOTHING, Entry
 from spark_sink.admission import Limits, admit
-from spark_sink.ledger import Ledger
 from spark_sink.offsets import Position
+from spark_sink.segment_index import SegmentIndex
 
 
 def segment(number: int, base_ns: int, *, rows: int = 10, made_ns: int = 0) -> Entry:
@@ -40,20 +40,20 @@ def _entry(kind: Any, number: int | None, base_ns: int, rows: int, made_ns: int)
     )
 
 
-def ledger(*entries: Entry) -> Ledger:
-    made = Ledger()
+def index(*entries: Entry) -> SegmentIndex:
+    made = SegmentIndex()
     made.add(entries)
     return made
 
 
-def ends(start: dict[str, Position], ledgers: dict[str, Ledger], limits: Limits) -> Any:
+def ends(start: dict[str, Position], indexes: dict[str, SegmentIndex], limits: Limits) -> Any:
     """Of each track the next segment and the heartbeat."""
-    end = admit(start, ledgers, limits)
+    end = admit(start, indexes, limits)
     return {key: (position.segment, position.heartbeat_ns) for key, position in end.items()}
 
 
-A = ledger(segment(0, 10), punctuation(15), segment(1, 20), segment(2, 30), punctuation(35))
-B = ledger(punctuation(5), segment(0, 12), segment(1, 40))
+A = index(segment(0, 10), punctuation(15), segment(1, 20), segment(2, 30), punctuation(35))
+B = index(punctuation(5), segment(0, 12), segment(1, 40))
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_step_by_step_everything_is_read(count: int) -> None:
 
 
 def test_of_two_as_far_the_one_that_waits_longer() -> None:
-    ledgers = {
-        "a": ledger(segment(0, 10, made_ns=2)),
-        "b": ledger(segment(0, 10, made_ns=1)),
+    indexes = {
+        "a": index(segment(0, 10, made_ns=2)),
+        "b": index(segment(0, 10, made_ns=1)),
     }
     start = {"a": Position(1), "b": Position(1)}
-    assert ends(start, ledgers, Limits(segments=1)) == {"a": (0, NOTHING), "b": (1, 10)}
+    assert ends(start, indexes, Limits(segments=1)) == {"a": (0, NOTHING), "b": (1, 10)}
 
 
 def test_an_interface_that_has_not_begun_holds_the_heartbeat() -> None:
@@ -103,8 +103,8 @@ def _numbers(entries: Sequence[Entry]) -> list[int | None]:
     return [entry.segment for entry in entries]
 
 
-def test_a_ledger_forgets_what_is_committed() -> None:
-    made = ledger(segment(0, 10), segment(4, 20), punctuation(25), segment(5, 30))
+def test_an_index_forgets_what_is_committed() -> None:
+    made = index(segment(0, 10), segment(4, 20), punctuation(25), segment(5, 30))
     assert _numbers(made.between(0, 6)) == [0, 4, 5]
     made.forget_below(5)
     assert made.forgotten_below == 5
@@ -114,6 +114,6 @@ def test_a_ledger_forgets_what_is_committed() -> None:
     assert (made.next_segment, made.heartbeat_ns) == (6, 30)
 
 
-def test_a_ledger_never_goes_back() -> None:
-    made = ledger(segment(0, 10), punctuation(7))
+def test_an_index_never_goes_back() -> None:
+    made = index(segment(0, 10), punctuation(7))
     assert made.heartbeat_ns == 10

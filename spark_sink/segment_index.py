@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from gigastream.spool import NOTHING, Entry
 
 
-class Ledger:
+class SegmentIndex:
     """A track's segments in order, and how far time has come once each of them is read.
 
     A manifest line of punctuation alone belongs to the segment before it: it is reached with it.
