@@ -19,6 +19,23 @@ enum gs_protocol {
     GS_PROTOCOL_DATA = 1u << 8  /* TCP or UDP: DataProtocol */
 };
 
+/* Link types: what the decoder begins with (the capture stage knows the numbers of pcap's LINKTYPE_
+ * registry). */
+enum gs_link {
+    GS_LINK_UNSUPPORTED = 0,
+    GS_LINK_ETHERNET,
+    GS_LINK_RAW, /* IP: the version nibble decides */
+    GS_LINK_NULL,
+    GS_LINK_LOOP,
+    GS_LINK_SLL,
+    GS_LINK_SLL2,
+    GS_LINK_PPP,
+    GS_LINK_IEEE802_11,
+    GS_LINK_RADIOTAP,
+    GS_LINK_IPV4, /* IP of one version: a packet of the other is no tuple */
+    GS_LINK_IPV6
+};
+
 /* How deep the query set looks: the decoder goes no further. */
 enum gs_depth {
     GS_DEPTH_RECORD = 0,

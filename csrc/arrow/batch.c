@@ -2,7 +2,6 @@
 #include "batch.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define GS_BUFFER_ALIGNMENT 64
 
@@ -243,11 +242,4 @@ void gs_batch_append(struct gs_batch *batch, const struct gs_batch *from, uint32
             gs_bit_set(to->validity, at, !gs_column_is_null(&from->columns[c], row));
         append_value(to, at, &from->columns[c], row, batch->schema->fields[c].type);
     }
-}
-
-int64_t gs_monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }

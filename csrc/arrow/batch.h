@@ -38,7 +38,4 @@ size_t gs_column_bytes(uint8_t type, uint32_t rows);
 /* What the Arrow C data interface calls a type. */
 const char *gs_arrow_format(uint8_t type);
 
-/* Nanoseconds of the monotonic clock. */
-int64_t gs_monotonic_ns(void);
-
 #endif

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../base/clocks.h"
 
 /* Half a megabyte holds the largest packet record twice and stays in the L2 cache. */
 #define BUFFER_BYTES ((size_t)512 << 10)
@@ -135,9 +136,7 @@ static int extend_mapped_window(struct gs_byte_input *input, size_t wanted, stru
 int64_t gs_byte_input_deadline(int timeout_ms)
 {
     if (timeout_ms < 0) return INT64_MAX;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + (int64_t)timeout_ms * 1000000;
+    return gs_monotonic_ns() + (int64_t)timeout_ms * 1000000;
 }
 
 static int remaining_ms(int64_t deadline_ns)

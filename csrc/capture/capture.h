@@ -10,22 +10,6 @@
 #include "../base/error.h"
 #include "gs_packet.h"
 
-/* Link types (the numbers of pcap's LINKTYPE_ registry are translated to these on open). */
-enum gs_link {
-    GS_LINK_UNSUPPORTED = 0,
-    GS_LINK_ETHERNET,
-    GS_LINK_RAW, /* IP: the version nibble decides */
-    GS_LINK_NULL,
-    GS_LINK_LOOP,
-    GS_LINK_SLL,
-    GS_LINK_SLL2,
-    GS_LINK_PPP,
-    GS_LINK_IEEE802_11,
-    GS_LINK_RADIOTAP,
-    GS_LINK_IPV4, /* IP of one version: a packet of the other is no tuple */
-    GS_LINK_IPV6
-};
-
 struct gs_capture; /* each method's own */
 
 struct gs_mock_ring; /* mock_ring.h */

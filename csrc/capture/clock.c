@@ -2,27 +2,21 @@
 #include "clock.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "../base/clocks.h"
 
 #define READING_NS 50000 /* as long as reading both clocks may take, or it is done again */
 #define ATTEMPTS 16
-
-static int64_t read_clock(clockid_t id)
-{
-    struct timespec now;
-    clock_gettime(id, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* A process that is interrupted between the two would see a step where there is none. */
 struct gs_clock_reading gs_clock_now(void)
 {
     struct gs_clock_reading reading;
-    int64_t after_ns = read_clock(CLOCK_MONOTONIC);
+    int64_t after_ns = gs_monotonic_ns();
     for (int i = 0; i < ATTEMPTS; i++) {
         reading.monotonic_ns = after_ns;
-        reading.wall_ns = read_clock(CLOCK_REALTIME);
-        after_ns = read_clock(CLOCK_MONOTONIC);
+        reading.wall_ns = gs_wall_ns();
+        after_ns = gs_monotonic_ns();
         if (after_ns - reading.monotonic_ns < READING_NS) break;
     }
     return reading;

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../base/clocks.h"
 #include "fanout.h"
 #include "kernel_filter.h"
 #include "link.h"
@@ -46,13 +46,6 @@ struct packet_socket {
     int spares[SPARES_MAX]; /* sockets that are nothing yet */
     uint32_t spare_count;
 };
-
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int failed(struct gs_error *error, const char *what)
 {
@@ -299,8 +292,8 @@ static void look_for_link(struct packet_socket *s)
 static bool is_read_out(struct packet_socket *s)
 {
     if (s->read_out_at_ns == 0)
-        s->read_out_at_ns = monotonic_ns() + 2 * s->retire_timeout_ns + DRAIN_MARGIN_NS;
-    return monotonic_ns() >= s->read_out_at_ns;
+        s->read_out_at_ns = gs_monotonic_ns() + 2 * s->retire_timeout_ns + DRAIN_MARGIN_NS;
+    return gs_monotonic_ns() >= s->read_out_at_ns;
 }
 
 /* A device that is renamed is captured on, until another one has its name. */
@@ -390,12 +383,12 @@ static void socket_finish(struct gs_ring_device *device)
 {
     struct packet_socket *s = (struct packet_socket *)device;
     (void)gs_kernel_filter_close(device->descriptor);
-    s->drained_at_ns = monotonic_ns() + 2 * s->retire_timeout_ns + DRAIN_MARGIN_NS;
+    s->drained_at_ns = gs_monotonic_ns() + 2 * s->retire_timeout_ns + DRAIN_MARGIN_NS;
 }
 
 static bool socket_is_drained(const struct gs_ring_device *device)
 {
-    return monotonic_ns() >= ((const struct packet_socket *)device)->drained_at_ns;
+    return gs_monotonic_ns() >= ((const struct packet_socket *)device)->drained_at_ns;
 }
 
 static void socket_close(struct gs_ring_device *device)

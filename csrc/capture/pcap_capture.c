@@ -6,8 +6,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../base/clocks.h"
 #include "capture.h"
 #include "kernel_filter.h"
 #include "libpcap.h"
@@ -162,13 +162,6 @@ static int libpcap_open(struct gs_capture **result, const struct gs_capture_conf
 
 /* ---- packets ---- */
 
-static int64_t now_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
-}
-
 static int64_t timestamp_ns(const struct gs_libpcap_header *header)
 {
     return (int64_t)header->time.tv_sec * NS_PER_SECOND + header->time.tv_usec;
@@ -255,7 +248,7 @@ static bool is_over(const struct gs_capture *capture)
     if (capture->count > 0) return false;
     if (!capture->is_finished) return capture->is_lost;
     return capture->is_lost || capture->is_past ||
-           (!capture->may_have_more && now_ns(CLOCK_MONOTONIC) >= capture->drained_at_ns);
+           (!capture->may_have_more && gs_monotonic_ns() >= capture->drained_at_ns);
 }
 
 static void dispatch(struct gs_capture *capture)
@@ -339,8 +332,8 @@ static void libpcap_finish(struct gs_capture *capture)
     capture->is_finished = true;
     capture->is_closed = gs_kernel_filter_close(capture->descriptor) == 0;
     int64_t wait_ns = 2 * capture->retire_timeout_ns + FINISH_MARGIN_NS;
-    capture->end_ns = now_ns(CLOCK_REALTIME) + wait_ns;
-    capture->drained_at_ns = now_ns(CLOCK_MONOTONIC) + wait_ns;
+    capture->end_ns = gs_wall_ns() + wait_ns;
+    capture->drained_at_ns = gs_monotonic_ns() + wait_ns;
 }
 
 static int libpcap_descriptor(const struct gs_capture *capture)

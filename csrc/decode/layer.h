@@ -5,7 +5,6 @@
 #ifndef GS_DECODE_LAYER_H
 #define GS_DECODE_LAYER_H
 
-#include "../capture/capture.h"
 #include "gs_packet.h"
 
 /* In the order of enum gs_depth: a walk that goes no deeper than d ends at the first number that is

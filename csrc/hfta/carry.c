@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "carry.h"
 
-#include "../arrow/punctuation.h"
+#include "../stream/punctuation.h"
 
 /* The bounds of the output, were this one of the input's at least so great. */
 static void carry_with(gs_carry_function carry, struct gs_punctuation *input, uint32_t column,

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "../base/clocks.h"
+
 static const struct gs_operator_methods *const methods_of[] = {
     [GS_OPERATOR_SELECT] = &gs_select_methods, [GS_OPERATOR_AGGREGATE] = &gs_aggregate_methods,
     [GS_OPERATOR_UNION] = &gs_union_methods,   [GS_OPERATOR_ORDER] = &gs_order_methods,
@@ -75,6 +77,15 @@ void gs_operator_close(struct gs_operator_state *op)
     free(op->stream.consumers);
     gs_batch_release(op->base.output);
     free(op);
+}
+
+void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
+{
+    if (batch->row_count > 0) op->methods->on_batch(op, port, batch);
+    op->ended_ports += batch->is_end;
+    bool grew =
+        gs_punctuation_raise(&op->inputs[port], &batch->punctuation, op->port_columns[port]);
+    if (grew || batch->is_heartbeat || batch->is_end) op->methods->on_punctuation(op, port, batch);
 }
 
 bool gs_operator_raise(struct gs_operator_state *op)

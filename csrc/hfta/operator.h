@@ -7,9 +7,9 @@
 #define GS_HFTA_OPERATOR_H
 
 #include "../arrow/batch.h"
-#include "../arrow/punctuation.h"
+#include "../stream/punctuation.h"
 #include "../base/memory.h"
-#include "../runtime/stream.h"
+#include "../stream/stream.h"
 #include "gs_query_set.h"
 
 struct gs_operator_state;
@@ -75,6 +75,9 @@ int gs_operator_open(struct gs_operator_state **op, const struct gs_node *node, 
                      void *const *handles, struct gs_error *error);
 void gs_operator_close(struct gs_operator_state *op);
 
+/* What a stream gives the operator (struct gs_consumer): rows first, then the punctuation that
+ * closes the batch. */
+void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch);
 /* Raises op->given to op->next; true where something grew. */
 bool gs_operator_raise(struct gs_operator_state *op);
 /* Every input has ended. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../lfta/lfta.h"
+#include "../stream/window.h"
 
 bool gs_windows_open(struct gs_windows *windows, uint32_t value_count, const uint64_t *hash_key,
                      struct gs_holder *holder)

@@ -7,7 +7,7 @@
 #ifndef GS_HFTA_WINDOWS_H
 #define GS_HFTA_WINDOWS_H
 
-#include "../arrow/punctuation.h"
+#include "../stream/punctuation.h"
 #include "../base/memory.h"
 #include "gs_query_set.h"
 

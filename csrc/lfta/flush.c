@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When groups leave an LFTA: immediate, slow_inorder (Li et al., VLDB 2008, Figure 7, mended as
  * OPERATORS section 3 says), slow (section 6 of that paper) and lazy. */
+#include "../stream/window.h"
 #include "bitmap.h"
 #include "lfta.h"
 

@@ -2,6 +2,8 @@
 /* An LFTA's life: open, time moves on, rows are delivered with their punctuation, close. */
 #include "lfta.h"
 
+#include "../base/clocks.h"
+
 #define FIRST_TABLES_PART 8 /* tables begin with at most this part of the budget */
 #define LEAST_SLOTS 64
 

@@ -6,7 +6,7 @@
 
 #include "../arrow/batch.h"
 #include "../base/memory.h"
-#include "../runtime/stream.h"
+#include "../stream/stream.h"
 #include "gs_query_set.h"
 
 struct gs_lfta_settings {
@@ -104,8 +104,5 @@ void gs_table_leave(struct gs_lfta_state *lfta, uint32_t window, uint32_t slot);
 uint32_t gs_table_oldest(const struct gs_lfta_state *lfta, bool only_old);
 /* Window a of the list is below window b. */
 bool gs_table_is_before(const struct gs_lfta_state *lfta, uint32_t a, uint32_t b);
-int gs_window_compare(const gs_bound *a, const gs_bound *b, uint32_t count);
-/* Any temporal column of the window is below its bound. */
-bool gs_window_passed(const gs_bound *window, const gs_bound *bounds, uint32_t count);
 
 #endif

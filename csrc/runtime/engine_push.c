@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The high level alone: batches of LFTAs that ran elsewhere come in where the LFTAs would stand. */
+#include "../base/clocks.h"
 #include "engine_state.h"
 
 static int batch_of(const struct gs_push *push, const struct gs_schema *schema,

@@ -64,7 +64,7 @@ static int connect(struct gs_stream *stream, struct gs_operator_state *op, uint3
     struct gs_consumer *consumers =
         realloc(stream->consumers, (stream->consumer_count + 1) * sizeof *consumers);
     if (consumers == NULL) return gs_fail(error, GS_ERROR, "no memory for a stream");
-    consumers[stream->consumer_count++] = (struct gs_consumer){op, port};
+    consumers[stream->consumer_count++] = (struct gs_consumer){op, port, gs_operator_take};
     stream->consumers = consumers;
     return GS_OK;
 }

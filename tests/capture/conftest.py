@@ -19,7 +19,8 @@ FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", *WARNINGS, *SANITIZERS]
 def build(folder: Path, name: str) -> Path:
     """Compile NAME.c with the capture stage."""
     program = folder / name
-    sources = [HERE / f"{name}.c", *sorted(CSRC.glob("capture/*.c")), CSRC / "base/error.c"]
+    parts = (path for part in ("base", "capture") for path in sorted(CSRC.glob(f"{part}/*.c")))
+    sources = [HERE / f"{name}.c", *parts]
     includes = [f"-I{CSRC}", f"-I{CSRC / 'abi'}"]
     options = [*FLAGS, *includes, "-o", str(program)]
     subprocess.run(["gcc", *options, *map(str, sources)], check=True)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../csrc/capture/capture.h"
 #include "../../csrc/decode/decode.h"
 #include "gs_community_id.h"
 #include "gs_fields.h"

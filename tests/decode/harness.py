@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-LINKS = (  # enum gs_link of csrc/capture/capture.h, in its order
+LINKS = (  # enum gs_link of csrc/abi/gs_packet.h, in its order
     "unsupported",
     "ethernet",
     "raw",

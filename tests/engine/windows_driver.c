@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "hfta/windows.h"
-#include "lfta/lfta.h"
+#include "stream/window.h"
 
 static const uint64_t key[GS_HASH_KEY_WORDS] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu};
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream carries batches from the node that makes them to the operators that read it. */
-#ifndef GS_RUNTIME_STREAM_H
-#define GS_RUNTIME_STREAM_H
+#ifndef GS_STREAM_H
+#define GS_STREAM_H
 
 #include "gs_batch.h"
 
-struct gs_operator_state;
+struct gs_operator_state; /* its reader's own */
 
 struct gs_consumer {
     struct gs_operator_state *op;
     uint32_t port;
+    void (*take)(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch);
 };
 
 struct gs_stream {
@@ -17,7 +18,6 @@ struct gs_stream {
     uint32_t consumer_count;
 };
 
-/* Rows first, then the punctuation that closes the batch. */
 void gs_stream_push(const struct gs_stream *stream, struct gs_batch *batch);
 
 #endif

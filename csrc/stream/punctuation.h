@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeping what a stream has promised: a bound for each column, and perhaps a joint one (OPERATORS
  * section 1). */
-#ifndef GS_ARROW_PUNCTUATION_H
-#define GS_ARROW_PUNCTUATION_H
+#ifndef GS_STREAM_PUNCTUATION_H
+#define GS_STREAM_PUNCTUATION_H
 
 #include "gs_batch.h"
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream.h"
+
+void gs_stream_push(const struct gs_stream *stream, struct gs_batch *batch)
+{
+    for (uint32_t i = 0; i < stream->consumer_count; i++) {
+        const struct gs_consumer *consumer = &stream->consumers[i];
+        consumer->take(consumer->op, consumer->port, batch);
+    }
+}
