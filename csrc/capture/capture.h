@@ -12,7 +12,7 @@
 
 struct gs_capture; /* each method's own */
 
-struct gs_mock_ring; /* mock_ring.h */
+struct gs_ring_device; /* ring.h */
 struct gs_fanout_group;
 struct sock_filter; /* linux/filter.h */
 
@@ -40,7 +40,8 @@ struct gs_live_config {
     uint32_t spare_sockets; /* of such a ring: how often the device may come back */
     const char *libpcap;    /* its shared object, where it is to read the device; NULL: a ring does.
                              * Needed only while it is opened */
-    struct gs_mock_ring *mock; /* in the place of the device; owned by the caller */
+    struct gs_ring_device *ring_device; /* read in the place of the device's own; NULL, but for
+                                         * tests. Owned by the caller */
 };
 
 struct gs_capture_config {

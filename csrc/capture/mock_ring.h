@@ -5,7 +5,7 @@
 #ifndef GS_CAPTURE_MOCK_RING_H
 #define GS_CAPTURE_MOCK_RING_H
 
-#include "../base/error.h"
+#include "gs_types.h"
 
 struct gs_mock_ring;
 struct gs_ring_device;
@@ -30,8 +30,7 @@ void gs_mock_ring_set_link_state(struct gs_mock_ring *ring, uint8_t link_state);
 /* The open block's memory, for tests that damage it. */
 uint8_t *gs_mock_ring_open_block(struct gs_mock_ring *ring);
 
-/* For gs_ring_capture; closing the device leaves the ring to its owner. */
-int gs_mock_ring_open(struct gs_mock_ring *ring, struct gs_ring_device **device,
-                      struct gs_error *error);
+/* For struct gs_live_config: the ring, as whoever reads it sees it. */
+struct gs_ring_device *gs_mock_ring_device(struct gs_mock_ring *ring);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A TPACKET_V3 ring: blocks of memory that the kernel fills with packets and hands over, one after
- * the other, when they are full or the retire timeout has passed. Where they come from is a device,
- * a packet socket or a mock of one; how they are walked (ring.c) is the same for both. */
+ * the other, when they are full or the retire timeout has passed. Where they come from is a device:
+ * a packet socket, or whatever a live link's configuration gives in its place. How they are walked
+ * (ring.c) is the same for all. */
 #ifndef GS_CAPTURE_RING_H
 #define GS_CAPTURE_RING_H
 

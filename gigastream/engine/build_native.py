@@ -46,7 +46,7 @@ ffibuilder.cdef(
         uint32_t retire_timeout_ms; uint32_t snap_length; bool promiscuous; bool outgoing;
         const struct gs_link_filter *filters; uint32_t filter_count;
         struct gs_fanout_group *fanout_group; uint32_t spare_sockets;
-        const char *libpcap; struct gs_mock_ring *mock;
+        const char *libpcap; struct gs_ring_device *ring_device;
     };
     struct gs_fanout_group *gs_fanout_group_new(void);
     void gs_fanout_group_free(struct gs_fanout_group *);
@@ -57,6 +57,7 @@ ffibuilder.cdef(
     struct gs_mock_ring *gs_mock_ring_new(uint32_t, uint32_t, uint32_t);
     void gs_mock_ring_free(struct gs_mock_ring *);
     bool gs_mock_ring_receive(struct gs_mock_ring *, const struct gs_mock_packet *);
+    struct gs_ring_device *gs_mock_ring_device(struct gs_mock_ring *);
     void gs_mock_ring_retire(struct gs_mock_ring *);
     void gs_mock_ring_set_link_state(struct gs_mock_ring *, uint8_t);
     uint8_t *gs_mock_ring_open_block(struct gs_mock_ring *);

@@ -68,7 +68,7 @@ def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
     if source.needs_libpcap:
         library = ffi.new("char[]", os.fsencode(libpcap.shared_object()))
     live.libpcap = library
-    live.mock = ffi.NULL if source.mock is None else source.mock
+    live.ring_device = ffi.NULL if source.ring_device is None else source.ring_device
     config.live = live
     config.live_slack_ns, config.max_skew_ns = settings.link_slack_ns, settings.max_skew_ns
     return [live, device, library]

@@ -67,8 +67,8 @@ class LiveSource:
     interface: str
     device: str
     settings: LiveSettings = field(default_factory=LiveSettings)
-    mock: Any = None
-    """In the place of the device: a `struct gs_mock_ring *`, for tests."""
+    ring_device: Any = None
+    """Read in the place of the device's own: a `struct gs_ring_device *`, for tests."""
     ring: int | None = None
     """Which of the link's rings it is; None: the only one."""
     group: Any = None
@@ -82,7 +82,7 @@ class LiveSource:
     def check(self) -> None:
         """Raise SourceError if there is no such device, or a setting cannot work."""
         self.settings.check()
-        if self.mock is not None or self.device in _network_devices():
+        if self.ring_device is not None or self.device in _network_devices():
             return
         names = capture_devices()
         if self.device not in names:
@@ -95,7 +95,7 @@ class LiveSource:
     @property
     def needs_libpcap(self) -> bool:
         """No ring is to be had of it: it is all devices at once, or none of the network."""
-        return self.mock is None and self.device not in _network_devices()
+        return self.ring_device is None and self.device not in _network_devices()
 
 
 def _network_devices() -> list[str]:

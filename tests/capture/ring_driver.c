@@ -97,7 +97,7 @@ int main(int count, char **words)
                           .burst = (uint32_t)strtoul(words[3], NULL, 10)};
     bench.ring =
         gs_mock_ring_new(bench.block_bytes, (uint32_t)strtoul(words[2], NULL, 10), ETHERNET);
-    struct gs_live_config live = {.mock = bench.ring};
+    struct gs_live_config live = {.ring_device = gs_mock_ring_device(bench.ring)};
     struct gs_capture_config config = {.live = &live};
     struct gs_error error = {0};
     char command[16];

@@ -71,7 +71,9 @@ class MockLink:
 
     def source(self, interface: str = "link", **settings: Any) -> LiveSource:
         """The link as a source of an interface."""
-        return LiveSource(interface, interface, LiveSettings(**settings), self.ring)
+        return LiveSource(
+            interface, interface, LiveSettings(**settings), lib.gs_mock_ring_device(self.ring)
+        )
 
     def _receive(self, one: Frame) -> bool:
         packet, data = ffi.new("struct gs_mock_packet *"), ffi.from_buffer(one.data)

@@ -281,7 +281,7 @@ static int live(const char *object, struct gs_text *text, struct outcome *outcom
                                   .block_count = 2,
                                   .retire_timeout_ms = 100,
                                   .snap_length = 1 << 16,
-                                  .mock = ring};
+                                  .ring_device = gs_mock_ring_device(ring)};
     struct gs_source_config source = {.label = "mock",
                                       .interface = "left",
                                       .live = &link,
