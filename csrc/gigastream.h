@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine's boundary: what a host program (here: Python through cffi) sees of it. Every function
- * that can fail returns enum gs_status and fills `error`. One engine is used by one thread at a
- * time. */
+ * that can fail returns enum gs_status and fills `error`. One engine, with the sets that are
+ * attached to it, is used by one thread at a time. */
 #ifndef GIGASTREAM_H
 #define GIGASTREAM_H
 
@@ -13,25 +13,30 @@
 #include "gs_batch.h"
 
 struct gs_engine;
+struct gs_attached_set;
 
+/* How an engine reads its sources. */
 struct gs_engine_settings {
-    uint32_t burst;              /* packets, 1 to 256 */
+    uint32_t burst;          /* packets, 1 to 256 */
+    uint64_t disorder_bytes; /* of a capture file, 0: all of it */
+    int64_t slack_ns;        /* of a pipe; of a file too if file_by_slack */
+    bool file_by_slack;
+    int64_t heartbeat_ns;       /* of capture time, 0: none */
+    uint64_t heartbeat_packets; /* 0: none */
+};
+
+/* How a query set is answered. */
+struct gs_attached_settings {
     uint32_t batch_rows;         /* rows of a batch, at least 1 */
     uint32_t default_slot_count; /* LFTA table, where the query says nothing */
     int32_t flush_policy;        /* enum gs_flush_policy for every query, -1: what the query says */
     int64_t slot_count;          /* for every query, 0: what the query says */
     uint64_t max_groups;         /* that one aggregation may hold at once */
-    uint64_t disorder_bytes;     /* of a capture file, 0: all of it */
-    int64_t slack_ns;            /* of a pipe; of a file too if file_by_slack */
-    bool file_by_slack;
-    int64_t heartbeat_ns;       /* of capture time, 0: none */
-    uint64_t heartbeat_packets; /* 0: none */
     uint64_t hash_key[2];
-    struct gs_memory
-        *memory;          /* the budget, perhaps of several engines, which it outlives; or NULL */
-    bool low_level_only;  /* the high level is not built: LFTA rows are counted and dropped */
-    bool high_level_only; /* nor is the low one: no sources, batches are pushed */
-    bool low_taps;        /* each LFTA's batches are put out as well, interface by interface */
+    struct gs_memory *memory; /* the budget, perhaps of several sets, which it outlives; or NULL */
+    bool low_level_only;      /* the high level is not built: LFTA rows are counted and dropped */
+    bool high_level_only;     /* nor is the low one: no packets, batches are pushed */
+    bool low_taps;            /* each LFTA's batches are put out as well, interface by interface */
     bool output_punctuation;  /* outputs give batches without rows too */
     bool deliver_every_burst; /* rows do not wait for a full batch (tests) */
 };
@@ -112,9 +117,10 @@ struct gs_operator_statistics {
  * bpf_program. Before the live links that it is for are added. */
 typedef int (*gs_filter_function)(const void *program, const void *header, const uint8_t *bytes);
 
-/* Loads a generated query set. */
-int gs_engine_new(const char *object_path, const struct gs_engine_settings *settings,
-                  struct gs_engine **engine, struct gs_error *error);
+/* ---- an engine: sources that are read, and the query sets that get their packets ---- */
+
+int gs_engine_new(const struct gs_engine_settings *settings, struct gs_engine **engine,
+                  struct gs_error *error);
 /* A live link is opened at once: GS_REFUSED where it cannot be. */
 int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config *config,
                          struct gs_error *error);
@@ -125,14 +131,21 @@ int gs_engine_promise(struct gs_engine *engine, const char *interface, int64_t p
                       struct gs_error *error);
 int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter_function function,
                          const void *program, struct gs_error *error);
-/* Batches of this node are also put out (tests, `explain --follow`). Before gs_engine_start. */
-int gs_engine_tap(struct gs_engine *engine, uint32_t node, struct gs_error *error);
-/* One more interface that no source is of: its batches are pushed. It may have the name of another:
- * they are parts of one. Before gs_engine_start. */
-int gs_engine_add_interface(struct gs_engine *engine, const char *name, struct gs_error *error);
+/* From now on the set gets the engine's packets. It is attached when all sources have been added:
+ * before gs_engine_start, or afterwards by who calls gs_engine_run, between two calls. Then it sees
+ * what is read from here on, and time on its interfaces is what it is now: a window that is running
+ * has the rows of its rest. An engine may have any number of sets; none of them changes what
+ * another answers. GS_REFUSED: its tables do not fit into the memory that is given. */
+int gs_engine_attach(struct gs_engine *engine, struct gs_attached_set *set, struct gs_error *error);
+/* Ends its input here, between two calls of gs_engine_run: its open windows are answered, which
+ * gs_attached_drain and gs_attached_take give. Its counters stay. */
+void gs_engine_detach(struct gs_engine *engine, struct gs_attached_set *set);
 int gs_engine_start(struct gs_engine *engine, struct gs_error *error);
-/* Runs for `packet_budget` packets or until there is output. GS_OK: call again; GS_AGAIN: the
- * sources had nothing for timeout_ms, and all that can be out is; GS_END: all is out. */
+/* Runs for `packet_budget` packets or until there is output of a set, which is to be taken before
+ * more is read. GS_OK: call again; GS_AGAIN: the sources had nothing for timeout_ms, and all that
+ * can be out is; GS_END: all is out, since the input has ended or all sets are answered. GS_ERROR:
+ * no set can go on for want of memory; one of several that cannot is passed over, and
+ * gs_attached_check says so. */
 int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
                   struct gs_error *error);
 /* Replay by a clock: records after this timestamp wait, and run gives GS_AGAIN. */
@@ -142,24 +155,51 @@ int64_t gs_engine_next_timestamp(const struct gs_engine *engine);
 /* Input ends here, whatever files and pipes still have; what the kernel has captured of a live link
  * is read. */
 void gs_engine_stop(struct gs_engine *engine);
-/* Every query has had its last row (LIMIT), or its input's end. An engine with sources has stopped
- * then; whoever pushes batches may. */
-bool gs_engine_is_answered(const struct gs_engine *engine);
 /* The same, but what the kernel has captured stays unread, and is counted. */
 void gs_engine_halt(struct gs_engine *engine);
 /* Tests: from now on the clocks stand at this reading. */
 void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t wall_ns);
-/* Pushes a batch into a port of a high level that stands alone; what it makes due comes by
- * gs_engine_run, whose GS_END then means: all that is due is out. The array is released. */
-int gs_engine_push(struct gs_engine *engine, const struct gs_push *push, struct gs_error *error);
-/* The same with a batch that another engine of the same query set has put out, and nobody else has
- * a reference to: that engine may be at work in another thread. */
-int gs_engine_hand_over(struct gs_engine *engine, uint32_t port, struct gs_batch *batch,
-                        struct gs_error *error);
-/* The next batch put out and the node it comes from, for a low tap the number of nodes + its port;
- * NULL: none now. The caller releases it. */
-struct gs_batch *gs_engine_take(struct gs_engine *engine, uint32_t *node);
+uint32_t gs_engine_source_count(const struct gs_engine *engine);
+void gs_engine_source_statistics(const struct gs_engine *engine, uint32_t source,
+                                 struct gs_source_statistics *statistics);
+/* Sets that are still attached are detached without an end; they stay the caller's. */
 void gs_engine_free(struct gs_engine *engine);
+
+/* ---- a query set ---- */
+
+/* Loads a generated query set. What comes of it, even where that fails, is the caller's to free:
+ * its object is unloaded when it and the last of its batches are gone. */
+int gs_attached_load(const char *object_path, const struct gs_attached_settings *settings,
+                     struct gs_attached_set **set, struct gs_error *error);
+/* Batches of this node are also put out (tests, `explain --follow`). Before it is attached. */
+int gs_attached_tap(struct gs_attached_set *set, uint32_t node, struct gs_error *error);
+/* Of a set that is to stand alone: an interface whose batches are pushed. It may have the name of
+ * another: they are parts of one. */
+int gs_attached_add_interface(struct gs_attached_set *set, const char *name,
+                              struct gs_error *error);
+/* A high level without an engine, whose interfaces have been named. */
+int gs_attached_stand_alone(struct gs_attached_set *set, struct gs_error *error);
+/* Pushes a batch into a port of a high level that stands alone; what it makes due comes by
+ * gs_attached_drain. The array is released. */
+int gs_attached_push(struct gs_attached_set *set, const struct gs_push *push,
+                     struct gs_error *error);
+/* The same with a batch that another set of the same object has put out, and nobody else has a
+ * reference to: its engine may be at work in another thread. */
+int gs_attached_hand_over(struct gs_attached_set *set, uint32_t port, struct gs_batch *batch,
+                          struct gs_error *error);
+/* What is due of a set that stands alone or is detached. GS_OK: some is to be taken; GS_END: all is
+ * out. */
+int gs_attached_drain(struct gs_attached_set *set, struct gs_error *error);
+/* GS_ERROR where it cannot go on for want of memory; it gets no more packets then. */
+int gs_attached_check(const struct gs_attached_set *set, struct gs_error *error);
+/* Every query has had its last row (LIMIT), or its input's end. An engine gives packets to the
+ * other sets then, and stops where there is none; whoever pushes batches may stop. */
+bool gs_attached_is_answered(const struct gs_attached_set *set);
+/* The next batch put out and the node it comes from, for a low tap the number of nodes + its port;
+ * NULL: none now. The caller releases it, before or after the set is freed. */
+struct gs_batch *gs_attached_take(struct gs_attached_set *set, uint32_t *node);
+/* Where it is attached still, it is detached without an end. */
+void gs_attached_free(struct gs_attached_set *set);
 
 /* Whether getlpmid will read the file of that path; GS_REFUSED with what is wrong, and where. */
 int gs_check_prefix_file(const uint8_t *path, uint32_t length, struct gs_error *error);
@@ -168,21 +208,18 @@ int gs_check_prefix_file(const uint8_t *path, uint32_t length, struct gs_error *
 int gs_scan_promise(int descriptor, uint64_t block_bytes, struct gs_scanned_promise *promise,
                     struct gs_error *error);
 
-uint32_t gs_engine_node_count(const struct gs_engine *engine);
-const char *gs_engine_node_name(const struct gs_engine *engine, uint32_t node);
-/* Ports: a low node on an interface. Known once the engine is started. */
-uint32_t gs_engine_port_count(const struct gs_engine *engine);
-uint32_t gs_engine_port_node(const struct gs_engine *engine, uint32_t port);
-const char *gs_engine_port_interface(const struct gs_engine *engine, uint32_t port);
-uint32_t gs_engine_source_count(const struct gs_engine *engine);
-void gs_engine_source_statistics(const struct gs_engine *engine, uint32_t source,
-                                 struct gs_source_statistics *statistics);
-uint32_t gs_engine_lfta_count(const struct gs_engine *engine);
-void gs_engine_lfta_statistics(const struct gs_engine *engine, uint32_t lfta,
-                               struct gs_lfta_statistics *statistics);
-uint32_t gs_engine_operator_count(const struct gs_engine *engine);
-void gs_engine_operator_statistics(const struct gs_engine *engine, uint32_t op,
-                                   struct gs_operator_statistics *statistics);
+uint32_t gs_attached_node_count(const struct gs_attached_set *set);
+const char *gs_attached_node_name(const struct gs_attached_set *set, uint32_t node);
+/* Ports: a low node on an interface. Known once it is attached, or stands alone. */
+uint32_t gs_attached_port_count(const struct gs_attached_set *set);
+uint32_t gs_attached_port_node(const struct gs_attached_set *set, uint32_t port);
+const char *gs_attached_port_interface(const struct gs_attached_set *set, uint32_t port);
+uint32_t gs_attached_lfta_count(const struct gs_attached_set *set);
+void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lfta,
+                                 struct gs_lfta_statistics *statistics);
+uint32_t gs_attached_operator_count(const struct gs_attached_set *set);
+void gs_attached_operator_statistics(const struct gs_attached_set *set, uint32_t op,
+                                     struct gs_operator_statistics *statistics);
 
 /* Gives the rows away through the Arrow C data interface; the batch is retained by the array. */
 int gs_batch_export(struct gs_batch *batch, struct ArrowArray *array, struct ArrowSchema *schema,

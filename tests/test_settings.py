@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from gigastream.engine.opening import native_settings
+from gigastream.engine.opening import engine_settings, set_settings
 from gigastream.settings import (
     LEAST_MEMORY,
     MAYBE_NONE,
@@ -128,5 +128,6 @@ def test_every_number_of_the_settings_has_a_range() -> None:
 def test_the_ends_of_the_ranges_run(name: str) -> None:
     """The engine's C holds them all."""
     for value in RANGES[name]:
-        native = native_settings(replace(Settings(memory_bytes=LEAST_MEMORY), **{name: value}))
-        assert not hasattr(native, name) or getattr(native, name) == value
+        settings = replace(Settings(memory_bytes=LEAST_MEMORY), **{name: value})
+        for native in (engine_settings(settings), set_settings(settings)):
+            assert not hasattr(native, name) or getattr(native, name) == value

@@ -62,6 +62,8 @@ struct gs_punctuation {
     struct gs_joint_bound joint;
 };
 
+struct gs_shared_object;
+
 struct gs_batch {
     const struct gs_schema *schema;
     struct gs_column *columns;
@@ -78,6 +80,7 @@ struct gs_batch {
     uint32_t references;
     struct gs_batch *parent;      /* whose columns these are, where this is a view; else NULL */
     struct gs_schema *own_schema; /* freed with the batch, where no query set owns it; else NULL */
+    struct gs_shared_object *object; /* with the schema, once it may outlive its query set */
 };
 
 static inline void gs_bit_set(void *bits, uint32_t row, bool value)

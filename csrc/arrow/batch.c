@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../base/shared_object.h"
+
 #define GS_BUFFER_ALIGNMENT 64
 
 size_t gs_column_bytes(uint8_t type, uint32_t rows)
@@ -59,6 +61,7 @@ static void batch_free(struct gs_batch *batch)
         columns_free(batch);
     if (batch->parent == NULL) free(batch->own_schema);
     free(batch->punctuation.bounds);
+    gs_shared_object_release(batch->object);
     free(batch);
 }
 
@@ -94,6 +97,7 @@ struct gs_batch *gs_batch_view(struct gs_batch *parent, const struct gs_schema *
     if (view == NULL) return NULL;
     *view = *parent;
     view->schema = schema;
+    view->object = NULL;
     view->references = 1;
     memset(&view->punctuation, 0, sizeof view->punctuation);
     view->punctuation.bounds = calloc(schema->column_count + 1, sizeof(gs_bound));

@@ -2,7 +2,6 @@
 /* The engine: sources are read in the order of their next timestamps, burst by burst; each burst
  * goes capture → decode → prefilter → LFTAs; between bursts time advances where it has moved, and
  * the operators put out what is due. */
-#include <dlfcn.h>
 #include <stdlib.h>
 
 #include "../decode/decode.h"
@@ -12,37 +11,19 @@
 
 /* ---- making ---- */
 
-static int load(struct gs_engine *engine, const char *path, struct gs_error *error)
-{
-    engine->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (engine->object == NULL)
-        return gs_fail(error, GS_ERROR, "cannot load the compiled query set: %s", dlerror());
-    engine->query_set = dlsym(engine->object, "gs_query_set");
-    if (engine->query_set == NULL || engine->query_set->abi_version != GS_ABI_VERSION)
-        return gs_fail(error, GS_ERROR, "%s is not a query set of this version; compile it again",
-                       path);
-    engine->tapped = calloc(engine->query_set->node_count + 1, sizeof *engine->tapped);
-    engine->columns = calloc(1, engine->query_set->columns_size + 64);
-    if (engine->tapped == NULL || engine->columns == NULL)
-        return gs_fail(error, GS_ERROR, "no memory for the query set");
-    return GS_OK;
-}
-
-int gs_engine_new(const char *object_path, const struct gs_engine_settings *settings,
-                  struct gs_engine **result, struct gs_error *error)
+int gs_engine_new(const struct gs_engine_settings *settings, struct gs_engine **result,
+                  struct gs_error *error)
 {
     struct gs_engine *engine = calloc(1, sizeof *engine);
     *result = engine;
     if (engine == NULL) return gs_fail(error, GS_ERROR, "no memory for the engine");
     engine->settings = *settings;
     engine->replay_until_ns = INT64_MAX;
-    if (settings->burst < 1 || settings->burst > GS_BURST_CAPACITY || settings->batch_rows < 1)
-        return gs_fail(error, GS_ERROR, "a burst has 1 to %d packets, a batch at least 1 row",
-                       GS_BURST_CAPACITY);
-    return load(engine, object_path, error);
+    if (settings->burst >= 1 && settings->burst <= GS_BURST_CAPACITY) return GS_OK;
+    return gs_fail(error, GS_ERROR, "a burst has 1 to %d packets", GS_BURST_CAPACITY);
 }
 
-int gs_engine_add_interface(struct gs_engine *engine, const char *name, struct gs_error *error)
+static int add_interface(struct gs_engine *engine, const char *name, struct gs_error *error)
 {
     struct gs_interface *grown =
         realloc(engine->interfaces, (engine->interface_count + 1) * sizeof *grown);
@@ -64,7 +45,7 @@ static int find_interface(struct gs_engine *engine, const char *name, uint32_t *
 {
     for (*index = 0; *index < engine->interface_count; ++*index)
         if (strcmp(engine->interfaces[*index].name, name) == 0) return GS_OK;
-    return gs_engine_add_interface(engine, name, error);
+    return add_interface(engine, name, error);
 }
 
 /* The kernel runs the filter of the device's link type, as far as it can. */
@@ -89,6 +70,8 @@ int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config
                          struct gs_error *error)
 {
     uint32_t interface;
+    if (engine->set_count > 0)
+        return gs_fail(error, GS_ERROR, "sources are added before query sets are attached");
     GS_RETURN_IF_ERROR(find_interface(engine, config->interface, &interface, error));
     struct gs_source **grown = realloc(engine->sources, (engine->source_count + 1) * sizeof *grown);
     if (grown == NULL) return gs_fail(error, GS_ERROR, "no memory for source %s", config->label);
@@ -125,14 +108,6 @@ int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter
     return GS_OK;
 }
 
-int gs_engine_tap(struct gs_engine *engine, uint32_t node, struct gs_error *error)
-{
-    if (node >= engine->query_set->node_count)
-        return gs_fail(error, GS_ERROR, "there is no node %u", node);
-    engine->tapped[node] = true;
-    return GS_OK;
-}
-
 /* ---- packets ---- */
 
 /* What a source alone cannot bring about need not end its bursts. */
@@ -165,15 +140,10 @@ static void run_burst(struct gs_engine *engine, struct gs_source *source, struct
     struct gs_burst burst = {.packets = packets,
                              .count = count,
                              .interface = source->interface,
-                             .interface_names = source->names,
-                             .scratch = &engine->graph.scratch};
-    gs_decode_burst(packets, count, (enum gs_depth)engine->query_set->depth);
-    engine->query_set->unpack(&burst, engine->columns);
-    for (uint32_t at = 0; at < engine->graph.lfta_count; at++) {
-        struct gs_lfta_state *lfta = &engine->graph.lftas[at];
-        if (engine->graph.ports[at].interface == source->interface)
-            lfta->base.ops->burst(&lfta->base, &burst, engine->columns);
-    }
+                             .interface_names = source->names};
+    gs_decode_burst(packets, count, engine->depth);
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (gs_attached_is_running(engine->sets[s])) gs_attached_burst(engine->sets[s], &burst);
 }
 
 /* At most so many records as are `left` of a budget. */
@@ -188,7 +158,7 @@ static uint64_t run_source(struct gs_engine *engine, struct gs_source *source, u
     if (count > 0) run_burst(engine, source, source->packets + first, count);
     if (interface->records_to_heartbeat != UINT64_MAX) interface->records_to_heartbeat -= records;
     if (reached || interface->records_to_heartbeat == 0)
-        gs_engine_advance(engine, source->interface);
+        gs_engine_advance_due(engine, source->interface);
     return records;
 }
 
@@ -216,51 +186,17 @@ static bool all_ended(const struct gs_engine *engine)
 
 /* ---- running ---- */
 
-static int check_budget(const struct gs_memory *memory, struct gs_error *error)
-{
-    if (memory == NULL || gs_memory_held(memory) <= gs_memory_limit(memory)) return GS_OK;
-    return gs_fail(error, GS_REFUSED,
-                   "the low-level tables of these queries take %llu bytes, more than the memory "
-                   "that is given, %llu bytes",
-                   (unsigned long long)gs_memory_held(memory),
-                   (unsigned long long)gs_memory_limit(memory));
-}
-
 int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
 {
-    const struct gs_engine_settings *s = &engine->settings;
-    struct gs_graph_settings settings = {.lfta = {.default_slot_count = s->default_slot_count,
-                                                  .flush_policy = s->flush_policy,
-                                                  .slot_count = s->slot_count,
-                                                  .batch_rows = s->batch_rows,
-                                                  .memory = s->memory,
-                                                  .hash_key = s->hash_key},
-                                         .operators = {.batch_rows = s->batch_rows,
-                                                       .memory = s->memory,
-                                                       .max_groups = s->max_groups,
-                                                       .output_punctuation = s->output_punctuation,
-                                                       .hash_key = s->hash_key},
-                                         .low_level_only = s->low_level_only,
-                                         .high_level_only = s->high_level_only,
-                                         .low_taps = s->low_taps,
-                                         .tapped = engine->tapped};
+    const struct gs_engine_settings *settings = &engine->settings;
     engine->running = calloc(engine->source_count + 1, sizeof *engine->running);
     if (engine->running == NULL) return gs_fail(error, GS_ERROR, "no memory for the sources");
     gs_engine_arrange(engine);
-    const char **names = calloc(engine->interface_count + 1, sizeof *names);
-    if (names == NULL) return gs_fail(error, GS_ERROR, "no memory for the interfaces");
-    for (uint32_t i = 0; i < engine->interface_count; i++)
-        names[i] = engine->interfaces[i].name;
-    int status = gs_graph_open(&engine->graph, engine->query_set, names, engine->interface_count,
-                               &settings, error);
-    free(names);
-    GS_RETURN_IF_ERROR(status);
-    GS_RETURN_IF_ERROR(check_budget(s->memory, error));
     for (uint32_t i = 0; i < engine->interface_count; i++) {
-        if (s->heartbeat_ns > 0 && !engine->interfaces[i].is_live)
+        if (settings->heartbeat_ns > 0 && !engine->interfaces[i].is_live)
             engine->interfaces[i].heartbeat_at_ns = INT64_MIN + 1;
-        if (s->heartbeat_packets > 0)
-            engine->interfaces[i].records_to_heartbeat = s->heartbeat_packets;
+        if (settings->heartbeat_packets > 0)
+            engine->interfaces[i].records_to_heartbeat = settings->heartbeat_packets;
         gs_engine_find_next_changes(engine, i);
     }
     engine->is_started = true;
@@ -273,28 +209,35 @@ int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
 
 static bool has_output(const struct gs_engine *engine)
 {
-    return engine->graph.outputs.count > 0;
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (!engine->sets[s]->graph.failed && gs_attached_has_output(engine->sets[s])) return true;
+    return false;
 }
 
 /* Nothing comes now: all that is due goes out, without waiting for input. */
 static void settle(struct gs_engine *engine)
 {
-    for (uint32_t at = 0; at < engine->graph.lfta_count; at++)
-        gs_lfta_idle(&engine->graph.lftas[at]);
-    while (gs_graph_step(&engine->graph))
-        continue;
-    gs_graph_flush_output(&engine->graph);
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (!engine->sets[s]->graph.failed) gs_attached_settle(engine->sets[s]);
+}
+
+static void step(struct gs_engine *engine)
+{
+    for (uint32_t s = 0; s < engine->set_count; s++) {
+        struct gs_attached_set *set = engine->sets[s];
+        if (set->graph.failed) continue;
+        gs_graph_step(&set->graph);
+        if (set->settings.deliver_every_burst) gs_graph_flush_output(&set->graph);
+    }
 }
 
 /* The input is over; what is due leaves a batch at a time, as fast as it is taken. */
 static int drain(struct gs_engine *engine)
 {
-    while (!has_output(engine)) {
-        if (gs_graph_step(&engine->graph)) continue;
-        gs_graph_flush_output(&engine->graph);
-        return has_output(engine) ? GS_OK : GS_END;
-    }
-    return GS_OK;
+    int status = GS_END;
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (gs_attached_drain(engine->sets[s], NULL) == GS_OK) status = GS_OK;
+    return status;
 }
 
 /* Replay by a clock: it waits, and what is due meanwhile goes out. */
@@ -325,14 +268,16 @@ static int run_once(struct gs_engine *engine, uint64_t packet_budget, int timeou
     GS_RETURN_IF_ERROR(status);
     if (is_ahead_of_replay(engine, source)) return GS_AGAIN;
     *records += run_source(engine, source, packet_budget - *records);
-    gs_graph_step(&engine->graph);
-    if (engine->settings.deliver_every_burst) gs_graph_flush_output(&engine->graph);
+    step(engine);
     return GS_OK;
 }
 
-bool gs_engine_is_answered(const struct gs_engine *engine)
+/* One set that has failed does not keep the others from going on. */
+static bool all_failed(const struct gs_engine *engine)
 {
-    return gs_graph_is_answered(&engine->graph);
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (!engine->sets[s]->graph.failed) return false;
+    return engine->set_count > 0;
 }
 
 int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
@@ -340,14 +285,13 @@ int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_
 {
     uint64_t records = 0;
     int status = GS_OK;
-    while (status == GS_OK && !engine->is_stopped && !engine->graph.failed &&
+    while (status == GS_OK && !engine->is_stopped && !all_failed(engine) &&
            records < packet_budget && !has_output(engine)) {
         status = run_once(engine, packet_budget, timeout_ms, &records, error);
-        if (gs_engine_is_answered(engine)) gs_engine_stop(engine);
+        gs_engine_end_answered(engine);
     }
     if (engine->is_stopped || status == GS_END) status = drain(engine);
-    if (!engine->graph.failed) return status;
-    return gs_fail(error, GS_ERROR, "there is no memory to go on with the query");
+    return all_failed(engine) ? gs_attached_check(engine->sets[0], error) : status;
 }
 
 void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns)
@@ -390,15 +334,11 @@ void gs_engine_halt(struct gs_engine *engine)
         gs_engine_advance(engine, i);
 }
 
-struct gs_batch *gs_engine_take(struct gs_engine *engine, uint32_t *node)
-{
-    return gs_output_take(&engine->graph.outputs, node);
-}
-
 void gs_engine_free(struct gs_engine *engine)
 {
     if (engine == NULL) return;
-    gs_graph_close(&engine->graph);
+    while (engine->set_count > 0)
+        gs_engine_remove(engine, engine->sets[engine->set_count - 1]);
     for (uint32_t s = 0; s < engine->source_count; s++) {
         gs_source_close(engine->sources[s]);
         free(engine->sources[s]);
@@ -408,7 +348,6 @@ void gs_engine_free(struct gs_engine *engine)
     free(engine->sources);
     free(engine->running);
     free(engine->interfaces);
-    free(engine->tapped);
-    free(engine->columns);
+    free(engine->sets);
     free(engine);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's state, private to runtime/: engine.c runs it, engine_time.c moves its time,
- * engine_statistics.c tells of it. */
+/* The engine's state, private to runtime/: a reader (sources, interfaces, filters, clocks) and the
+ * query sets attached to it. engine.c runs it, engine_sets.c attaches, engine_time.c moves its
+ * time, engine_statistics.c tells of it. */
 #ifndef GS_RUNTIME_ENGINE_STATE_H
 #define GS_RUNTIME_ENGINE_STATE_H
 
-#include "graph.h"
+#include "attached_set.h"
 #include "source.h"
 
 struct gs_interface {
@@ -24,9 +25,9 @@ struct gs_interface {
 
 struct gs_engine {
     struct gs_engine_settings settings;
-    void *object;
-    const struct gs_query_set *query_set;
-    struct gs_graph graph;
+    struct gs_attached_set **sets;
+    uint32_t set_count;
+    enum gs_depth depth; /* the deepest of theirs */
     struct gs_interface *interfaces;
     uint32_t interface_count;
     struct gs_source **sources;
@@ -38,8 +39,6 @@ struct gs_engine {
     uint32_t bursts_unlooked; /* since sources that wait were looked at */
     struct gs_filter filters[GS_FILTER_MAX];
     uint32_t filter_count;
-    bool *tapped;
-    void *columns;           /* of the burst, generated code's */
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;
     bool has_set_clock; /* tests: the clock stands */
@@ -56,10 +55,20 @@ int gs_engine_make_ready(struct gs_engine *engine, struct gs_source *source,
 /* Those that wait are looked at, without waiting. GS_OK where one has spoken or ended. */
 int gs_engine_look_at_waiting(struct gs_engine *engine, struct gs_error *error);
 
+/* engine_sets.c: a set is there no more. */
+void gs_engine_remove(struct gs_engine *engine, struct gs_attached_set *set);
+/* Sets that are answered while others are not have their end; where all are, the input has. */
+void gs_engine_end_answered(struct gs_engine *engine);
+
 /* engine_time.c: H and W of an interface are looked at again, its LFTAs are told of their growth
  * and of the timer, and the next H and W that matter are found. */
 void gs_engine_advance(struct gs_engine *engine, uint32_t interface);
-/* The next H and W at which an LFTA of the interface, or the timer, must be told. */
+/* The same where H or W has come to where they matter to a set: the others are not told, since
+ * what a set answers must not depend on its neighbours. */
+void gs_engine_advance_due(struct gs_engine *engine, uint32_t interface);
+/* A set that comes later is told how far its interfaces are. */
+void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set);
+/* The next H and W at which an LFTA of the interface, of any set, or the timer, must be told. */
 void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t interface);
 
 /* engine_live.c: what goes by the clock, which a test may have set. Timers that are due fire. */

@@ -35,12 +35,10 @@ void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t index)
     struct gs_interface *interface = &engine->interfaces[index];
     interface->next_high_ns = interface->heartbeat_at_ns;
     interface->next_promise_ns = INT64_MAX;
-    for (uint32_t at = 0; at < engine->graph.lfta_count; at++) {
-        const struct gs_lfta_state *lfta = &engine->graph.lftas[at];
-        if (engine->graph.ports[at].interface != index) continue;
-        interface->next_high_ns = least(interface->next_high_ns, lfta->next_high_ns);
-        interface->next_promise_ns = least(interface->next_promise_ns, lfta->next_promise_ns);
-    }
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (gs_attached_is_running(engine->sets[s]))
+            gs_attached_next_changes(engine->sets[s], index, &interface->next_high_ns,
+                                     &interface->next_promise_ns);
 }
 
 /* The timer of a live link has fired or not (engine_live.c). In replay it fires when H has passed a
@@ -62,7 +60,13 @@ static bool timer_fires(struct gs_engine *engine, struct gs_interface *interface
     return fires;
 }
 
-void gs_engine_advance(struct gs_engine *engine, uint32_t index)
+static bool is_due(const struct gs_attached_set *set, const struct gs_interface *interface,
+                   uint32_t index)
+{
+    return gs_attached_is_due(set, index, interface->high_ns, interface->promise_ns);
+}
+
+static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
 {
     struct gs_interface *interface = &engine->interfaces[index];
     int64_t high_ns, promise_ns;
@@ -72,9 +76,39 @@ void gs_engine_advance(struct gs_engine *engine, uint32_t index)
     if (promise_ns > interface->promise_ns) interface->promise_ns = promise_ns;
     interface->is_ended = all_sources_ended(engine, index);
     bool fires = timer_fires(engine, interface);
-    for (uint32_t at = 0; at < engine->graph.lfta_count; at++)
-        if (engine->graph.ports[at].interface == index)
-            gs_lfta_advance(&engine->graph.lftas[at], interface->high_ns, interface->promise_ns,
-                            fires, interface->is_ended);
+    only_due &= !fires && !interface->is_ended;
+    for (uint32_t s = 0; s < engine->set_count; s++) {
+        struct gs_attached_set *set = engine->sets[s];
+        if (gs_attached_is_running(set) && (!only_due || is_due(set, interface, index)))
+            gs_attached_advance(set, index, interface->high_ns, interface->promise_ns, fires,
+                                interface->is_ended);
+    }
     gs_engine_find_next_changes(engine, index);
+}
+
+void gs_engine_advance(struct gs_engine *engine, uint32_t index)
+{
+    advance(engine, index, false);
+}
+
+void gs_engine_advance_due(struct gs_engine *engine, uint32_t index)
+{
+    advance(engine, index, true);
+}
+
+static int64_t greatest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set)
+{
+    for (uint32_t i = 0; i < engine->interface_count; i++) {
+        const struct gs_interface *interface = &engine->interfaces[i];
+        int64_t high_ns, promise_ns;
+        observe_interface(engine, i, &high_ns, &promise_ns);
+        gs_attached_advance(set, i, greatest(high_ns, interface->high_ns),
+                            greatest(promise_ns, interface->promise_ns), false,
+                            interface->is_ended);
+    }
 }

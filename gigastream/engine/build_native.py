@@ -20,10 +20,12 @@ ffibuilder.cdef(
     uint64_t gs_memory_peak(const struct gs_memory *);
 
     struct gs_engine_settings {
-        uint32_t burst; uint32_t batch_rows; uint32_t default_slot_count;
-        int32_t flush_policy; int64_t slot_count; uint64_t max_groups;
-        uint64_t disorder_bytes; int64_t slack_ns; bool file_by_slack;
-        int64_t heartbeat_ns; uint64_t heartbeat_packets; uint64_t hash_key[2];
+        uint32_t burst; uint64_t disorder_bytes; int64_t slack_ns; bool file_by_slack;
+        int64_t heartbeat_ns; uint64_t heartbeat_packets;
+    };
+    struct gs_attached_settings {
+        uint32_t batch_rows; uint32_t default_slot_count;
+        int32_t flush_policy; int64_t slot_count; uint64_t max_groups; uint64_t hash_key[2];
         struct gs_memory *memory;
         bool low_level_only; bool high_level_only; bool low_taps;
         bool output_punctuation; bool deliver_every_burst;
@@ -84,6 +86,7 @@ ffibuilder.cdef(
     typedef int (*gs_filter_function)(const void *, const void *, const uint8_t *);
 
     struct gs_engine;
+    struct gs_attached_set;
     struct gs_field { const char *name; const char *subtype; uint8_t type, nullable;
                       int8_t temporal; };
     struct gs_schema { const char *stream; uint32_t column_count;
@@ -100,40 +103,48 @@ ffibuilder.cdef(
         bool is_heartbeat; bool is_end; bool is_partial; struct gs_trace trace; ...;
     };
 
-    int gs_engine_new(const char *, const struct gs_engine_settings *, struct gs_engine **,
-                      struct gs_error *);
+    int gs_engine_new(const struct gs_engine_settings *, struct gs_engine **, struct gs_error *);
     int gs_engine_add_source(struct gs_engine *, const struct gs_source_config *,
                              struct gs_error *);
     int gs_engine_add_filter(struct gs_engine *, uint32_t, gs_filter_function, const void *,
                              struct gs_error *);
-    int gs_engine_tap(struct gs_engine *, uint32_t, struct gs_error *);
-    int gs_engine_add_interface(struct gs_engine *, const char *, struct gs_error *);
+    int gs_engine_attach(struct gs_engine *, struct gs_attached_set *, struct gs_error *);
+    void gs_engine_detach(struct gs_engine *, struct gs_attached_set *);
     int gs_engine_start(struct gs_engine *, struct gs_error *);
     int gs_engine_run(struct gs_engine *, uint64_t, int, struct gs_error *);
     void gs_engine_replay_until(struct gs_engine *, int64_t);
     int64_t gs_engine_next_timestamp(const struct gs_engine *);
     void gs_engine_stop(struct gs_engine *);
-    bool gs_engine_is_answered(const struct gs_engine *);
     void gs_engine_halt(struct gs_engine *);
     void gs_engine_set_clock(struct gs_engine *, int64_t, int64_t);
-    struct gs_batch *gs_engine_take(struct gs_engine *, uint32_t *);
     void gs_engine_free(struct gs_engine *);
     int gs_scan_promise(int, uint64_t, struct gs_scanned_promise *, struct gs_error *);
 
-    uint32_t gs_engine_port_count(const struct gs_engine *);
-    uint32_t gs_engine_port_node(const struct gs_engine *, uint32_t);
-    const char *gs_engine_port_interface(const struct gs_engine *, uint32_t);
-    uint32_t gs_engine_node_count(const struct gs_engine *);
-    const char *gs_engine_node_name(const struct gs_engine *, uint32_t);
     uint32_t gs_engine_source_count(const struct gs_engine *);
     void gs_engine_source_statistics(const struct gs_engine *, uint32_t,
                                      struct gs_source_statistics *);
-    uint32_t gs_engine_lfta_count(const struct gs_engine *);
-    void gs_engine_lfta_statistics(const struct gs_engine *, uint32_t,
-                                   struct gs_lfta_statistics *);
-    uint32_t gs_engine_operator_count(const struct gs_engine *);
-    void gs_engine_operator_statistics(const struct gs_engine *, uint32_t,
-                                       struct gs_operator_statistics *);
+
+    int gs_attached_load(const char *, const struct gs_attached_settings *,
+                         struct gs_attached_set **, struct gs_error *);
+    int gs_attached_tap(struct gs_attached_set *, uint32_t, struct gs_error *);
+    int gs_attached_add_interface(struct gs_attached_set *, const char *, struct gs_error *);
+    int gs_attached_stand_alone(struct gs_attached_set *, struct gs_error *);
+    int gs_attached_drain(struct gs_attached_set *, struct gs_error *);
+    int gs_attached_check(const struct gs_attached_set *, struct gs_error *);
+    bool gs_attached_is_answered(const struct gs_attached_set *);
+    struct gs_batch *gs_attached_take(struct gs_attached_set *, uint32_t *);
+    void gs_attached_free(struct gs_attached_set *);
+    uint32_t gs_attached_port_count(const struct gs_attached_set *);
+    uint32_t gs_attached_port_node(const struct gs_attached_set *, uint32_t);
+    const char *gs_attached_port_interface(const struct gs_attached_set *, uint32_t);
+    uint32_t gs_attached_node_count(const struct gs_attached_set *);
+    const char *gs_attached_node_name(const struct gs_attached_set *, uint32_t);
+    uint32_t gs_attached_lfta_count(const struct gs_attached_set *);
+    void gs_attached_lfta_statistics(const struct gs_attached_set *, uint32_t,
+                                     struct gs_lfta_statistics *);
+    uint32_t gs_attached_operator_count(const struct gs_attached_set *);
+    void gs_attached_operator_statistics(const struct gs_attached_set *, uint32_t,
+                                         struct gs_operator_statistics *);
 
     struct ArrowSchema { ...; };
     struct ArrowArray { ...; };
@@ -141,8 +152,9 @@ ffibuilder.cdef(
         uint32_t port; struct ArrowArray *array; struct ArrowSchema *schema;
         const int64_t *bounds; struct gs_joint_bound joint; bool is_heartbeat, is_end;
     };
-    int gs_engine_push(struct gs_engine *, const struct gs_push *, struct gs_error *);
-    int gs_engine_hand_over(struct gs_engine *, uint32_t, struct gs_batch *, struct gs_error *);
+    int gs_attached_push(struct gs_attached_set *, const struct gs_push *, struct gs_error *);
+    int gs_attached_hand_over(struct gs_attached_set *, uint32_t, struct gs_batch *,
+                              struct gs_error *);
     int gs_batch_export(struct gs_batch *, struct ArrowArray *, struct ArrowSchema *,
                         struct gs_error *);
     int gs_batch_import(struct ArrowArray *, struct ArrowSchema *, const struct gs_schema *,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading the counters of an engine into dataclasses."""
+"""Reading the counters of an engine and its query sets into dataclasses."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from gigastream.engine import memory
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.statistics import (
     LINK_STATES,
     LftaStatistics,
     OperatorStatistics,
     SourceStatistics,
-    Statistics,
 )
 from gigastream.sources.files import OpenSource
 from gigastream.sources.packets import OpenPackets
@@ -36,17 +34,10 @@ _OPERATOR_COUNTERS = (
 )  # fmt: skip
 
 
-def statistics(
-    engine: Any, memory_bytes: int | None, opened: Sequence[OpenSource | OpenPackets | None] = ()
-) -> Statistics:
-    """All counters so far; `opened` are the engine's sources, `memory_bytes` its setting."""
-    used = memory.statistics(memory_bytes)
-    return Statistics(_sources(engine, opened), _lftas(engine), _operators(engine), used)
-
-
-def _sources(
+def sources(
     engine: Any, opened: Sequence[OpenSource | OpenPackets | None]
 ) -> tuple[SourceStatistics, ...]:
+    """The counters of an engine's sources so far; `opened` are these, None for a link."""
     native = ffi.new("struct gs_source_statistics *")
     found = []
     for index in range(lib.gs_engine_source_count(engine)):
@@ -73,21 +64,23 @@ def _source(native: Any, opened: OpenSource | OpenPackets | None) -> SourceStati
     )
 
 
-def _lftas(engine: Any) -> tuple[LftaStatistics, ...]:
+def lftas(attached: Any) -> tuple[LftaStatistics, ...]:
+    """The counters of a query set's low level so far."""
     native = ffi.new("struct gs_lfta_statistics *")
     found = []
-    for index in range(lib.gs_engine_lfta_count(engine)):
-        lib.gs_engine_lfta_statistics(engine, index, native)
+    for index in range(lib.gs_attached_lfta_count(attached)):
+        lib.gs_attached_lfta_statistics(attached, index, native)
         counters = {name: getattr(native, name) for name in _LFTA_COUNTERS}
         found.append(LftaStatistics(_string(native.name), _string(native.interface), **counters))
     return tuple(found)
 
 
-def _operators(engine: Any) -> tuple[OperatorStatistics, ...]:
+def operators(attached: Any) -> tuple[OperatorStatistics, ...]:
+    """The counters of a query set's high level so far."""
     native = ffi.new("struct gs_operator_statistics *")
     found = []
-    for index in range(lib.gs_engine_operator_count(engine)):
-        lib.gs_engine_operator_statistics(engine, index, native)
+    for index in range(lib.gs_attached_operator_count(attached)):
+        lib.gs_attached_operator_statistics(attached, index, native)
         if _string(native.kind) in ("lfta", "output"):
             continue
         counters = {name: getattr(native, name) for name in _OPERATOR_COUNTERS}

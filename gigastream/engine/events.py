@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an engine puts out, by the names of the plan."""
+"""What a query set puts out, by the names of the plan."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ class Event:
 
 
 Origin = tuple[str, str | None]
-"""Whose batches an engine puts out under a number: (node, interface or None)."""
+"""Whose batches a query set puts out under a number: (node, interface or None)."""
 
 
-def ports(engine: Any) -> list[tuple[str, str]]:
-    """The (low node, interface) of each port of a started engine."""
+def ports(attached: Any) -> list[tuple[str, str]]:
+    """The (low node, interface) of each port of a query set at work."""
     found = []
-    for port in range(lib.gs_engine_port_count(engine)):
-        node = lib.gs_engine_node_name(engine, lib.gs_engine_port_node(engine, port))
-        interface = lib.gs_engine_port_interface(engine, port)
+    for port in range(lib.gs_attached_port_count(attached)):
+        node = lib.gs_attached_node_name(attached, lib.gs_attached_port_node(attached, port))
+        interface = lib.gs_attached_port_interface(attached, port)
         found.append((os.fsdecode(ffi.string(node)), os.fsdecode(ffi.string(interface))))
     return found
 
 
-def origins(engine: Any) -> list[Origin]:
-    """By the number that a started engine gives with a batch: nodes, then ports."""
-    count = lib.gs_engine_node_count(engine)
-    nodes = (os.fsdecode(ffi.string(lib.gs_engine_node_name(engine, n))) for n in range(count))
-    return [*((name, None) for name in nodes), *ports(engine)]
+def origins(attached: Any) -> list[Origin]:
+    """By the number that a query set gives with a batch: nodes, then ports."""
+    count = lib.gs_attached_node_count(attached)
+    nodes = (os.fsdecode(ffi.string(lib.gs_attached_node_name(attached, n))) for n in range(count))
+    return [*((name, None) for name in nodes), *ports(attached)]
 
 
-def taken(engine: Any, known: Sequence[Origin]) -> Iterator[Event]:
-    """The batches that wait in an engine, oldest first."""
+def taken(attached: Any, known: Sequence[Origin]) -> Iterator[Event]:
+    """The batches of a query set that wait, oldest first."""
     number = ffi.new("uint32_t *")
-    while (batch := lib.gs_engine_take(engine, number)) != ffi.NULL:
+    while (batch := lib.gs_attached_take(attached, number)) != ffi.NULL:
         name, interface = known[number[0]]
         yield Event(name, NativeBatch(batch), interface)

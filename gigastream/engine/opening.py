@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine for a plan, before its sources: compiled, loaded, told its settings."""
+"""What an engine and its query sets are told before they work: objects, settings, a budget."""
 
 from __future__ import annotations
 
@@ -24,36 +24,17 @@ NO_LIMIT = (1 << 64) - 1
 POLICIES = {"slow": 0, "immediate": 1, "slow_inorder": 2, "lazy": 3}
 
 
-def new_engine(
-    plan: Plan,
-    settings: Settings,
-    include: Sequence[Path],
-    *,
-    interfaces: int,
-    low_taps: bool = False,
-    high_level_only: bool = False,
-    is_low_elsewhere: bool = False,
-) -> Any:
-    """A `struct gs_engine *` of a plan, neither connected nor started. EngineError says why not.
+def compiled(plan: Plan, include: Sequence[Path], *, is_low_elsewhere: bool = False) -> Path:
+    """The object of a plan. EngineError says why there is none.
 
-    `interfaces` is their number; `include` are folders of C headers that user protocols name.
-    `is_low_elsewhere`: nothing of the low level is compiled, which another process runs.
+    `include` are folders of C headers that user protocols name. `is_low_elsewhere`: nothing of the
+    low level is compiled, which another process runs.
     """
     text = generate(plan, high_level_only=is_low_elsewhere)
     try:
-        path = compile_query_set(text, headers=include)
+        return compile_query_set(text, headers=include)
     except CompileError as problem:
         raise EngineError(str(problem), problem.hint) from None
-    native = native_settings(settings)
-    native.default_slot_count = _default_slots(plan, interfaces)
-    native.low_taps, native.high_level_only = low_taps, high_level_only
-    engine, error = ffi.new("struct gs_engine **"), ffi.new("struct gs_error *")
-    try:
-        check(lib.gs_engine_new(str(path).encode(), native, engine, error), error)
-    except EngineError:
-        lib.gs_engine_free(engine[0])
-        raise
-    return engine[0]
 
 
 class BudgetError(EngineError):
@@ -72,37 +53,41 @@ def _budget_error(message: str, memory_bytes: int | None) -> BudgetError:
     )
 
 
-def start(engine: Any, memory_bytes: int | None) -> None:
-    """Start an engine that has its interfaces, with this setting. EngineError says why not."""
-    error = ffi.new("struct gs_error *")
-    status = lib.gs_engine_start(engine, error)
+def check_tables(status: int, error: Any, memory_bytes: int | None) -> None:
+    """Raise BudgetError where a set's tables do not fit into this setting; else as check()."""
     if status == lib.GS_REFUSED:
         raise _budget_error(ffi.string(error.message).decode(errors="replace"), memory_bytes)
     check(status, error)
 
 
-def native_settings(s: Settings) -> Any:
-    """The settings as the engine takes them."""
+def engine_settings(s: Settings) -> Any:
+    """The settings of a reader as the engine takes them."""
     native = ffi.new("struct gs_engine_settings *")
     native.burst = s.burst
-    native.batch_rows = s.batch_rows or DEFAULT_BATCH_ROWS
-    native.flush_policy = -1 if s.flush is None else POLICIES[s.flush]
-    native.slot_count = s.slots or 0
-    native.max_groups = s.max_groups or NO_LIMIT
-    native.memory = account(s.memory_bytes)
     native.disorder_bytes = s.disorder_bytes
     native.slack_ns = DEFAULT_SLACK_NS if s.slack_ns is None else s.slack_ns
     native.file_by_slack = s.file_slack_ns is not None
     native.heartbeat_ns = s.heartbeat_ns
     native.heartbeat_packets = s.heartbeat_packets
+    return native
+
+
+def set_settings(s: Settings) -> Any:
+    """The settings of a query set as the engine takes them, but for default_slots()."""
+    native = ffi.new("struct gs_attached_settings *")
+    native.batch_rows = s.batch_rows or DEFAULT_BATCH_ROWS
+    native.flush_policy = -1 if s.flush is None else POLICIES[s.flush]
+    native.slot_count = s.slots or 0
+    native.max_groups = s.max_groups or NO_LIMIT
     native.hash_key = s.hash_key or _random_key()
+    native.memory = account(s.memory_bytes)
     native.low_level_only = s.low_level_only
     native.output_punctuation = s.output_punctuation or s.deliver_every_burst
     native.deliver_every_burst = s.deliver_every_burst
     return native
 
 
-def _default_slots(plan: Plan, interfaces: int) -> int:
+def default_slots(plan: Plan, interfaces: int) -> int:
     """Slots of each table, so that many queries, or interfaces, need no more memory than one."""
     return max(LEAST_SLOTS, DEFAULT_SLOTS // (max(1, len(plan.low)) * max(1, interfaces)))
 

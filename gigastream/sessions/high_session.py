@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gigastream.engine import counters
-from gigastream.engine._native import ffi, lib
-from gigastream.engine.batch import NativeBatch, check, lend_to_c
-from gigastream.engine.events import Event, Origin, origins, ports, taken
-from gigastream.engine.opening import new_engine, start
+from gigastream.engine import memory
+from gigastream.engine._native import ffi
+from gigastream.engine.attached_set import AttachedSet
+from gigastream.engine.batch import NativeBatch, lend_to_c
+from gigastream.engine.events import Event
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.settings import Settings
@@ -19,8 +20,6 @@ from gigastream.settings import Settings
 if TYPE_CHECKING:
     import pyarrow
 
-PACKET_BUDGET = 1
-"""There are no packets; the engine asks for a number."""
 END = (1 << 63) - 1
 
 
@@ -42,33 +41,23 @@ class HighSession:
         `taps` names nodes whose streams come out as well; with the setting low_level_only nothing
         else does: those of low nodes are the unions of their interfaces.
         """
-        settings = settings or Settings()
-        self._memory_bytes = settings.memory_bytes
-        self._engine: Any = new_engine(
-            plan,
-            settings,
-            include,
-            interfaces=len(interfaces),
-            high_level_only=True,
-            is_low_elsewhere=is_low_elsewhere,
-        )
+        self._memory_bytes = settings.memory_bytes if settings is not None else None
         self._columns = {node.name: len(node.schema.columns) for node in plan.low}
-        try:
-            self._start(interfaces, [[node.name for node in plan.nodes].index(n) for n in taps])
-        except BaseException:
-            self.close()
-            raise
-
-    def _start(self, interfaces: Sequence[str], taps: Sequence[int]) -> None:
-        error = ffi.new("struct gs_error *")
-        for node in taps:
-            check(lib.gs_engine_tap(self._engine, node, error), error)
-        for name in interfaces:
-            check(lib.gs_engine_add_interface(self._engine, name.encode(), error), error)
-        start(self._engine, self._memory_bytes)
-        self._origins: list[Origin] = origins(self._engine)
-        self._named = tuple(ports(self._engine))
-        self._ports = {port: number for number, port in enumerate(self._named)}
+        with ExitStack() as opened:
+            self._queries = opened.enter_context(
+                AttachedSet(
+                    plan,
+                    settings,
+                    include,
+                    interfaces=len(interfaces),
+                    taps=taps,
+                    high_level_only=True,
+                    is_low_elsewhere=is_low_elsewhere,
+                )
+            )
+            self._queries.stand_alone(interfaces)
+            self._opened = opened.pop_all()
+        self._ports = {port: number for number, port in enumerate(self.ports)}
 
     @property
     def ports(self) -> tuple[tuple[str, str], ...]:
@@ -76,7 +65,7 @@ class HighSession:
 
         Where an interface was named more than once, one for each time.
         """
-        return self._named
+        return self._queries.ports
 
     def push(
         self,
@@ -97,13 +86,13 @@ class HighSession:
         """
         if len(bounds) != self._columns[stream]:
             raise ValueError(f"{len(bounds)} bounds for {self._columns[stream]} columns")
-        push, error = ffi.new("struct gs_push *"), ffi.new("struct gs_error *")
+        push = ffi.new("struct gs_push *")
         keep = [ffi.new("int64_t[]", list(bounds))]
         push.port, push.bounds = self._ports[stream, interface], keep[0]
         push.is_heartbeat, push.is_end = is_heartbeat, is_end
         if batch is not None:
             push.array, push.schema = keep[1:] = lend_to_c(batch)
-        check(lib.gs_engine_push(self._engine, push, error), error)
+        self._queries.push(push)
 
     def hand_over(self, port: int, batch: NativeBatch) -> None:
         """Give a batch that another engine of the same plan put out, as it is; nothing is copied.
@@ -111,8 +100,7 @@ class HighSession:
         `port` is an index of `ports`. Nobody else may have a reference to the batch. EngineError
         where it is of another stream, or the stream has ended.
         """
-        error = ffi.new("struct gs_error *")
-        check(lib.gs_engine_hand_over(self._engine, port, batch.pointer, error), error)
+        self._queries.hand_over(port, batch)
 
     def end(self, stream: str, interface: str) -> None:
         """Say that nothing more comes of a port."""
@@ -120,26 +108,21 @@ class HighSession:
 
     def batches(self) -> Iterator[Event]:
         """Batches that are due by what was pushed; more may be due after the next push."""
-        error = ffi.new("struct gs_error *")
-        status = lib.GS_OK
-        while status != lib.GS_END:
-            status = check(lib.gs_engine_run(self._engine, PACKET_BUDGET, 0, error), error)
-            yield from taken(self._engine, self._origins)
+        return self._queries.drained()
 
     @property
     def is_answered(self) -> bool:
         """Whether every query has had its last row: what else is pushed changes none."""
-        return bool(lib.gs_engine_is_answered(self._engine))
+        return self._queries.is_answered
 
     def statistics(self) -> Statistics:
         """The counters of the operators so far."""
-        return counters.statistics(self._engine, self._memory_bytes)
+        used = memory.statistics(self._memory_bytes)
+        return Statistics((), (), self._queries.operators(), used)
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
-        if self._engine != ffi.NULL:
-            lib.gs_engine_free(self._engine)
-            self._engine = ffi.NULL
+        self._opened.close()
 
     def __enter__(self) -> HighSession:
         return self

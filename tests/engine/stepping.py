@@ -10,7 +10,6 @@ from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import NativeBatch, check
-from gigastream.engine.events import taken
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 from gigastream.sessions.session import Session
@@ -72,15 +71,15 @@ class Stepper(Session):
     def step(self, timeout_ms: int = 0) -> tuple[bool, tuple[Out, ...]]:
         """(whether this was the end, what was put out)."""
         error = ffi.new("struct gs_error *")
-        status = check(int(lib.gs_engine_run(self._engine, 1, timeout_ms, error)), error)
-        outs = (out_of(e.query, e.batch) for e in taken(self._engine, self._origins))
+        status = check(int(lib.gs_engine_run(self._engine.native, 1, timeout_ms, error)), error)
+        outs = (out_of(e.query, e.batch) for e in self._queries.taken())
         return status == lib.GS_END, tuple(outs)
 
     def progress(self) -> list[tuple[int, bool]]:
         """By source: records read so far, and whether it has ended."""
         native, found = ffi.new("struct gs_source_statistics *"), []
-        for index in range(lib.gs_engine_source_count(self._engine)):
-            lib.gs_engine_source_statistics(self._engine, index, native)
+        for index in range(lib.gs_engine_source_count(self._engine.native)):
+            lib.gs_engine_source_statistics(self._engine.native, index, native)
             found.append((int(native.read), bool(native.is_ended)))
         return found
 

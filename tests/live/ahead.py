@@ -14,7 +14,6 @@ import select
 import sys
 import time
 from dataclasses import asdict
-from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.plan import plan_queries
@@ -31,15 +30,16 @@ class SessionAhead(Session):
 
     ahead_ns = 0
 
-    def _run(self, error: Any) -> int:
-        lib.gs_engine_set_clock(self._engine, time.monotonic_ns(), time.time_ns() + self.ahead_ns)
-        return super()._run(error)
+    def _run(self) -> bool:
+        wall_ns = time.time_ns() + self.ahead_ns
+        lib.gs_engine_set_clock(self._engine.native, time.monotonic_ns(), wall_ns)
+        return super()._run()
 
 
 def believes(session: Session) -> bool:
     """Whether a heartbeat on the silent link has read the clock."""
     found = ffi.new("struct gs_source_statistics *")
-    lib.gs_engine_source_statistics(session._engine, 0, found)
+    lib.gs_engine_source_statistics(session._engine.native, 0, found)
     return bool(found.promise_ns > NEVER_NS)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import check
-from gigastream.engine.events import Event, taken
+from gigastream.engine.events import Event
 from gigastream.engine.statistics import SourceStatistics
 from gigastream.sessions.session import Session
 from gigastream.sources.live import LiveSettings, LiveSource
@@ -90,15 +90,15 @@ class MockSession(Session):
     def set_clock(self, monotonic_ns: int, wall_ns: int | None = None) -> None:
         """Let it be that time; START_NS is when the monotonic clock is 0 and all is well."""
         wall = START_NS + monotonic_ns if wall_ns is None else wall_ns
-        lib.gs_engine_set_clock(self._engine, monotonic_ns, wall)
+        lib.gs_engine_set_clock(self._engine.native, monotonic_ns, wall)
 
     def events(self) -> Iterator[Event]:
         """All that is put out before the engine has nothing more to do at this time."""
         error = ffi.new("struct gs_error *")
         status, new = lib.GS_OK, []
         while new or status == lib.GS_OK:
-            status = check(int(lib.gs_engine_run(self._engine, BUDGET, 0, error)), error)
-            yield from (new := list(taken(self._engine, self._origins)))
+            status = check(int(lib.gs_engine_run(self._engine.native, BUDGET, 0, error)), error)
+            yield from (new := list(self._queries.taken()))
 
     def outs(self) -> list[Out]:
         """The same, copied out of the engine."""
@@ -114,7 +114,7 @@ class MockSession(Session):
 
     def finish(self) -> None:
         """The input ends here."""
-        lib.gs_engine_stop(self._engine)
+        self._engine.stop()
 
     def end(self) -> list[tuple[Any, ...]]:
         """The input ends here; the rows that this brings."""

@@ -96,7 +96,7 @@ def timestamps(session: MockSession) -> list[int]:
 
 def native_statistics(session: MockSession, index: int) -> Any:
     found = ffi.new("struct gs_source_statistics *")
-    lib.gs_engine_source_statistics(session._engine, index, found)
+    lib.gs_engine_source_statistics(session._engine.native, index, found)
     return found
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.engine._native import ffi, lib
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, SourceError
 from gigastream.sources.live import LiveSettings
@@ -231,7 +230,7 @@ def test_lag_is_how_far_a_reader_is_behind_while_there_is_more(link: MockLink) -
         link.retire()
         session.set_clock(2 * SECOND_NS)
         assert session.source().lag_ns == 0, "nothing has been read of which it could be said"
-        assert lib.gs_engine_run(session._engine, 4, 0, ffi.new("struct gs_error *")) == lib.GS_OK
+        assert session._engine.run(4, 0)
         read = session.source().read
         assert 0 < read < 10
         assert session.source().lag_ns == 2 * SECOND_NS - (read - 1) * 100 * MS_NS

@@ -34,20 +34,22 @@ static void show(struct gs_batch *batch, struct gs_text *text)
     gs_batch_release(batch);
 }
 
-static int run(struct gs_engine *engine, struct gs_text *text, struct gs_error *error)
+static int run(struct gs_engine *engine, struct gs_attached_set *set, struct gs_text *text,
+               struct gs_error *error)
 {
     int status = GS_OK;
     while (status == GS_OK || status == GS_AGAIN) {
         uint32_t node;
         struct gs_batch *batch;
         status = gs_engine_run(engine, 1000, 100, error);
-        while ((batch = gs_engine_take(engine, &node)) != NULL)
+        while ((batch = gs_attached_take(set, &node)) != NULL)
             show(batch, text);
     }
     return status;
 }
 
-static int start(struct gs_engine *engine, const char *file, int interfaces, struct gs_error *error)
+static int start(struct gs_engine *engine, struct gs_attached_set *set, const char *file,
+                 int interfaces, struct gs_error *error)
 {
     static const char *const names[] = {"left", "right"};
     struct gs_source_config source = {.label = file, .path = file, .promise_ns = INT64_MIN};
@@ -56,37 +58,41 @@ static int start(struct gs_engine *engine, const char *file, int interfaces, str
         source.use_mmap = i == 1;
         GS_RETURN_IF_ERROR(gs_engine_add_source(engine, &source, error));
     }
+    GS_RETURN_IF_ERROR(gs_engine_attach(engine, set, error));
     return gs_engine_start(engine, error);
 }
 
-static void answer(const char *object, const struct gs_engine_settings *settings, int interfaces,
-                   const char *file, struct gs_text *text)
+static void answer(const char *object, const struct gs_attached_settings *settings, uint32_t burst,
+                   int interfaces, const char *file, struct gs_text *text)
 {
     struct gs_error error = {0};
     struct gs_engine *engine = NULL;
-    int status = gs_engine_new(object, settings, &engine, &error);
-    if (status == GS_OK) status = start(engine, file, interfaces, &error);
-    if (status == GS_OK) status = run(engine, text, &error);
+    struct gs_attached_set *set = NULL;
+    struct gs_engine_settings reading = {.burst = burst,
+                                         .disorder_bytes = 16 << 20,
+                                         .heartbeat_ns = 1000000000,
+                                         .heartbeat_packets = 1000};
+    int status = gs_attached_load(object, settings, &set, &error);
+    if (status == GS_OK) status = gs_engine_new(&reading, &engine, &error);
+    if (status == GS_OK) status = start(engine, set, file, interfaces, &error);
+    if (status == GS_OK) status = run(engine, set, text, &error);
     fprintf(stderr, "%s: %d %s\n", file, status, error.message);
     gs_engine_free(engine);
+    gs_attached_free(set);
 }
 
 int main(int argc, char **argv)
 {
     if (argc < 7) return EXIT_FAILURE;
-    struct gs_engine_settings settings = {.burst = (uint32_t)atoi(argv[2]),
-                                          .batch_rows = (uint32_t)atoi(argv[3]),
-                                          .default_slot_count = 64,
-                                          .slot_count = atoi(argv[4]),
-                                          .flush_policy = atoi(argv[5]),
-                                          .max_groups = 100000,
-                                          .disorder_bytes = 16 << 20,
-                                          .heartbeat_ns = 1000000000,
-                                          .heartbeat_packets = 1000,
-                                          .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
+    struct gs_attached_settings settings = {.batch_rows = (uint32_t)atoi(argv[3]),
+                                            .default_slot_count = 64,
+                                            .slot_count = atoi(argv[4]),
+                                            .flush_policy = atoi(argv[5]),
+                                            .max_groups = 100000,
+                                            .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
     struct gs_text text = {0};
     for (int i = 7; i < argc; i++)
-        answer(argv[1], &settings, atoi(argv[6]), argv[i], &text);
+        answer(argv[1], &settings, (uint32_t)atoi(argv[2]), atoi(argv[6]), argv[i], &text);
     gs_text_free(&text);
     return EXIT_SUCCESS;
 }

@@ -119,43 +119,45 @@ static int show(struct gs_batch *batch, struct gs_text *text, struct outcome *ou
     return GS_OK;
 }
 
-static void count_refused(const struct gs_engine *engine, struct outcome *outcome)
+static void count_refused(const struct gs_attached_set *set, struct outcome *outcome)
 {
     struct gs_operator_statistics statistics;
-    for (uint32_t op = 0; op < gs_engine_operator_count(engine); op++) {
-        gs_engine_operator_statistics(engine, op, &statistics);
+    for (uint32_t op = 0; op < gs_attached_operator_count(set); op++) {
+        gs_attached_operator_statistics(set, op, &statistics);
         outcome->refused += statistics.groups_refused;
     }
 }
 
-static int show_all(struct gs_engine *engine, struct gs_text *text, struct outcome *outcome)
+static int show_all(struct gs_attached_set *set, struct gs_text *text, struct outcome *outcome)
 {
     uint32_t node;
     struct gs_batch *batch;
     int status = GS_OK;
-    while (status == GS_OK && (batch = gs_engine_take(engine, &node)) != NULL) {
+    while (status == GS_OK && (batch = gs_attached_take(set, &node)) != NULL) {
         status = show(batch, text, outcome);
         gs_batch_release(batch);
     }
     return status;
 }
 
-static int run(struct gs_engine *engine, struct gs_text *text, struct outcome *outcome)
+static int run(struct gs_engine *engine, struct gs_attached_set *set, struct gs_text *text,
+               struct outcome *outcome)
 {
     int status = GS_OK;
     while (status == GS_OK || status == GS_AGAIN) {
         status = gs_engine_run(engine, 1000, 100, &outcome->error);
         if (status >= GS_ERROR) return status;
-        int shown = show_all(engine, text, outcome);
+        int shown = show_all(set, text, outcome);
         if (shown != GS_OK) return shown;
     }
-    count_refused(engine, outcome);
+    count_refused(set, outcome);
     return status == GS_END ? GS_OK : status;
 }
 
 static const char *const names[] = {"left", "right"};
 
-static int start(struct gs_engine *engine, int count, char **files, struct gs_error *error)
+static int start(struct gs_engine *engine, struct gs_attached_set *set, int count, char **files,
+                 struct gs_error *error)
 {
     struct gs_source_config source = {.promise_ns = INT64_MIN};
     for (int i = 0; i < count; i++) {
@@ -163,20 +165,20 @@ static int start(struct gs_engine *engine, int count, char **files, struct gs_er
         source.interface = names[i % 2];
         GS_RETURN_IF_ERROR(gs_engine_add_source(engine, &source, error));
     }
+    GS_RETURN_IF_ERROR(gs_engine_attach(engine, set, error));
     return gs_engine_start(engine, error);
 }
 
-static struct gs_engine_settings settings_of(void)
+static const struct gs_engine_settings reading = {
+    .burst = 64, .disorder_bytes = 16 << 20, .heartbeat_ns = 1000000000, .heartbeat_packets = 100};
+
+static struct gs_attached_settings settings_of(void)
 {
-    return (struct gs_engine_settings){.burst = 64,
-                                       .batch_rows = 16,
-                                       .default_slot_count = 64,
-                                       .flush_policy = -1,
-                                       .max_groups = 100000,
-                                       .disorder_bytes = 16 << 20,
-                                       .heartbeat_ns = 1000000000,
-                                       .heartbeat_packets = 100,
-                                       .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
+    return (struct gs_attached_settings){.batch_rows = 16,
+                                         .default_slot_count = 64,
+                                         .flush_policy = -1,
+                                         .max_groups = 100000,
+                                         .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
 }
 
 /* Both levels in one engine. */
@@ -184,21 +186,24 @@ static int together(const char *object, int count, char **files, struct gs_text 
                     struct outcome *outcome)
 {
     struct gs_engine *engine = NULL;
-    struct gs_engine_settings settings = settings_of();
-    int status = gs_engine_new(object, &settings, &engine, &outcome->error);
-    if (status == GS_OK) status = start(engine, count, files, &outcome->error);
-    if (status == GS_OK) status = run(engine, text, outcome);
+    struct gs_attached_set *set = NULL;
+    struct gs_attached_settings settings = settings_of();
+    int status = gs_attached_load(object, &settings, &set, &outcome->error);
+    if (status == GS_OK) status = gs_engine_new(&reading, &engine, &outcome->error);
+    if (status == GS_OK) status = start(engine, set, count, files, &outcome->error);
+    if (status == GS_OK) status = run(engine, set, text, outcome);
     gs_engine_free(engine);
+    gs_attached_free(set);
     return status;
 }
 
 /* By Arrow, as from a spool, or as it is, as from another thread's engine. */
-static int carry(struct gs_engine *high, uint32_t port, struct gs_batch *batch, bool by_arrow,
+static int carry(struct gs_attached_set *high, uint32_t port, struct gs_batch *batch, bool by_arrow,
                  struct gs_error *error)
 {
     struct ArrowArray array;
     struct ArrowSchema schema;
-    if (!by_arrow) return gs_engine_hand_over(high, port, batch, error);
+    if (!by_arrow) return gs_attached_hand_over(high, port, batch, error);
     GS_RETURN_IF_ERROR(gs_batch_export(batch, &array, &schema, error));
     struct gs_push push = {.port = port,
                            .array = &array,
@@ -206,21 +211,21 @@ static int carry(struct gs_engine *high, uint32_t port, struct gs_batch *batch, 
                            .bounds = batch->punctuation.bounds,
                            .is_heartbeat = batch->is_heartbeat,
                            .is_end = batch->is_end};
-    return gs_engine_push(high, &push, error);
+    return gs_attached_push(high, &push, error);
 }
 
-static int carry_all(struct gs_engine *low, struct gs_engine *high, struct gs_text *text,
-                     struct outcome *outcome)
+static int carry_all(struct gs_attached_set *low, struct gs_attached_set *high,
+                     struct gs_text *text, struct outcome *outcome)
 {
-    uint32_t origin, nodes = gs_engine_node_count(low);
+    uint32_t origin, nodes = gs_attached_node_count(low);
     struct gs_batch *batch;
     int status = GS_OK;
-    while (status == GS_OK && (batch = gs_engine_take(low, &origin)) != NULL) {
+    while (status == GS_OK && (batch = gs_attached_take(low, &origin)) != NULL) {
         uint32_t port = origin - nodes;
         status = carry(high, port, batch, port % 2 == 0, &outcome->error);
         gs_batch_release(batch);
         while (status == GS_OK) {
-            status = gs_engine_run(high, 1, 0, &outcome->error);
+            status = gs_attached_drain(high, &outcome->error);
             if (status == GS_OK || status == GS_END) {
                 int shown = show_all(high, text, outcome);
                 if (shown != GS_OK) status = shown;
@@ -231,12 +236,12 @@ static int carry_all(struct gs_engine *low, struct gs_engine *high, struct gs_te
     return status;
 }
 
-static int pass(struct gs_engine *low, struct gs_engine *high, struct gs_text *text,
-                struct outcome *outcome)
+static int pass(struct gs_engine *engine, struct gs_attached_set *low, struct gs_attached_set *high,
+                struct gs_text *text, struct outcome *outcome)
 {
     int status = GS_OK;
     while (status == GS_OK || status == GS_AGAIN) {
-        status = gs_engine_run(low, 1000, 100, &outcome->error);
+        status = gs_engine_run(engine, 1000, 100, &outcome->error);
         if (status >= GS_ERROR) return status;
         int carried = carry_all(low, high, text, outcome);
         if (carried != GS_OK) return carried;
@@ -245,25 +250,28 @@ static int pass(struct gs_engine *low, struct gs_engine *high, struct gs_text *t
     return GS_OK;
 }
 
-/* Each level in an engine of its own. */
+/* Each level in a set of its own. */
 static int apart(const char *object, int count, char **files, struct gs_text *text,
                  struct outcome *outcome)
 {
-    struct gs_engine *low = NULL, *high = NULL;
-    struct gs_engine_settings settings = settings_of();
+    struct gs_engine *engine = NULL;
+    struct gs_attached_set *low = NULL, *high = NULL;
+    struct gs_attached_settings settings = settings_of();
     struct gs_error *error = &outcome->error;
     settings.low_level_only = settings.low_taps = true;
-    int status = gs_engine_new(object, &settings, &low, error);
+    int status = gs_attached_load(object, &settings, &low, error);
     settings.low_level_only = settings.low_taps = false;
     settings.high_level_only = true;
-    if (status == GS_OK) status = gs_engine_new(object, &settings, &high, error);
+    if (status == GS_OK) status = gs_attached_load(object, &settings, &high, error);
     for (int i = 0; i < 2 && status == GS_OK; i++)
-        status = gs_engine_add_interface(high, names[i], error);
-    if (status == GS_OK) status = gs_engine_start(high, error);
-    if (status == GS_OK) status = start(low, count, files, error);
-    if (status == GS_OK) status = pass(low, high, text, outcome);
-    gs_engine_free(low);
-    gs_engine_free(high);
+        status = gs_attached_add_interface(high, names[i], error);
+    if (status == GS_OK) status = gs_attached_stand_alone(high, error);
+    if (status == GS_OK) status = gs_engine_new(&reading, &engine, error);
+    if (status == GS_OK) status = start(engine, low, count, files, error);
+    if (status == GS_OK) status = pass(engine, low, high, text, outcome);
+    gs_attached_free(low);
+    gs_attached_free(high);
+    gs_engine_free(engine);
     return status;
 }
 
@@ -273,7 +281,8 @@ static int live(const char *object, struct gs_text *text, struct outcome *outcom
     static const uint8_t frame[64] = {0};
     struct gs_error *error = &outcome->error;
     struct gs_engine *engine = NULL;
-    struct gs_engine_settings settings = settings_of();
+    struct gs_attached_set *set = NULL;
+    struct gs_attached_settings settings = settings_of();
     struct gs_mock_ring *ring = gs_mock_ring_new(1 << 16, 2, 1);
     if (ring == NULL) return gs_fail(error, GS_ERROR, "no memory for a ring");
     struct gs_live_config link = {.device = "mock",
@@ -291,13 +300,16 @@ static int live(const char *object, struct gs_text *text, struct outcome *outcom
         .timestamp_ns = 1700000000000000000, .bytes = frame, .caplen = 64, .len = 64};
     gs_mock_ring_receive(ring, &packet);
     gs_mock_ring_retire(ring);
-    int status = gs_engine_new(object, &settings, &engine, error);
+    int status = gs_attached_load(object, &settings, &set, error);
+    if (status == GS_OK) status = gs_engine_new(&reading, &engine, error);
     if (status == GS_OK) gs_engine_set_clock(engine, 0, 1700000000000000000);
     if (status == GS_OK) status = gs_engine_add_source(engine, &source, error);
+    if (status == GS_OK) status = gs_engine_attach(engine, set, error);
     if (status == GS_OK) status = gs_engine_start(engine, error);
     if (status == GS_OK) gs_engine_stop(engine);
-    if (status == GS_OK) status = run(engine, text, outcome);
+    if (status == GS_OK) status = run(engine, set, text, outcome);
     gs_engine_free(engine);
+    gs_attached_free(set);
     gs_mock_ring_free(ring);
     return status;
 }

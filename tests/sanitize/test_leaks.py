@@ -13,13 +13,12 @@ SUPPRESSIONS = ROOT / "tests" / "sanitize" / "leaks.supp"
 OPTIONS = ROOT / "tests" / "sanitize" / "options"
 LEAKED = 23
 QUERY = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
-LOSES_AN_ENGINE = f"""
-from gigastream.engine.opening import new_engine
+LOSES_A_SET = f"""
+from gigastream.engine.attached_set import AttachedSet
 from gigastream.plan import plan_queries
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
-from gigastream.settings import Settings
 texts = QueryTexts(inline_queries(({QUERY!r},)))
-new_engine(plan_queries(check_texts(texts).queries), Settings(), (), interfaces=1)
+AttachedSet(plan_queries(check_texts(texts).queries))
 """
 
 
@@ -36,9 +35,9 @@ def python(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_the_engine_loses_is_seen(sanitized: None) -> None:
-    done = python("-c", LOSES_AN_ENGINE)
+    done = python("-c", LOSES_A_SET)
     assert done.returncode == LEAKED, done.stderr
-    assert "csrc/runtime/engine.c" in done.stderr
+    assert "csrc/runtime/attached_set.c" in done.stderr
 
 
 def test_a_run_loses_nothing(sanitized: None) -> None:

@@ -28,39 +28,43 @@ int LLVMFuzzerInitialize(int *count, char ***words)
     exit(2);
 }
 
-static void show_all(struct gs_engine *engine, struct gs_text *text)
+static void show_all(struct gs_attached_set *set, struct gs_text *text)
 {
     uint32_t node;
-    for (struct gs_batch *batch; (batch = gs_engine_take(engine, &node)) != NULL;) {
+    for (struct gs_batch *batch; (batch = gs_attached_take(set, &node)) != NULL;) {
         gs_text_reset(text);
         if (gs_csv_rows(batch, text) != GS_OK || gs_json_rows(batch, "q", text) != GS_OK) abort();
         gs_batch_release(batch);
     }
 }
 
-static void run(struct gs_engine *engine, struct gs_error *error)
+static void run(struct gs_engine *engine, struct gs_attached_set *set, struct gs_error *error)
 {
     struct gs_text text = {0};
     int status;
     do {
         status = gs_engine_run(engine, 100, 0, error);
-        show_all(engine, &text);
+        show_all(set, &text);
     } while (status == GS_OK || status == GS_AGAIN);
     gs_text_free(&text);
 }
 
-static struct gs_engine_settings settings_of(uint8_t bits)
+static struct gs_engine_settings reading_of(uint8_t bits)
 {
     return (struct gs_engine_settings){.burst = bits & 1 ? 3 : 16,
-                                       .batch_rows = bits & 2 ? 2 : 16,
-                                       .default_slot_count = bits & 4 ? 2 : 16,
-                                       .flush_policy = (bits >> 3) % 5 - 1,
-                                       .max_groups = bits & 64 ? 3 : 1000,
                                        .disorder_bytes = 1 << 10,
                                        .slack_ns = 1000000000,
                                        .heartbeat_ns = 1000000000,
-                                       .heartbeat_packets = 10,
-                                       .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
+                                       .heartbeat_packets = 10};
+}
+
+static struct gs_attached_settings settings_of(uint8_t bits)
+{
+    return (struct gs_attached_settings){.batch_rows = bits & 2 ? 2 : 16,
+                                         .default_slot_count = bits & 4 ? 2 : 16,
+                                         .flush_policy = (bits >> 3) % 5 - 1,
+                                         .max_groups = bits & 64 ? 3 : 1000,
+                                         .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
 }
 
 /* As the host opens a pipe: its first bytes have been read. */
@@ -75,7 +79,8 @@ static int open_pipe(void *context, struct gs_opened *opened, struct gs_error *e
 
 static void answer(const char *object, uint8_t bits, int input)
 {
-    struct gs_engine_settings settings = settings_of(bits);
+    struct gs_engine_settings reading = reading_of(bits);
+    struct gs_attached_settings settings = settings_of(bits);
     struct gs_source_config source = {.interface = "default",
                                       .label = "input",
                                       .open = open_pipe,
@@ -83,17 +88,20 @@ static void answer(const char *object, uint8_t bits, int input)
                                       .is_pipe = bits & 128,
                                       .promise_ns = INT64_MIN};
     struct gs_engine *engine = NULL;
+    struct gs_attached_set *set = NULL;
     struct gs_error error;
     char name[32];
     if (!source.is_pipe) {
         source.path = name_of(input, name, sizeof name);
         source.open = NULL;
     }
-    if (gs_engine_new(object, &settings, &engine, &error) == GS_OK &&
+    if (gs_attached_load(object, &settings, &set, &error) == GS_OK &&
+        gs_engine_new(&reading, &engine, &error) == GS_OK &&
         gs_engine_add_source(engine, &source, &error) == GS_OK &&
-        gs_engine_start(engine, &error) == GS_OK)
-        run(engine, &error);
+        gs_engine_attach(engine, set, &error) == GS_OK && gs_engine_start(engine, &error) == GS_OK)
+        run(engine, set, &error);
     gs_engine_free(engine);
+    gs_attached_free(set);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The high level alone: batches of LFTAs that ran elsewhere come in where the LFTAs would stand. */
 #include "../base/clocks.h"
-#include "engine_state.h"
+#include "attached_set.h"
 
 static int batch_of(const struct gs_push *push, const struct gs_schema *schema,
                     struct gs_batch **batch, struct gs_error *error)
@@ -32,20 +32,19 @@ static int check_joint(const struct gs_joint_bound *joint, const struct gs_schem
     return GS_OK;
 }
 
-static int check(const struct gs_engine *engine, uint32_t port, struct gs_error *error)
+static int check(const struct gs_attached_set *set, uint32_t port, struct gs_error *error)
 {
-    if (!engine->settings.high_level_only)
+    if (!set->settings.high_level_only)
         return gs_fail(error, GS_ERROR, "batches are pushed where there is no low level");
-    if (port >= engine->graph.port_count)
-        return gs_fail(error, GS_ERROR, "there is no port %u", port);
-    if (engine->graph.ports[port].is_ended)
+    if (port >= set->graph.port_count) return gs_fail(error, GS_ERROR, "there is no port %u", port);
+    if (set->graph.ports[port].is_ended)
         return gs_fail(error, GS_ERROR, "a stream that goes on after its end");
     return GS_OK;
 }
 
-static void enter(struct gs_engine *engine, uint32_t at, struct gs_batch *batch)
+static void enter(struct gs_attached_set *set, uint32_t at, struct gs_batch *batch)
 {
-    struct gs_port *port = &engine->graph.ports[at];
+    struct gs_port *port = &set->graph.ports[at];
     batch->source = at;
     batch->sequence = port->sequence++;
     port->is_ended = batch->is_end;
@@ -60,12 +59,13 @@ static int refuse(const struct gs_push *push, int status)
     return status;
 }
 
-int gs_engine_push(struct gs_engine *engine, const struct gs_push *push, struct gs_error *error)
+int gs_attached_push(struct gs_attached_set *set, const struct gs_push *push,
+                     struct gs_error *error)
 {
-    int status = check(engine, push->port, error);
+    int status = check(set, push->port, error);
     if (status != GS_OK) return refuse(push, status);
-    const struct gs_port *port = &engine->graph.ports[push->port];
-    const struct gs_schema *schema = engine->query_set->nodes[port->node].schema;
+    const struct gs_port *port = &set->graph.ports[push->port];
+    const struct gs_schema *schema = set->query_set->nodes[port->node].schema;
     struct gs_batch *batch;
     status = check_joint(&push->joint, schema, error);
     if (status != GS_OK) return refuse(push, status);
@@ -75,17 +75,17 @@ int gs_engine_push(struct gs_engine *engine, const struct gs_push *push, struct 
     batch->is_heartbeat = push->is_heartbeat;
     batch->is_end = push->is_end;
     batch->trace.trace_id = push->is_heartbeat ? port->sequence + 1 : 0;
-    enter(engine, push->port, batch);
+    enter(set, push->port, batch);
     gs_batch_release(batch);
     return GS_OK;
 }
 
-int gs_engine_hand_over(struct gs_engine *engine, uint32_t port, struct gs_batch *batch,
-                        struct gs_error *error)
+int gs_attached_hand_over(struct gs_attached_set *set, uint32_t port, struct gs_batch *batch,
+                          struct gs_error *error)
 {
-    GS_RETURN_IF_ERROR(check(engine, port, error));
-    if (batch->schema != engine->query_set->nodes[engine->graph.ports[port].node].schema)
+    GS_RETURN_IF_ERROR(check(set, port, error));
+    if (batch->schema != set->query_set->nodes[set->graph.ports[port].node].schema)
         return gs_fail(error, GS_ERROR, "a batch of another stream");
-    enter(engine, port, batch);
+    enter(set, port, batch);
     return GS_OK;
 }

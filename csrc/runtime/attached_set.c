@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attached_set.h"
+
+#include <stdlib.h>
+
+#include "engine_state.h"
+
+/* ---- making ---- */
+
+static int find_query_set(struct gs_attached_set *set, const char *path, struct gs_error *error)
+{
+    set->query_set = gs_shared_object_symbol(set->object, "gs_query_set");
+    if (set->query_set != NULL && set->query_set->abi_version == GS_ABI_VERSION) return GS_OK;
+    set->query_set = NULL;
+    return gs_fail(error, GS_ERROR, "%s is not a query set of this version; compile it again",
+                   path);
+}
+
+int gs_attached_load(const char *object_path, const struct gs_attached_settings *settings,
+                     struct gs_attached_set **result, struct gs_error *error)
+{
+    struct gs_attached_set *set = *result = calloc(1, sizeof *set);
+    if (set == NULL) return gs_fail(error, GS_ERROR, "no memory for the query set");
+    set->settings = *settings;
+    if (settings->batch_rows < 1) return gs_fail(error, GS_ERROR, "a batch has at least 1 row");
+    GS_RETURN_IF_ERROR(gs_shared_object_open(object_path, &set->object, error));
+    GS_RETURN_IF_ERROR(find_query_set(set, object_path, error));
+    set->tapped = calloc(set->query_set->node_count + 1, sizeof *set->tapped);
+    set->columns = calloc(1, set->query_set->columns_size + 64);
+    if (set->tapped != NULL && set->columns != NULL) return GS_OK;
+    return gs_fail(error, GS_ERROR, "no memory for the query set");
+}
+
+int gs_attached_tap(struct gs_attached_set *set, uint32_t node, struct gs_error *error)
+{
+    if (node >= set->query_set->node_count)
+        return gs_fail(error, GS_ERROR, "there is no node %u", node);
+    set->tapped[node] = true;
+    return GS_OK;
+}
+
+int gs_attached_add_interface(struct gs_attached_set *set, const char *name, struct gs_error *error)
+{
+    char **grown = realloc(set->interfaces, (set->interface_count + 1) * sizeof *grown);
+    if (grown != NULL) set->interfaces = grown;
+    char *copy = grown != NULL ? strdup(name) : NULL;
+    if (copy == NULL) return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
+    grown[set->interface_count++] = copy;
+    return GS_OK;
+}
+
+static int check_budget(const struct gs_memory *memory, struct gs_error *error)
+{
+    if (memory == NULL || gs_memory_held(memory) <= gs_memory_limit(memory)) return GS_OK;
+    return gs_fail(error, GS_REFUSED,
+                   "the low-level tables of these queries take %llu bytes, more than the memory "
+                   "that is given, %llu bytes",
+                   (unsigned long long)gs_memory_held(memory),
+                   (unsigned long long)gs_memory_limit(memory));
+}
+
+int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
+{
+    const struct gs_attached_settings *s = &set->settings;
+    struct gs_graph_settings settings = {.lfta = {.default_slot_count = s->default_slot_count,
+                                                  .flush_policy = s->flush_policy,
+                                                  .slot_count = s->slot_count,
+                                                  .batch_rows = s->batch_rows,
+                                                  .memory = s->memory,
+                                                  .hash_key = s->hash_key},
+                                         .operators = {.batch_rows = s->batch_rows,
+                                                       .memory = s->memory,
+                                                       .max_groups = s->max_groups,
+                                                       .output_punctuation = s->output_punctuation,
+                                                       .hash_key = s->hash_key},
+                                         .low_level_only = s->low_level_only,
+                                         .high_level_only = s->high_level_only,
+                                         .low_taps = s->low_taps,
+                                         .tapped = set->tapped};
+    if (set->graph.query_set != NULL)
+        return gs_fail(error, GS_ERROR, "a query set that is at work already");
+    GS_RETURN_IF_ERROR(gs_graph_open(&set->graph, set->query_set,
+                                     (const char *const *)set->interfaces, set->interface_count,
+                                     &settings, error));
+    return check_budget(s->memory, error);
+}
+
+int gs_attached_stand_alone(struct gs_attached_set *set, struct gs_error *error)
+{
+    if (!set->settings.high_level_only)
+        return gs_fail(error, GS_ERROR, "a query set with a low level needs an engine");
+    return gs_attached_open(set, error);
+}
+
+void gs_attached_free(struct gs_attached_set *set)
+{
+    if (set == NULL) return;
+    if (set->engine != NULL) gs_engine_remove(set->engine, set);
+    gs_graph_close(&set->graph);
+    for (uint32_t i = 0; i < set->interface_count; i++)
+        free(set->interfaces[i]);
+    free(set->interfaces);
+    free(set->tapped);
+    free(set->columns);
+    gs_shared_object_release(set->object);
+    free(set);
+}
+
+/* ---- packets and time ---- */
+
+void gs_attached_burst(struct gs_attached_set *set, const struct gs_burst *burst)
+{
+    struct gs_burst own = *burst;
+    own.scratch = &set->graph.scratch;
+    set->query_set->unpack(&own, set->columns);
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
+        struct gs_lfta_state *lfta = &set->graph.lftas[at];
+        if (set->graph.ports[at].interface == burst->interface)
+            lfta->base.ops->burst(&lfta->base, &own, set->columns);
+    }
+}
+
+bool gs_attached_is_due(const struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
+                        int64_t promise_ns)
+{
+    int64_t next_high_ns = INT64_MAX, next_promise_ns = INT64_MAX;
+    gs_attached_next_changes(set, interface, &next_high_ns, &next_promise_ns);
+    return high_ns >= next_high_ns || promise_ns >= next_promise_ns;
+}
+
+void gs_attached_advance(struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
+                         int64_t promise_ns, bool is_heartbeat, bool is_end)
+{
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++)
+        if (set->graph.ports[at].interface == interface)
+            gs_lfta_advance(&set->graph.lftas[at], high_ns, promise_ns, is_heartbeat, is_end);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void gs_attached_next_changes(const struct gs_attached_set *set, uint32_t interface,
+                              int64_t *high_ns, int64_t *promise_ns)
+{
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
+        const struct gs_lfta_state *lfta = &set->graph.lftas[at];
+        if (set->graph.ports[at].interface != interface) continue;
+        *high_ns = least(*high_ns, lfta->next_high_ns);
+        *promise_ns = least(*promise_ns, lfta->next_promise_ns);
+    }
+}
+
+/* ---- answers ---- */
+
+void gs_attached_settle(struct gs_attached_set *set)
+{
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++)
+        gs_lfta_idle(&set->graph.lftas[at]);
+    while (gs_graph_step(&set->graph))
+        continue;
+    gs_graph_flush_output(&set->graph);
+}
+
+bool gs_attached_has_output(const struct gs_attached_set *set)
+{
+    return set->graph.outputs.count > 0;
+}
+
+int gs_attached_check(const struct gs_attached_set *set, struct gs_error *error)
+{
+    if (!set->graph.failed) return GS_OK;
+    return gs_fail(error, GS_ERROR, "there is no memory to go on with the query");
+}
+
+int gs_attached_drain(struct gs_attached_set *set, struct gs_error *error)
+{
+    while (!gs_attached_has_output(set) && gs_graph_step(&set->graph))
+        continue;
+    if (!gs_attached_has_output(set) && !set->graph.failed) gs_graph_flush_output(&set->graph);
+    if (gs_attached_has_output(set)) return GS_OK;
+    GS_RETURN_IF_ERROR(gs_attached_check(set, error));
+    return GS_END;
+}
+
+bool gs_attached_is_answered(const struct gs_attached_set *set)
+{
+    return gs_graph_is_answered(&set->graph);
+}
+
+/* The last reference may be the taker's, when the set is gone. */
+struct gs_batch *gs_attached_take(struct gs_attached_set *set, uint32_t *node)
+{
+    struct gs_batch *batch = gs_output_take(&set->graph.outputs, node);
+    if (batch != NULL && batch->object == NULL)
+        batch->object = gs_shared_object_retain(set->object);
+    return batch;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A query set at work: its object, its graph, what it unpacks of a burst. It is attached to an
+ * engine, whose packets it gets, or stands alone, and batches are pushed. */
+#ifndef GS_RUNTIME_ATTACHED_SET_H
+#define GS_RUNTIME_ATTACHED_SET_H
+
+#include "../base/shared_object.h"
+#include "graph.h"
+
+struct gs_attached_set {
+    struct gs_attached_settings settings;
+    struct gs_shared_object *object;
+    const struct gs_query_set *query_set;
+    struct gs_graph graph;
+    char **interfaces; /* by the ordinals of the engine */
+    uint32_t interface_count;
+    bool *tapped;             /* by node */
+    void *columns;            /* of the burst, generated code's */
+    struct gs_engine *engine; /* that it is attached to, or NULL */
+    bool is_ended;            /* before its engine's input: it gets no more packets */
+};
+
+/* Builds the graph over the interfaces that were named. */
+int gs_attached_open(struct gs_attached_set *set, struct gs_error *error);
+/* An LFTA's turn may come yet. */
+static inline bool gs_attached_is_running(const struct gs_attached_set *set)
+{
+    return !set->is_ended && !set->graph.failed;
+}
+
+/* Decoded packets to the LFTAs of their interface. */
+void gs_attached_burst(struct gs_attached_set *set, const struct gs_burst *burst);
+/* H and W of an interface have come to where one of its LFTAs must be told. */
+bool gs_attached_is_due(const struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
+                        int64_t promise_ns);
+/* Its LFTAs are told. */
+void gs_attached_advance(struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
+                         int64_t promise_ns, bool is_heartbeat, bool is_end);
+/* The least H and W at which one of them must be told; as they were where they are less. */
+void gs_attached_next_changes(const struct gs_attached_set *set, uint32_t interface,
+                              int64_t *high_ns, int64_t *promise_ns);
+/* Nothing comes now: all that is due goes out, without waiting for input. */
+void gs_attached_settle(struct gs_attached_set *set);
+bool gs_attached_has_output(const struct gs_attached_set *set);
+
+#endif

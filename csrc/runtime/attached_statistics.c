@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person asks of a query set at work: its nodes and its counters. */
+#include "attached_set.h"
+
+uint32_t gs_attached_node_count(const struct gs_attached_set *set)
+{
+    return set->query_set->node_count;
+}
+
+const char *gs_attached_node_name(const struct gs_attached_set *set, uint32_t node)
+{
+    return set->query_set->nodes[node].name;
+}
+
+uint32_t gs_attached_port_count(const struct gs_attached_set *set)
+{
+    return set->graph.port_count;
+}
+
+uint32_t gs_attached_port_node(const struct gs_attached_set *set, uint32_t port)
+{
+    return set->graph.ports[port].node;
+}
+
+const char *gs_attached_port_interface(const struct gs_attached_set *set, uint32_t port)
+{
+    return set->interfaces[set->graph.ports[port].interface];
+}
+
+uint32_t gs_attached_lfta_count(const struct gs_attached_set *set)
+{
+    return set->graph.lfta_count;
+}
+
+void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lfta,
+                                 struct gs_lfta_statistics *statistics)
+{
+    const struct gs_lfta_counters *counters = &set->graph.lftas[lfta].base.counters;
+    const struct gs_node *node = &set->query_set->nodes[set->graph.ports[lfta].node];
+    *statistics =
+        (struct gs_lfta_statistics){.name = node->name,
+                                    .interface = set->interfaces[set->graph.ports[lfta].interface],
+                                    .not_of_protocol = counters->not_of_protocol,
+                                    .prefiltered = counters->prefiltered,
+                                    .rejected = counters->rejected,
+                                    .no_value = counters->no_value,
+                                    .accepted = counters->accepted,
+                                    .evicted = counters->evicted,
+                                    .slots = set->graph.lftas[lfta].base.table.slot_count,
+                                    .held_bytes = set->graph.lftas[lfta].holder.held_bytes};
+}
+
+uint32_t gs_attached_operator_count(const struct gs_attached_set *set)
+{
+    return set->query_set->node_count;
+}
+
+void gs_attached_operator_statistics(const struct gs_attached_set *set, uint32_t index,
+                                     struct gs_operator_statistics *statistics)
+{
+    const struct gs_operator_state *op = set->graph.operators[index];
+    *statistics = (struct gs_operator_statistics){.name = set->query_set->nodes[index].name};
+    if (op == NULL) {
+        statistics->kind = "lfta";
+        return;
+    }
+    const struct gs_operator_counters *counters = &op->base.counters;
+    statistics->kind = op->methods->name;
+    statistics->rows_in = counters->rows_in;
+    statistics->rows_out = counters->rows_out;
+    statistics->rejected = counters->rejected;
+    statistics->no_value = counters->no_value;
+    statistics->groups_refused = counters->groups_refused;
+    statistics->beyond_limit = counters->beyond_limit;
+    statistics->refused_for_memory = op->refused_for_memory;
+    statistics->held_bytes = op->holder.held_bytes;
+    statistics->peak_bytes = op->holder.peak_bytes;
+    statistics->held = op->methods->held != NULL ? op->methods->held(op) : 0;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Query sets come and go between bursts. What each needs of the reader is found anew then: the
+ * decoder goes as deep as the deepest looks, a burst ends where the first of them must be told of
+ * time. */
+#include <stdlib.h>
+
+#include "engine_state.h"
+
+/* Which sets run has changed. */
+static void arrange_sets(struct gs_engine *engine)
+{
+    engine->depth = GS_DEPTH_RECORD;
+    for (uint32_t s = 0; s < engine->set_count; s++) {
+        const struct gs_attached_set *set = engine->sets[s];
+        enum gs_depth depth = (enum gs_depth)set->query_set->depth;
+        if (gs_attached_is_running(set) && depth > engine->depth) engine->depth = depth;
+    }
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        gs_engine_find_next_changes(engine, i);
+}
+
+static int make_room(struct gs_engine *engine, struct gs_error *error)
+{
+    struct gs_attached_set **grown =
+        realloc(engine->sets, (engine->set_count + 1) * sizeof(struct gs_attached_set *));
+    if (grown == NULL) return gs_fail(error, GS_ERROR, "no memory for a query set");
+    engine->sets = grown;
+    return GS_OK;
+}
+
+static int name_interfaces(const struct gs_engine *engine, struct gs_attached_set *set,
+                           struct gs_error *error)
+{
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        GS_RETURN_IF_ERROR(gs_attached_add_interface(set, engine->interfaces[i].name, error));
+    return GS_OK;
+}
+
+int gs_engine_attach(struct gs_engine *engine, struct gs_attached_set *set, struct gs_error *error)
+{
+    if (set->settings.high_level_only || set->interface_count > 0)
+        return gs_fail(error, GS_ERROR, "a query set that has an input already");
+    GS_RETURN_IF_ERROR(make_room(engine, error));
+    GS_RETURN_IF_ERROR(name_interfaces(engine, set, error));
+    GS_RETURN_IF_ERROR(gs_attached_open(set, error));
+    set->engine = engine;
+    engine->sets[engine->set_count++] = set;
+    if (engine->is_started) gs_engine_begin_set(engine, set);
+    arrange_sets(engine);
+    return GS_OK;
+}
+
+/* Its streams have their end, but for those of interfaces that have ended before. */
+static void end(struct gs_attached_set *set)
+{
+    const struct gs_engine *engine = set->engine;
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        if (gs_attached_is_running(set) && !engine->interfaces[i].is_ended)
+            gs_attached_advance(set, i, INT64_MAX, INT64_MAX, false, true);
+    set->is_ended = true;
+}
+
+void gs_engine_remove(struct gs_engine *engine, struct gs_attached_set *set)
+{
+    uint32_t s = 0;
+    while (engine->sets[s] != set)
+        s++;
+    engine->set_count--;
+    for (; s < engine->set_count; s++)
+        engine->sets[s] = engine->sets[s + 1];
+    set->engine = NULL;
+    arrange_sets(engine);
+}
+
+void gs_engine_detach(struct gs_engine *engine, struct gs_attached_set *set)
+{
+    if (set->engine != engine) return;
+    end(set);
+    gs_engine_remove(engine, set);
+}
+
+void gs_engine_end_answered(struct gs_engine *engine)
+{
+    uint32_t running = 0, answered = 0;
+    for (uint32_t s = 0; s < engine->set_count; s++) {
+        if (!gs_attached_is_running(engine->sets[s])) continue;
+        running++;
+        answered += gs_attached_is_answered(engine->sets[s]);
+    }
+    if (answered == 0) return;
+    if (answered == running) {
+        gs_engine_stop(engine);
+        return;
+    }
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (gs_attached_is_running(engine->sets[s]) && gs_attached_is_answered(engine->sets[s]))
+            end(engine->sets[s]);
+    arrange_sets(engine);
+}

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A query set at work: attached to an engine, or alone, with batches that are pushed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gigastream.engine import counters
+from gigastream.engine._native import ffi, lib
+from gigastream.engine.batch import NativeBatch, check
+from gigastream.engine.events import Event, Origin, origins, ports, taken
+from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
+from gigastream.engine.statistics import LftaStatistics, OperatorStatistics
+from gigastream.plan import Plan
+from gigastream.settings import Settings
+
+
+class AttachedSet:
+    """A plan, compiled and loaded; Engine.attach() or stand_alone() opens it. EngineError.
+
+    Its code is unloaded when it is closed and the last batch that was taken of it is gone.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        settings: Settings | None = None,
+        include: Sequence[Path] = (),
+        *,
+        interfaces: int = 1,
+        taps: Sequence[str] = (),
+        low_taps: bool = False,
+        high_level_only: bool = False,
+        is_low_elsewhere: bool = False,
+    ) -> None:
+        """Load a plan.
+
+        `interfaces` is how many its engine has; `include` are folders of C headers that user
+        protocols name. `taps` names nodes whose streams come out as well; with `low_taps` every
+        LFTA's batches do. `is_low_elsewhere`: nothing of the low level is compiled, which another
+        process runs.
+        """
+        settings = settings or Settings()
+        self._memory_bytes = settings.memory_bytes
+        self._nodes = [node.name for node in plan.nodes]
+        self._error = ffi.new("struct gs_error *")
+        path = compiled(plan, include, is_low_elsewhere=is_low_elsewhere)
+        native = set_settings(settings)
+        native.default_slot_count = default_slots(plan, interfaces)
+        native.low_taps, native.high_level_only = low_taps, high_level_only
+        loaded = ffi.new("struct gs_attached_set **")
+        status = lib.gs_attached_load(str(path).encode(), native, loaded, self._error)
+        self.native: Any = loaded[0]
+        """The `struct gs_attached_set *`."""
+        try:
+            check(status, self._error)
+            self.tap(taps)
+        except BaseException:
+            self.close()
+            raise
+
+    def tap(self, nodes: Sequence[str]) -> None:
+        """Let the streams of these nodes come out as well: before it is opened."""
+        for name in nodes:
+            node = self._nodes.index(name)
+            check(lib.gs_attached_tap(self.native, node, self._error), self._error)
+
+    def stand_alone(self, interfaces: Sequence[str]) -> None:
+        """Open a high level whose batches are pushed, of these interfaces. BudgetError."""
+        for name in interfaces:
+            status = lib.gs_attached_add_interface(self.native, name.encode(), self._error)
+            check(status, self._error)
+        status = lib.gs_attached_stand_alone(self.native, self._error)
+        check_tables(status, self._error, self._memory_bytes)
+
+    def push(self, push: Any) -> None:
+        """Give it a `struct gs_push *`, if it stands alone."""
+        check(lib.gs_attached_push(self.native, push, self._error), self._error)
+
+    def hand_over(self, port: int, batch: NativeBatch) -> None:
+        """Give it a batch as it is that another set of the same plan has put out, likewise."""
+        check(lib.gs_attached_hand_over(self.native, port, batch.pointer, self._error), self._error)
+
+    def taken(self) -> Iterator[Event]:
+        """The batches that wait, oldest first."""
+        return taken(self.native, self._origins)
+
+    def drained(self) -> Iterator[Event]:
+        """All that is due, of a set that stands alone or is detached."""
+        status = lib.GS_OK
+        while status != lib.GS_END:
+            status = check(lib.gs_attached_drain(self.native, self._error), self._error)
+            yield from self.taken()
+
+    def check(self) -> None:
+        """Raise EngineError where there was no memory to go on: it gets no more packets then."""
+        check(lib.gs_attached_check(self.native, self._error), self._error)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether every query has had its last row: what else comes in changes none."""
+        return bool(lib.gs_attached_is_answered(self.native))
+
+    @cached_property
+    def ports(self) -> tuple[tuple[str, str], ...]:
+        """The (low node, interface) of each port, once it is opened."""
+        return tuple(ports(self.native))
+
+    @cached_property
+    def _origins(self) -> list[Origin]:
+        return origins(self.native)
+
+    def lftas(self) -> tuple[LftaStatistics, ...]:
+        """The counters of its low level so far."""
+        return counters.lftas(self.native)
+
+    def operators(self) -> tuple[OperatorStatistics, ...]:
+        """The counters of its high level so far."""
+        return counters.operators(self.native)
+
+    def close(self) -> None:
+        """Give everything back; batches that were taken stay good."""
+        lib.gs_attached_free(self.native)
+        self.native = ffi.NULL
+
+    def __enter__(self) -> AttachedSet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

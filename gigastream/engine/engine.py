@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What reads: sources, clocks and filters, and the query sets that get the packets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gigastream.engine import counters
+from gigastream.engine._native import ffi, lib
+from gigastream.engine.attached_set import AttachedSet
+from gigastream.engine.batch import check
+from gigastream.engine.filters import add_filter
+from gigastream.engine.host import NOTHING, UNKNOWN, HostSource, Scanned, message_of, scan
+from gigastream.engine.live import FULL_PACKET_BYTES, configure, hint_for
+from gigastream.engine.opening import check_tables, engine_settings
+from gigastream.engine.privileges import open_link
+from gigastream.engine.statistics import SourceStatistics
+from gigastream.settings import Settings
+from gigastream.sources.files import FileSource, SourceError
+from gigastream.sources.live import LiveSource
+from gigastream.sources.packets import PacketSource
+
+File = FileSource | PacketSource
+
+
+class Engine:
+    """Gives the packets of its sources to every query set that is attached to it.
+
+    It is used by one thread at a time. All sources are added before the first set is attached.
+    Whoever calls run() attaches and detaches between two calls; between two calls it is also
+    between two bursts. EngineError, SourceError.
+    """
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        """Make one that has no sources yet. FilterError for the setting `filter`."""
+        self._settings = settings or Settings()
+        self._error = ffi.new("struct gs_error *")
+        self._keep: list[Any] = []
+        self._opened: list[HostSource | None] = []
+        engine = ffi.new("struct gs_engine **")
+        status = lib.gs_engine_new(engine_settings(self._settings), engine, self._error)
+        self.native: Any = engine[0]
+        """The `struct gs_engine *`."""
+        try:
+            check(status, self._error)
+            if self._settings.filter:
+                self._keep += add_filter(self.native, self._settings.filter)
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- sources ----
+
+    def add_link(self, source: LiveSource, snap: int = FULL_PACKET_BYTES) -> None:
+        """Open a link at once.
+
+        `snap` bytes of each packet are captured unless the link's settings say else: as many as the
+        sets need that will ever be attached.
+        """
+        source.check()
+        if self._settings.heartbeat_ns == 0:
+            raise SourceError(f"{source.label}: without heartbeats no window of a link would end")
+        self._opened.append(None)
+        config, texts = _named(source)
+        config.promise_ns = NOTHING
+        kept = configure(config, source, snap)
+        self._keep.append(source.group)
+        status = open_link(lambda: lib.gs_engine_add_source(self.native, config, self._error))
+        del kept, texts
+        if status == lib.GS_REFUSED:
+            raise SourceError(message_of(self._error), hint_for(message_of(self._error)))
+        check(status, self._error)
+
+    def add_files(self, files: Sequence[File], promises: Mapping[str, int] | None = None) -> None:
+        """Add files, pipes and lists of packets, which are opened when it is their turn.
+
+        `promises` says by interface what its packets are known not to be below (ns): earlier ones
+        are late. It holds of links, too, that were added before.
+        """
+        promises = promises or {}
+        for interface, promise in promises.items():
+            name = os.fsencode(interface)
+            check(lib.gs_engine_promise(self.native, name, promise, self._error), self._error)
+        has_siblings = len(self._opened) + len(files) > 1
+        seen = [self._scanned(file) if has_siblings and file.is_file else UNKNOWN for file in files]
+        for file, scanned in zip(files, seen, strict=True):
+            self._add_file(file, scanned, promises.get(file.interface, NOTHING))
+
+    def _scanned(self, file: File) -> Scanned:
+        """What is known of a file before it is opened: asked where one waits for another."""
+        return scan(file, self._settings)
+
+    def _add_file(self, source: File, seen: Scanned, promise_ns: int) -> None:
+        host = HostSource(source)
+        self._opened.append(host)
+        config, texts = _named(source)
+        config.open, config.close, config.context = lib.gs_host_open, lib.gs_host_close, host.handle
+        config.use_mmap = self._settings.use_mmap
+        config.is_pipe = host.source.is_pipe
+        config.promise_ns = max(seen.promise_ns, promise_ns)
+        config.first_ns = seen.first_ns
+        check(lib.gs_engine_add_source(self.native, config, self._error), self._error)
+        del texts
+
+    # ---- query sets ----
+
+    def attach(self, queries: AttachedSet) -> None:
+        """Let a set get what is read from here on. BudgetError."""
+        status = lib.gs_engine_attach(self.native, queries.native, self._error)
+        check_tables(status, self._error, self._settings.memory_bytes)
+
+    def detach(self, queries: AttachedSet) -> None:
+        """End the input of a set here: queries.drained() has what is still to come of it."""
+        lib.gs_engine_detach(self.native, queries.native)
+
+    # ---- running ----
+
+    def start(self) -> None:
+        """Get ready to read."""
+        check(lib.gs_engine_start(self.native, self._error), self._error)
+
+    def run(self, packets: int, wait_ms: int) -> bool:
+        """Read so many packets at most, until a set has batches, which are then to be taken.
+
+        Returns also where all sources have been silent for so long. False: the input has ended, or
+        all sets are answered, and their last batches are out.
+        """
+        status = int(lib.gs_engine_run(self.native, packets, wait_ms, self._error))
+        if status == lib.GS_REFUSED:
+            raise self._problem() or SourceError(message_of(self._error))
+        return bool(check(status, self._error) != lib.GS_END)
+
+    def stop(self) -> None:
+        """End the input here; what the kernel has captured of a link is read."""
+        lib.gs_engine_stop(self.native)
+
+    def halt(self) -> None:
+        """End the input here; what the kernel has captured is counted."""
+        lib.gs_engine_halt(self.native)
+
+    @property
+    def next_timestamp_ns(self) -> int:
+        """Of the packet that is read next, as far as it is known; 2^63 - 1: there is none."""
+        return int(lib.gs_engine_next_timestamp(self.native))
+
+    def replay_until(self, timestamp_ns: int) -> None:
+        """Let later packets wait."""
+        lib.gs_engine_replay_until(self.native, timestamp_ns)
+
+    def statistics(self) -> tuple[SourceStatistics, ...]:
+        """The counters of the sources so far."""
+        opened = [None if host is None else host.source for host in self._opened]
+        return counters.sources(self.native, opened)
+
+    def failure(self) -> BaseException | None:
+        """What the iterable of packets from memory raised that broke off; None: none did."""
+        found = (host.source.failure for host in self._opened if host is not None)
+        return next((failure for failure in found if failure is not None), None)
+
+    def close(self) -> None:
+        """Give everything back but the sets, which are no more attached."""
+        lib.gs_engine_free(self.native)
+        self.native = ffi.NULL
+        for host in self._opened:
+            if host is not None:
+                host.close()
+        self._opened = []
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _problem(self) -> BaseException | None:
+        """Why a source could not be opened here."""
+        problems = (host.problem for host in self._opened if host is not None)
+        return next((problem for problem in problems if problem is not None), None)
+
+
+def _named(source: File | LiveSource) -> tuple[Any, list[Any]]:
+    """A `struct gs_source_config *` with its names, and what must live until it is added."""
+    texts = [ffi.new("char[]", os.fsencode(text)) for text in (source.interface, source.label)]
+    config = ffi.new("struct gs_source_config *")
+    config.interface, config.label = texts
+    return config, texts
