@@ -25,6 +25,7 @@ SPARK_MAY_IMPORT = {*FRONT_END, "arrow_schema", "outputs", "paths", "plan", "spo
 MAY_IMPORT: dict[str, set[str]] = {
     "memory": set(),
     "ownership": set(),
+    "punctuation": set(),
     "settings": set(),
     "version": set(),
     "words": set(),
@@ -44,9 +45,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "codegen": {"gsql", "gsql.order", "gsql.regular_expressions", "ownership", "paths", "plan"},
     "sources": {"settings", "shipped_queries", "words"},
     "outputs": {"destination", "words"},
-    "spool": {"arrow_schema", "gsql", "gsql.catalog", "plan", "query_texts"},
-    "engine": {"codegen", "gsql", "memory", "ownership", "plan", "settings", "sources"},
+    "spool": {"arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts"},
+    "engine": {
+        *("codegen", "gsql", "memory", "ownership", "plan", "punctuation", "settings", "sources"),
+    },
     "sessions": {
+        "punctuation",
         *("codegen", "engine", "gsql", "plan", "query_texts", "settings", "sources", "spool"),
     },
     "config": {"gsql", "settings", "sources"},

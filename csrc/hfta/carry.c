@@ -3,14 +3,19 @@
 
 #include "../stream/punctuation.h"
 
-/* The bounds of the output, were this one of the input's at least so great. */
+/* The bounds of the output, were this one of the input's another. */
 static void carry_with(gs_carry_function carry, struct gs_punctuation *input, uint32_t column,
                        gs_bound bound, gs_bound *output)
 {
     gs_bound *at = &input->bounds[column], kept = *at;
-    if (bound > kept) *at = bound;
+    *at = bound;
     carry(input, output);
     *at = kept;
+}
+
+static gs_bound greatest(gs_bound a, gs_bound b)
+{
+    return a > b ? a : b;
 }
 
 /* The first expression that one column's end brings to its end and the other's does not; `count`
@@ -23,30 +28,41 @@ static uint32_t only_of(const gs_bound *one, const gs_bound *other, uint32_t cou
     return at;
 }
 
-/* A row that a joint bound lets come is at or above its first bound, or its second: what holds in
- * both cases holds of all rows, and the first expression of the one case with the second of the
- * other is a joint bound again. */
-static void carry_joint(gs_carry_function carry, struct gs_punctuation *input, uint32_t count,
-                        struct gs_punctuation *output, gs_bound *scratch)
+/* The joint bound where both columns go through. */
+static struct gs_joint_bound joint_through(gs_carry_function carry, struct gs_punctuation *input,
+                                           uint32_t count, gs_bound *first, gs_bound *second)
 {
     const struct gs_joint_bound *joint = &input->joint;
-    gs_bound *first = output->bounds, *second = scratch;
     carry_with(carry, input, joint->columns[0], GS_BOUND_END, first);
     carry_with(carry, input, joint->columns[1], GS_BOUND_END, second);
     uint32_t a = only_of(first, second, count), b = only_of(second, first, count);
     carry_with(carry, input, joint->columns[0], joint->bounds[0], first);
     carry_with(carry, input, joint->columns[1], joint->bounds[1], second);
-    if (a < count && b < count) output->joint = gs_joint_bound(a, first[a], b, second[b]);
+    if (a == count || b == count) return (struct gs_joint_bound){0};
+    return gs_joint_bound(a, first[a], b, second[b]);
+}
+
+/* A row that a joint bound lets come is at or above its first bound, or its second: what holds in
+ * both cases holds of all rows. */
+static void carry_either(gs_carry_function carry, struct gs_punctuation *input, uint32_t count,
+                         gs_bound *output, gs_bound *scratch)
+{
+    const struct gs_joint_bound *joint = &input->joint;
+    gs_bound known[2] = {input->bounds[joint->columns[0]], input->bounds[joint->columns[1]]};
+    carry_with(carry, input, joint->columns[0], greatest(joint->bounds[0], known[0]), output);
+    carry_with(carry, input, joint->columns[1], greatest(joint->bounds[1], known[1]), scratch);
     for (uint32_t c = 0; c < count; c++)
-        if (second[c] < first[c]) first[c] = second[c];
+        if (scratch[c] < output[c]) output[c] = scratch[c];
 }
 
 void gs_carry(gs_carry_function carry, struct gs_punctuation *input, uint32_t count,
               struct gs_punctuation *output, gs_bound *scratch)
 {
     output->joint = (struct gs_joint_bound){0};
-    if (input->joint.is_given)
-        carry_joint(carry, input, count, output, scratch);
-    else
+    if (!input->joint.is_given) {
         carry(input, output->bounds);
+        return;
+    }
+    output->joint = joint_through(carry, input, count, output->bounds, scratch);
+    carry_either(carry, input, count, output->bounds, scratch);
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gigastream.engine._native import ffi, lib
+from gigastream.punctuation import JointBound
 
 if TYPE_CHECKING:
     import pyarrow
@@ -90,6 +91,14 @@ class NativeBatch:
         """For each column, the value below which no later row is; -2^63: nothing is promised."""
         count = self._batch.schema.column_count
         return tuple(ffi.unpack(self._batch.punctuation.bounds, count)) if count else ()
+
+    @property
+    def joint(self) -> JointBound | None:
+        """What is promised of two columns together."""
+        joint = self._batch.punctuation.joint
+        if not joint.is_given:
+            return None
+        return JointBound((joint.columns[0], joint.columns[1]), (joint.bounds[0], joint.bounds[1]))
 
     @property
     def trace(self) -> tuple[int, tuple[tuple[int, ...], ...]]:

@@ -15,6 +15,7 @@ from gigastream.engine.batch import NativeBatch, lend_to_c
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
+from gigastream.punctuation import JointBound
 from gigastream.settings import Settings
 
 if TYPE_CHECKING:
@@ -74,15 +75,16 @@ class HighSession:
         batch: pyarrow.RecordBatch | None,
         bounds: Sequence[int],
         *,
+        joint: JointBound | None = None,
         is_heartbeat: bool = False,
         is_end: bool = False,
     ) -> None:
         """Give a batch of a low node's stream on an interface: rows, then what they promise.
 
         `bounds` has one value for each column, below which no later row is (-2^63: nothing is
-        promised; of a decreasing column the negative). EngineError where the rows are not of the
-        stream's types, or the stream has ended. KeyError where there is no such port; ValueError
-        where bounds are missing.
+        promised; of a decreasing column the negative); `joint` is of two temporal ones. EngineError
+        where the rows are not of the stream's types, or the stream has ended. KeyError where there
+        is no such port; ValueError where bounds are missing.
         """
         if len(bounds) != self._columns[stream]:
             raise ValueError(f"{len(bounds)} bounds for {self._columns[stream]} columns")
@@ -90,6 +92,8 @@ class HighSession:
         keep = [ffi.new("int64_t[]", list(bounds))]
         push.port, push.bounds = self._ports[stream, interface], keep[0]
         push.is_heartbeat, push.is_end = is_heartbeat, is_end
+        if joint is not None:
+            push.joint = (True, joint.columns, joint.bounds)
         if batch is not None:
             push.array, push.schema = keep[1:] = lend_to_c(batch)
         self._queries.push(push)

@@ -10,12 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tests.engine.stepping import Call, Out
-from tests.models.bounds import NEVER, Vector, greatest
+from tests.models.bounds import NEVER, Joint, Vector, greatest, known
 from tests.models.hfta import Aggregate, Batch, Closed, OrderLimit, Row, Select, Union
 
 Normal = Callable[[Row], Row]
+Promise = tuple[Vector, Joint | None]
 
 
 class Follower(ABC):
@@ -38,6 +40,16 @@ class Follower(ABC):
         """The run is over."""
 
 
+def promise_of(out: Out, columns: Sequence[int]) -> Promise:
+    """What a batch says of these columns."""
+    return out.punctuation(columns), out.joint_of(columns)
+
+
+def batch_of(out: Out, columns: Sequence[int]) -> Batch:
+    """The same as the models take it."""
+    return Batch(out.rows, *promise_of(out, columns))
+
+
 class Direct(Follower):
     """Select and union: what a batch brings leaves in the same call, rows before punctuation."""
 
@@ -50,28 +62,29 @@ class Direct(Follower):
     ) -> None:
         self._model = model
         self._in_columns, self._out_columns, self._row = in_columns, out_columns, row
-        self._expected: deque[Row | Vector] = deque()
-        self._told: Vector = model.punctuation
-        self._given: Vector = model.punctuation
+        self._expected: deque[Row | Promise] = deque()
+        self._told: Promise = model.punctuation, None
+        self._given: Promise = model.punctuation, None
         self._has_ended = False
 
     def takes(self, port: int, out: Out) -> None:
-        batch = Batch(out.rows, out.punctuation(self._in_columns))
+        batch = batch_of(out, self._in_columns)
         model = self._model
         result = model.on_batch(port, batch) if isinstance(model, Union) else model.on_batch(batch)
         self._expected.extend(map(self._row, result.rows))
-        if result.punctuation != self._told or out.is_heartbeat:
-            self._expected.append(result.punctuation)
-        self._told = result.punctuation
+        promise = result.punctuation, result.joint
+        if promise != self._told or out.is_heartbeat:
+            self._expected.append(promise)
+        self._told = promise
 
     def gives(self, out: Out) -> None:
         assert not self._has_ended
         for row in out.rows:
             assert self._expected.popleft() == row
-        bounds = out.punctuation(self._out_columns)
-        if bounds != self._given or out.is_heartbeat:
-            assert self._expected.popleft() == bounds
-        self._given, self._has_ended = bounds, out.is_end
+        promise = promise_of(out, self._out_columns)
+        if promise != self._given or out.is_heartbeat:
+            assert self._expected.popleft() == promise
+        self._given, self._has_ended = promise, out.is_end
 
     def after(self, call: Call) -> None:
         """Behind the input's end rows may wait for a fuller batch; before, for nothing."""
@@ -90,7 +103,7 @@ class Paced(Follower):
     def __init__(self, columns: Sequence[int], out_columns: Sequence[int], normal: Normal) -> None:
         self._columns, self._out_columns, self._normal = columns, out_columns, normal
         self._due: deque[tuple[Vector, list[Row], bool]] = deque()
-        self._given: Vector = (NEVER,) * len(out_columns)
+        self._given: Promise = (NEVER,) * len(out_columns), None
         self._heartbeats = 0
         self._has_ended = False
         self._waiting = False
@@ -105,39 +118,49 @@ class Paced(Follower):
         """The bound to give while these are not yet out."""
 
     @abstractmethod
+    def joint(self, held: Sequence[Vector]) -> Joint | None:
+        """The joint bound to give while these are not yet out; None: the one before."""
+
+    @abstractmethod
     def take_row(self, rows: list[Row], row: Row) -> None:
         """Take the row that came out from those of its window."""
 
     def takes(self, port: int, out: Out) -> None:
         self._heartbeats += out.is_heartbeat
-        for closed in self.close(Batch(out.rows, out.punctuation(self._columns))):
+        for closed in self.close(batch_of(out, self._columns)):
             self._due.append((closed.window, list(closed.rows), closed.is_partial))
+        self._due = deque(sorted(self._due, key=lambda due: due[0]))
 
     def gives(self, out: Out) -> None:
         assert not self._has_ended
         is_partial = False
-        self._moved |= bool(out.rows) or out.punctuation(self._out_columns) != self._given
+        promise = promise_of(out, self._out_columns)
+        self._moved |= bool(out.rows) or promise != self._given
         for row in map(self._normal, out.rows):
             while not self._due[0][1]:
                 self._due.popleft()
             self.take_row(self._due[0][1], row)
             is_partial |= self._due[0][2]
         assert out.is_partial == is_partial or not out.rows
-        self._check_bounds(out.punctuation(self._out_columns))
+        self._check_bounds(promise)
         self._heartbeats -= out.is_heartbeat
         self._has_ended = out.is_end
 
-    def _check_bounds(self, bounds: Vector) -> None:
+    def _check_bounds(self, promise: Promise) -> None:
         """Windows without a row left may have gone, as long as all before them have."""
         empty = next((i for i, due in enumerate(self._due) if due[1]), len(self._due))
         held = [window for window, *_ in self._due]
         for gone in range(empty, -1, -1):
-            if greatest(self._given, self.bound(held[gone:])) == bounds:
+            if self._promise(held[gone:]) == promise:
                 for _ in range(gone):
                     self._due.popleft()
-                self._given = bounds
+                self._given = promise
                 return
-        raise AssertionError(f"{bounds} given, {self.bound(held[empty:])} expected, {held} due")
+        raise AssertionError(f"{promise} given, {self._promise(held[empty:])} expected, {held} due")
+
+    def _promise(self, held: Sequence[Vector]) -> Promise:
+        bounds, joint = self._given
+        return greatest(bounds, self.bound(held)), known(joint, self.joint(held))
 
     def after(self, call: Call) -> None:
         """What is due does not wait for input: some of it goes with every packet."""
@@ -168,10 +191,13 @@ class Aggregated(Paced):
 
     def close(self, batch: Batch) -> list[Closed]:
         rows = tuple(map(self._state, batch.rows))
-        return self._model.on_batch(Batch(rows, batch.punctuation))[0]
+        return self._model.on_batch(replace(batch, rows=rows))[0]
 
     def bound(self, held: Sequence[Vector]) -> Vector:
         return self._model.punctuation_while(held)
+
+    def joint(self, held: Sequence[Vector]) -> Joint | None:
+        return self._model.joint_while(held)
 
     def take_row(self, rows: list[Row], row: Row) -> None:
         rows.remove(row)
@@ -193,6 +219,9 @@ class Ordered(Paced):
 
     def bound(self, held: Sequence[Vector]) -> Vector:
         return tuple(map(min, zip(self._model.punctuation, *held, strict=True)))
+
+    def joint(self, held: Sequence[Vector]) -> Joint | None:
+        return self._model.joint_while(held)
 
     def take_row(self, rows: list[Row], row: Row) -> None:
         assert rows.pop(0) == row

@@ -11,11 +11,12 @@ from typing import Any
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import NativeBatch, check
 from gigastream.plan import Plan, plan_queries
+from gigastream.punctuation import JointBound
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
-from tests.models.bounds import END, NEVER, Bound, Vector
+from tests.models.bounds import END, NEVER, Bound, Joint, Vector
 
 Row = tuple[Any, ...]
 NOTHING, INFINITE = -(1 << 63), (1 << 63) - 1
@@ -32,10 +33,19 @@ class Out:
     is_end: bool
     is_partial: bool
     sequence: int
+    joint: JointBound | None = None
 
     def punctuation(self, columns: Sequence[int]) -> Vector:
         """The bounds of these columns, as the models write them."""
         return tuple(bound(self.bounds[column]) for column in columns)
+
+    def joint_of(self, columns: Sequence[int]) -> Joint | None:
+        """The joint bound, if it is of these columns, as the models write it."""
+        if self.joint is None or not set(self.joint.columns) <= set(columns):
+            return None
+        a, b = (columns.index(column) for column in self.joint.columns)
+        first, second = map(bound, self.joint.bounds)
+        return Joint((a, b), (first, second))
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,7 @@ def out_of(node: str, batch: NativeBatch) -> Out:
         columns = (column.to_pylist() for column in batch.to_arrow().columns)
         rows = tuple(zip(*columns, strict=True))
     flags = batch.is_heartbeat, batch.is_end, batch.is_partial
-    return Out(node, rows, batch.bounds, *flags, batch.sequence)
+    return Out(node, rows, batch.bounds, *flags, batch.sequence, batch.joint)
 
 
 def calls(session: Stepper) -> Iterator[Call]:

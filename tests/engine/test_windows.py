@@ -32,10 +32,11 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
+@pytest.mark.parametrize("by", ["bound", "joint"])
 @pytest.mark.parametrize("clocks", ["together", "against", "as they like"])
-def test_no_scan(driver: Path, clocks: str) -> None:
+def test_no_scan(driver: Path, clocks: str, by: str) -> None:
     order = ["together", "against", "as they like"].index(clocks)
-    words = [str(driver), str(MANY), str(order)]
+    words = [str(driver), str(MANY), str(order), str(int(by == "joint"))]
     done = subprocess.run(words, capture_output=True, text=True, timeout=900, check=True)
     left, wrong, comparisons, held = map(int, done.stdout.split())
     assert (left, wrong, held) == (MANY, 0, 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows under two clocks, as many as are asked for: `windows_driver COUNT ORDER` makes COUNT of
+/* Windows under two clocks, as many as are asked for: `windows_driver COUNT ORDER BY` makes COUNT of
  * them, whose clocks run the same way (0), against each other (1), or as they like (2); then the
- * bounds pass them one by one. Prints how many left, how often one left out of its order or with a
+ * bound of the first clock (0), or a joint one (1), passes them one by one. Prints how many left, how often one left out of its order or with a
  * wrong bound behind it, and the comparisons that were made. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +36,9 @@ static bool bounds_are_right(const struct gs_windows *windows, int64_t count, in
 
 int main(int argc, char **argv)
 {
-    if (argc < 3) return EXIT_FAILURE;
+    if (argc < 4) return EXIT_FAILURE;
     int64_t count = atoll(argv[1]), left = 0, wrong = 0;
-    int order = atoi(argv[2]);
+    int order = atoi(argv[2]), is_joint = atoi(argv[3]);
     struct gs_holder holder = {0};
     struct gs_windows windows = {0};
     if (!gs_windows_open(&windows, 2, key, &holder)) return EXIT_FAILURE;
@@ -49,8 +49,9 @@ int main(int argc, char **argv)
         if (gs_windows_find(&windows, values) == NULL) return EXIT_FAILURE;
     }
     for (int64_t at = 0; at < count; at++) {
-        gs_bound bounds[2] = {at + 1, GS_BOUND_NONE};
+        gs_bound bounds[2] = {is_joint ? GS_BOUND_NONE : at + 1, GS_BOUND_NONE};
         struct gs_punctuation promised = {.bounds = bounds};
+        if (is_joint) promised.joint = gs_joint_bound(0, at + 1, 1, count + 1);
         struct gs_window *window;
         gs_windows_pass(&windows, &promised);
         while ((window = gs_windows_due(&windows)) != NULL) {

@@ -33,6 +33,28 @@ class Column:
         return bound if bound in (NEVER, END) else self.function(int(bound))
 
 
+@dataclass(frozen=True)
+class Joint:
+    """No later row is below the first bound in one column *and* below the second in the other."""
+
+    columns: tuple[int, int]
+    bounds: tuple[Bound, Bound]
+
+    def covers(self, window: Vector) -> bool:
+        """Whether a window or row is below both."""
+        (a, b), (first, second) = self.columns, self.bounds
+        return window[a] < first and window[b] < second
+
+
+def known(before: Joint | None, told: Joint | None) -> Joint | None:
+    """The joint bound that holds: the greater of two replaces the other, they are never mixed."""
+    if before is None or told is None:
+        return before or told
+    pairs = zip(before.bounds, told.bounds, strict=True)
+    same = before.columns == told.columns
+    return told if same and all(new >= old for old, new in pairs) else before
+
+
 def bounds(columns: Iterable[Column], bound: Bound) -> Vector:
     """One bound on the source's time, carried into every column."""
     return tuple(column.bound(bound) for column in columns)

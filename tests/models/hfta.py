@@ -12,7 +12,18 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.models.bounds import END, NEVER, Bound, Column, Vector, greatest, least, passed
+from tests.models.bounds import (
+    END,
+    NEVER,
+    Bound,
+    Column,
+    Joint,
+    Vector,
+    greatest,
+    known,
+    least,
+    passed,
+)
 from tests.models.order import OrderKey, sort_rows
 
 Row = tuple[Any, ...]
@@ -24,6 +35,53 @@ class Batch:
 
     rows: tuple[Row, ...]
     punctuation: Vector
+    joint: Joint | None = None
+
+
+@dataclass(frozen=True)
+class Greatest:
+    """UMAX of two temporal columns of the input."""
+
+    first: int
+    second: int
+
+
+Columns = Sequence[tuple[int, Column] | Greatest]
+"""For each temporal output column, the input's temporal column that it reads and the function."""
+
+
+def carried(columns: Columns, vector: Vector, joint: Joint | None) -> tuple[Vector, Joint | None]:
+    """What is promised of the columns of an output (OPERATORS section 1)."""
+    bound = tuple(_carried(column, vector, joint) for column in columns)
+    return bound, None if joint is None else _through(columns, joint)
+
+
+def _carried(column: tuple[int, Column] | Greatest, vector: Vector, joint: Joint | None) -> Bound:
+    if not isinstance(column, Greatest):
+        source, function = column
+        return function.bound(vector[source])
+    read = column.first, column.second
+    both = min(joint.bounds) if joint is not None and set(joint.columns) == set(read) else NEVER
+    return max(*(vector[source] for source in read), both)
+
+
+def _through(columns: Columns, joint: Joint) -> Joint | None:
+    """The first output column of each of the two."""
+    places = []
+    for source, bound in zip(joint.columns, joint.bounds, strict=True):
+        for place, column in enumerate(columns):
+            if not isinstance(column, Greatest) and column[0] == source:
+                places.append((place, column[1].bound(bound)))
+                break
+    if len(places) < 2:
+        return None
+    (a, first), (b, second) = sorted(places)
+    return Joint((a, b), (first, second))
+
+
+def _uncovered(joint: Joint | None, held: Sequence[Vector]) -> Joint | None:
+    """A joint bound that covers nothing of what is still held."""
+    return None if joint is None or any(map(joint.covers, held)) else joint
 
 
 def end_of(width: int) -> Vector:
@@ -32,25 +90,26 @@ def end_of(width: int) -> Vector:
 
 
 class Select:
-    """Rows as they come, each bound through its expression.
+    """Rows as they come, each bound through its expression, a joint one where both columns go.
 
-    `row` gives the output row or None where WHERE rejects it; `columns` are, for each temporal
-    output column, the input's temporal column that it reads and the function.
+    `row` gives the output row or None where WHERE rejects it.
     """
 
-    def __init__(
-        self, row: Callable[[Row], Row | None], columns: Sequence[tuple[int, Column]]
-    ) -> None:
+    def __init__(self, row: Callable[[Row], Row | None], columns: Columns) -> None:
         self._row = row
         self._columns = tuple(columns)
+        self._known: Joint | None = None
         self.punctuation: Vector = (NEVER,) * len(self._columns)
+        self.joint: Joint | None = None
 
     def on_batch(self, batch: Batch) -> Batch:
         """The batch that follows from one input batch."""
         rows = tuple(out for row in batch.rows if (out := self._row(row)) is not None)
-        bound = tuple(column.bound(batch.punctuation[source]) for source, column in self._columns)
+        self._known = known(self._known, batch.joint)
+        bound, joint = carried(self._columns, batch.punctuation, self._known)
         self.punctuation = greatest(self.punctuation, bound)
-        return Batch(rows, self.punctuation)
+        self.joint = known(self.joint, joint)
+        return Batch(rows, self.punctuation, self.joint)
 
 
 @dataclass(frozen=True)
@@ -79,7 +138,7 @@ class Aggregate:
 
     def __init__(
         self,
-        columns: Sequence[tuple[int, Column]],
+        columns: Columns,
         aggregate: SuperAggregate,
         having: Callable[[Row], bool] = lambda row: True,
         max_groups: int | None = None,
@@ -91,6 +150,10 @@ class Aggregate:
         self._windows: dict[Vector, dict[Hashable, object]] = {}
         self._refused_windows: set[Vector] = set()
         self._bound: Vector = (NEVER,) * len(self._columns)
+        self._told: Joint | None = None
+        """Of the input."""
+        self._joint: Joint | None = None
+        """Of the group variables."""
         self.punctuation: Vector = self._bound
         self.groups_refused = 0
 
@@ -103,9 +166,11 @@ class Aggregate:
         """The windows that close, oldest first, and the punctuation once they are all out."""
         for window, group, state in batch.rows:
             self._add(window, group, state)
-        bound = tuple(column.bound(batch.punctuation[source]) for source, column in self._columns)
+        self._told = known(self._told, batch.joint)
+        bound, joint = carried(self._columns, batch.punctuation, self._told)
         self._bound = greatest(self._bound, bound)
-        due = sorted(window for window in self._windows if passed(window, self._bound))
+        self._joint = known(self._joint, joint)
+        due = sorted(filter(self._is_due, self._windows))
         closed = [self._close(window) for window in due]
         self.punctuation = greatest(self.punctuation, self.punctuation_while(()))
         return closed, self.punctuation
@@ -113,6 +178,14 @@ class Aggregate:
     def punctuation_while(self, not_yet_out: Sequence[Vector]) -> Vector:
         """The bound to give while these closed windows are not yet completely out."""
         return least(self._bound, *self._windows, *not_yet_out)
+
+    def joint_while(self, not_yet_out: Sequence[Vector]) -> Joint | None:
+        """The joint bound to give while these are not yet completely out; None: the one before."""
+        return _uncovered(self._joint, not_yet_out)
+
+    def _is_due(self, window: Vector) -> bool:
+        covers = self._joint is not None and self._joint.covers(window)
+        return covers or passed(window, self._bound)
 
     def _add(self, window: Vector, group: Hashable, state: object) -> None:
         groups = self._windows.setdefault(window, {})
@@ -139,17 +212,31 @@ def _cells(group: Hashable) -> Row:
 
 
 class Union:
-    """Rows pass; the bound is the least over the inputs."""
+    """Rows pass; the bound is the least over the inputs, and so is a joint one that all have."""
 
     def __init__(self, inputs: int, width: int) -> None:
         self._inputs: list[Vector] = [(NEVER,) * width for _ in range(inputs)]
+        self._joints: list[Joint | None] = [None] * inputs
         self.punctuation: Vector = (NEVER,) * width
+        self.joint: Joint | None = None
 
     def on_batch(self, source: int, batch: Batch) -> Batch:
         """The batch that follows from one of the inputs."""
         self._inputs[source] = greatest(self._inputs[source], batch.punctuation)
+        self._joints[source] = known(self._joints[source], batch.joint)
         self.punctuation = least(*self._inputs)
-        return Batch(batch.rows, self.punctuation)
+        self.joint = known(self.joint, self._least_joint())
+        return Batch(batch.rows, self.punctuation, self.joint)
+
+    def _least_joint(self) -> Joint | None:
+        """An input that has ended promises everything."""
+        pairs = zip(self._inputs, self._joints, strict=True)
+        open_ = [joint for vector, joint in pairs if any(bound != END for bound in vector)]
+        given = [joint for joint in open_ if joint is not None]
+        if len(given) < len(open_) or len({joint.columns for joint in given}) != 1:
+            return None
+        first, second = least(*(joint.bounds for joint in given))
+        return Joint(given[0].columns, (first, second))
 
 
 class OrderLimit:
@@ -162,6 +249,7 @@ class OrderLimit:
         self._order = tuple(order)
         self._limit = limit
         self._windows: dict[Vector, list[Row]] = {}
+        self._joint: Joint | None = None
         self.punctuation: Vector = (NEVER,) * len(self._window_columns)
 
     def on_batch(self, batch: Batch) -> Batch:
@@ -169,9 +257,18 @@ class OrderLimit:
         for row in batch.rows:
             self._windows.setdefault(self._window_of(row), []).append(row)
         self.punctuation = greatest(self.punctuation, batch.punctuation)
-        due = sorted(window for window in self._windows if passed(window, self.punctuation))
+        self._joint = known(self._joint, batch.joint)
+        due = sorted(filter(self._is_due, self._windows))
         rows = [row for window in due for row in self._close(window)]
-        return Batch(tuple(rows), self.punctuation)
+        return Batch(tuple(rows), self.punctuation, self._joint)
+
+    def joint_while(self, not_yet_out: Sequence[Vector]) -> Joint | None:
+        """The joint bound to give while these are not yet completely out; None: the one before."""
+        return _uncovered(self._joint, not_yet_out)
+
+    def _is_due(self, window: Vector) -> bool:
+        covers = self._joint is not None and self._joint.covers(window)
+        return covers or passed(window, self.punctuation)
 
     def _window_of(self, row: Row) -> Vector:
         return tuple(_bound(row[column]) for column in self._window_columns)
