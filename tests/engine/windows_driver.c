@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows under two clocks, as many as are asked for: `windows_driver COUNT ORDER BY` makes COUNT of
- * them, whose clocks run the same way (0), against each other (1), or as they like (2); then the
- * bound of the first clock (0), or a joint one (1), passes them one by one. Prints how many left, how often one left out of its order or with a
- * wrong bound behind it, and the comparisons that were made. */
+/* Windows under two clocks, as many as are asked for: `windows_driver COUNT ORDER BY` makes COUNT
+ * of them, whose clocks run the same way (0), against each other (1), or as they like (2); then the
+ * bound of the first clock (0), or a joint one (1), passes them one by one. Prints how many left,
+ * how often one left out of its order or with a wrong bound behind it, and the comparisons that
+ * were made. */
 #include <stdio.h>
 #include <stdlib.h>
 
