@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Type
-from gigastream.plan.nodes import Accumulator, Final
+from gigastream.plan.accumulators import Accumulator, Final
 from spark_sink.expressions import Value
 from spark_sink.expressions.whole_numbers import bits_of, number
 

@@ -22,7 +22,7 @@ from gigastream.plan.to_json import to_json
 from spark_sink.job_errors import JobError
 
 if TYPE_CHECKING:
-    from gigastream.plan.nodes import Plan
+    from gigastream.plan.plan import Plan
 
 FORMAT = 1
 """Goes up when the state of a query changes: what is aggregated (aggregates.py), and by what."""

@@ -20,18 +20,15 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.expressions import AggregateRef, ColumnRef, Expression, GroupRef, walk
 from gigastream.gsql.types import Type
-from gigastream.plan.base_time import Alternatives, BaseTimes, base_times, group_times
-from gigastream.plan.nodes import (
-    Aggregate,
-    LowNode,
-    Node,
-    OrderLimit,
-    Output,
-    Plan,
-    Select,
-    Union,
-    accumulator_expressions,
-)
+from gigastream.plan.base_time import Alternatives, BaseTimes, base_times
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.operators.order_limit import OrderLimit
+from gigastream.plan.operators.output import Output
+from gigastream.plan.operators.select import Select
+from gigastream.plan.operators.union import Union
+from gigastream.plan.plan import Plan
 from spark_sink.aggregates import KINDS_OF_BITS, accumulator_column, final_value
 from spark_sink.event_time import COLUMN as EVENT_TIME
 from spark_sink.event_time import event_time
@@ -124,7 +121,9 @@ class Frames:
             for index, values in enumerate(arguments)
             for part, value in enumerate(values)
         ]
-        ends = event_time(_temporal_values(node, groups, group_times(node, self._times)))
+        ends = event_time(
+            _temporal_values(node, groups, node.group_times(self._times[node.input.name]))
+        )
         return kept.select(ends, *named)
 
     def _order(self, node: OrderLimit) -> DataFrame:
@@ -198,7 +197,7 @@ def _accumulated(rows: DataFrame, index: int, node: Aggregate) -> list[Value]:
     """What an accumulator reads of a row: the columns of a partial row, or its expressions."""
     accumulator = node.accumulators[index]
     if not node.merges_partials:
-        return [_over_columns(rows, e) for e in accumulator_expressions(accumulator)]
+        return [_over_columns(rows, e) for e in accumulator.expressions]
     return [Value(rows[f"c{place}"], None) for place in partial_places(node)[index]]
 
 
@@ -264,7 +263,7 @@ def _read_by(node: Node, count: int) -> set[int]:
         expressions = [*node.predicates, *(output.expression for output in node.outputs)]
     elif isinstance(node, Aggregate) and not node.merges_partials:
         expressions = [*node.predicates, *(group.expression for group in node.groups)]
-        expressions += [e for a in node.accumulators for e in accumulator_expressions(a)]
+        expressions += [e for a in node.accumulators for e in a.expressions]
     else:
         return set(range(count))
     return {e.index for root in expressions for e in walk(root) if isinstance(e, ColumnRef)}

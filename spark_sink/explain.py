@@ -7,19 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gigastream.gsql.types import Temporal
-from gigastream.plan.base_time import Alternatives, BaseTimes, base_times, group_times
-from gigastream.plan.describe_aggregates import accumulator_text
-from gigastream.plan.nodes import (
-    Aggregate,
-    LowNode,
-    Node,
-    OrderLimit,
-    Output,
-    Plan,
-    Select,
-    Union,
-    topological,
-)
+from gigastream.plan.base_time import Alternatives, BaseTimes, base_times
+from gigastream.plan.describe.aggregates import accumulator_text
+from gigastream.plan.nodes import Node, topological
+from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.operators.order_limit import OrderLimit
+from gigastream.plan.operators.output import Output
+from gigastream.plan.operators.select import Select
+from gigastream.plan.operators.union import Union
+from gigastream.plan.plan import Plan
 from gigastream.plan.text import expression_text
 from spark_sink.dataframes import columns_read
 
@@ -79,7 +76,7 @@ def _aggregate(plan: Plan, node: Aggregate, times: Times) -> Lines:
     for predicate in node.predicates:
         yield "where", expression_text(predicate)
     yield "groupBy", ", ".join(group.name for group in node.groups) or "nothing"
-    groups = group_times(node, times)
+    groups = node.group_times(times[node.input.name])
     for index in node.temporal_groups:
         yield "event time", _end(node.groups[index].name, groups[index])
     if not node.temporal_groups:

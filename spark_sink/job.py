@@ -35,8 +35,8 @@ from spark_sink.streaming import Running, spark_errors, stop, watch
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from gigastream.plan.nodes import Output as OutputNode
-    from gigastream.plan.nodes import Plan
+    from gigastream.plan.operators.output import Output as OutputNode
+    from gigastream.plan.plan import Plan
     from gigastream.query_texts import QueryTexts
 
 

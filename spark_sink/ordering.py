@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Type
-from gigastream.plan.nodes import OrderLimit
+from gigastream.plan.operators.order_limit import OrderLimit
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -8,19 +8,16 @@ from collections.abc import Iterator
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.source import NOWHERE, Span
-from gigastream.plan.base_time import Alternatives, BaseTimes, base_times, group_times
-from gigastream.plan.nodes import (
-    Aggregate,
-    Limit,
-    LowNode,
-    Node,
-    OrderLimit,
-    Output,
-    Plan,
-    Select,
-    Union,
-    accumulator_expressions,
-)
+from gigastream.plan.base_time import Alternatives, BaseTimes, base_times
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.limit import Limit
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.operators.order_limit import OrderLimit
+from gigastream.plan.operators.output import Output
+from gigastream.plan.operators.select import Select
+from gigastream.plan.operators.union import Union
+from gigastream.plan.plan import Plan
 from spark_sink.event_time import has_event_time
 from spark_sink.expressions import refusal
 
@@ -47,7 +44,7 @@ def refusals(plan: Plan) -> Iterator[Diagnostic]:
         for expression in _expressions(node):
             yield from _of_expression(expression)
         if isinstance(node, Aggregate):
-            yield from _of_groups(node, group_times(node, times))
+            yield from _of_groups(node, node.group_times(times[node.input.name]))
 
 
 def _of_expression(expression: Expression) -> Iterator[Diagnostic]:
@@ -87,7 +84,7 @@ def _expressions(node: Node) -> Iterator[Expression]:
     yield from () if node.having is None else (node.having,)
     yield from (group.expression for group in node.groups)
     for accumulator in () if node.merges_partials else node.accumulators:
-        yield from accumulator_expressions(accumulator)
+        yield from accumulator.expressions
 
 
 def _refused(message: str, span: Span) -> Diagnostic:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
-from gigastream.plan.nodes import LowNode, Output, Plan
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.operators.output import Output
+from gigastream.plan.plan import Plan
 from gigastream.query_texts import QueryTexts, inline_queries
 from gigastream.spool import Spool
 from gigastream.spool.plan import plan_of_spools

@@ -60,7 +60,6 @@ def output_queries(plan: Plan) -> tuple[OutputQuery, ...]:
     """Return what the output formats must know of the queries."""
     from gigastream.arrow_schema import arrow_schema
     from gigastream.gsql.types import Type
-    from gigastream.plan.quantities import quantities
 
     return tuple(
         OutputQuery(
@@ -68,7 +67,7 @@ def output_queries(plan: Plan) -> tuple[OutputQuery, ...]:
             columns=tuple(column.name for column in node.schema.columns),
             numeric=tuple(column.type.is_numeric for column in node.schema.columns),
             times=tuple(column.type is Type.TIMESTAMP for column in node.schema.columns),
-            quantities=quantities(node),
+            quantities=node.quantities,
             arrow_schema=lambda schema=node.schema: arrow_schema(schema),  # type: ignore[misc]
         )
         for node in plan.outputs
@@ -116,9 +115,8 @@ def inputs_of(
 def _lists(plan: Plan) -> Iterator[bytes | str]:
     """Find the constants from which functions prepare something: they may name files."""
     from gigastream.gsql.expressions import Constant
-    from gigastream.plan.evaluated import calls_of
 
-    calls = (call for node in plan.nodes for call in calls_of(node))
+    calls = (call for node in plan.nodes for call in node.calls)
     prepared = (call.arguments[call.handle] for call in calls if call.handle is not None)
     for argument in prepared:
         if isinstance(argument, Constant) and isinstance(argument.value, bytes | str):

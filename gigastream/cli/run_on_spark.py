@@ -25,7 +25,7 @@ from gigastream.cli.spark_extra import require_spark
 from gigastream.engine.statistics import OperatorStatistics, Statistics
 from gigastream.outputs import Batch, RowOutput
 from gigastream.outputs.delivery import Delivered
-from gigastream.plan.nodes import LowNode, topological
+from gigastream.plan.nodes import topological
 from gigastream.sources.files import FileSource
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def _statistics(low: LowSession, plan: Plan, rows: dict[str, int]) -> Statistics
     accounts = low.accounts()
     operators = []
     for node in plan.outputs:
-        streams = [below.name for below in topological((node,)) if isinstance(below, LowNode)]
+        streams = [below.name for below in topological((node,)) if below.is_low]
         rows_in = sum(account.rows for account in accounts if account.stream in streams)
         operators.append(_operator(node.name, rows_in, rows[node.name]))
     return replace(low.statistics(), operators=tuple(operators))

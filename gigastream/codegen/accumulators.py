@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from gigastream.codegen.c_text import C_TYPE
 from gigastream.gsql.types import Type
-from gigastream.plan.nodes import Accumulator
+from gigastream.plan.accumulators import Accumulator
 
 POSITION = "struct gs_position"
 

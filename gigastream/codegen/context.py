@@ -10,7 +10,8 @@ from gigastream.codegen.c_text import constant, identifier
 from gigastream.codegen.function_headers import header_of
 from gigastream.gsql.expressions import Constant, FunctionCall
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
-from gigastream.plan.nodes import LowNode, Plan
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.plan import Plan
 
 PROTOCOL_BITS = {
     "PKT": "GS_PROTOCOL_PKT",

@@ -23,15 +23,13 @@ from gigastream.codegen.high_parts import (
     write_bounds,
     write_where,
 )
-from gigastream.plan.nodes import (
-    Aggregate,
-    Limit,
-    Node,
-    OrderLimit,
-    Output,
-    Select,
-    Union,
-)
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.limit import Limit
+from gigastream.plan.operators.order_limit import OrderLimit
+from gigastream.plan.operators.output import Output
+from gigastream.plan.operators.select import Select
+from gigastream.plan.operators.union import Union
 from gigastream.plan.text import expression_text
 
 

@@ -29,12 +29,8 @@ from gigastream.gsql.expressions import (
 )
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Type
-from gigastream.plan.accumulators import KINDS
-from gigastream.plan.nodes import (
-    Accumulator,
-    Aggregate,
-    accumulator_expressions,
-)
+from gigastream.plan.accumulators import KINDS, Accumulator
+from gigastream.plan.operators.aggregate import Aggregate
 
 ROW_BURST = 64
 """Rows that an aggregation looks up together, so that their groups are prefetched."""
@@ -105,7 +101,7 @@ def _partial_refs(node: Aggregate) -> list[list[Expression]]:
 def _arguments(node: Aggregate) -> list[list[Expression]]:
     if node.merges_partials:
         return _partial_refs(node)
-    return [list(accumulator_expressions(a)) for a in node.accumulators]
+    return [list(a.expressions) for a in node.accumulators]
 
 
 def _aggregate_reads(node: Aggregate) -> list[Expression]:

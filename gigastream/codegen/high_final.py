@@ -18,10 +18,8 @@ from gigastream.gsql.expressions import (
     Expression,
     GroupRef,
 )
-from gigastream.plan.nodes import (
-    Aggregate,
-    Final,
-)
+from gigastream.plan.accumulators import Final
+from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
 
 

@@ -10,9 +10,7 @@ from gigastream.codegen.columns import (
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
 from gigastream.gsql.types import Type
-from gigastream.plan.nodes import (
-    OrderLimit,
-)
+from gigastream.plan.operators.order_limit import OrderLimit
 
 
 def write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLimit) -> None:

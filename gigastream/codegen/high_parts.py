@@ -14,9 +14,7 @@ from gigastream.gsql.expressions import (
     walk,
 )
 from gigastream.gsql.order.inference import Monotone, monotone
-from gigastream.plan.nodes import (
-    Accumulator,
-)
+from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.text import expression_text
 
 

@@ -27,7 +27,9 @@ from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.costs import fields_of
-from gigastream.plan.nodes import LowNode, LowSelect, PartialAggregate, accumulator_expressions
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.operators.low_select import LowSelect
+from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.text import expression_text
 
 POLICIES = {
@@ -333,7 +335,7 @@ def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
         for i in _key_groups(node):
             lines.add(f"{C_TYPE[node.groups[i].expression.type]} g{i};")
         for index, accumulator in enumerate(node.accumulators):
-            for part, e in enumerate(accumulator_expressions(accumulator)):
+            for part, e in enumerate(accumulator.expressions):
                 lines.add(f"{C_TYPE[e.type]} x{index}_{part};")
     lines.add("")
 
@@ -398,7 +400,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialA
     tuple_writer = _TupleWriter(lines, context, node)
     tuple_writer.predicates()
     tuple_writer.load(*(g.expression for g in node.groups))
-    tuple_writer.load(*(e for a in node.accumulators for e in accumulator_expressions(a)))
+    tuple_writer.load(*(e for a in node.accumulators for e in a.expressions))
     lines.add(f"struct {prefix}_row *row = &rows[count];")
     windows = {group: k for k, group in enumerate(_window_groups(node))}
     for i, group in enumerate(node.groups):
@@ -409,7 +411,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialA
         else:
             lines.add(f"row->g{i} = {value};")
     for index, accumulator in enumerate(node.accumulators):
-        for part, e in enumerate(accumulator_expressions(accumulator)):
+        for part, e in enumerate(accumulator.expressions):
             value = tuple_writer.writer.value(e).code
             lines.add(f"row->x{index}_{part} = {value};")
     _write_place(lines, prefix, node)
@@ -470,7 +472,7 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
 
 
 def _arguments(node: PartialAggregate, index: int) -> list[str]:
-    parts = list(accumulator_expressions(node.accumulators[index]))
+    parts = list(node.accumulators[index].expressions)
     return [f"row->x{index}_{part}" for part in range(len(parts))]
 
 

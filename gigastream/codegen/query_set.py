@@ -11,7 +11,9 @@ from gigastream.codegen.high import operator_kind, write_high
 from gigastream.codegen.low import write_low, write_low_stream
 from gigastream.codegen.unpack import write_columns, write_unpack
 from gigastream.plan.costs import fields_of
-from gigastream.plan.nodes import LowNode, Node, Plan
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.plan import Plan
 
 HEADERS = (
     "gs_query_set.h",

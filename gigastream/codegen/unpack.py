@@ -17,7 +17,8 @@ from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import Expression, FieldRef
 from gigastream.gsql.types import Type
 from gigastream.plan.costs import fields_of
-from gigastream.plan.nodes import LowNode, Plan
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.plan import Plan
 from gigastream.plan.position import INTERFACE_ORDINAL
 from gigastream.plan.text import expression_text
 

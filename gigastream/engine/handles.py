@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from gigastream.engine._native import ffi, lib
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Constant, Expression, FunctionCall, walk
-from gigastream.plan.evaluated import evaluated
-from gigastream.plan.nodes import Plan
+from gigastream.plan.plan import Plan
 
 
 def check_handles(plan: Plan) -> None:
@@ -42,7 +41,7 @@ def _handles(plan: Plan) -> Iterator[tuple[FunctionCall, bytes]]:
 def _expressions(plan: Plan) -> Iterator[Expression]:
     yield from plan.prefilter
     for node in plan.nodes:
-        yield from (expression for expression, _ in evaluated(node))
+        yield from (expression for expression, _ in node.evaluated)
 
 
 def _prefix_file(path: bytes) -> str | None:

@@ -8,13 +8,43 @@ and its C in gigastream/codegen/accumulators.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 
 from gigastream.gsql.expressions import Expression, may_have_no_value
 from gigastream.gsql.queries import AggregateCall
 from gigastream.gsql.types import Column, Type
-from gigastream.plan.nodes import Accumulator, Final
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A part of an aggregate that can be kept below the border and completed above it."""
+
+    kind: str
+    """A key of KINDS."""
+    argument: Expression | None
+    type: Type
+    """Of the argument; ULLONG for a count."""
+    position: tuple[Expression, ...] = ()
+    """FIRST, LAST: (timestamp, interface, position in the source) of a row."""
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """What is evaluated of a row for it."""
+        if self.argument is not None:
+            yield self.argument
+        yield from self.position
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """How an aggregate's value is made of its accumulators."""
+
+    kind: str
+    """value, average, variance or deviation."""
+    accumulators: tuple[int, ...]
+    type: Type
+    nullable: bool
 
 
 @dataclass(frozen=True, slots=True)

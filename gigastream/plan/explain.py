@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gigastream.plan.costs import cost, fields_of
 from gigastream.plan.describe import NodeDescription, describe
-from gigastream.plan.nodes import LowNode, Node, Output, Plan
+from gigastream.plan.nodes import Node
+from gigastream.plan.plan import Plan
 from gigastream.plan.text import expression_text
 
 INDENT = "    "
@@ -23,13 +24,13 @@ def explain(plan: Plan) -> str:
 
 
 def _query(name: str, plan: Plan) -> list[str]:
-    top = next(node for node in plan.nodes if node.name == name and not isinstance(node, Output))
+    top = next(node for node in plan.nodes if node.name == name and not node.is_output)
     own = own_nodes(top, plan)
     root: Node = next((node for node in plan.outputs if node.name == name), top)
     lines = [f"query {name}", *_indented(plan.texts[name].splitlines()), ""]
-    if not isinstance(root, LowNode):
+    if not root.is_low:
         lines += ["  high level", *_indented(_tree(root, own, plan))]
-    low = [node for node in own if isinstance(node, LowNode)]
+    low = [node for node in own if node.is_low]
     if low:
         lines += ["  ---- border ----", "  low level"]
         for node in low:
@@ -62,7 +63,7 @@ def _tree(node: Node, own: Sequence[Node], plan: Plan) -> Iterator[str]:
 
 
 def _is_leaf(node: Node, own: Sequence[Node]) -> bool:
-    return isinstance(node, LowNode) or not _is_among(node, own)
+    return node.is_low or not _is_among(node, own)
 
 
 def _leaf(node: Node, own: Sequence[Node]) -> str:
@@ -75,7 +76,7 @@ def _is_among(node: Node, own: Sequence[Node]) -> bool:
 
 
 def _node_lines(node: NodeDescription, rail: str = "   ") -> Iterator[str]:
-    yield f"{node.kind} {node.name}"
+    yield f"{node.title} {node.name}"
     width = max((len(label) for label, _ in node.details), default=0)
     for label, lines in node.details:
         for number, line in enumerate(lines):

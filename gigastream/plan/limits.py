@@ -9,15 +9,7 @@ from typing import NoReturn
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import Expression, Operation
 from gigastream.gsql.source import NOWHERE, Span
-from gigastream.plan.evaluated import evaluated
-from gigastream.plan.nodes import (
-    Aggregate,
-    LowSelect,
-    Node,
-    OrderLimit,
-    PartialAggregate,
-    Plan,
-)
+from gigastream.plan.plan import Plan
 
 MAX_TEMPORAL = 32
 """GS_TEMPORAL_MAX of csrc/abi/gs_query_set.h: bounds of one stream, or of one aggregation."""
@@ -36,7 +28,7 @@ def check_limits(plan: Plan) -> None:
     """GsqlError at the first expression that is one too many, or too large."""
     _check_size(plan)
     for node in plan.nodes:
-        followed = [e for e in _bounded(node) if e.temporal.is_temporal]
+        followed = [e for e in node.bounded if e.temporal.is_temporal]
         if len(followed) > MAX_TEMPORAL:
             message = f"more than {MAX_TEMPORAL} temporal columns"
             hint = "non_temporal(…) makes one that need not be followed"
@@ -44,18 +36,9 @@ def check_limits(plan: Plan) -> None:
             raise GsqlError([Diagnostic("error", "too-many-temporal", message, span, hint)])
 
 
-def _bounded(node: Node) -> list[Expression]:
-    """The expressions whose bounds the node keeps."""
-    if isinstance(node, Aggregate | PartialAggregate):
-        return [group.expression for group in node.groups]
-    if isinstance(node, OrderLimit):
-        return [node.input.outputs[index].expression for index in node.windows]
-    return [output.expression for output in node.outputs] if isinstance(node, LowSelect) else []
-
-
 def _check_size(plan: Plan) -> None:
     """Estimate the generated code: what stays too large for a compiler is refused."""
-    functions = [[(e, 0) for e in plan.prefilter], *(list(evaluated(node)) for node in plan.nodes)]
+    functions = [[(e, 0) for e in plan.prefilter], *(list(node.evaluated) for node in plan.nodes)]
     whole = 0
     for expressions in functions:
         sizes = [(parts_of(e) + extra, e.span) for e, extra in expressions]

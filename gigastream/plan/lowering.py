@@ -13,17 +13,15 @@ from gigastream.gsql.queries import (
     UnionSource,
 )
 from gigastream.plan.accumulators import decompose
-from gigastream.plan.builders import (
-    NodeNames,
-    aggregate_node,
-    conjuncts,
-    limit_node,
-    select_node,
-    union_of,
-)
+from gigastream.plan.builders import NodeNames, conjuncts
 from gigastream.plan.limits import check_limits
-from gigastream.plan.nodes import Aggregate, Node, Output, Plan, Select, topological
-from gigastream.plan.ordering import is_ordered, order_node, sort_columns
+from gigastream.plan.nodes import Node, topological
+from gigastream.plan.operators import CLAUSES, with_hidden
+from gigastream.plan.operators.aggregate import aggregate_node
+from gigastream.plan.operators.output import output_node
+from gigastream.plan.operators.select import select_node
+from gigastream.plan.operators.union import union_of
+from gigastream.plan.plan import Plan
 from gigastream.plan.position import stream_position
 from gigastream.plan.rules import RULES
 from gigastream.plan.split import split
@@ -52,7 +50,7 @@ def lower(queries: Sequence[CheckedQuery]) -> Plan:
     tops: dict[str, Node] = {}
     for query in queries:
         tops[query.name.lower()] = _lower(query, tops, names)
-    outputs = tuple(_output(q, tops[q.name.lower()]) for q in queries if q.is_output)
+    outputs = tuple(output_node(q, tops[q.name.lower()]) for q in queries if q.is_output)
     nodes = topological(outputs)
     used = {node.name for node in nodes}
     return Plan(
@@ -62,22 +60,15 @@ def lower(queries: Sequence[CheckedQuery]) -> Plan:
     )
 
 
-def _output(query: CheckedQuery, top: Node) -> Output:
-    return Output(name=query.name, schema=query.schema, order=top.order, input=top)
-
-
 def _lower(query: CheckedQuery, tops: Tops, names: NodeNames) -> Node:
     packets = _packet_sources(query.source)
     if packets:
         top = split(query, packets, names)
     else:
-        top = _high(query, _stream(query, query.source, tops, names), names)
-    if not query.is_aggregation and query.limit is not None:
-        return limit_node(query, top, query.limit, names)
-    if not is_ordered(query):
-        return top
-    assert isinstance(top, Aggregate | Select)
-    return order_node(query, top)
+        top = _high(query, _stream(query, query.source, tops, names))
+    for clause in CLAUSES:
+        top = clause.on_top(query, top, names)
+    return top
 
 
 def _packet_sources(source: Source) -> tuple[ProtocolSource, ...]:
@@ -92,7 +83,7 @@ def _stream(query: CheckedQuery, source: Source, tops: Tops, names: NodeNames) -
     return parts[0] if len(parts) == 1 else union_of(names.fresh(f"{query.name}_union"), parts)
 
 
-def _high(query: CheckedQuery, stream: Node, names: NodeNames) -> Node:
+def _high(query: CheckedQuery, stream: Node) -> Node:
     """A query over streams: everything is above the border."""
     where = conjuncts(query.where)
     if not query.is_aggregation:
@@ -100,12 +91,11 @@ def _high(query: CheckedQuery, stream: Node, names: NodeNames) -> Node:
     accumulators, finals = decompose(query.aggregates, stream_position(stream, query.span))
     return aggregate_node(
         query,
-        names.fresh(f"{query.name}_groups") if is_ordered(query) else query.name,
         stream,
         where,
         query.groups,
         accumulators,
         finals,
-        query.outputs + sort_columns(query),
+        with_hidden(query),
         merges_partials=False,
     )

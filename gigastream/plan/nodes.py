@@ -1,54 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan: what flows where, below and above the border between the low and the high level.
+"""What every operator of a plan is: what flows where, below and above the border.
 
 Nodes are frozen and refer to their inputs, so that a plan is a graph without cycles whose shared
-queries are shared nodes. Each has the schema of what it puts out, knows how punctuation on its
-inputs becomes punctuation on its output (`bounds`), and whether each temporal column is ordered or
-only progressing (OPERATORS section 1). There are two back ends: generated C, and Spark.
+queries are shared nodes. Each kind is a file in gigastream/plan/operators/, which answers there all
+that anybody asks of a node; nobody else asks which kind it is. How it becomes generated C stands in
+gigastream/codegen/operators/, how it becomes DataFrames in spark_sink/operators/.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from gigastream.gsql.expressions import Expression
-from gigastream.gsql.order.inference import Monotone, monotone
-from gigastream.gsql.queries import GroupVariable, OutputColumn, ProtocolSource
-from gigastream.gsql.source import NOWHERE, Span
-from gigastream.gsql.types import Order, Schema, Type
+from gigastream.gsql.expressions import ColumnRef, Expression, FunctionCall, rewrite, walk
+from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.source import Span
+from gigastream.gsql.types import Order, Schema
+from gigastream.plan.base_time import BaseTimes
+from gigastream.plan.evaluated import Evaluated
+from gigastream.plan.text import expression_text, punctuation_text
 
+if TYPE_CHECKING:
+    from gigastream.gsql.queries import CheckedQuery, OutputColumn
+    from gigastream.plan.builders import NodeNames
+    from gigastream.plan.plan import Plan
 
-@dataclass(frozen=True, slots=True)
-class Accumulator:
-    """A part of an aggregate that can be kept below the border and completed above it."""
-
-    kind: str
-    """A key of gigastream.plan.accumulators.KINDS."""
-    argument: Expression | None
-    type: Type
-    """Of the argument; ULLONG for a count."""
-    position: tuple[Expression, ...] = ()
-    """FIRST, LAST: (timestamp, interface, position in the source) of a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class Final:
-    """How an aggregate's value is made of its accumulators."""
-
-    kind: str
-    """value, average, variance or deviation."""
-    accumulators: tuple[int, ...]
-    type: Type
-    nullable: bool
+N = TypeVar("N", bound="Node")
+Detail = tuple[str, tuple[str, ...]]
+"""A label and the lines beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """Base of all nodes.
+    """Base of all operators.
 
     `name` is unique in the plan, but that an Output is named as its query, whose top node it reads.
     """
+
+    title: ClassVar[str]
+    """What explain calls it."""
+    is_low: ClassVar[bool] = False
+    """An LFTA, below the border."""
+    is_output: ClassVar[bool] = False
+    keeps_inputs_apart: ClassVar[bool] = False
+    """Whether each input is a node of its own, though two of them may want the same."""
 
     name: str
     schema: Schema
@@ -56,170 +52,98 @@ class Node:
     """For each column of the schema; None where it is not temporal."""
 
     @property
+    def kind(self) -> str:
+        """The operator's name, as plans that leave this process and generated C have it."""
+        return type(self).__name__
+
+    # The graph
+
+    @property
     def inputs(self) -> tuple[Node, ...]:
         return ()
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Self:
+        """The same over other inputs, as many as it has."""
+        assert not inputs
+        return self
+
+    # Time
 
     @property
     def bounds(self) -> tuple[Monotone | None, ...]:
         """For each output column, the function that carries the inputs' bounds to it."""
         return tuple(None for _ in self.schema.columns)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LowNode(Node):
-    """An LFTA: selection or partial aggregation over the packets of a protocol."""
-
-    source: ProtocolSource
-    predicates: tuple[Expression, ...]
-    """Conjuncts of WHERE that are evaluated here, cheapest first."""
-    signature: tuple[int, ...] = ()
-    """Those of the plan's prefilter that a packet must pass before the LFTA sees it."""
-    needs: tuple[Monotone, ...] = ()
-    """What the consumers look at, over the packet's timestamp: a change is worth a punctuation."""
-    options: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
+    @property
+    def bounded(self) -> tuple[Expression, ...]:
+        """The expressions whose bounds are kept while it runs."""
+        return ()
 
     @property
-    def expressions(self) -> Iterator[Expression]:
-        """Everything that is evaluated for a packet, the prefilter's predicates excepted."""
-        yield from self.predicates
+    def watched(self) -> tuple[Expression, ...]:
+        """Over the input's columns: something is due here when one of them grows."""
+        return ()
 
+    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+        """What consumers watch of its columns, over its inputs'; nothing where it answers them."""
+        return ()
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LowSelect(LowNode):
-    """Selection low: the rows that pass, as they come."""
+    def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
+        """For each column, the functions of base time that it is; `inputs` are the same of each."""
+        return tuple(() for _ in self.schema.columns)
 
-    outputs: tuple[OutputColumn, ...]
-
-    @property
-    def expressions(self) -> Iterator[Expression]:
-        yield from self.predicates
-        yield from (output.expression for output in self.outputs)
+    # Rows
 
     @property
-    def bounds(self) -> tuple[Monotone | None, ...]:
-        return tuple(over_timestamp(output.expression) for output in self.outputs)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialAggregate(LowNode):
-    """Sub-aggregation in a direct-mapped table of fixed size."""
-
-    groups: tuple[GroupVariable, ...]
-    accumulators: tuple[Accumulator, ...]
+    def column_expressions(self) -> tuple[Expression, ...]:
+        """What each column is made of, where all of them are expressions; else nothing."""
+        return ()
 
     @property
-    def expressions(self) -> Iterator[Expression]:
-        yield from self.predicates
-        yield from (group.expression for group in self.groups)
-        for accumulator in self.accumulators:
-            yield from accumulator_expressions(accumulator)
+    def evaluated(self) -> Iterator[Evaluated]:
+        """What is computed for a row."""
+        return iter(())
 
     @property
-    def bounds(self) -> tuple[Monotone | None, ...]:
-        groups = tuple(over_timestamp(group.expression) for group in self.groups)
-        return groups + (None,) * (len(self.schema.columns) - len(groups))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Select(Node):
-    """Selection high."""
-
-    input: Node
-    predicates: tuple[Expression, ...]
-    outputs: tuple[OutputColumn, ...]
-    why_high: str = field(default="", compare=False)
-    """Over packets: what kept it above the border."""
+    def calls(self) -> Iterator[FunctionCall]:
+        """The function calls that it makes."""
+        for expression, _ in self.evaluated:
+            yield from calls_in(expression)
 
     @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
+    def quantities(self) -> tuple[bool, ...]:
+        """Which columns say how much: numbers made of aggregates.
+
+        A group variable, a packet's field or a column of another query may be a port or an
+        identifier: how it is read is not known.
+        """
+        return (False,) * len(self.schema.columns)
 
     @property
-    def bounds(self) -> tuple[Monotone | None, ...]:
-        return tuple(monotone(output.expression) for output in self.outputs)
+    def ends_at(self) -> Span | None:
+        """Where the query says that the stream ends here before its input does."""
+        return None
+
+    # What explain shows
+
+    def details(self, plan: Plan) -> Iterator[Detail]:
+        """What it does, line by line; a label without lines is left out."""
+        return iter(())
+
+    @property
+    def made_of(self) -> tuple[str, ...]:
+        """What each column is made of, as GSQL; nothing where it is the input's."""
+        return tuple(map(expression_text, self.column_expressions))
+
+    def punctuation(self, index: int) -> str:
+        """How punctuation comes to a temporal column."""
+        function = self.bounds[index]
+        return "no punctuation before the end" if function is None else punctuation_text(function)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aggregate(Node):
-    """Aggregation high: over rows, or completing the partial groups of a PartialAggregate."""
-
-    input: Node
-    merges_partials: bool
-    predicates: tuple[Expression, ...]
-    groups: tuple[GroupVariable, ...]
-    """Over the input's columns."""
-    accumulators: tuple[Accumulator, ...]
-    finals: tuple[Final, ...]
-    """One for each aggregate of the query."""
-    having: Expression | None
-    outputs: tuple[OutputColumn, ...]
-    """Over GroupRef and AggregateRef."""
-    why_high: str = field(default="", compare=False)
-    """Over packets: what kept it from beginning below the border."""
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @property
-    def is_of_all(self) -> bool:
-        """Without GROUP BY: one group of all rows, which is there where no row comes too."""
-        return not self.groups
-
-    @property
-    def temporal_groups(self) -> tuple[int, ...]:
-        """Indices of the group variables that make the window."""
-        return tuple(i for i, g in enumerate(self.groups) if g.expression.temporal.is_temporal)
-
-    @property
-    def bounds(self) -> tuple[Monotone | None, ...]:
-        """Over the group variables, not over the input's columns."""
-        return tuple(monotone(output.expression) for output in self.outputs)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Union(Node):
-    """Rows of all inputs; the least of their bounds."""
-
-    parts: tuple[Node, ...]
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return self.parts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderLimit(Node):
-    """ORDER BY … LIMIT for each closed window; the input's last columns are only sorted by."""
-
-    input: Aggregate | Select
-    keys: tuple[tuple[int, bool], ...]
-    """(column of the input, descending)."""
-    limit: int | None
-    windows: tuple[int, ...]
-    """Columns of the input that make the window."""
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit(Node):
-    """LIMIT of a selection: the first rows that come, and then its end."""
-
-    input: Node
-    limit: int
-    span: Span = field(default=NOWHERE, compare=False)
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output(Node):
-    """What the user sees of a query."""
+class OneInputNode(Node):
+    """Base of the operators that read one stream."""
 
     input: Node
 
@@ -227,41 +151,50 @@ class Output(Node):
     def inputs(self) -> tuple[Node, ...]:
         return (self.input,)
 
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Self:
+        (only,) = inputs
+        return replace(self, input=only)
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A query set: its nodes, inputs before consumers, and the prefilter that its LFTAs share."""
 
-    nodes: tuple[Node, ...]
-    prefilter: tuple[Expression, ...] = ()
-    """Distinct cheap predicates over packet fields, each evaluated once a packet."""
-    early_fields: tuple[str, ...] = ()
-    """Accessors unpacked into a column for the whole burst; others are read where needed."""
-    texts: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
-    """The source of each query that an output needs, by name; inputs before readers."""
-    pruned: tuple[str, ...] = field(default=(), compare=False)
-    """Queries that no output needs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassingNode(OneInputNode):
+    """Base of the operators that put out rows of their input; of its columns perhaps the first."""
+
+    def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
+        (columns,) = inputs
+        return columns[: len(self.schema.columns)]
 
     @property
-    def low(self) -> tuple[LowNode, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, LowNode))
-
-    @property
-    def outputs(self) -> tuple[Output, ...]:
-        return tuple(node for node in self.nodes if isinstance(node, Output))
+    def quantities(self) -> tuple[bool, ...]:
+        return self.input.quantities[: len(self.schema.columns)]
 
 
-def accumulator_expressions(accumulator: Accumulator) -> Iterator[Expression]:
-    """What is evaluated of a row for an accumulator."""
-    if accumulator.argument is not None:
-        yield accumulator.argument
-    yield from accumulator.position
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseNode(PassingNode):
+    """Base of the operators that a clause of a query asks for, on top of what makes its rows.
+
+    Adding one means a line in gigastream.plan.operators.CLAUSES.
+    """
+
+    @classmethod
+    def hidden_columns(cls, query: CheckedQuery) -> tuple[OutputColumn, ...]:
+        """What the clause reads of the rows and SELECT does not show, to stand behind it."""
+        return ()
+
+    @classmethod
+    def on_top(cls, query: CheckedQuery, rows: Node, names: NodeNames) -> Node:
+        """The query's top over its rows so far: `rows` itself where it has no such clause."""
+        raise NotImplementedError
 
 
-def over_timestamp(expression: Expression) -> Monotone | None:
-    """How a packet expression carries a bound of the packet's time, or None."""
-    function = monotone(expression)
-    return None if function is None else function.over_timestamp()
+def map_inputs(node: N, change: Callable[[Node], Node]) -> N:
+    """The node over changed inputs."""
+    return node.with_inputs(tuple(map(change, node.inputs)))
+
+
+def calls_in(expression: Expression) -> Iterator[FunctionCall]:
+    """The function calls of an expression."""
+    return (part for part in walk(expression) if isinstance(part, FunctionCall))
 
 
 def topological(roots: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -277,3 +210,14 @@ def topological(roots: tuple[Node, ...]) -> tuple[Node, ...]:
         else:
             waiting += reversed(open_inputs)
     return tuple(seen.values())
+
+
+def over(
+    columns: Sequence[Expression], expressions: Sequence[Expression]
+) -> tuple[Expression, ...]:
+    """The expressions with each column replaced by what it is made of."""
+
+    def replace_column(part: Expression) -> Expression:
+        return columns[part.index] if isinstance(part, ColumnRef) else part
+
+    return tuple(rewrite(expression, replace_column) for expression in expressions)

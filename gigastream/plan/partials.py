@@ -24,8 +24,7 @@ from gigastream.gsql.expressions import (
 from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.source import NOWHERE
 from gigastream.gsql.types import Column, Temporal, Type
-from gigastream.plan.accumulators import KINDS
-from gigastream.plan.nodes import Accumulator, Final
+from gigastream.plan.accumulators import KINDS, Accumulator, Final
 
 
 def over_partials(

@@ -16,26 +16,23 @@ from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
 from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn, ProtocolSource
 from gigastream.gsql.types import Schema, Type
-from gigastream.plan.accumulators import HIGH_ONLY, decompose, expression_key, partial_columns
-from gigastream.plan.builders import (
-    NodeNames,
-    aggregate_node,
-    column_of,
-    conjuncts,
-    progressing,
-    select_node,
-    union_of,
-)
-from gigastream.plan.costs import is_low_legal, why_not_low
-from gigastream.plan.nodes import (
+from gigastream.plan.accumulators import (
+    HIGH_ONLY,
     Accumulator,
     Final,
-    LowSelect,
-    Node,
-    PartialAggregate,
-    accumulator_expressions,
+    decompose,
+    expression_key,
+    partial_columns,
 )
-from gigastream.plan.ordering import is_ordered, sort_columns
+from gigastream.plan.builders import NodeNames, column_of, conjuncts, progressing
+from gigastream.plan.costs import is_low_legal, why_not_low
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators import with_hidden
+from gigastream.plan.operators.aggregate import aggregate_node
+from gigastream.plan.operators.low_select import LowSelect
+from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.operators.select import select_node
+from gigastream.plan.operators.union import union_of
 from gigastream.plan.partials import over_partials
 from gigastream.plan.position import packet_position
 from gigastream.plan.text import expression_text
@@ -75,7 +72,7 @@ def _why_high(
     temporal = sum(group.expression.temporal.is_temporal for group in query.groups)
     if temporal > MAX_TEMPORAL_GROUPS:
         return f"{temporal} temporal group variables"
-    values = [e for a in accumulators for e in accumulator_expressions(a)]
+    values = [e for a in accumulators for e in a.expressions]
     reasons = [why_not_low(e) for e in high]
     reasons += [_why_not_exact(a) for a in accumulators]
     reasons += [_why_not_kept(e) for e in (*(g.expression for g in query.groups), *values)]
@@ -129,19 +126,16 @@ def _split_aggregation(
         )
 
     stream = _over_sources(names.fresh(f"{query.name}_low"), sources, names, part)
-    outputs = query.outputs + sort_columns(query)
-    name = names.fresh(f"{query.name}_groups") if is_ordered(query) else query.name
     if is_on(query.options, "lfta_aggregation"):
-        return _partials_as_rows(query, name, stream, accumulators, finals, outputs)
+        return _partials_as_rows(query, stream, accumulators, finals)
     return aggregate_node(
         query,
-        name,
         stream,
         (),
         tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups)),
         accumulators,
         finals,
-        outputs,
+        with_hidden(query),
         merges_partials=True,
     )
 
@@ -161,18 +155,16 @@ def _as_column(group: GroupVariable, index: int) -> ColumnRef:
 
 def _partials_as_rows(
     query: CheckedQuery,
-    name: str,
     stream: Node,
     accumulators: tuple[Accumulator, ...],
     finals: tuple[Final, ...],
-    outputs: tuple[OutputColumn, ...],
 ) -> Node:
     """lfta_aggregation: a row for each partial group, so a group may come more than once."""
     place = over_partials(query.groups, stream.schema.columns, accumulators, finals)
-    placed = tuple(replace(o, expression=place(o.expression)) for o in outputs)
+    placed = tuple(replace(o, expression=place(o.expression)) for o in with_hidden(query))
     having = tuple(map(place, conjuncts(query.having)))
     top = select_node(query, stream, having, placed)
-    return replace(top, name=name, schema=Schema(tuple(map(column_of, placed))))
+    return replace(top, schema=Schema(tuple(map(column_of, placed))))
 
 
 def _aggregate_high(
@@ -186,17 +178,16 @@ def _aggregate_high(
     reason: str,
 ) -> Node:
     read = [group.expression for group in query.groups]
-    read += [e for a in accumulators for e in accumulator_expressions(a)]
+    read += [e for a in accumulators for e in a.expressions]
     stream, place = _carry(query, sources, names, low, (*read, *high))
     top = aggregate_node(
         query,
-        names.fresh(f"{query.name}_groups") if is_ordered(query) else query.name,
         stream,
         tuple(map(place, high)),
         tuple(GroupVariable(g.name, place(g.expression)) for g in query.groups),
         tuple(_placed(a, place) for a in accumulators),
         finals,
-        query.outputs + sort_columns(query),
+        with_hidden(query),
         merges_partials=False,
     )
     return replace(top, why_high=reason)

@@ -17,6 +17,7 @@ from gigastream.gsql.expressions import (
     GroupRef,
     Operation,
 )
+from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Type
 
 _WORDS = {"AND", "OR"}
@@ -84,3 +85,18 @@ def _call_text(e: FunctionCall) -> str:
     arguments = ", ".join(map(expression_text, e.arguments))
     is_predicate = e.symbol.startswith("gs_predicate_")
     return f"{e.name}[{arguments}]" if is_predicate else f"{e.name}({arguments})"
+
+
+def progress_text(expression: Expression) -> str:
+    """How a bound passes an expression, and back; empty if it is not temporal."""
+    function = monotone(expression)
+    return "" if function is None else punctuation_text(function)
+
+
+def punctuation_text(function: Monotone) -> str:
+    """`punctuation of time b -> b/60, inverse v -> 60*v`; bounds that fall are of negatives."""
+    read = ", ".join(item.name for item in function.inputs)
+    if function.is_identity:
+        return f"punctuation of {read}"
+    inverse = f", inverse {function.inverse_text}" if function.inverse_text else ""
+    return f"punctuation of {read} {function.forward_text}{inverse}"

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gigastream.plan.describe import describe
-from gigastream.plan.nodes import LowNode, Node, Plan
+from gigastream.plan.nodes import Node
+from gigastream.plan.plan import Plan
 
 
 def to_dot(plan: Plan) -> str:
@@ -14,7 +15,7 @@ def to_dot(plan: Plan) -> str:
     numbers = {id(node): number for number, node in enumerate(plan.nodes)}
     lines = ["digraph plan {", "  rankdir=BT;", "  node [shape=box, fontname=monospace];"]
     for label, is_low in (("low level", True), ("high level", False)):
-        nodes = [node for node in plan.nodes if isinstance(node, LowNode) == is_low]
+        nodes = [node for node in plan.nodes if node.is_low == is_low]
         lines += _level(label, nodes, plan, numbers)
     for node in plan.nodes:
         lines += (f"  n{numbers[id(c)]} -> n{numbers[id(node)]};" for c in node.inputs)
@@ -32,7 +33,7 @@ def _level(label: str, nodes: list[Node], plan: Plan, numbers: dict[int, int]) -
 def _label(node: Node, plan: Plan) -> list[str]:
     described = describe(node, plan)
     details = (f"{label}: {line}" for label, lines in described.details for line in lines)
-    return [f"{described.kind} {described.name}", *details]
+    return [f"{described.title} {described.name}", *details]
 
 
 def _quoted(lines: list[str]) -> str:

@@ -16,7 +16,8 @@ from typing import Any
 
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Schema, Type
-from gigastream.plan.nodes import Node, Output, Plan
+from gigastream.plan.nodes import Node
+from gigastream.plan.plan import Plan
 
 FORMAT = 1
 """Goes up when a reader of the form before would misread it."""
@@ -35,7 +36,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
         "queries": dict(plan.texts),
         "prefilter": [_value(predicate) for predicate in plan.prefilter],
         "early_fields": list(plan.early_fields),
-        "nodes": [node_to_json(node) for node in plan.nodes if not isinstance(node, Output)],
+        "nodes": [node_to_json(node) for node in plan.nodes if not node.is_output],
         "outputs": [{"query": node.name, "input": node.input.name} for node in plan.outputs],
     }
 
@@ -49,7 +50,7 @@ def node_to_json(node: Node) -> dict[str, Any]:
     }
     inputs = [child.name for child in node.inputs]
     bounds = [_bound(function) for function in node.bounds]
-    return {"kind": type(node).__name__, "inputs": inputs, **own, "bounds": bounds}
+    return {"kind": node.kind, "inputs": inputs, **own, "bounds": bounds}
 
 
 def _bound(function: Monotone | None) -> dict[str, Any] | None:

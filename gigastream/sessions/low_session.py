@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from gigastream.codegen.low import is_read
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.plan.base_time import base_bound
-from gigastream.plan.nodes import Limit
 from gigastream.sessions.session import Event, Statistics
 from gigastream.sessions.threaded_session import open_session
 from gigastream.sources.files import FileSource
@@ -28,7 +27,8 @@ from gigastream.spool.account import StreamAccount, written
 from gigastream.spool.plan import plan_to_json, queries_to_json, stream_descriptions
 
 if TYPE_CHECKING:
-    from gigastream.plan.nodes import LowNode, Plan
+    from gigastream.plan.operators.low_node import LowNode
+    from gigastream.plan.plan import Plan
     from gigastream.query_texts import QueryTexts
     from gigastream.settings import Settings
     from gigastream.sources.live import Source
@@ -42,9 +42,9 @@ def _refuse_limits(plan: Plan) -> None:
     message = "LIMIT ends a query above the border, and a spool is written below it"
     hint = "leave it out here, and ask the spool: gigastream run --spool PATH -e '… LIMIT …'"
     found = [
-        Diagnostic("error", "limit-in-spool", message, node.span, hint)
+        Diagnostic("error", "limit-in-spool", message, node.ends_at, hint)
         for node in plan.nodes
-        if isinstance(node, Limit)
+        if node.ends_at is not None
     ]
     if found:
         raise GsqlError(found)

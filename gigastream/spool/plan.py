@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gigastream.gsql.expressions import FunctionCall
     from gigastream.gsql.types import Column
     from gigastream.plan import Plan
-    from gigastream.plan.nodes import LowNode
+    from gigastream.plan.operators.low_node import LowNode
     from gigastream.spool import Spool
 
 _OF_CONSUMERS = ("name", "signature", "needs", "options")
@@ -303,13 +303,8 @@ def _anywhere(value: Any) -> Any:
 
 def check_is_here(plan: Plan, path: str, *, is_theirs: bool) -> None:
     """Refuse what a high level would need of this host, and nobody here has named."""
-    from gigastream.plan.evaluated import calls_of
-    from gigastream.plan.nodes import LowNode
-
     for node in plan.nodes:
-        if isinstance(node, LowNode):
-            continue
-        for call in calls_of(node):
+        for call in () if node.is_low else node.calls:
             if call.header.startswith(STORED_CODE):
                 raise SpooledPlanError(
                     f"{call.name} is code of a definition file, which {path} does not bring along",

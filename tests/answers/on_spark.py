@@ -16,7 +16,9 @@ from gigastream.engine.batch import NativeBatch
 from gigastream.gsql.source import SourceFile
 from gigastream.gsql.types import Schema
 from gigastream.plan import Plan, plan_queries
-from gigastream.plan.nodes import LowNode, Output, topological
+from gigastream.plan.nodes import topological
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.operators.output import Output
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.sessions.low_session import LowSession
 from gigastream.settings import Settings

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from gigastream.gsql.source import SourceFile
-from gigastream.plan.nodes import LowNode
+from gigastream.plan.operators.low_node import LowNode
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import (

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gigastream.plan import Plan
-from gigastream.plan.nodes import Output
+from gigastream.plan.operators.output import Output
 from tests.engine.high_level import Aggregated, Direct, Follower, Ordered, follow
 from tests.engine.low_cases import CASES, LowCase
 from tests.engine.low_level import Tuning

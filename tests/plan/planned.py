@@ -9,7 +9,9 @@ from pathlib import Path
 from gigastream.gsql.queries import CheckedQuery
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import plan_queries
-from gigastream.plan.nodes import Node, Output, Plan
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators.output import Output
+from gigastream.plan.plan import Plan
 from gigastream.query_texts import QueryTexts, check_texts
 
 Interfaces = Mapping[str, Mapping[str, str]]

@@ -11,11 +11,14 @@ from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import (
     AGGREGATES,
     KINDS,
+    Accumulator,
+    Final,
     decompose,
     expression_key,
     partial_columns,
 )
-from gigastream.plan.nodes import Accumulator, Aggregate, Final, PartialAggregate
+from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.position import packet_position
 
 

@@ -16,7 +16,7 @@ from plan.planned import checked
 from gigastream.codegen.query_set import generate
 from gigastream.plan import plan_queries
 from gigastream.plan.explain import explain
-from gigastream.plan.nodes import Plan
+from gigastream.plan.plan import Plan
 
 FOLDER = Path(__file__).parent / "explain"
 FILES = sorted(FOLDER.glob("*.gsql"))

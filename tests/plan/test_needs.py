@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from plan.planned import node, planned
 
-from gigastream.plan.nodes import LowNode
+from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.rules.describe_needs import MAX_NEEDS
 
 SECOND = 1_000_000_000

@@ -16,7 +16,7 @@ from plan.planned import checked
 
 from gigastream.plan.explain import explain
 from gigastream.plan.lowering import lower
-from gigastream.plan.nodes import Plan
+from gigastream.plan.plan import Plan
 from gigastream.plan.rules import RULES
 
 Rule = Callable[[Plan], Plan]

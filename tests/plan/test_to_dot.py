@@ -12,7 +12,7 @@ import pytest
 from plan.planned import planned
 from plan.test_explain import FILES, plan_of
 
-from gigastream.plan.nodes import LowNode
+from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.to_dot import to_dot
 
 

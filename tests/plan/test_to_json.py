@@ -13,7 +13,7 @@ from plan.planned import planned
 from plan.test_explain import FILES, plan_of
 
 from gigastream.gsql.expressions import Expression
-from gigastream.plan.nodes import Output
+from gigastream.plan.operators.output import Output
 from gigastream.plan.to_json import to_json
 
 QUERY = "SELECT tb, srcIP, avg(len) AS a FROM TCP WHERE destPort = 80 GROUP BY time/60 AS tb, srcIP"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gigastream.plan import plan_queries
-from gigastream.plan.nodes import Plan
+from gigastream.plan.plan import Plan
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 from spark_sink.checkpoint import FILE, JobIdentity, claim, part
 from spark_sink.job_errors import JobError

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gigastream.plan.nodes import Plan
+from gigastream.plan.plan import Plan
 from gigastream.plan.rules.choose_prefilter import choose_prefilter
 from gigastream.plan.rules.choose_unpacking import choose_unpacking
 from gigastream.plan.rules.describe_needs import describe_needs

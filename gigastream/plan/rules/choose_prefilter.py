@@ -8,7 +8,8 @@ from dataclasses import replace
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.accumulators import expression_key
 from gigastream.plan.costs import is_total_and_cheap
-from gigastream.plan.nodes import LowNode, Plan
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from gigastream.gsql.types import Type
 from gigastream.plan.costs import fields_of
-from gigastream.plan.nodes import LowNode, Plan
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.plan import Plan
 
 SELECTIVITY = 4
 """An LFTA behind a prefilter is taken to see one packet in so many."""

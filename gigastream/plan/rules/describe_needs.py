@@ -7,22 +7,14 @@ expression.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from gigastream.gsql.expressions import ColumnRef, Expression, rewrite
+from gigastream.gsql.expressions import Expression
 from gigastream.gsql.order.inference import Monotone
-from gigastream.plan.nodes import (
-    Aggregate,
-    Limit,
-    LowNode,
-    LowSelect,
-    Node,
-    PartialAggregate,
-    Plan,
-    Select,
-    Union,
-    over_timestamp,
-)
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators.low_node import LowNode, over_timestamp
+from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low
 
 MAX_NEEDS = 4
@@ -42,43 +34,26 @@ def describe_needs(plan: Plan) -> Plan:
     """
     needs: dict[int, list[Monotone]] = {id(node): [] for node in plan.low}
     for node in plan.nodes:
-        if isinstance(node, Aggregate) and not node.merges_partials:
-            groups = [node.groups[i].expression for i in node.temporal_groups]
-            _ask(node.input, groups, needs)
+        for child in node.inputs:
+            _ask(child, node.watched, needs)
 
     def change(node: LowNode) -> LowNode:
-        own = [f for f in node.bounds if f] if isinstance(node, PartialAggregate) else []
-        wanted = own or _distinct(needs[id(node)])
+        wanted = node.own_needs or _distinct(needs[id(node)])
         return replace(node, needs=tuple(wanted[:MAX_NEEDS]))
 
     return change_low(plan, change)
 
 
-def _ask(node: Node, expressions: list[Expression], needs: dict[int, list[Monotone]]) -> None:
-    if isinstance(node, LowSelect):
-        below = [_through(e, [o.expression for o in node.outputs]) for e in expressions]
+def _ask(node: Node, watched: Sequence[Expression], needs: dict[int, list[Monotone]]) -> None:
+    """Carry what is watched of a node's columns down to the LFTAs."""
+    below = node.asked_below(watched)
+    if not below:
+        return
+    if node.is_low:
         needs[id(node)] += [f for f in map(over_timestamp, below) if f is not None]
-    elif isinstance(node, Select):
-        _ask(
-            node.input,
-            [_through(e, [o.expression for o in node.outputs]) for e in expressions],
-            needs,
-        )
-    elif isinstance(node, Limit):
-        _ask(node.input, expressions, needs)
-    elif isinstance(node, Union):
-        for part in node.parts:
-            _ask(part, expressions, needs)
+    for child in node.inputs:
+        _ask(child, below, needs)
 
 
-def _through(expression: Expression, columns: list[Expression]) -> Expression:
-    """The expression with each column replaced by what it is made of."""
-
-    def replace_column(node: Expression) -> Expression:
-        return columns[node.index] if isinstance(node, ColumnRef) else node
-
-    return rewrite(expression, replace_column)
-
-
-def _distinct(functions: list[Monotone]) -> list[Monotone]:
-    return list({function.forward_text: function for function in functions}.values())
+def _distinct(functions: list[Monotone]) -> tuple[Monotone, ...]:
+    return tuple({function.forward_text: function for function in functions}.values())

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gigastream.plan.costs import cost
-from gigastream.plan.nodes import LowNode, Plan
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low
 
 

@@ -6,33 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gigastream.plan.nodes import (
-    Aggregate,
-    Limit,
-    LowNode,
-    Node,
-    OrderLimit,
-    Output,
-    Plan,
-    Select,
-    Union,
-)
+from gigastream.plan.nodes import Node, map_inputs
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.plan import Plan
 
 
 def change_low(plan: Plan, change: Callable[[LowNode], LowNode]) -> Plan:
     """The plan with every low node changed."""
-    made: dict[int, Node] = {}
+    made: dict[int, Node] = {id(node): change(node) for node in plan.low}
     for node in plan.nodes:
-        made[id(node)] = change(node) if isinstance(node, LowNode) else _over(node, made)
-    return replace(plan, nodes=tuple(made.values()))
-
-
-def _over(node: Node, made: dict[int, Node]) -> Node:
-    if isinstance(node, Union):
-        return replace(node, parts=tuple(made[id(part)] for part in node.parts))
-    below = made[id(node.inputs[0])]
-    if isinstance(node, OrderLimit):
-        assert isinstance(below, Aggregate | Select)
-        return replace(node, input=below)
-    assert isinstance(node, Select | Aggregate | Limit | Output)
-    return replace(node, input=below)
+        if not node.is_low:
+            made[id(node)] = map_inputs(node, lambda child: made[id(child)])
+    return replace(plan, nodes=tuple(made[id(node)] for node in plan.nodes))

@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from gigastream.plan.nodes import LowNode, Plan, Union
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low
 from gigastream.plan.to_json import node_to_json
 
@@ -32,7 +33,7 @@ def share_low(plan: Plan) -> Plan:
     After:
         feeds query, b
     """
-    alone = {id(part) for node in plan.nodes if isinstance(node, Union) for part in node.parts}
+    alone = {id(part) for node in plan.nodes if node.keeps_inputs_apart for part in node.inputs}
     first: dict[str, LowNode] = {}
 
     def change(node: LowNode) -> LowNode:

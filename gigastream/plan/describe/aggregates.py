@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregates in words: what is kept, and how it is completed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gigastream.gsql.expressions import AggregateRef, walk
+from gigastream.plan.accumulators import KINDS, Accumulator, Final, partial_columns
+from gigastream.plan.text import expression_text
+
+if TYPE_CHECKING:
+    from gigastream.plan.operators.aggregate import Aggregate
+
+_KEPT = {
+    "count": "count of",
+    "sum_unsigned": "sum of",
+    "sum_signed": "sum of",
+    "sum_float": "sum of",
+    "min": "least",
+    "max": "greatest",
+    "and": "bits in all of",
+    "or": "bits in any of",
+    "xor": "bits of odd number in",
+    "first": "first",
+    "last": "last",
+    "moments_unsigned": "moments of",
+    "moments_signed": "moments of",
+    "moments_float": "moments of",
+}
+_COMPLETED = {**_KEPT, "count": "sum of"}
+"""Of partial values: counts are added."""
+
+
+def accumulator_text(accumulator: Accumulator) -> str:
+    """What a slot or group keeps: `sum of len`."""
+    what = "rows" if accumulator.argument is None else expression_text(accumulator.argument)
+    return f"{_KEPT[accumulator.kind]} {what}"
+
+
+def kept(accumulators: Sequence[Accumulator]) -> tuple[str, ...]:
+    """`sum_unsigned1 = sum of len`, each."""
+    named = enumerate(accumulators)
+    return tuple(f"{a.kind}{index} = {accumulator_text(a)}" for index, a in named)
+
+
+def kept_columns(accumulator: Accumulator) -> Iterator[str]:
+    """What the columns of a partial row have of it."""
+    for suffix, _ in KINDS[accumulator.kind].columns:
+        yield f"{accumulator_text(accumulator)}{_PARTS.get(suffix, '')}"
+
+
+_PARTS = {
+    "_ts": ": its time",
+    "_if": ": its interface",
+    "_pos": ": its place",
+    "_n": ": their number",
+    "_origin": ": the first one",
+    "_sum": ": sum of the differences from it",
+    "_squares": ": sum of their squares",
+    "_squares_high": ": what it is above 64 bits",
+}
+
+
+def completed(node: Aggregate) -> tuple[str, ...]:
+    """`avg(len) = sum_unsigned0 / count1`, each aggregate."""
+    finals = zip(_labels(node), node.finals, strict=True)
+    return tuple(f"{name} = {_final_text(node, final)}" for name, final in finals)
+
+
+def _final_text(node: Aggregate, final: Final) -> str:
+    """How an aggregate is made of accumulators."""
+    parts = [_part(node, index) for index in final.accumulators]
+    if final.kind == "average":
+        return " / ".join(parts)
+    return parts[0] if final.kind == "value" else f"{final.kind} from {parts[0]}"
+
+
+def _part(node: Aggregate, index: int) -> str:
+    accumulator = node.accumulators[index]
+    name = f"{accumulator.kind}{index}"
+    if not node.merges_partials:
+        return name
+    columns = (column.name for column in partial_columns(accumulator, name))
+    return f"{_COMPLETED[accumulator.kind]} {', '.join(columns)}"
+
+
+def _labels(node: Aggregate) -> list[str]:
+    """Each aggregate as the query writes it."""
+    found = {index: f"aggregate {index}" for index in range(len(node.finals))}
+    for expression in (*node.column_expressions, *node.conditions_of_groups):
+        for part in walk(expression):
+            if isinstance(part, AggregateRef):
+                found[part.index] = part.name
+    return list(found.values())

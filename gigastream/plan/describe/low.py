@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all LFTAs have in words: which packets they see, what they read, who reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gigastream.gsql.expressions import Expression
+from gigastream.gsql.queries import ProtocolSource
+from gigastream.plan.costs import fields_of
+from gigastream.plan.describe.clauses import predicate_texts
+from gigastream.plan.text import expression_text
+
+if TYPE_CHECKING:
+    from gigastream.plan.nodes import Detail, Node
+    from gigastream.plan.operators.low_node import LowNode
+    from gigastream.plan.plan import Plan
+
+
+def packet_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
+    """Which packets it sees, and which of them it lets through."""
+    yield "packets", (_packets(node.source),)
+    yield "tuple", _tuple_rule(node.source)
+    yield "prefilter", _signature(node, plan)
+    yield "where", predicate_texts(node.predicates)
+
+
+def reader_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
+    """Where its fields come from, whom it feeds, when it speaks."""
+    read = [field for field in fields_of(*node.expressions) if not field.accessor.startswith("@")]
+    early = [field.field for field in read if field.accessor in plan.early_fields]
+    late = [field.field for field in read if field.accessor not in plan.early_fields]
+    yield "reads", _early_and_late(early, late)
+    yield "feeds", _shared_by(node, plan)
+    changes = (f"when timestamp {function.forward_text} grows" for function in node.needs)
+    yield "announces", (*changes, "at each heartbeat")
+
+
+def _packets(source: ProtocolSource) -> str:
+    if source.interface:
+        return f"{source.protocol} on interface {source.interface}"
+    if source.interfaces is not None:
+        names = ", ".join(source.interfaces)
+        return f"{source.protocol} on the interfaces of set {source.interface_set}: {names}"
+    if source.interface_set == "default":
+        return f"{source.protocol} on every interface"
+    return f"{source.protocol} on the interfaces of set {source.interface_set}"
+
+
+def _tuple_rule(source: ProtocolSource) -> tuple[str, ...]:
+    """What makes a packet a tuple."""
+    bit = source.base_protocol or source.protocol
+    rules = [] if bit == source.protocol else [f"a packet of {bit}"]
+    if source.narrowed_to:
+        rules.append(f"its fields are those of {source.narrowed_to}")
+    if source.required:
+        rules.append(f"the packet has {_listed(source.required)}")
+    return (", ".join(rules),) if rules else (f"every packet of {source.protocol}",)
+
+
+def _listed(expressions: Iterable[Expression]) -> str:
+    return ", ".join(map(expression_text, expressions))
+
+
+def _signature(node: LowNode, plan: Plan) -> tuple[str, ...]:
+    return tuple(f"bit {bit}: {expression_text(plan.prefilter[bit])}" for bit in node.signature)
+
+
+def _early_and_late(early: Sequence[str], late: Sequence[str]) -> tuple[str, ...]:
+    found = [(early, "from the burst's columns"), (late, "from the packet")]
+    return tuple(f"{', '.join(names)} {where}" for names, where in found if names)
+
+
+def _shared_by(node: LowNode, plan: Plan) -> tuple[str, ...]:
+    """The queries that read it, where there are several and it is none itself."""
+    readers = plan.readers(node)
+    if node.name in plan.texts or len(readers) < 2:
+        return ()
+    return (", ".join(_query_of(reader, plan) for reader in readers),)
+
+
+def _query_of(node: Node, plan: Plan) -> str:
+    """The query that a node is of: its own name, or that of what sorts or limits its rows."""
+    if node.name in plan.texts:
+        return node.name
+    return next((reader.name for reader in plan.readers(node)), node.name)

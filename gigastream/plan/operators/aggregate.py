@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregation above the border: over rows, or completing partial groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from gigastream.gsql.expressions import AggregateRef, Expression, FunctionCall, walk
+from gigastream.gsql.order.inference import Monotone, monotone
+from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn
+from gigastream.gsql.types import Order, Schema
+from gigastream.plan.accumulators import Accumulator, Final
+from gigastream.plan.base_time import BaseTimes, through
+from gigastream.plan.builders import column_of
+from gigastream.plan.describe.aggregates import completed, kept
+from gigastream.plan.describe.clauses import group_with_progress, predicate_texts
+from gigastream.plan.evaluated import Evaluated, arguments, columns, conditions
+from gigastream.plan.nodes import Detail, Node, OneInputNode, calls_in
+from gigastream.plan.text import expression_text
+
+if TYPE_CHECKING:
+    from gigastream.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate(OneInputNode):
+    """Aggregation high: over rows, or completing the partial groups of a PartialAggregate."""
+
+    title: ClassVar[str] = "aggregation"
+
+    merges_partials: bool
+    predicates: tuple[Expression, ...]
+    groups: tuple[GroupVariable, ...]
+    """Over the input's columns."""
+    accumulators: tuple[Accumulator, ...]
+    finals: tuple[Final, ...]
+    """One for each aggregate of the query."""
+    having: Expression | None
+    outputs: tuple[OutputColumn, ...]
+    """Over GroupRef and AggregateRef."""
+    why_high: str = field(default="", compare=False)
+    """Over packets: what kept it from beginning below the border."""
+
+    @property
+    def is_of_all(self) -> bool:
+        """Without GROUP BY: one group of all rows, which is there where no row comes too."""
+        return not self.groups
+
+    @property
+    def temporal_groups(self) -> tuple[int, ...]:
+        """Indices of the group variables that make the window."""
+        return tuple(i for i, g in enumerate(self.groups) if g.expression.temporal.is_temporal)
+
+    @property
+    def row_accumulators(self) -> tuple[Accumulator, ...]:
+        """Those whose arguments are evaluated here: of partial groups they were below."""
+        return () if self.merges_partials else self.accumulators
+
+    @property
+    def conditions_of_groups(self) -> tuple[Expression, ...]:
+        return () if self.having is None else (self.having,)
+
+    @property
+    def bounds(self) -> tuple[Monotone | None, ...]:
+        """Over the group variables, not over the input's columns."""
+        return tuple(map(monotone, self.column_expressions))
+
+    @property
+    def bounded(self) -> tuple[Expression, ...]:
+        return tuple(group.expression for group in self.groups)
+
+    @property
+    def watched(self) -> tuple[Expression, ...]:
+        """The window's variables; a PartialAggregate announces its own."""
+        windows = () if self.merges_partials else self.temporal_groups
+        return tuple(self.groups[index].expression for index in windows)
+
+    def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
+        (rows,) = inputs
+        return through(self.bounds, self.group_times(rows))
+
+    def group_times(self, rows: BaseTimes) -> BaseTimes:
+        """The group variables as functions of base time; `rows` are the input's columns."""
+        return through((monotone(group.expression) for group in self.groups), rows)
+
+    @property
+    def column_expressions(self) -> tuple[Expression, ...]:
+        return tuple(output.expression for output in self.outputs)
+
+    @property
+    def evaluated(self) -> Iterator[Evaluated]:
+        yield from self._evaluated(self.accumulators)
+
+    def _evaluated(self, accumulators: Sequence[Accumulator]) -> Iterator[Evaluated]:
+        yield from conditions(self.predicates)
+        yield from columns((*self.groups, *self.outputs))
+        yield from arguments(accumulators)
+        yield from conditions(self.conditions_of_groups)
+
+    @property
+    def calls(self) -> Iterator[FunctionCall]:
+        for expression, _ in self._evaluated(self.row_accumulators):
+            yield from calls_in(expression)
+
+    @property
+    def quantities(self) -> tuple[bool, ...]:
+        made = zip(self.schema.columns, self.column_expressions, strict=True)
+        return tuple(column.type.is_numeric and _is_aggregated(of) for column, of in made)
+
+    def details(self, plan: Plan) -> Iterator[Detail]:
+        yield "high for", (self.why_high,) if self.why_high else ()
+        yield "where", predicate_texts(self.predicates)
+        yield "groups", tuple(map(group_with_progress, self.groups))
+        yield "keeps", kept(self.row_accumulators)
+        yield "completes" if self.merges_partials else "makes", completed(self)
+        yield "having", tuple(map(expression_text, self.conditions_of_groups))
+
+
+def _is_aggregated(expression: Expression) -> bool:
+    return any(isinstance(part, AggregateRef) for part in walk(expression))
+
+
+def aggregate_node(
+    query: CheckedQuery,
+    stream: Node,
+    predicates: tuple[Expression, ...],
+    groups: tuple[GroupVariable, ...],
+    accumulators: tuple[Accumulator, ...],
+    finals: tuple[Final, ...],
+    outputs: tuple[OutputColumn, ...],
+    *,
+    merges_partials: bool,
+) -> Aggregate:
+    """The high aggregation of a query; `groups` and `accumulators` are over `stream`."""
+    temporal = [group for group in groups if group.expression.temporal.is_temporal]
+    order = Order.ORDERED if len(temporal) == 1 else Order.PROGRESSING
+    schema = Schema(tuple(map(column_of, outputs)))
+    return Aggregate(
+        name=query.name,
+        schema=schema,
+        order=tuple(order if c.temporal.is_temporal else None for c in schema.columns),
+        input=stream,
+        merges_partials=merges_partials,
+        predicates=predicates,
+        groups=groups,
+        accumulators=accumulators,
+        finals=finals,
+        having=query.having,
+        outputs=outputs,
+    )

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ORDER BY … LIMIT: closed windows sorted, and cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from gigastream.gsql.expressions import Expression, GroupRef
+from gigastream.gsql.queries import CheckedQuery, OutputColumn
+from gigastream.plan.accumulators import expression_key
+from gigastream.plan.builders import NodeNames
+from gigastream.plan.nodes import ClauseNode, Detail, Node
+from gigastream.words import counted
+
+if TYPE_CHECKING:
+    from gigastream.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderLimit(ClauseNode):
+    """ORDER BY … LIMIT for each closed window; the input's last columns are only sorted by."""
+
+    title: ClassVar[str] = "order"
+
+    keys: tuple[tuple[int, bool], ...]
+    """(column of the input, descending)."""
+    limit: int | None
+    windows: tuple[int, ...]
+    """Columns of the input that make the window."""
+
+    @classmethod
+    def hidden_columns(cls, query: CheckedQuery) -> tuple[OutputColumn, ...]:
+        """Sort keys and the window's variables, where SELECT does not show them."""
+        if not query.order_by:
+            return ()
+        shown = {expression_key(output.expression) for output in query.outputs}
+        wanted = [*(item.expression for item in query.order_by), *_window_refs(query)]
+        hidden: dict[object, OutputColumn] = {}
+        for expression in wanted:
+            key = expression_key(expression)
+            if key not in shown:
+                hidden.setdefault(key, OutputColumn(f"_sort{len(hidden)}", expression))
+        return tuple(hidden.values())
+
+    @classmethod
+    def on_top(cls, query: CheckedQuery, rows: Node, names: NodeNames) -> Node:
+        if not query.order_by:
+            return rows
+        places: dict[object, int] = {}
+        for index, output in enumerate(query.outputs + cls.hidden_columns(query)):
+            places.setdefault(expression_key(output.expression), index)
+        return cls(
+            name=query.name,
+            schema=query.schema,
+            order=rows.order[: len(query.outputs)],
+            input=replace(rows, name=names.fresh(f"{query.name}_groups")),
+            keys=tuple(
+                (places[expression_key(k.expression)], k.descending) for k in query.order_by
+            ),
+            limit=query.limit,
+            windows=tuple(places[expression_key(ref)] for ref in _window_refs(query)),
+        )
+
+    @property
+    def bounded(self) -> tuple[Expression, ...]:
+        made = self.input.column_expressions
+        return tuple(made[index] for index in self.windows)
+
+    def details(self, plan: Plan) -> Iterator[Detail]:
+        shown = len(self.schema.columns)
+        names = [column.name for column in self.schema.columns] + list(self.input.made_of[shown:])
+        keys = (names[index] + (" DESC" if down else "") for index, down in self.keys)
+        yield "window", (", ".join(names[index] for index in self.windows) or "the stream",)
+        yield "order", (", ".join(keys),) if self.keys else ()
+        limit = self.limit
+        yield "limit", () if limit is None else (f"{counted(limit, 'row')} of each window",)
+
+    def punctuation(self, index: int) -> str:
+        return "punctuation of the input, once its windows are out"
+
+
+def _window_refs(query: CheckedQuery) -> list[GroupRef]:
+    return [
+        GroupRef(
+            type=group.expression.type,
+            temporal=group.expression.temporal,
+            nullable=group.expression.nullable,
+            span=query.span,
+            index=index,
+            name=group.name,
+        )
+        for index, group in enumerate(query.groups)
+        if group.expression.temporal.is_temporal
+    ]

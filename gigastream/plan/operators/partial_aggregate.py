@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sub-aggregation below the border, in a direct-mapped table of fixed size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from gigastream.gsql.expressions import Expression
+from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.queries import GroupVariable
+from gigastream.plan.accumulators import Accumulator
+from gigastream.plan.describe.aggregates import kept, kept_columns
+from gigastream.plan.describe.clauses import group_text
+from gigastream.plan.describe.low import packet_details, reader_details
+from gigastream.plan.describe.table import flush_text, slots_text
+from gigastream.plan.evaluated import Evaluated, arguments, columns, conditions
+from gigastream.plan.nodes import Detail
+from gigastream.plan.operators.low_node import LowNode, over_timestamp
+from gigastream.plan.text import expression_text
+
+if TYPE_CHECKING:
+    from gigastream.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialAggregate(LowNode):
+    """Partial groups, which an Aggregate completes above the border."""
+
+    title: ClassVar[str] = "partial aggregation LFTA"
+
+    groups: tuple[GroupVariable, ...]
+    accumulators: tuple[Accumulator, ...]
+
+    @property
+    def bounds(self) -> tuple[Monotone | None, ...]:
+        groups = tuple(over_timestamp(group.expression) for group in self.groups)
+        return groups + (None,) * (len(self.schema.columns) - len(groups))
+
+    @property
+    def bounded(self) -> tuple[Expression, ...]:
+        return tuple(group.expression for group in self.groups)
+
+    @property
+    def own_needs(self) -> tuple[Monotone, ...]:
+        return tuple(function for function in self.bounds if function)
+
+    @property
+    def evaluated(self) -> Iterator[Evaluated]:
+        yield from conditions(self.predicates)
+        yield from columns(self.groups)
+        yield from arguments(self.accumulators)
+
+    def details(self, plan: Plan) -> Iterator[Detail]:
+        yield from packet_details(self, plan)
+        yield "groups", tuple(map(group_text, self.groups))
+        yield "keeps", kept(self.accumulators)
+        yield "table", (slots_text(self.options),)
+        yield "flush", (flush_text(self.options),)
+        yield from reader_details(self, plan)
+
+    @property
+    def made_of(self) -> tuple[str, ...]:
+        groups = (expression_text(group.expression) for group in self.groups)
+        return (*groups, *(text for a in self.accumulators for text in kept_columns(a)))

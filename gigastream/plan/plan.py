@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan: the nodes of a query set, and what they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from gigastream.gsql.expressions import Expression
+from gigastream.plan.nodes import Node
+
+if TYPE_CHECKING:
+    from gigastream.plan.operators.low_node import LowNode
+    from gigastream.plan.operators.output import Output
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A query set: its nodes, inputs before consumers, and the prefilter that its LFTAs share."""
+
+    nodes: tuple[Node, ...]
+    prefilter: tuple[Expression, ...] = ()
+    """Distinct cheap predicates over packet fields, each evaluated once a packet."""
+    early_fields: tuple[str, ...] = ()
+    """Accessors unpacked into a column for the whole burst; others are read where needed."""
+    texts: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
+    """The source of each query that an output needs, by name; inputs before readers."""
+    pruned: tuple[str, ...] = field(default=(), compare=False)
+    """Queries that no output needs."""
+
+    @property
+    def low(self) -> tuple[LowNode, ...]:
+        return cast("tuple[LowNode, ...]", tuple(node for node in self.nodes if node.is_low))
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        return cast("tuple[Output, ...]", tuple(node for node in self.nodes if node.is_output))
+
+    def readers(self, node: Node) -> tuple[Node, ...]:
+        """The nodes that read what a node puts out."""
+        return tuple(r for r in self.nodes if any(child is node for child in r.inputs))
