@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch through the Arrow C data interface: its buffers are lent, not copied; the array keeps the
- * batch alive until the consumer releases it. */
+/* A batch through the Arrow C data interface: its buffers and names are lent, not copied; array and
+ * schema keep the batch alive until the consumer releases them. */
 #include <stdlib.h>
 
 #include "../gigastream.h"
@@ -36,13 +36,16 @@ static void release_schema(struct ArrowSchema *schema)
     schema->release = NULL;
 }
 
+/* It may outlive its parent, as a child array may. */
 static void release_child_schema(struct ArrowSchema *schema)
 {
+    gs_batch_release(schema->private_data);
     schema->release = NULL;
 }
 
-static int export_schema(const struct gs_schema *from, struct ArrowSchema *to)
+static int export_schema(struct gs_batch *batch, struct ArrowSchema *to)
 {
+    const struct gs_schema *from = batch->schema;
     size_t count = from->column_count;
     char *memory = calloc(1, count * (sizeof(struct ArrowSchema *) + sizeof *to) + 1);
     if (memory == NULL) return GS_ERROR;
@@ -55,7 +58,8 @@ static int export_schema(const struct gs_schema *from, struct ArrowSchema *to)
                                            .name = field->name,
                                            .metadata = metadata_of(field),
                                            .flags = field->nullable ? ARROW_FLAG_NULLABLE : 0,
-                                           .release = release_child_schema};
+                                           .release = release_child_schema,
+                                           .private_data = gs_batch_retain(batch)};
     }
     *to = (struct ArrowSchema){.format = "+s",
                                .name = "",
@@ -134,7 +138,7 @@ int gs_batch_export(struct gs_batch *batch, struct ArrowArray *array, struct Arr
                     struct gs_error *error)
 {
     struct exported_array *exported = exported_new(batch);
-    if (exported == NULL || export_schema(batch->schema, schema) != GS_OK) {
+    if (exported == NULL || export_schema(batch, schema) != GS_OK) {
         if (exported != NULL) {
             *array = (struct ArrowArray){.private_data = exported, .release = release_array};
             release_array(array);
