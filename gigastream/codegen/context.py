@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gigastream.codegen.c_text import constant, identifier
-from gigastream.codegen.function_headers import header_of
 from gigastream.gsql.expressions import Constant, FunctionCall
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
 from gigastream.plan.operators.low_node import LowNode
@@ -67,7 +66,7 @@ class CodeContext:
         if call.header:
             self.own_headers.add(Path(call.header).name)
         else:
-            self.headers.add(header_of(call.name))
+            self.headers.add(call.include)
 
     def handle(self, call: FunctionCall) -> int:
         """The number of the handle that a call's HANDLE argument is prepared into."""

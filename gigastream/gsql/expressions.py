@@ -164,6 +164,8 @@ class FunctionCall(Expression):
     cost: int = 10
     header: str = ""
     """C header of a user's function; empty for one of configs/functions.gsql."""
+    include: str = ""
+    """Header of csrc/abi that holds one of configs/functions.gsql."""
 
     @property
     def may_be_infinite(self) -> bool:

@@ -23,7 +23,7 @@ FORMAT = 1
 """Goes up when a reader of the form before would misread it."""
 
 _AS_THEY_ARE = frozenset((type(None), bool, int, float, str))
-_LEFT_OUT = frozenset(("span", "flexible", "why_high", "cost"))
+_LEFT_OUT = frozenset(("span", "flexible", "why_high", "cost", "include"))
 
 
 def to_json(plan: Plan) -> dict[str, Any]:

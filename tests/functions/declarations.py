@@ -25,7 +25,7 @@ class Declaration:
     arguments: tuple[str, ...]
     partial: bool
     handle: int | None = None
-    header: str = ""
+    header: str = "gs_functions.h"
 
     @property
     def suffix(self) -> str:
@@ -36,19 +36,17 @@ class Declaration:
 def declarations() -> tuple[Declaration, ...]:
     """All functions and predicates, in order."""
     found = []
-    header = ""
     for line in (ROOT / "configs" / "functions.gsql").read_text().splitlines():
-        if line.startswith("-- header: "):
-            header = line.removeprefix("-- header: ")
-        elif match := _DECLARATION.fullmatch(line):
-            found.append(_declaration(match, header))
+        if match := _DECLARATION.fullmatch(line):
+            found.append(_declaration(match))
     return tuple(found)
 
 
-def _declaration(match: re.Match[str], header: str) -> Declaration:
+def _declaration(match: re.Match[str]) -> Declaration:
     arguments = [argument.split() for argument in match["arguments"].split(",")]
     handles = [i for i, words in enumerate(arguments) if "HANDLE" in words]
     types = tuple(words[0].lower() for words in arguments)
+    header = re.search(r"HEADER (\w+)", match["modifiers"])
     kind = "function" if match["result"] else "predicate"
     return Declaration(
         name=match["name"],
@@ -57,7 +55,7 @@ def _declaration(match: re.Match[str], header: str) -> Declaration:
         arguments=types,
         partial="PARTIAL" in match["modifiers"],
         handle=handles[0] if handles else None,
-        header=header,
+        header=f"{header[1]}.h" if header else "gs_functions.h",
     )
 
 

@@ -97,6 +97,7 @@ def _called(
         hfta_legal=function.hfta_legal,
         cost=function.cost,
         header=function.header,
+        include=function.include,
         span=call.span,
     )
     if has_no_value(result):

@@ -179,10 +179,21 @@ def _functions(
     found: dict[str, tuple[Function, ...]] = {}
     for file in files:
         for declaration in select(file.definitions):
+            if not file.is_shipped:
+                _refuse_header(declaration, sink)
             function = _function(declaration, file.header, sink)
             if function is not None:
                 _add_overload(found, function, sink)
     return found
+
+
+def _refuse_header(declaration: ast.Declaration, sink: DiagnosticSink) -> None:
+    """A user's function is in the header beside its file; HEADER names one of ours."""
+    for modifier in declaration.modifiers:
+        if modifier.name == "HEADER":
+            message = "HEADER is for the functions that come with Gigastream"
+            hint = "the C of X.gsql is in X.h beside it"
+            sink.error("bad-modifier", message, modifier.span, hint)
 
 
 def _add_overload(
@@ -224,6 +235,7 @@ def _described(
         partial="PARTIAL" in modifiers,
         cost=COSTS[modifiers.get("COST") or "LOW"],
         header=header,
+        include="" if header else f"{modifiers.get('HEADER') or 'gs_functions'}.h",
         span=declaration.name_span,
     )
 

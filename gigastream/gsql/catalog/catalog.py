@@ -82,6 +82,8 @@ class Function:
     cost: int
     header: str = ""
     """C header of a user's function; empty for one that comes with Gigastream."""
+    include: str = ""
+    """Header of csrc/abi that holds one that comes with Gigastream."""
     span: Span = NOWHERE
 
     @property

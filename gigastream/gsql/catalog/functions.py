@@ -34,6 +34,7 @@ MODIFIERS: dict[str, tuple[str, ...] | None] = {
     "SUBAGGR": None,
     "SUPERAGGR": None,
     "RUNNING": (),
+    "HEADER": None,
 }
 """The modifiers, and the values each takes: none, one of these, or a name (None)."""
 
@@ -174,7 +175,8 @@ def _modifier(cursor: Cursor) -> Modifier:
 
 def _modifier_value(cursor: Cursor, name: str, values: tuple[str, ...] | None) -> str:
     if values is None:
-        return cursor.name(f"the aggregate that is the {name}").text
+        what = "the C header" if name == "HEADER" else f"the aggregate that is the {name}"
+        return cursor.name(what).text
     what = f"one of {', '.join(values)} behind {name}"
     if not cursor.is_word(*values):
         raise cursor.unexpected(what, did_you_mean(cursor.token.text, values))
