@@ -20,34 +20,44 @@ GSQL = {
     *("gsql.regular_expressions", "gsql.syntax"),
 }
 FRONT_END = {*GSQL, "query_texts"}
-LEAVES = {"destination", "memory", "ownership", "paths", "settings", "words"}
+LEAVES = {"destination", "flush_policy", "memory", "ownership", "paths", "settings", "words"}
 SPARK_MAY_IMPORT = {*FRONT_END, "arrow_schema", "outputs", "paths", "plan", "spool"}
 MAY_IMPORT: dict[str, set[str]] = {
     "memory": set(),
     "ownership": set(),
+    "flush_policy": set(),
     "punctuation": set(),
-    "settings": set(),
+    "settings": {"flush_policy"},
     "version": set(),
     "words": set(),
     "destination": {"ownership"},
     "paths": {"ownership"},
-    "gsql": set(),
+    "gsql": {"flush_policy"},
     "gsql.regular_expressions": set(),
     "gsql.syntax": {"gsql"},
     "gsql.catalog": {"gsql", "gsql.syntax", "paths"},
     "gsql.order": {"gsql"},
     "gsql.operations": {"gsql", "gsql.catalog", "gsql.order"},
-    "gsql.binder": GSQL - {"gsql.binder"},
+    "gsql.binder": {*GSQL, "flush_policy"} - {"gsql.binder"},
     "arrow_schema": {"gsql"},
     "query_texts": {"gsql", "gsql.binder", "gsql.catalog"},
     "shipped_queries": {"gsql", "paths"},
-    "plan": {"gsql", "gsql.binder", "gsql.order", "words"},
-    "codegen": {"gsql", "gsql.order", "gsql.regular_expressions", "ownership", "paths", "plan"},
+    "plan": {"flush_policy", "gsql", "gsql.order", "words"},
+    "codegen": {
+        "flush_policy",
+        "gsql",
+        "gsql.order",
+        "gsql.regular_expressions",
+        "ownership",
+        "paths",
+        "plan",
+    },
     "sources": {"settings", "shipped_queries", "words"},
     "outputs": {"destination", "words"},
     "spool": {"arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts"},
     "engine": {
-        *("codegen", "gsql", "memory", "ownership", "plan", "punctuation", "settings", "sources"),
+        *("codegen", "flush_policy", "gsql", "memory", "ownership", "plan", "punctuation"),
+        *("settings", "sources"),
     },
     "sessions": {
         "punctuation",

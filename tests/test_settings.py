@@ -101,7 +101,7 @@ WRONG = [
     ("speed", float("nan"), "above 0"),
     ("speed", "2", "above 0"),
     ("speed", True, "above 0"),
-    ("flush", "now", "one of immediate"),
+    ("flush", "now", "one of slow"),
     ("hash_key", (1, 2, 3), "two whole numbers"),
     ("hash_key", 7, "two whole numbers"),
     ("hash_key", (1, 2**64), "from 0 to"),

@@ -22,8 +22,10 @@ from gigastream.codegen.unpack import (
     presence_row,
     read_field,
 )
+from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.expressions import Expression, FieldRef, FunctionCall, walk
 from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.queries import QueryOptions
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.costs import fields_of
@@ -31,14 +33,6 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.low_select import LowSelect
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.text import expression_text
-
-POLICIES = {
-    "slow": "GS_FLUSH_SLOW",
-    "immediate": "GS_FLUSH_IMMEDIATE",
-    "slow_inorder": "GS_FLUSH_SLOW_INORDER",
-    "lazy": "GS_FLUSH_LAZY",
-}
-DEFAULT_MAX_DISORDER_WINDOWS = 2
 
 
 class UnknownInterfacesError(Exception):
@@ -115,9 +109,9 @@ def _write_ops(lines: Lines, prefix: str, node: LowNode, temporal: list[int]) ->
         lines.add(
             f".kind = GS_LFTA_{kind},",
             f".slot_size = {f'sizeof(struct {prefix}_slot)' if is_aggregation else '0'},",
-            f".slot_count = {int(options.get('aggregate_slots', 0))},",
-            f".flush_policy = {POLICIES[options.get('flush', 'slow').lower()]},",
-            f".slow_flush = {int(options.get('slow_flush', 0))},",
+            f".slot_count = {options.aggregate_slots or 0},",
+            f".flush_policy = {(options.flush or FlushPolicy.SLOW).constant},",
+            f".slow_flush = {options.slow_flush or 0},",
             f".max_disorder = {_max_disorder(options)},",
             f".temporal_count = {len(temporal)},",
             f".temporal_columns = {prefix}_temporal,",
@@ -147,8 +141,9 @@ def is_read(node: LowNode, interface: str) -> bool:
     return bound is None or interface in bound
 
 
-def _max_disorder(options: dict[str, str]) -> int:
-    return int(options.get("max_lfta_disorder", DEFAULT_MAX_DISORDER_WINDOWS))
+def _max_disorder(options: QueryOptions) -> int:
+    asked = options.max_lfta_disorder
+    return MAX_DISORDER_WINDOWS if asked is None else asked
 
 
 # ---- what both kinds do with a burst ----

@@ -13,6 +13,7 @@ from gigastream.codegen.query_set import generate
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, check
 from gigastream.engine.memory import account, default_budget
+from gigastream.flush_policy import FlushPolicy
 from gigastream.plan import Plan
 from gigastream.settings import DEFAULT_SLACK_NS, Settings
 
@@ -21,7 +22,6 @@ DEFAULT_SLOTS = 1 << 19
 LEAST_SLOTS = 1 << 12
 DEFAULT_BATCH_ROWS = 4096
 NO_LIMIT = (1 << 64) - 1
-POLICIES = {"slow": 0, "immediate": 1, "slow_inorder": 2, "lazy": 3}
 
 
 def compiled(plan: Plan, include: Sequence[Path], *, is_low_elsewhere: bool = False) -> Path:
@@ -76,7 +76,7 @@ def set_settings(s: Settings) -> Any:
     """The settings of a query set as the engine takes them, but for default_slots()."""
     native = ffi.new("struct gs_attached_settings *")
     native.batch_rows = s.batch_rows or DEFAULT_BATCH_ROWS
-    native.flush_policy = -1 if s.flush is None else POLICIES[s.flush]
+    native.flush_policy = -1 if s.flush is None else FlushPolicy(s.flush).number
     native.slot_count = s.slots or 0
     native.max_groups = s.max_groups or NO_LIMIT
     native.hash_key = s.hash_key or _random_key()

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 
+from gigastream.flush_policy import FlushPolicy
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Schema, Type
@@ -87,6 +88,48 @@ class SortKey:
     descending: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryOptions:
+    """What DEFINE says of a query (GSQL section 1); None: nothing, so that the engine decides."""
+
+    aggregate_slots: int | None = None
+    """Of its table, a power of two."""
+    flush: FlushPolicy | None = None
+    slow_flush: int | None = None
+    """Accepted packets until one old group leaves."""
+    max_lfta_disorder: int | None = None
+    """Windows that a group may leave late."""
+    real_time: bool = False
+    select_lfta: bool = False
+    lfta_aggregation: bool = False
+    no_temporal_aggr: bool = False
+    algorithm: str | None = None
+    num_bloom: int | None = None
+    bloom_size: int | None = None
+    visibility: str = "external"
+    outer_default: str | None = None
+    query_name: str | None = None
+    comment: str | None = None
+    title: str | None = None
+    namespace: str | None = None
+
+    @property
+    def of_table(self) -> tuple[object, ...]:
+        """What it says of the table of the low level."""
+        return self.aggregate_slots, self.flush, self.slow_flush, self.max_lfta_disorder
+
+    @property
+    def given(self) -> dict[str, str]:
+        """What it says that would not go without saying, as DEFINE has it, by name."""
+        said = {item.name: getattr(self, item.name) for item in fields(self)}
+        usual = {item.name: item.default for item in fields(self)}
+        return {
+            name: str(v).lower() if v is True else str(v)
+            for name, v in sorted(said.items())
+            if v != usual[name]
+        }
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
     """A query whose every name and type is known.
@@ -111,10 +154,10 @@ class CheckedQuery:
     """Rows of each closed window, or of a selection: all that it ever gives."""
     limit_span: Span = NOWHERE
     """Of a selection's."""
-    options: dict[str, str] = field(default_factory=dict)
+    options: QueryOptions = QueryOptions()
     schema: Schema = NO_COLUMNS
     """Columns of the output."""
 
     @property
     def is_output(self) -> bool:
-        return self.options.get("visibility", "external") != "internal"
+        return self.options.visibility != "internal"

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gigastream.gsql.binder.options import is_on
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
 from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn, ProtocolSource
@@ -55,7 +54,7 @@ def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     reason = _why_high(query, accumulators, high)
     if not reason:
         return _split_aggregation(query, sources, names, low, accumulators, finals)
-    if is_on(query.options, "lfta_aggregation"):
+    if query.options.lfta_aggregation:
         _refuse(query, reason)
     return _aggregate_high(query, sources, names, low, high, accumulators, finals, reason)
 
@@ -67,7 +66,7 @@ def _why_high(
     query: CheckedQuery, accumulators: tuple[Accumulator, ...], high: tuple[Expression, ...]
 ) -> str:
     """Why an aggregation cannot begin below the border; empty if it can."""
-    if is_on(query.options, "select_lfta"):
+    if query.options.select_lfta:
         return "DEFINE select_lfta"
     temporal = sum(group.expression.temporal.is_temporal for group in query.groups)
     if temporal > MAX_TEMPORAL_GROUPS:
@@ -126,7 +125,7 @@ def _split_aggregation(
         )
 
     stream = _over_sources(names.fresh(f"{query.name}_low"), sources, names, part)
-    if is_on(query.options, "lfta_aggregation"):
+    if query.options.lfta_aggregation:
         return _partials_as_rows(query, stream, accumulators, finals)
     return aggregate_node(
         query,

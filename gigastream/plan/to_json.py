@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any
 
 from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.queries import QueryOptions
 from gigastream.gsql.types import Schema, Type
 from gigastream.plan.nodes import Node
 from gigastream.plan.plan import Plan
@@ -76,6 +77,8 @@ def _value(value: Any) -> Any:
         return value.value
     if isinstance(value, Schema):
         return [_value(column) for column in value.columns]
+    if isinstance(value, QueryOptions):
+        return value.given
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, Mapping):

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.plan import Plan
-from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.settings import Settings
 from tests.answers.engine import plan_of, run, source
 from tests.answers.inputs import INPUTS
 

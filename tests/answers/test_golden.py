@@ -17,10 +17,11 @@ import pyarrow
 import pytest
 from cli.command import gigastream
 
+from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
-from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.answers.engine import run
 from tests.answers.golden import Golden, golden_queries

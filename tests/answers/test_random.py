@@ -15,9 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.plan import Plan
-from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.answers.comparison import assert_same_answers
 from tests.answers.engine import plan_of, run, source

@@ -15,9 +15,10 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.gsql.source import SourceFile
-from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import SpoolSettings
 from spark_sink.refusals import check

@@ -78,7 +78,7 @@ def shown_query(query: CheckedQuery) -> str:
 
 def _lines(query: CheckedQuery) -> Iterator[str]:
     yield f"query {query.name}" + ("" if query.is_output else " (internal)")
-    for name, value in sorted(query.options.items()):
+    for name, value in query.options.given.items():
         yield f"  option {name} = {value}"
     yield f"  from {_source(query.source)}"
     if query.where is not None:

@@ -14,7 +14,6 @@ from gigastream.gsql.binder.columns import (
 )
 from gigastream.gsql.binder.groups import Group, Groups, group_items
 from gigastream.gsql.binder.names import Scope
-from gigastream.gsql.binder.options import is_on
 from gigastream.gsql.binder.select_list import Item, outputs, select_list
 from gigastream.gsql.binder.statement import Statement, refuse_low_only
 from gigastream.gsql.expressions import Constant, Expression
@@ -194,7 +193,7 @@ def bind_limit(statement: Statement) -> int | None:
 
 def demand_temporal(statement: Statement, groups: Groups) -> None:
     """Report groups that would never be complete: none of their variables moves with time."""
-    if is_on(statement.options, "no_temporal_aggr") or not groups.are_known:
+    if statement.options.no_temporal_aggr or not groups.are_known:
         return
     windowed = statement.body.window is not None
     windowed |= any(item.node.window is not None for item in statement.items)

@@ -4,47 +4,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from gigastream.flush_policy import FLUSH_POLICIES, FlushPolicy
 from gigastream.gsql.binder.context import not_supported
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean, printable
+from gigastream.gsql.queries import QueryOptions
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.blocks import OPTIONS
 
 HELD_WINDOWS = 16
 """Windows that a table of the low level holds at once (GS_LFTA_WINDOWS)."""
 
-_SWITCH = {"true": "true", "false": "false", "on": "true", "off": "false", "1": "true"}
-_SWITCH |= {"yes": "true", "no": "false", "0": "false"}
+_SWITCH = {"true": True, "on": True, "yes": True, "1": True}
+_SWITCH |= {"false": False, "off": False, "no": False, "0": False}
 
 _CHOICES = {
-    "flush": ("slow", "immediate", "slow_inorder", "lazy"),
+    "flush": FLUSH_POLICIES,
     "algorithm": ("bloom", "hash"),
     "visibility": ("external", "internal"),
     "outer_default": ("null", "zero"),
 }
 
 
-def bind_options(query: ast.Query, sink: DiagnosticSink) -> dict[str, str]:
-    """The options that are given, by lower-case name, with checked values in one spelling."""
-    found: dict[str, str] = {}
+def bind_options(query: ast.Query, sink: DiagnosticSink) -> QueryOptions:
+    """The options that are given; of one that is wrong the sink knows, and it is left out."""
+    found: dict[str, Any] = {}
     for entry in query.defines:
         name = entry.name.lower()
         if name in OPTIONS:
             value = _checked(name, entry, sink)
             if value is not None:
                 found[name] = value
-    _check_window(query, found, sink)
-    return found
+    options = QueryOptions(**found)
+    _check_window(query, options, sink)
+    return options
 
 
-def is_on(options: dict[str, str], name: str) -> bool:
-    """True if a switch is on."""
-    return options.get(name) == "true"
-
-
-def _checked(name: str, entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+def _checked(name: str, entry: ast.DefineEntry, sink: DiagnosticSink) -> Any:
     if name in _CHOICES:
-        return _choice(entry, _CHOICES[name], sink)
+        value = _choice(entry, _CHOICES[name], sink)
+        return value and FlushPolicy(value) if name == "flush" else value
     check = _CHECKS.get(name)
     return entry.value if check is None else check(entry, sink)
 
@@ -58,36 +58,35 @@ def _choice(entry: ast.DefineEntry, values: tuple[str, ...], sink: DiagnosticSin
     return None
 
 
-def _switch(entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+def _switch(entry: ast.DefineEntry, sink: DiagnosticSink) -> bool | None:
     value = _SWITCH.get(entry.value.lower())
     if value is None:
         _refuse(entry, f"{entry.name} is true or false", None, sink)
     return value
 
 
-def _at_least(least: int) -> Callable[[ast.DefineEntry, DiagnosticSink], str | None]:
-    def check(entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+def _at_least(least: int) -> Callable[[ast.DefineEntry, DiagnosticSink], int | None]:
+    def check(entry: ast.DefineEntry, sink: DiagnosticSink) -> int | None:
         text = entry.value
         if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= least:
-            return str(int(text))
+            return int(text)
         _refuse(entry, f"{entry.name} is a whole number from {least} to 999999999", None, sink)
         return None
 
     return check
 
 
-def _power_of_two(entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+def _power_of_two(entry: ast.DefineEntry, sink: DiagnosticSink) -> int | None:
     """A number of slots, the next power of two of what is asked for."""
-    text = _at_least(1)(entry, sink)
-    return None if text is None else str(1 << (int(text) - 1).bit_length())
+    slots = _at_least(1)(entry, sink)
+    return None if slots is None else 1 << (slots - 1).bit_length()
 
 
-def _not_yet(entry: ast.DefineEntry, sink: DiagnosticSink) -> str | None:
+def _not_yet(entry: ast.DefineEntry, sink: DiagnosticSink) -> None:
     not_supported(sink, f"the option {entry.name}", entry.value_span)
-    return None
 
 
-_CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], str | None]] = {
+_CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], int | None]] = {
     "aggregate_slots": _power_of_two,
     "slow_flush": _at_least(1),
     "max_lfta_disorder": _at_least(0),
@@ -101,10 +100,10 @@ _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], str | None]] = {
 }
 
 
-def _check_window(query: ast.Query, options: dict[str, str], sink: DiagnosticSink) -> None:
+def _check_window(query: ast.Query, options: QueryOptions, sink: DiagnosticSink) -> None:
     """Report a flush policy that would keep more windows open than the low level holds."""
     entry = query.option("max_lfta_disorder")
-    if entry is None or int(options.get("max_lfta_disorder", 0)) < HELD_WINDOWS:
+    if entry is None or (options.max_lfta_disorder or 0) < HELD_WINDOWS:
         return
     message = f"the low level cannot hold {entry.value} windows beside the current one"
     _refuse(entry, message, f"max_lfta_disorder is at most {HELD_WINDOWS - 1}", sink)

@@ -22,7 +22,7 @@ from gigastream.gsql.binder.select_list import outputs, select_list
 from gigastream.gsql.binder.sources import Tables
 from gigastream.gsql.binder.statement import Statement, open_statement, refuse_low_only
 from gigastream.gsql.expressions import Expression
-from gigastream.gsql.queries import CheckedQuery, OutputColumn
+from gigastream.gsql.queries import CheckedQuery, OutputColumn, QueryOptions
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.printer import print_query
 
@@ -32,7 +32,7 @@ def bind_select(
     body: ast.SelectStatement,
     context: BindingContext,
     tables: Tables,
-    options: dict[str, str],
+    options: QueryOptions,
 ) -> CheckedQuery | None:
     """Check a SELECT; None after errors, which are in the sink."""
     if not body.sources or not body.items or refuse_watchlist(body, context.sink):

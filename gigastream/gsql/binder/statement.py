@@ -10,10 +10,10 @@ from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.expressions import Binder, ClauseContext
 from gigastream.gsql.binder.joins import equated_names, flat_sources, join_conditions
 from gigastream.gsql.binder.names import PacketNames, Scope, narrow
-from gigastream.gsql.binder.options import is_on
 from gigastream.gsql.binder.sources import SourceItem, Tables, bind_source
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Expression, FunctionCall, walk
+from gigastream.gsql.queries import QueryOptions
 from gigastream.gsql.syntax import ast
 
 
@@ -24,7 +24,7 @@ class Statement:
     query: ast.Query
     body: ast.SelectStatement
     context: BindingContext
-    options: dict[str, str]
+    options: QueryOptions
     items: tuple[SourceItem, ...]
     columns: Scope
     """The columns of the sources."""
@@ -71,7 +71,7 @@ def open_statement(
     body: ast.SelectStatement,
     context: BindingContext,
     tables: Tables,
-    options: dict[str, str],
+    options: QueryOptions,
 ) -> Statement:
     """Bind the sources of a SELECT."""
     nodes = flat_sources(body.sources)
@@ -81,7 +81,7 @@ def open_statement(
     windows = [body.window, *(item.node.window for item in items)]
     columns = Scope(tuple(item.names for item in items), is_windowed=any(windows), equated=equated)
     _narrow(body, items)
-    may_be_of_nothing = not (body.group_by or is_on(options, "lfta_aggregation"))
+    may_be_of_nothing = not (body.group_by or options.lfta_aggregation)
     aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing)
     return Statement(query, body, context, options, items, columns, aggregates)
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.order.inference import Monotone, monotone
-from gigastream.gsql.queries import ProtocolSource
+from gigastream.gsql.queries import ProtocolSource, QueryOptions
 from gigastream.plan.base_time import BaseTimes
 from gigastream.plan.nodes import Node
 
@@ -27,7 +27,7 @@ class LowNode(Node):
     """Those of the plan's prefilter that a packet must pass before the LFTA sees it."""
     needs: tuple[Monotone, ...] = ()
     """What the consumers look at, over the packet's timestamp: a change is worth a punctuation."""
-    options: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
+    options: QueryOptions = field(default=QueryOptions(), hash=False, compare=False)
 
     @property
     def expressions(self) -> Iterator[Expression]:

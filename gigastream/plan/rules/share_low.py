@@ -11,8 +11,6 @@ from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low
 from gigastream.plan.to_json import node_to_json
 
-_TABLE_OPTIONS = ("aggregate_slots", "flush", "slow_flush", "max_lfta_disorder")
-"""What a query may say of the table; its other options are not the LFTA's."""
 _NOT_COMPUTED = ("name", "options")
 
 
@@ -48,5 +46,4 @@ def share_low(plan: Plan) -> Plan:
 def _computed(node: LowNode) -> str:
     """The text is equal for two LFTAs that put out the same."""
     own = {key: v for key, v in node_to_json(node).items() if key not in _NOT_COMPUTED}
-    table = {name: node.options.get(name) for name in _TABLE_OPTIONS}
-    return json.dumps([own, table], sort_keys=True)
+    return json.dumps([own, node.options.of_table], sort_keys=True)
