@@ -5,12 +5,15 @@
 #ifndef GIGASTREAM_H
 #define GIGASTREAM_H
 
-#include "arrow/c_data.h"
-#include "base/error.h"
-#include "base/memory.h"
-#include "capture/capture.h"
+#include "arrow/exchange.h"
+#include "base/account.h"
+#include "capture/live.h"
 #include "capture/mock_ring.h"
-#include "gs_batch.h"
+#include "capture/scan.h"
+#include "output/rows.h"
+#include "output/text.h"
+#include "process/confinement.h"
+#include "process/privileges.h"
 
 struct gs_engine;
 struct gs_attached_set;
@@ -204,10 +207,6 @@ void gs_attached_free(struct gs_attached_set *set);
 /* Whether getlpmid will read the file of that path; GS_REFUSED with what is wrong, and where. */
 int gs_check_prefix_file(const uint8_t *path, uint32_t length, struct gs_error *error);
 
-/* What a file that is not opened at once promises. */
-int gs_scan_promise(int descriptor, uint64_t block_bytes, struct gs_scanned_promise *promise,
-                    struct gs_error *error);
-
 uint32_t gs_attached_node_count(const struct gs_attached_set *set);
 const char *gs_attached_node_name(const struct gs_attached_set *set, uint32_t node);
 /* Ports: a low node on an interface. Known once it is attached, or stands alone. */
@@ -220,19 +219,5 @@ void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lft
 uint32_t gs_attached_operator_count(const struct gs_attached_set *set);
 void gs_attached_operator_statistics(const struct gs_attached_set *set, uint32_t op,
                                      struct gs_operator_statistics *statistics);
-
-/* Gives the rows away through the Arrow C data interface; the batch is retained by the array. */
-int gs_batch_export(struct gs_batch *batch, struct ArrowArray *array, struct ArrowSchema *schema,
-                    struct gs_error *error);
-/* A batch with a copy of an Arrow array's rows, which must be of this schema's types and names; no
- * bound is known. The array is released, whatever comes of it. The lengths of its buffers are not
- * part of the interface: the caller has had them checked (pyarrow's validate). All else is checked
- * here. gs_batch_import keeps a copy of `schema`, gs_batch_import_as the pointer. */
-int gs_batch_import(struct ArrowArray *array, struct ArrowSchema *arrow_schema,
-                    const struct gs_schema *schema, struct gs_batch **batch,
-                    struct gs_error *error);
-int gs_batch_import_as(struct ArrowArray *array, struct ArrowSchema *arrow_schema,
-                       const struct gs_schema *schema, struct gs_batch **batch,
-                       struct gs_error *error);
 
 #endif

@@ -4,16 +4,18 @@
 #ifndef GS_ARROW_BATCH_H
 #define GS_ARROW_BATCH_H
 
-#include "../base/error.h"
 #include "../base/memory.h"
-#include "gs_batch.h"
+#include "exchange.h"
 
 /* A batch of no rows with room for `row_capacity`; NULL where there is no memory. */
 struct gs_batch *gs_batch_new(const struct gs_schema *schema, uint32_t row_capacity);
 struct gs_batch *gs_batch_retain(struct gs_batch *batch);
-void gs_batch_release(struct gs_batch *batch);
 /* The rows of `parent` under another schema of the same types, with bounds of its own. */
 struct gs_batch *gs_batch_view(struct gs_batch *parent, const struct gs_schema *schema);
+/* gs_batch_import, but the batch keeps the pointer `schema`. */
+int gs_batch_import_as(struct ArrowArray *array, struct ArrowSchema *arrow_schema,
+                       const struct gs_schema *schema, struct gs_batch **batch,
+                       struct gs_error *error);
 /* Copies a row of another batch of the same types; there is room for it (gs_batch_reserve). */
 void gs_batch_append(struct gs_batch *batch, const struct gs_batch *from, uint32_t row);
 /* The lengths of a row's strings, in their order. */
@@ -31,8 +33,6 @@ uint64_t gs_batch_growth(const struct gs_batch *batch, const uint32_t *string_le
 #define GS_BATCH_STRING_BYTES (1u << 20)
 /* Memory for so many bytes of a string column that holds nothing yet; false where there is none. */
 bool gs_column_reserve(struct gs_column *column, uint64_t bytes);
-/* Memory that a batch holds, the room for rows to come with it; a view: that its parent holds. */
-size_t gs_batch_bytes(const struct gs_batch *batch);
 /* Bytes of the values of a column that is no string. */
 size_t gs_column_bytes(uint8_t type, uint32_t rows);
 /* What the Arrow C data interface calls a type. */

@@ -3,7 +3,6 @@
  * schema keep the batch alive until the consumer releases them. */
 #include <stdlib.h>
 
-#include "../gigastream.h"
 #include "batch.h"
 
 const char *gs_arrow_format(uint8_t type)

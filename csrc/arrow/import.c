@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 
-#include "../gigastream.h"
 #include "batch.h"
 
 #define GS_IMPORT_ROWS_MAX INT32_MAX

@@ -18,11 +18,6 @@ struct gs_memory *gs_memory_new(uint64_t limit_bytes)
     return memory;
 }
 
-void gs_memory_free(struct gs_memory *memory)
-{
-    free(memory);
-}
-
 uint64_t gs_memory_limit(const struct gs_memory *memory)
 {
     return memory->limit_bytes;

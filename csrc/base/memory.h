@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory budget of a process, in bytes. An account is shared by all engines of a session, which
- * may run in several threads; each table, operator and queue has a holder, which says how much of
- * the account is its own. Bytes are asked for before they are allocated, by whole tables, chunks
- * and batches: never for a packet. */
-#ifndef GS_MEMORY_H
-#define GS_MEMORY_H
+/* What takes of an account of memory: each table, operator and queue has a holder, which says how
+ * much of the account is its own. Bytes are asked for before they are allocated, by whole tables,
+ * chunks and batches: never for a packet. */
+#ifndef GS_BASE_MEMORY_H
+#define GS_BASE_MEMORY_H
 
-#include "gs_types.h"
-
-struct gs_memory;
-
-/* NULL where there is no memory for it. At most a quarter of the limit is given to the tables of
- * the low level as they grow. */
-struct gs_memory *gs_memory_new(uint64_t limit_bytes);
-void gs_memory_free(struct gs_memory *memory);
-uint64_t gs_memory_limit(const struct gs_memory *memory);
-uint64_t gs_memory_held(const struct gs_memory *memory);
-/* The most that was held since it was last empty. */
-uint64_t gs_memory_peak(const struct gs_memory *memory);
+#include "account.h"
 
 /* What one owner has of an account; without an account (NULL) it is only counted. */
 struct gs_holder {

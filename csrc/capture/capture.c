@@ -50,3 +50,10 @@ int gs_capture_scan_promise(const struct gs_capture_config *config, uint64_t blo
     promise->high_ns = status == GS_OK ? time.high_timestamp_ns : INT64_MAX;
     return status == GS_END || status == GS_DAMAGED ? GS_OK : status;
 }
+
+int gs_scan_promise(int descriptor, uint64_t block_bytes, struct gs_scanned_promise *promise,
+                    struct gs_error *error)
+{
+    struct gs_capture_config config = {.descriptor = descriptor};
+    return gs_capture_scan_promise(&config, block_bytes, promise, error);
+}

@@ -9,40 +9,10 @@
 
 #include "../base/error.h"
 #include "gs_packet.h"
+#include "live.h"
+#include "scan.h"
 
 struct gs_capture; /* each method's own */
-
-struct gs_ring_device; /* ring.h */
-struct gs_fanout_group;
-struct sock_filter; /* linux/filter.h */
-
-/* A classic BPF program for devices of one link type. */
-struct gs_link_filter {
-    uint32_t link_type; /* LINKTYPE_ number */
-    uint32_t length;    /* instructions */
-    const struct sock_filter *instructions;
-};
-
-/* A live link. */
-struct gs_live_config {
-    const char *device;   /* "eth0" */
-    uint32_t block_bytes; /* of the ring; a power of two, at least a page */
-    uint32_t block_count;
-    uint32_t retire_timeout_ms; /* after which the kernel hands over a block that is not full */
-    uint32_t snap_length;       /* bytes of a packet that are captured */
-    bool promiscuous;           /* frames for others, too */
-    bool outgoing;              /* frames that this host sends, too */
-    const struct gs_link_filter *filters; /* needed only while it is opened */
-    uint32_t filter_count;
-    /* Of one of several rings that share the device's packets by flow (fanout.h); owned by the
-     * caller. NULL: it takes all packets. */
-    struct gs_fanout_group *fanout_group;
-    uint32_t spare_sockets; /* of such a ring: how often the device may come back */
-    const char *libpcap;    /* its shared object, where it is to read the device; NULL: a ring does.
-                             * Needed only while it is opened */
-    struct gs_ring_device *ring_device; /* read in the place of the device's own; NULL, but for
-                                         * tests. Owned by the caller */
-};
 
 struct gs_capture_config {
     const char *path; /* of a file; NULL: `descriptor` is read */
@@ -130,13 +100,6 @@ extern const struct gs_capture_ops gs_pcap_capture; /* pcap_capture.c */
  * source and read on from it: "x.pcap: is empty (0 bytes)". */
 int gs_capture_open_file(const struct gs_capture_config *config, const struct gs_capture_ops **ops,
                          struct gs_capture **capture, struct gs_error *error);
-
-/* What is seen of a file in its first two blocks of `block_bytes` in which records begin. */
-struct gs_scanned_promise {
-    int64_t least_ns; /* timestamp. INT64_MAX: it has no records; GS_BOUND_NONE: none of these has a
-                       * usable timestamp */
-    int64_t high_ns;  /* H behind them; INT64_MAX: nothing is behind them */
-};
 
 /* What a file promises before it is opened (OPERATORS section 2, several sources): by the rule of
  * blocks the least timestamp; by that of slack what is no less than that, nor than H - slack, where

@@ -7,9 +7,6 @@
 
 #include "capture.h"
 
-/* Rings may come to it from different threads. */
-struct gs_fanout_group *gs_fanout_group_new(void);
-void gs_fanout_group_free(struct gs_fanout_group *group);
 /* Whether nobody has asked before. */
 bool gs_fanout_is_first(struct gs_fanout_group *group);
 /* Lets a socket join that is bound to the device with this index; the first founds the group, under

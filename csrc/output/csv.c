@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rows.h"
 
-#include "base/error.h"
-#include "value.h"
+#include "../base/error.h"
+#include "append.h"
 
 /* What a byte of a string can become at most: \xHH. Two more for the quotes. */
 #define STRING_ROOM(length) ((size_t)(length)*4 + 2)
@@ -46,24 +46,6 @@ static uint8_t *put_string(uint8_t *at, struct gs_string s)
     at = put_characters(at, s);
     if (quoted) *at++ = '"';
     return at;
-}
-
-static int append_name(struct gs_text *text, const char *name)
-{
-    struct gs_string s = {(const uint8_t *)name, (uint32_t)strlen(name)};
-    GS_RETURN_IF_ERROR(gs_text_reserve(text, STRING_ROOM(s.length) + 1));
-    uint8_t *end = put_string(text->bytes + text->length, s);
-    text->length = (size_t)(end - text->bytes);
-    return GS_OK;
-}
-
-int gs_csv_header(const struct gs_schema *schema, struct gs_text *text)
-{
-    for (uint32_t i = 0; i < schema->column_count; i++) {
-        GS_RETURN_IF_ERROR(append_name(text, schema->fields[i].name));
-        text->bytes[text->length++] = i + 1 < schema->column_count ? ',' : '\n';
-    }
-    return GS_OK;
 }
 
 static size_t row_room(const struct gs_batch *batch, uint32_t row)

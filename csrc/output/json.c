@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rows.h"
 
-#include "base/error.h"
-#include "value.h"
+#include "../base/error.h"
+#include "append.h"
 
 #include <math.h>
 

@@ -22,9 +22,6 @@
 #include "gs_batch.h"
 #include "text.h"
 
-/* The names of the columns as one csv line. GS_OK, or GS_ERROR where there is no memory. */
-int gs_csv_header(const struct gs_schema *schema, struct gs_text *text);
-
 /* One csv line a row. GS_OK, or GS_ERROR where there is no memory. */
 int gs_csv_rows(const struct gs_batch *batch, struct gs_text *text);
 

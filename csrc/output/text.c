@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "text.h"
+#include "append.h"
 
 #include <stdlib.h>
 
 #define FIRST_CAPACITY 65536
-
-void gs_text_reset(struct gs_text *text)
-{
-    text->length = 0;
-}
 
 void gs_text_free(struct gs_text *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growing buffer of text that is filled, written out and filled again: it keeps its memory, so
- * that printing allocates only until the longest batch has been seen. Starts as all zeros. */
+/* A growing buffer of text. Starts as all zeros; filled again from length 0 on it keeps its
+ * memory. */
 #ifndef GS_OUTPUT_TEXT_H
 #define GS_OUTPUT_TEXT_H
 
@@ -12,13 +12,7 @@ struct gs_text {
     size_t capacity;
 };
 
-/* Empties the text and keeps its memory. */
-void gs_text_reset(struct gs_text *text);
-
 /* Gives the memory back; the text is empty and can be used again. */
 void gs_text_free(struct gs_text *text);
-
-/* Makes room for `extra` more bytes. GS_OK, or GS_ERROR where there is no memory. */
-int gs_text_reserve(struct gs_text *text, size_t extra);
 
 #endif

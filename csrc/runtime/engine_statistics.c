@@ -2,13 +2,6 @@
 /* What a person asks of a running engine: the counters of its sources. */
 #include "engine_state.h"
 
-int gs_scan_promise(int descriptor, uint64_t block_bytes, struct gs_scanned_promise *promise,
-                    struct gs_error *error)
-{
-    struct gs_capture_config config = {.descriptor = descriptor};
-    return gs_capture_scan_promise(&config, block_bytes, promise, error);
-}
-
 uint32_t gs_engine_source_count(const struct gs_engine *engine)
 {
     return engine->source_count;

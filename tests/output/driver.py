@@ -39,7 +39,7 @@ class Printer:
     program: Path
 
     def text(self, format_: str, columns: Sequence[Column], query: str = "") -> str:
-        """The rows as `csv` (with the header) or `json`; what is printed is always UTF-8."""
+        """The rows as `csv` or `json`; what is printed is always UTF-8."""
         return self._run([format_, query], columns).decode()
 
     def seconds(self, format_: str, columns: Sequence[Column], repetitions: int) -> float:
@@ -47,8 +47,8 @@ class Printer:
         return float(self._run([format_, "", str(repetitions)], columns))
 
     def cells(self, type_name: str, values: Sequence[Value]) -> list[str]:
-        """The csv cells of one column without its header."""
-        return self.text("csv", [Column("x", type_name, values)]).split("\n")[1:-1]
+        """The csv cells of one column."""
+        return self.text("csv", [Column("x", type_name, values)]).split("\n")[:-1]
 
     def _run(self, arguments: list[str], columns: Sequence[Column]) -> bytes:
         command = [str(self.program), *arguments]

@@ -26,9 +26,7 @@ ROWS = [
 
 
 def test_csv(printer: Printer) -> None:
-    assert printer.text("csv", ROWS) == (
-        'time,srcIP,"na""me, x"\n60,10.0.0.1,a\n120,,""\n180,10.0.0.3,\n'
-    )
+    assert printer.text("csv", ROWS) == ('60,10.0.0.1,a\n120,,""\n180,10.0.0.3,\n')
 
 
 def test_json(printer: Printer) -> None:
@@ -46,15 +44,15 @@ def test_json_with_the_name_of_the_query(printer: Printer) -> None:
 
 def test_no_rows(printer: Printer) -> None:
     nothing = [Column("x", "uint", []), Column("y", "string", [])]
-    assert printer.text("csv", nothing) == "x,y\n"
+    assert printer.text("csv", nothing) == ""
     assert printer.text("json", nothing) == ""
 
 
 def test_more_rows_than_the_first_buffer_holds(printer: Printer) -> None:
     rows = [Column("x", "uint", range(50000)), Column("y", "string", [b"\xff" * 10] * 50000)]
     lines = printer.text("csv", rows).split("\n")
-    assert lines[1] == "0," + "\\xff" * 10
-    assert lines[50000] == "49999," + "\\xff" * 10
+    assert lines[0] == "0," + "\\xff" * 10
+    assert lines[49999] == "49999," + "\\xff" * 10
     assert printer.text("json", rows).count("\n") == 50000
 
 
@@ -80,5 +78,5 @@ def test_json_strings_read_back(printer: Printer, values: list[bytes | None]) ->
 def test_csv_strings_read_back(printer: Printer, values: list[bytes | None]) -> None:
     columns = [Column("n", "uint", range(len(values))), Column("x", "string", values)]
     text = printer.text("csv", columns)
-    read = [row[1] for row in csv.reader(io.StringIO(text, newline=""))][1:]
+    read = [row[1] for row in csv.reader(io.StringIO(text, newline=""))]
     assert read == [(v or b"").decode(errors="backslashreplace") for v in values]

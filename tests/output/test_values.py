@@ -17,5 +17,5 @@ ROWS = [
 @pytest.mark.parametrize(("type_name", "value", "csv", "json"), ROWS)
 def test_value(printer: Printer, type_name: str, value: str, csv: str, json: str) -> None:
     columns = [Column("x", type_name, [eval(value)])]
-    assert printer.text("csv", columns) == f"x\n{csv}\n"
+    assert printer.text("csv", columns) == f"{csv}\n"
     assert printer.text("json", columns) == f'{{"x":{json}}}\n'

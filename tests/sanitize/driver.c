@@ -24,7 +24,7 @@ static void show(struct gs_batch *batch, struct gs_text *text)
     struct ArrowArray array;
     struct ArrowSchema schema;
     struct gs_error error;
-    gs_text_reset(text);
+    text->length = 0;
     if (gs_csv_rows(batch, text) != GS_OK || gs_json_rows(batch, "q", text) != GS_OK ||
         gs_batch_export(batch, &array, &schema, &error) != GS_OK)
         exit(EXIT_FAILURE);

@@ -109,7 +109,7 @@ static int show(struct gs_batch *batch, struct gs_text *text, struct outcome *ou
     struct ArrowArray array;
     struct ArrowSchema schema;
     struct gs_batch *copy = NULL;
-    gs_text_reset(text);
+    text->length = 0;
     if (gs_csv_rows(batch, text) != GS_OK || gs_json_rows(batch, "q", text) != GS_OK)
         return gs_fail(&outcome->error, GS_ERROR, "no memory for the text of a batch");
     GS_RETURN_IF_ERROR(gs_batch_export(batch, &array, &schema, &outcome->error));

@@ -32,7 +32,7 @@ static void show_all(struct gs_attached_set *set, struct gs_text *text)
 {
     uint32_t node;
     for (struct gs_batch *batch; (batch = gs_attached_take(set, &node)) != NULL;) {
-        gs_text_reset(text);
+        text->length = 0;
         if (gs_csv_rows(batch, text) != GS_OK || gs_json_rows(batch, "q", text) != GS_OK) abort();
         gs_batch_release(batch);
     }

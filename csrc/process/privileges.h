@@ -6,8 +6,8 @@
  * from before there are other threads on, and where the user does not change, which the C library
  * does in all threads, capabilities go then, too: but for one thread, which opens the links and
  * ends. */
-#ifndef GS_RUNTIME_PRIVILEGES_H
-#define GS_RUNTIME_PRIVILEGES_H
+#ifndef GS_PROCESS_PRIVILEGES_H
+#define GS_PROCESS_PRIVILEGES_H
 
 #include "../base/error.h"
 

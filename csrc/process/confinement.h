@@ -2,8 +2,8 @@
 /* What the kernel refuses a process that reads packets, should one of them ever take it over: a
  * list of system calls that it never needs (seccomp), and files outside the folders that it writes
  * (Landlock). Both are for good. A kernel without one of them refuses less; that is no failure. */
-#ifndef GS_RUNTIME_CONFINEMENT_H
-#define GS_RUNTIME_CONFINEMENT_H
+#ifndef GS_PROCESS_CONFINEMENT_H
+#define GS_PROCESS_CONFINEMENT_H
 
 #include "gs_types.h"
 

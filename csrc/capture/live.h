@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a live link is to be captured. */
+#ifndef GS_CAPTURE_LIVE_H
+#define GS_CAPTURE_LIVE_H
+
+#include "gs_types.h"
+
+struct gs_ring_device; /* ring.h */
+struct gs_fanout_group;
+struct sock_filter; /* linux/filter.h */
+
+/* A classic BPF program for devices of one link type. */
+struct gs_link_filter {
+    uint32_t link_type; /* LINKTYPE_ number */
+    uint32_t length;    /* instructions */
+    const struct sock_filter *instructions;
+};
+
+/* A live link. */
+struct gs_live_config {
+    const char *device;   /* "eth0" */
+    uint32_t block_bytes; /* of the ring; a power of two, at least a page */
+    uint32_t block_count;
+    uint32_t retire_timeout_ms; /* after which the kernel hands over a block that is not full */
+    uint32_t snap_length;       /* bytes of a packet that are captured */
+    bool promiscuous;           /* frames for others, too */
+    bool outgoing;              /* frames that this host sends, too */
+    const struct gs_link_filter *filters; /* needed only while it is opened */
+    uint32_t filter_count;
+    /* Of one of several rings that share the device's packets by flow (fanout.h); owned by the
+     * caller. NULL: it takes all packets. */
+    struct gs_fanout_group *fanout_group;
+    uint32_t spare_sockets; /* of such a ring: how often the device may come back */
+    const char *libpcap;    /* its shared object, where it is to read the device; NULL: a ring does.
+                             * Needed only while it is opened */
+    struct gs_ring_device *ring_device; /* read in the place of the device's own; NULL, but for
+                                         * tests. Owned by the caller */
+};
+
+/* Rings may come to it from different threads. */
+struct gs_fanout_group *gs_fanout_group_new(void);
+void gs_fanout_group_free(struct gs_fanout_group *group);
+
+#endif
