@@ -7,12 +7,10 @@ from pathlib import Path
 
 from gigastream.codegen.c_text import Lines, comment, constant, string_literal
 from gigastream.codegen.context import CodeContext, depth_of
-from gigastream.codegen.high import operator_kind, write_high
-from gigastream.codegen.low import write_low, write_low_stream
+from gigastream.codegen.operators import code_of
 from gigastream.codegen.unpack import write_columns, write_unpack
 from gigastream.plan.costs import fields_of
 from gigastream.plan.nodes import Node
-from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
 
 HEADERS = (
@@ -38,10 +36,8 @@ def generate(plan: Plan, *, high_level_only: bool = False) -> str:
     write_columns(body, unpacked)
     write_unpack(body, CodeContext(unpacked))
     for node in plan.nodes:
-        if isinstance(node, LowNode):
-            (write_low_stream if high_level_only else write_low)(body, context, node)
-        else:
-            write_high(body, context, node)
+        code = code_of(node)
+        (code.write_above if high_level_only else code.write)(body, context, node)
     _write_handles(body, context)
     _write_nodes(body, context)
     return _head(context, unpacked) + body.text()
@@ -108,11 +104,9 @@ def _write_nodes(lines: Lines, context: CodeContext) -> None:
 
 
 def _node_entry(context: CodeContext, number: int, node: Node) -> str:
-    is_low = isinstance(node, LowNode)
-    key = node.name if is_low else f"{type(node).__name__}_{node.name}"
-    prefix = context.prefix(key)
-    kind = "GS_NODE_LFTA, 0" if is_low else f"GS_NODE_OPERATOR, {operator_kind(node)}"
+    code = code_of(node)
+    prefix, name = code.prefix(context, node), string_literal(node.name.encode())
     return (
-        f"{{{string_literal(node.name.encode())}, &{prefix}_schema, {kind}, &{prefix}_ops, "
+        f"{{{name}, &{prefix}_schema, {code.node_kind}, &{prefix}_ops, "
         f"{len(node.inputs)}, inputs_{number}}},"
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gigastream.codegen.low import is_read
+from gigastream.codegen.interfaces import is_read
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.plan.base_time import base_bound
 from gigastream.sessions.session import Event, Statistics

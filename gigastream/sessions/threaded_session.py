@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from gigastream.codegen.low import is_read
+from gigastream.codegen.interfaces import is_read
 from gigastream.engine.batch import NativeBatch
 from gigastream.engine.events import Event
 from gigastream.engine.live import rings

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from plan.planned import checked
 
-from gigastream.codegen.low import UnknownInterfacesError
+from gigastream.codegen.interfaces import UnknownInterfacesError
 from gigastream.codegen.query_set import generate
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.gsql.queries import ProtocolSource

@@ -9,12 +9,12 @@ from gigastream.codegen.columns import (
 )
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
+from gigastream.codegen.operators.high_code import HighCode
 from gigastream.gsql.types import Type
 from gigastream.plan.operators.order_limit import OrderLimit
 
 
-def write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLimit) -> None:
-    """Everything of ORDER BY … LIMIT: compare, copy, windows, ops."""
+def _write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLimit) -> None:
     keys = [(index, descending) for index, descending in node.keys]
     keys += [(index, False) for index in range(len(node.schema.columns))]
     head = (
@@ -77,3 +77,6 @@ def _write_copy(lines: Lines, prefix: str, node: OrderLimit) -> None:
             values.append(CValue(_cell(column.type, "input", index, "row"), null))
         write_row(lines, "op", "operator", node.schema, values, "return")
     lines.add("")
+
+
+CODE = HighCode("ORDER", _write_order)

@@ -11,8 +11,10 @@ from gigastream.codegen.columns import (
 )
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import ExpressionWriter
-from gigastream.codegen.high_final import write_group_out
-from gigastream.codegen.high_parts import (
+from gigastream.codegen.keys import equal, size_rank, to_bound, write_hash
+from gigastream.codegen.operators.group_out import write_group_out
+from gigastream.codegen.operators.high_code import HighCode
+from gigastream.codegen.operators.high_parts import (
     is_nullable,
     note_calls,
     operator_writer,
@@ -20,7 +22,6 @@ from gigastream.codegen.high_parts import (
     write_bounds,
     write_where,
 )
-from gigastream.codegen.keys import equal, size_rank, to_bound, write_hash
 from gigastream.gsql.expressions import (
     ColumnRef,
     Expression,
@@ -36,11 +37,10 @@ ROW_BURST = 64
 """Rows that an aggregation looks up together, so that their groups are prefetched."""
 
 
-def write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
-    """Everything of an aggregation: rows in, groups out, bounds, ops."""
+def _write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
     note_calls(context, _aggregate_reads(node))
-    note_calls(context, [o.expression for o in node.outputs])
-    note_calls(context, [node.having] if node.having is not None else [])
+    note_calls(context, node.column_expressions)
+    note_calls(context, node.conditions_of_groups)
     _write_entry(lines, prefix, node)
     _write_rows(lines, context, prefix, node)
     write_group_out(lines, context, prefix, node)
@@ -340,3 +340,6 @@ def _nullable(
     if is_start:
         return [f"if (!{values[0]}_null) {{ {begin} }}"]
     return [f"if (!{values[0]}_null) {{ if (!{seen}) {{ {begin} }} else {{ {' '.join(add)} }} }}"]
+
+
+CODE = HighCode("AGGREGATE", _write_aggregate)

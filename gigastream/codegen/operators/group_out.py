@@ -11,8 +11,8 @@ from gigastream.codegen.columns import (
 )
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
-from gigastream.codegen.high_parts import is_nullable, operator_writer
 from gigastream.codegen.keys import from_bound
+from gigastream.codegen.operators.high_parts import is_nullable, operator_writer
 from gigastream.gsql.expressions import (
     AggregateRef,
     Expression,

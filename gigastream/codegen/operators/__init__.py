@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators of a plan as C, a file each. What is the same for every query is in csrc/."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from gigastream.codegen.c_text import Lines
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.operators import (
+    aggregate,
+    limit,
+    low_select,
+    order_limit,
+    output,
+    partial_aggregate,
+    select,
+    union,
+)
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.limit import Limit
+from gigastream.plan.operators.low_select import LowSelect
+from gigastream.plan.operators.order_limit import OrderLimit
+from gigastream.plan.operators.output import Output
+from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.operators.select import Select
+from gigastream.plan.operators.union import Union
+
+
+class OperatorCode(Protocol):
+    """How a node becomes C."""
+
+    @property
+    def node_kind(self) -> str: ...
+    def prefix(self, context: CodeContext, node: Any) -> str: ...
+    def write(self, lines: Lines, context: CodeContext, node: Any) -> None: ...
+    def write_above(self, lines: Lines, context: CodeContext, node: Any) -> None: ...
+
+
+CODES: dict[type[Node], OperatorCode] = {
+    LowSelect: low_select.CODE,
+    PartialAggregate: partial_aggregate.CODE,
+    Select: select.CODE,
+    Aggregate: aggregate.CODE,
+    Union: union.CODE,
+    OrderLimit: order_limit.CODE,
+    Limit: limit.CODE,
+    Output: output.CODE,
+}
+
+
+def code_of(node: Node) -> OperatorCode:
+    """How the node becomes C."""
+    return CODES[type(node)]

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An operator of the high level as C: what all of them have around what is their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gigastream.codegen.c_text import Lines, comment
+from gigastream.codegen.columns import write_schema
+from gigastream.codegen.context import CodeContext
+from gigastream.plan.nodes import Node
+
+
+@dataclass(frozen=True, slots=True)
+class HighCode:
+    """How one kind of operator becomes C."""
+
+    kind: str
+    """Of enum gs_operator_kind, behind GS_OPERATOR_."""
+    write_operator: Callable[[Lines, CodeContext, str, Any], None]
+    """Its functions, and `<prefix>_ops`."""
+
+    @property
+    def node_kind(self) -> str:
+        """The kind and the operator's kind of a struct gs_node."""
+        return f"GS_NODE_OPERATOR, GS_OPERATOR_{self.kind}"
+
+    def prefix(self, context: CodeContext, node: Node) -> str:
+        """What the names in C of all that belongs to the operator begin with."""
+        return context.prefix(f"{node.kind}_{node.name}")
+
+    def write(self, lines: Lines, context: CodeContext, node: Node) -> None:
+        """Everything of one operator: schema, functions, `<prefix>_ops`."""
+        prefix = self.prefix(context, node)
+        lines.add(comment(f"{node.kind} {node.name}"))
+        write_schema(lines, prefix, node.name, node.schema)
+        self.write_operator(lines, context, prefix, node)
+
+    def write_above(self, lines: Lines, context: CodeContext, node: Node) -> None:
+        """The same where the low level runs elsewhere."""
+        self.write(lines, context, node)
+
+
+def write_no_functions(lines: Lines, context: CodeContext, prefix: str, node: Node) -> None:
+    """Of an operator that is the same for every query: csrc/hfta/ has all of it."""
+    lines.add(f"static const struct gs_operator_ops {prefix}_ops;", "")

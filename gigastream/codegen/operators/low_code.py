@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An LFTA as C: what all of them have around the functions of their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gigastream.codegen.c_text import Lines, comment
+from gigastream.codegen.columns import write_schema
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.interfaces import write_interfaces
+from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
+from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.queries import QueryOptions
+from gigastream.plan.operators.low_node import LowNode
+
+
+@dataclass(frozen=True, slots=True)
+class LowCode:
+    """How one kind of LFTA becomes C."""
+
+    kind: str
+    """Of enum gs_lfta_kind, behind GS_LFTA_."""
+    write_functions: Callable[[Lines, CodeContext, str, Any], None]
+    """`<prefix>_burst`, and where there is a table `struct <prefix>_slot` and `<prefix>_emit`."""
+    has_table: bool
+
+    node_kind = "GS_NODE_LFTA, 0"
+
+    def prefix(self, context: CodeContext, node: LowNode) -> str:
+        """What the names in C of all that belongs to the LFTA begin with."""
+        return context.prefix(node.name)
+
+    def write(self, lines: Lines, context: CodeContext, node: LowNode) -> None:
+        """Everything of one LFTA: schema, functions, `<prefix>_ops`."""
+        prefix = self.prefix(context, node)
+        lines.add(comment(f"LFTA {node.name}"))
+        write_schema(lines, prefix, node.name, node.schema)
+        self.write_functions(lines, context, prefix, node)
+        temporal = _temporal_columns(node)
+        functions = [node.bounds[index] for index in temporal]
+        _write_carrier(lines, f"{prefix}_bounds", functions)
+        _write_carrier(lines, f"{prefix}_needs", list(node.needs))
+        self._write_ops(lines, prefix, node, temporal)
+
+    def write_above(self, lines: Lines, context: CodeContext, node: LowNode) -> None:
+        """Only what the high level needs where the LFTA runs elsewhere: schema, interfaces."""
+        prefix = self.prefix(context, node)
+        lines.add(comment(f"The stream of LFTA {node.name}"))
+        write_schema(lines, prefix, node.name, node.schema)
+        interfaces = write_interfaces(lines, prefix, node)
+        with lines.block(f"static const struct gs_lfta_ops {prefix}_ops =", "};"):
+            lines.add(".kind = GS_LFTA_SELECTION,", f".interfaces = {interfaces},")
+        lines.add("")
+
+    def _write_ops(self, lines: Lines, prefix: str, node: LowNode, temporal: list[int]) -> None:
+        options = node.options
+        columns = ", ".join(map(str, temporal)) or "0"
+        lines.add(f"static const uint32_t {prefix}_temporal[] = {{{columns}}};")
+        interfaces = write_interfaces(lines, prefix, node)
+        with lines.block(f"static const struct gs_lfta_ops {prefix}_ops =", "};"):
+            lines.add(
+                f".kind = GS_LFTA_{self.kind},",
+                f".slot_size = {f'sizeof(struct {prefix}_slot)' if self.has_table else '0'},",
+                f".slot_count = {options.aggregate_slots or 0},",
+                f".flush_policy = {(options.flush or FlushPolicy.SLOW).constant},",
+                f".slow_flush = {options.slow_flush or 0},",
+                f".max_disorder = {_max_disorder(options)},",
+                f".temporal_count = {len(temporal)},",
+                f".temporal_columns = {prefix}_temporal,",
+                f".need_count = {len(node.needs)},",
+                f".interfaces = {interfaces},",
+                f".burst = {prefix}_burst,",
+                f".emit = {f'{prefix}_emit' if self.has_table else 'NULL'},",
+                f".bounds = {prefix}_bounds,",
+                f".needs = {prefix}_needs,",
+            )
+        lines.add("")
+
+
+def _max_disorder(options: QueryOptions) -> int:
+    asked = options.max_lfta_disorder
+    return MAX_DISORDER_WINDOWS if asked is None else asked
+
+
+def _temporal_columns(node: LowNode) -> list[int]:
+    return [i for i, c in enumerate(node.schema.columns) if c.temporal.is_temporal]
+
+
+def _write_carrier(lines: Lines, name: str, functions: Sequence[Monotone | None]) -> None:
+    with lines.block(f"static void {name}(int64_t timestamp_ns, gs_bound *bounds)"):
+        lines.add("(void)timestamp_ns, (void)bounds;")
+        for index, function in enumerate(functions):
+            code = "GS_BOUND_NONE" if function is None else function.c_forward("timestamp_ns")
+            lines.add(f"bounds[{index}] = {code};")
+    lines.add("")

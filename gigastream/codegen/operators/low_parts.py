@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What LFTAs have in common as C: the packets of a burst that are left, and their fields."""
+
+from __future__ import annotations
+
+from gigastream.codegen.c_text import C_TYPE, Lines, comment, zero
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.expressions import CValue, ExpressionWriter
+from gigastream.codegen.unpack import (
+    early_fields,
+    narrowing_of,
+    presence_of,
+    presence_row,
+    read_field,
+)
+from gigastream.gsql.expressions import Expression, FieldRef, FunctionCall, walk
+from gigastream.gsql.types import Type
+from gigastream.plan.costs import fields_of
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.text import expression_text
+
+
+class TupleWriter:
+    """Writes what is evaluated for a packet that the prefilter has let through."""
+
+    def __init__(self, lines: Lines, context: CodeContext, node: LowNode) -> None:
+        self._lines = lines
+        self._node = node
+        self._context = context
+        self._early = {field.accessor for field, _ in early_fields(context.plan)}
+        self._loaded: set[str] = set()
+        self.writer = self._writer("lfta->counters.no_value++; continue;")
+
+    def _writer(self, fail: str) -> ExpressionWriter:
+        def handles(call: FunctionCall) -> str:
+            return f"lfta->handles[{self._context.handle(call)}]"
+
+        fail = f"{{ {fail} }}"
+        return ExpressionWriter(self._lines, self._leaf, fail, handles, "burst->scratch")
+
+    def _leaf(self, e: Expression) -> CValue:
+        assert isinstance(e, FieldRef)
+        if e.is_optional:
+            return CValue(f"any_{_name(e)}", f"no_{_name(e)}")
+        if e.accessor in self._early:
+            return CValue(f"columns->{e.accessor}[at]")
+        return CValue(f"f_{_name(e)}")
+
+    def load(self, *expressions: Expression) -> None:
+        """Read the fields that are not in a column of the burst and not read yet."""
+        for e in expressions:
+            for call in walk(e):
+                if isinstance(call, FunctionCall):
+                    self._context.called(call)
+        for field in fields_of(*expressions):
+            if field.is_optional:
+                self._load_optional(field)
+                continue
+            if field.accessor in self._early or field.accessor in self._loaded:
+                continue
+            self._loaded.add(field.accessor)
+            name = f"f_{_name(field)}"
+            self._lines.add(
+                f"{C_TYPE[field.type]} {name};",
+                f"if (!{read_field(field, 'packet', name)}) continue;",
+            )
+
+    def _load_optional(self, field: FieldRef) -> None:
+        """Read a field of `*`: a packet that lacks it has NULL."""
+        name = f"any_{_name(field)}"
+        if name in self._loaded:
+            return
+        self._loaded.add(name)
+        self._lines.add(
+            f"{C_TYPE[field.type]} {name} = {zero(field.type)};",
+            f"const bool no_{_name(field)} = !{read_field(field, 'packet', name)};",
+        )
+
+    def predicates(self) -> None:
+        """The conjuncts of WHERE that the prefilter has not decided."""
+        for predicate in self._node.predicates:
+            self.load(predicate)
+            self._lines.add(comment(expression_text(predicate)))
+            condition = self.writer.truth(predicate)
+            with self._lines.block(f"if (!({condition}))"):
+                self._lines.add("lfta->counters.rejected++;", "continue;")
+
+
+def _name(field: FieldRef) -> str:
+    return field.accessor.removeprefix("@")
+
+
+def _uses_scratch(node: LowNode) -> bool:
+    return any(
+        (isinstance(part, FunctionCall) and part.type is Type.STRING)
+        or (isinstance(part, FieldRef) and part.accessor == "community_id")
+        for e in node.expressions
+        for part in walk(e)
+    )
+
+
+def write_candidates(lines: Lines, context: CodeContext, node: LowNode) -> None:
+    """`candidates` of 64 packets: present and passed; the others are counted by their cause."""
+    present = presence_row(context.plan, presence_of(node))
+    lines.add(
+        "const uint32_t end = burst->count - base < 64 ? burst->count - base : 64;",
+        f"uint64_t candidates = {present};",
+    )
+    _write_absent(lines, context, node)
+    if not node.signature:
+        return
+    signature = " & ".join(f"columns->passed[{bit}][base / 64]" for bit in node.signature)
+    lines.add(
+        f"const uint64_t passed = candidates & {signature};",
+        "lfta->counters.prefiltered += (uint32_t)__builtin_popcountll(candidates ^ passed);",
+        "candidates = passed;",
+    )
+
+
+def _write_absent(lines: Lines, context: CodeContext, node: LowNode) -> None:
+    narrowing = narrowing_of(node)
+    if narrowing is None:
+        absent = "end - (uint32_t)__builtin_popcountll(candidates)"
+        lines.add(f"lfta->counters.not_of_protocol += {absent};")
+        return
+    protocol, narrow = (presence_row(context.plan, test) for test in narrowing)
+    lines.add(
+        f"const uint64_t protocol = {protocol}, narrow = {narrow};",
+        "lfta->counters.not_of_protocol += end - (uint32_t)__builtin_popcountll(protocol) +",
+        "    (uint32_t)__builtin_popcountll(narrow & ~candidates);",
+        "lfta->counters.prefiltered += (uint32_t)__builtin_popcountll(protocol & ~narrow);",
+    )
+
+
+def burst_head(prefix: str) -> str:
+    """The head of an LFTA's function over a burst."""
+    return (
+        f"static void {prefix}_burst(struct gs_lfta *lfta, const struct gs_burst *burst, "
+        "const void *memory)"
+    )
+
+
+def write_packet(lines: Lines, node: LowNode) -> None:
+    """The next of the candidates."""
+    lines.add(
+        "const uint32_t at = base + (uint32_t)__builtin_ctzll(candidates);",
+        "const struct gs_packet *packet = &burst->packets[at];",
+        "(void)packet;",
+    )
+    if _uses_scratch(node):
+        lines.add("burst->scratch->used = 0;")

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Selection below the border as C."""
+
+from __future__ import annotations
+
+from gigastream.codegen.c_text import Lines, comment
+from gigastream.codegen.columns import write_row
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.operators.low_code import LowCode
+from gigastream.codegen.operators.low_parts import (
+    TupleWriter,
+    burst_head,
+    write_candidates,
+    write_packet,
+)
+from gigastream.plan.operators.low_select import LowSelect
+from gigastream.plan.text import expression_text
+
+
+def _write_selection(lines: Lines, context: CodeContext, prefix: str, node: LowSelect) -> None:
+    with lines.block(burst_head(prefix)):
+        lines.add("const struct burst_columns *columns = memory;")
+        with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
+            write_candidates(lines, context, node)
+            with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
+                write_packet(lines, node)
+                _write_selected(lines, context, node)
+    lines.add("")
+
+
+def _write_selected(lines: Lines, context: CodeContext, node: LowSelect) -> None:
+    tuple_writer = TupleWriter(lines, context, node)
+    tuple_writer.predicates()
+    tuple_writer.load(*(output.expression for output in node.outputs))
+    values = []
+    for index, output in enumerate(node.outputs):
+        lines.add(comment(f"{expression_text(output.expression)} AS {output.name}"))
+        values.append(tuple_writer.writer.local(output.expression, f"o{index}"))
+    lines.add("lfta->counters.accepted++;")
+    write_row(lines, "lfta", "lfta", node.schema, values, "continue")
+
+
+CODE = LowCode("SELECTION", _write_selection, has_table=False)

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the user sees as C: it is the same for every query."""
+
+from __future__ import annotations
+
+from gigastream.codegen.operators.high_code import HighCode, write_no_functions
+
+CODE = HighCode("OUTPUT", write_no_functions)

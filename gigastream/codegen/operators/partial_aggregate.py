@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Partial aggregation in the direct-mapped table as C.
+
+A burst is worked on in two passes: the first finds the tuples, their group values and their slots,
+and prefetches; the second touches the slots, which have arrived by then.
+"""
+
+from __future__ import annotations
+
+from gigastream.codegen.accumulators import WRITERS
+from gigastream.codegen.c_text import C_TYPE, Lines, comment
+from gigastream.codegen.columns import put
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.expressions import CValue
+from gigastream.codegen.keys import equal, from_bound, size_rank, to_bound, write_hash
+from gigastream.codegen.operators.low_code import LowCode
+from gigastream.codegen.operators.low_parts import (
+    TupleWriter,
+    burst_head,
+    write_candidates,
+    write_packet,
+)
+from gigastream.gsql.expressions import Expression
+from gigastream.gsql.types import Type
+from gigastream.plan.accumulators import KINDS
+from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.text import expression_text
+
+
+def _write_partial_aggregate(
+    lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
+) -> None:
+    _write_slot(lines, prefix, node)
+    _write_emit(lines, prefix, node)
+    _write_aggregation(lines, context, prefix, node)
+
+
+def _key_groups(node: PartialAggregate) -> list[int]:
+    return [i for i, g in enumerate(node.groups) if not g.expression.temporal.is_temporal]
+
+
+def _window_groups(node: PartialAggregate) -> list[int]:
+    return [i for i, g in enumerate(node.groups) if g.expression.temporal.is_temporal]
+
+
+def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
+    members = [(C_TYPE[node.groups[i].expression.type], f"g{i}") for i in _key_groups(node)]
+    for index, accumulator in enumerate(node.accumulators):
+        states = WRITERS[accumulator.kind].low(f"a{index}", accumulator)
+        members += [(state.c_type, state.name) for state in states]
+    with lines.block(f"struct {prefix}_slot", "};"):
+        lines.add("uint32_t control;")
+        for c_type, name in sorted(members, key=lambda member: size_rank(member[0])):
+            lines.add(f"{c_type} {name};")
+    lines.add("")
+    with lines.block(f"struct {prefix}_row", "};"):
+        lines.add("uint32_t slot, tag;", f"gs_bound window[{max(1, len(_window_groups(node)))}];")
+        for i in _key_groups(node):
+            lines.add(f"{C_TYPE[node.groups[i].expression.type]} g{i};")
+        for index, accumulator in enumerate(node.accumulators):
+            for part, e in enumerate(accumulator.expressions):
+                lines.add(f"{C_TYPE[e.type]} x{index}_{part};")
+    lines.add("")
+
+
+def _write_emit(lines: Lines, prefix: str, node: PartialAggregate) -> None:
+    head = (
+        f"static inline void {prefix}_emit(struct gs_lfta *lfta, const void *memory, "
+        "const gs_bound *window)"
+    )
+    with lines.block(head):
+        lines.add(
+            f"const struct {prefix}_slot *slot = memory;",
+            "struct gs_batch *out = lfta->output;",
+            "const uint32_t to = out->row_count++;",
+            "(void)slot, (void)window;",
+        )
+        for index, value in enumerate(_partial_values(node)):
+            lines.add(*put("out", index, node.schema.columns[index], "to", CValue(value)))
+    lines.add("")
+
+
+def _partial_values(node: PartialAggregate) -> list[str]:
+    windows = {group: k for k, group in enumerate(_window_groups(node))}
+    values = []
+    for i, group in enumerate(node.groups):
+        e = group.expression
+        in_window = i in windows
+        values.append(
+            from_bound(f"window[{windows[i]}]", e.type, e.temporal) if in_window else f"slot->g{i}"
+        )
+    for index, accumulator in enumerate(node.accumulators):
+        values += WRITERS[accumulator.kind].partial(f"slot->a{index}")
+    assert all(accumulator.kind in KINDS for accumulator in node.accumulators)
+    return values
+
+
+def _write_aggregation(
+    lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
+) -> None:
+    with lines.block(burst_head(prefix)):
+        lines.add(
+            "const struct burst_columns *columns = memory;",
+            "struct gs_lfta_table *table = &lfta->table;",
+            f"struct {prefix}_slot *const slots = (void *)table->slots;",
+            "const uint64_t hash_key[] = {table->hash_key[0], table->hash_key[1]};",
+            "const uint32_t slot_mask = table->slot_mask;",
+            f"struct {prefix}_row rows[GS_BURST_CAPACITY];",
+            "uint32_t count = 0;",
+        )
+        with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
+            write_candidates(lines, context, node)
+            with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
+                write_packet(lines, node)
+                _write_group(lines, context, prefix, node)
+        with lines.block("for (uint32_t at = 0; at < count; at++)"):
+            _write_update(lines, prefix, node)
+    lines.add("")
+
+
+def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate) -> None:
+    """The first pass: a tuple's group values, arguments and slot."""
+    tuple_writer = TupleWriter(lines, context, node)
+    tuple_writer.predicates()
+    tuple_writer.load(*(g.expression for g in node.groups))
+    tuple_writer.load(*(e for a in node.accumulators for e in a.expressions))
+    lines.add(f"struct {prefix}_row *row = &rows[count];")
+    windows = {group: k for k, group in enumerate(_window_groups(node))}
+    for i, group in enumerate(node.groups):
+        lines.add(comment(f"{expression_text(group.expression)} AS {group.name}"))
+        value = tuple_writer.writer.value(group.expression).code
+        if i in windows:
+            _write_window_value(lines, f"row->window[{windows[i]}]", value, group.expression)
+        else:
+            lines.add(f"row->g{i} = {value};")
+    for index, accumulator in enumerate(node.accumulators):
+        for part, e in enumerate(accumulator.expressions):
+            value = tuple_writer.writer.value(e).code
+            lines.add(f"row->x{index}_{part} = {value};")
+    _write_place(lines, prefix, node)
+
+
+def _write_window_value(lines: Lines, to: str, value: str, e: Expression) -> None:
+    if e.type is Type.ULLONG:
+        lines.add(
+            f"if (GS_UNLIKELY({value} > (uint64_t)INT64_MAX)) {{ lfta->counters.no_value++; "
+            "continue; }"
+        )
+    lines.add(f"{to} = {to_bound(value, e.temporal)};")
+
+
+def _write_place(lines: Lines, prefix: str, node: PartialAggregate) -> None:
+    keys = _key_groups(node)
+    types = [node.groups[i].expression.type for i in keys]
+    write_hash(lines, "hash", "hash_key", types, [f"row->g{i}" for i in keys])
+    lines.add(
+        "row->slot = (uint32_t)hash & slot_mask;",
+        "row->tag = (uint32_t)(hash >> 32) & ~0xffu;",
+        "__builtin_prefetch(&slots[row->slot], 1);",
+        "count++;",
+    )
+
+
+def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
+    """The second pass: drip, window, slot (the order of OPERATORS section 3)."""
+    lines.add(f"const struct {prefix}_row *row = &rows[at];")
+    lines.add("if (GS_UNLIKELY(--table->until_drip == 0)) lfta->host->lfta_drip(lfta);")
+    count = len(_window_groups(node))
+    same = " && ".join(
+        ["table->has_last_window"]
+        + [f"table->windows[window].values[{k}] == row->window[{k}]" for k in range(count)]
+    )
+    lines.add("uint32_t window = table->last_window;")
+    with lines.block(f"if (GS_UNLIKELY(!({same})))"):
+        lines.add("window = lfta->host->lfta_window(lfta, row->window);")
+        with lines.block("if (window == GS_LFTA_WINDOWS)"):
+            lines.add("lfta->counters.no_value++; /* its clock has wrapped */", "continue;")
+    lines.add(
+        "lfta->counters.accepted++;",
+        "const uint32_t control = row->tag | (window + 1);",
+        f"struct {prefix}_slot *slot = &slots[row->slot];",
+    )
+    keys = [
+        equal(node.groups[i].expression.type, f"slot->g{i}", f"row->g{i}")
+        for i in _key_groups(node)
+    ]
+    match = " && ".join(["slot->control == control", *keys])
+    with lines.block(f"if (GS_LIKELY({match}))"):
+        _write_add(lines, prefix, node)
+        lines.add("continue;")
+    _write_collision(lines, prefix)
+    lines.add("slot->control = control;")
+    lines.add(*(f"slot->g{i} = row->g{i};" for i in _key_groups(node)))
+    _write_start(lines, node)
+
+
+def _arguments(node: PartialAggregate, index: int) -> list[str]:
+    parts = list(node.accumulators[index].expressions)
+    return [f"row->x{index}_{part}" for part in range(len(parts))]
+
+
+def _write_start(lines: Lines, node: PartialAggregate) -> None:
+    for index, accumulator in enumerate(node.accumulators):
+        writer = WRITERS[accumulator.kind]
+        lines.add(*writer.start(f"slot->a{index}", _arguments(node, index)))
+
+
+def _write_add(lines: Lines, prefix: str, node: PartialAggregate) -> None:
+    overflows = [
+        WRITERS[a.kind].overflow(f"slot->a{i}", _arguments(node, i), a)
+        for i, a in enumerate(node.accumulators)
+    ]
+    overflows = [test for test in overflows if test]
+    if overflows:
+        lines.add("/* a sum that would not fit leaves as it is, and starts again */")
+        with lines.block(f"if (GS_UNLIKELY({' || '.join(overflows)}))"):
+            _write_emit_slot(lines, prefix)
+            _write_start(lines, node)
+            lines.add("continue;")
+    for index, accumulator in enumerate(node.accumulators):
+        writer = WRITERS[accumulator.kind]
+        lines.add(*writer.add(f"slot->a{index}", _arguments(node, index)))
+
+
+def _write_emit_slot(lines: Lines, prefix: str) -> None:
+    lines.add(
+        "if (GS_UNLIKELY(lfta->output->row_count == lfta->output->row_capacity) && "
+        "!lfta->host->lfta_room(lfta, NULL)) continue;",
+        f"{prefix}_emit(lfta, slot, table->windows[window].values);",
+    )
+
+
+def _write_collision(lines: Lines, prefix: str) -> None:
+    with lines.block("if (slot->control == GS_SLOT_EMPTY)"):
+        lines.add("lfta->host->lfta_occupy(lfta, row->slot, window);")
+    lines.add("/* the resident is of the same window: neither windows nor bitmaps change */")
+    head = "else if (GS_LIKELY((slot->control & 0xff) == window + 1 && !table->leaves_in_order))"
+    with lines.block(head):
+        _write_emit_slot(lines, prefix)
+        lines.add("lfta->counters.evicted++;")
+    with lines.block("else"):
+        lines.add("lfta->host->lfta_evict(lfta, row->slot, window);")
+
+
+CODE = LowCode("AGGREGATION", _write_partial_aggregate, has_table=True)

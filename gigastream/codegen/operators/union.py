@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Union as C: it is the same for every query."""
+
+from __future__ import annotations
+
+from gigastream.codegen.operators.high_code import HighCode, write_no_functions
+
+CODE = HighCode("UNION", write_no_functions)
