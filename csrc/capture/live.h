@@ -31,8 +31,12 @@ struct gs_live_config {
      * caller. NULL: it takes all packets. */
     struct gs_fanout_group *fanout_group;
     uint32_t spare_sockets; /* of such a ring: how often the device may come back */
-    const char *libpcap;    /* its shared object, where it is to read the device; NULL: a ring does.
-                             * Needed only while it is opened */
+    /* `socket` is a packet socket that somebody who may has opened, and bound to the device: it is
+     * duplicated, and its ring is made here, which needs no capability. Not of a group. */
+    bool has_socket;
+    int socket;
+    const char *libpcap; /* its shared object, where it is to read the device; NULL: a ring does.
+                          * Needed only while it is opened */
     struct gs_ring_device *ring_device; /* read in the place of the device's own; NULL, but for
                                          * tests. Owned by the caller */
 };

@@ -6,6 +6,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/if_ether.h>
 #include <poll.h>
 #include <stdio.h>
@@ -59,6 +60,28 @@ static int set(const struct packet_socket *s, int option, int value, struct gs_e
     return gs_fail(error, GS_ERROR, "packet socket option %d: %s", option, strerror(errno));
 }
 
+/* The kernel lets a socket go whose device is removed or leaves the namespace; a device that has
+ * come back, even under its name and its index, is none that the socket is bound to. */
+static bool is_bound(const struct packet_socket *s)
+{
+    struct sockaddr_ll address = {0};
+    socklen_t size = sizeof address;
+    return getsockname(s->device.descriptor, (struct sockaddr *)&address, &size) == 0 &&
+           address.sll_ifindex == s->index;
+}
+
+/* Reading them sets the kernel's counters to zero. */
+static void read_counts(struct packet_socket *s)
+{
+    struct tpacket_stats_v3 counts;
+    socklen_t size = sizeof counts;
+    if (getsockopt(s->device.descriptor, SOL_PACKET, PACKET_STATISTICS, &counts, &size) != 0)
+        return;
+    s->device.counts.received += counts.tp_packets;
+    s->device.counts.dropped += counts.tp_drops;
+    s->device.counts.freezes += counts.tp_freeze_q_cnt;
+}
+
 /* ---- opening ---- */
 
 static int make_socket(void)
@@ -66,8 +89,15 @@ static int make_socket(void)
     return socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 }
 
+static int duplicate(struct packet_socket *s, struct gs_error *error)
+{
+    s->device.descriptor = fcntl(s->config.socket, F_DUPFD_CLOEXEC, 0);
+    return s->device.descriptor >= 0 ? GS_OK : failed(error, "the socket that was handed over");
+}
+
 static int open_socket(struct packet_socket *s, struct gs_error *error)
 {
+    if (s->config.has_socket) return duplicate(s, error);
     s->device.descriptor = make_socket();
     if (s->device.descriptor >= 0) return GS_OK;
     if (errno != EPERM && errno != EACCES) return failed(error, "packet socket");
@@ -194,6 +224,31 @@ static int set_up(struct packet_socket *s, struct gs_error *error)
     return make_ring(s, error);
 }
 
+static bool is_raw_packet_socket(int descriptor)
+{
+    int type = 0, domain = 0;
+    socklen_t type_size = sizeof type, domain_size = sizeof domain;
+    return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &type_size) == 0 &&
+           getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 &&
+           type == SOCK_RAW && domain == AF_PACKET;
+}
+
+/* With one that takes packets already. From here on it takes none until all is ready; the making of
+ * its ring throws away what it has, and so do we what the kernel has counted of that. */
+static int set_up_bound(struct packet_socket *s, struct gs_error *error)
+{
+    int descriptor = s->device.descriptor;
+    if (!is_raw_packet_socket(descriptor))
+        return gs_fail(error, GS_ERROR, "what was handed over is no raw packet socket");
+    if (gs_kernel_filter_close(descriptor) != 0) return failed(error, "its filter");
+    GS_RETURN_IF_ERROR(set_up(s, error));
+    if (!is_bound(s))
+        return gs_fail(error, GS_ERROR, "the socket that was handed over is not bound to it");
+    read_counts(s);
+    memset(&s->device.counts, 0, sizeof s->device.counts);
+    return GS_OK;
+}
+
 static int go(struct packet_socket *s, struct gs_error *error)
 {
     s->device.kernel_filters = s->filter.filters;
@@ -212,7 +267,7 @@ static int open_all(struct packet_socket *s, const struct gs_live_config *config
     snprintf(s->name, sizeof s->name, "%s", config->device);
     s->counts_for_device = !is_in_group(s) || gs_fanout_is_first(config->fanout_group);
     GS_RETURN_IF_ERROR(open_socket(s, error));
-    GS_RETURN_IF_ERROR(set_up(s, error));
+    GS_RETURN_IF_ERROR(config->has_socket ? set_up_bound(s, error) : set_up(s, error));
     GS_RETURN_IF_ERROR(gs_kernel_filter_make(&s->filter, config, s->device.link_type, error));
     GS_RETURN_IF_ERROR(go(s, error));
     if (is_in_group(s)) make_spares(s);
@@ -240,32 +295,10 @@ static int socket_wait(struct gs_ring_device *device, int timeout_ms, struct gs_
     return GS_OK;
 }
 
-/* The kernel lets a socket go whose device is removed or leaves the namespace; a device that has
- * come back, even under its name and its index, is none that the socket is bound to. */
-static bool is_bound(const struct packet_socket *s)
-{
-    struct sockaddr_ll address = {0};
-    socklen_t size = sizeof address;
-    return getsockname(s->device.descriptor, (struct sockaddr *)&address, &size) == 0 &&
-           address.sll_ifindex == s->index;
-}
-
 static enum gs_link_state state_of_link(const struct packet_socket *s)
 {
     if (!is_bound(s)) return GS_LINK_STATE_GONE;
     return gs_link_state(s->device.descriptor, s->name, s->index);
-}
-
-/* Reading them sets the kernel's counters to zero. */
-static void read_counts(struct packet_socket *s)
-{
-    struct tpacket_stats_v3 counts;
-    socklen_t size = sizeof counts;
-    if (getsockopt(s->device.descriptor, SOL_PACKET, PACKET_STATISTICS, &counts, &size) != 0)
-        return;
-    s->device.counts.received += counts.tp_packets;
-    s->device.counts.dropped += counts.tp_drops;
-    s->device.counts.freezes += counts.tp_freeze_q_cnt;
 }
 
 /* Frames of another kind would be read as what they are not. */

@@ -64,6 +64,7 @@ def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
     live.promiscuous, live.outgoing = settings.promiscuous, settings.outgoing
     live.spare_sockets = max(1, SPARE_SOCKETS // settings.fanout)
     live.fanout_group = ffi.NULL if source.group is None else source.group
+    live.has_socket, live.socket = source.socket is not None, source.socket or 0
     library = ffi.NULL
     if source.needs_libpcap:
         library = ffi.new("char[]", os.fsencode(libpcap.shared_object()))

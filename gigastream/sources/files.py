@@ -137,11 +137,17 @@ class FileSource:
 
     interface: str
     path: str
+    opened: int | None = None
+    """A descriptor that somebody else has opened, which is read in the place of the path.
+
+    It stays the caller's, who may close it when nothing more is read. A file is read from its
+    beginning, whatever its offset, which is moved: it is a source once.
+    """
 
     @property
     def is_stdin(self) -> bool:
         """Whether it is this process's standard input."""
-        return self.path == STDIN
+        return self.path == STDIN and self.opened is None
 
     @property
     def label(self) -> str:
@@ -154,12 +160,12 @@ class FileSource:
             _refuse_a_terminal()
             return
         with _telling(self.label, self._meant):
-            mode = os.stat(self.path).st_mode
+            mode = self._stat().st_mode
         if stat.S_ISDIR(mode):
             raise SourceError(
                 f"{self.path} is a directory, not a capture file", "name its files, each with -r"
             )
-        if not os.access(self.path, os.R_OK):
+        if self.opened is None and not os.access(self.path, os.R_OK):
             raise SourceError(f"{self.path}: {os.strerror(errno.EACCES)}")
 
     def _meant(self) -> str | None:
@@ -176,7 +182,7 @@ class FileSource:
         """Whether it can be read again: not a pipe, and not the rest of a file on stdin."""
         with _telling(self.label):
             if not self.is_stdin:
-                return stat.S_ISREG(os.stat(self.path).st_mode)
+                return stat.S_ISREG(self._stat().st_mode)
             is_regular = stat.S_ISREG(os.fstat(0).st_mode)
             return is_regular and os.lseek(0, 0, os.SEEK_CUR) == 0
 
@@ -193,19 +199,30 @@ class FileSource:
     def size(self) -> int:
         """Bytes of the file."""
         with _telling(self.label):
-            return (os.fstat(0) if self.is_stdin else os.stat(self.path)).st_size
+            return (os.fstat(0) if self.is_stdin else self._stat()).st_size
 
     def descriptor(self) -> int:
         """Open it without waiting for a writer. OSError."""
+        if self.opened is not None:
+            return _from_its_beginning(os.dup(self.opened))
         if self.is_stdin:
             return os.open("/dev/stdin", _READ_ONLY) if self.is_file else os.dup(0)
         return os.open(self.path, _READ_ONLY | os.O_NONBLOCK)
+
+    def _stat(self) -> os.stat_result:
+        return os.stat(self.path if self.opened is None else self.opened)
+
+
+def _from_its_beginning(descriptor: int) -> int:
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def parse_source(text: str) -> FileSource:
     """Read `[IFACE=]FILE`; what stands before the first `=` is an interface if it is a name."""
     named = _NAMED.fullmatch(text)
-    return FileSource(*named.groups()) if named else FileSource(DEFAULT_INTERFACE, text)
+    return FileSource(named[1], named[2]) if named else FileSource(DEFAULT_INTERFACE, text)
 
 
 def _refuse_a_terminal() -> None:

@@ -73,6 +73,11 @@ class LiveSource:
     """Which of the link's rings it is; None: the only one."""
     group: Any = None
     """The rings' group in the kernel: a `struct gs_fanout_group *`, as long as the link is open."""
+    socket: int | None = None
+    """A raw packet socket that somebody else has opened, and bound to the device.
+
+    It stays the caller's, who may close it when the link has been added.
+    """
 
     @property
     def label(self) -> str:
@@ -82,7 +87,9 @@ class LiveSource:
     def check(self) -> None:
         """Raise SourceError if there is no such device, or a setting cannot work."""
         self.settings.check()
-        if self.ring_device is not None or self.device in _network_devices():
+        if self.socket is not None and self.settings.fanout > 1:
+            raise SourceError(f"{self.device}: one socket was handed over, which is one ring")
+        if self._is_at_hand or self.device in _network_devices():
             return
         names = capture_devices()
         if self.device not in names:
@@ -95,7 +102,12 @@ class LiveSource:
     @property
     def needs_libpcap(self) -> bool:
         """No ring is to be had of it: it is all devices at once, or none of the network."""
-        return self.ring_device is None and self.device not in _network_devices()
+        return not self._is_at_hand and self.device not in _network_devices()
+
+    @property
+    def _is_at_hand(self) -> bool:
+        """The device need not be one that can be opened from here."""
+        return self.ring_device is not None or self.socket is not None
 
 
 def _network_devices() -> list[str]:
