@@ -35,8 +35,8 @@ class Slice:
         return sum(entry.rows for entry in self.entries)
 
     def to_values(self) -> tuple[Any, ...]:
-        """Plain values that `from_values` understands."""
-        entries = tuple(astuple(entry) for entry in self.entries)
+        """Plain values that `from_values` understands; what is promised is the driver's affair."""
+        entries = tuple(astuple(replace(entry, joint=None)) for entry in self.entries)
         return self.path, self.stream, self.interface, self.generation, entries
 
     @staticmethod

@@ -197,6 +197,7 @@ class LowSession:
             bounds,
             base_bound(stream.node, bounds),
             batch.sequence,
+            joint=batch.joint,
             is_end=batch.is_end,
         )
 

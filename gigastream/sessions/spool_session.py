@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.session import Event, Statistics
-from gigastream.spool import END, NOTHING, Entry, SegmentDamage, Spool, Track
+from gigastream.spool import END, NOTHING, Entry, SegmentDamage, Spool, Track, TrackProgress
 from gigastream.spool.account import ReadAccount, StreamAccount
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ POLL_SECONDS = 0.05
 """Between two looks at a spool that has nothing new."""
 PATIENCE_SECONDS = 2.0
 """A writer that begins makes its streams one after the other, sooner than this."""
-Push = tuple["pyarrow.RecordBatch | None", tuple[int, ...], bool]
-"""(rows, bounds, is_end)."""
+Push = tuple["pyarrow.RecordBatch | None", TrackProgress, bool]
+"""(rows, what is promised behind them, is_end)."""
 
 
 class _Feed:
@@ -33,12 +33,10 @@ class _Feed:
 
     def __init__(self, track: Track) -> None:
         self.track = track
-        self.base_ns = NOTHING
-        """How far it has come, in packet time."""
         self.is_over = False
         self.read = ReadAccount()
         self._waiting: deque[Entry] = deque()
-        self._announced: tuple[int, ...] = (NOTHING,) * len(track.schema)
+        self._announced = TrackProgress((NOTHING,) * len(track.schema), NOTHING)
         self._look_due_s = 0.0
 
     @property
@@ -49,6 +47,11 @@ class _Feed:
             if not self._waiting:
                 self._look_due_s = time.monotonic() + POLL_SECONDS
         return bool(self._waiting) and not self.is_over
+
+    @property
+    def base_ns(self) -> int:
+        """How far it has come, in packet time."""
+        return self._announced.base_ns
 
     @property
     def is_without_end(self) -> bool:
@@ -71,8 +74,7 @@ class _Feed:
         self.read.take(entry)
         for batch in self._batches(entry):
             yield batch, self._announced, False
-        self._announced = tuple(map(max, self._announced, entry.bounds))
-        self.base_ns = max(self.base_ns, entry.base_ns)
+        self._announced = self._announced.advanced(*entry.progress)
         self.is_over = entry.kind == "end"
         yield None, self._announced, self.is_over
 
@@ -91,7 +93,7 @@ class _Feed:
     def stop(self) -> Iterator[Push]:
         """Nothing more of it is read."""
         self.is_over = True
-        yield None, (END,) * len(self._announced), True
+        yield None, TrackProgress((END,) * len(self.track.schema), END), True
 
 
 class SpoolSession:
@@ -211,6 +213,7 @@ class SpoolSession:
 
     def _pushed(self, feed: _Feed, pushes: Iterator[Push]) -> Iterator[Event]:
         track = feed.track
-        for rows, bounds, is_end in pushes:
-            self._high.push(track.stream, track.interface, rows, bounds, is_end=is_end)
+        for rows, promised, is_end in pushes:
+            bounds, _, joint = promised
+            self._high.push(track.stream, track.interface, rows, bounds, joint=joint, is_end=is_end)
             yield from self._high.batches()

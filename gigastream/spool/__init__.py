@@ -5,14 +5,14 @@ README.md beside this file shows one. Imports nothing else of the package. Loadi
 so that the command line imports it late.
 """
 
-from gigastream.spool.entry import END, NOTHING, Entry, Lost
+from gigastream.spool.entry import END, NOTHING, Entry, Lost, TrackProgress
 from gigastream.spool.errors import SegmentDamage, SpoolError, SpoolReadError
 from gigastream.spool.query_set import StoredQuerySet, StreamDescription
 from gigastream.spool.retention import Retained
 from gigastream.spool.settings import SpoolSettings
 from gigastream.spool.spool import Spool
 from gigastream.spool.track import Track, commit_reader
-from gigastream.spool.track_writer import TrackProgress, TrackWriter
+from gigastream.spool.track_writer import TrackWriter
 from gigastream.spool.writer import SpoolWriter
 
 __all__ = [

@@ -3,15 +3,18 @@
 
 A line is the CRC-32 of its text in eight hexadecimal digits, a blank, the text (JSON), a newline.
 Each line is complete in itself: one that is torn or changed is told from a good one without its
-neighbours. A bound that says nothing is `null`.
+neighbours. A bound that says nothing is `null`; a joint bound is there where one is known.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
+
+from gigastream.punctuation import JointBound, greater
 
 NOTHING = -(1 << 63)
 """The bound that promises nothing."""
@@ -45,12 +48,39 @@ class Lost:
         return any(asdict(self).values())
 
 
+class TrackProgress(NamedTuple):
+    """How far a track has come: a bound a column, the base bound in packet time, a joint bound."""
+
+    bounds: tuple[int, ...]
+    base_ns: int
+    joint: JointBound | None = None
+
+    def advanced(
+        self, bounds: Sequence[int], base_ns: int, joint: JointBound | None = None
+    ) -> TrackProgress:
+        """Return the later of two in every column: what was promised is not taken back.
+
+        Raises ValueError for bounds that are not the track's.
+        """
+        if len(bounds) != len(self.bounds):
+            raise ValueError(f"{len(bounds)} bounds for {len(self.bounds)} columns")
+        joint_bounds = () if joint is None else joint.bounds
+        if any(not NOTHING <= bound <= END for bound in (*bounds, base_ns, *joint_bounds)):
+            raise ValueError("a bound is not a 64-bit number")
+        return TrackProgress(
+            tuple(map(max, self.bounds, bounds)),
+            max(self.base_ns, base_ns),
+            greater(self.joint, joint),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A line of the manifest.
 
     `bounds`: one for each column of the stream, as held (negated for decreasing ones); no row of a
-    later segment is below. `base_ns`: the same, carried back to packet time. `first`, `last`: the
+    later segment is below. `joint`: the same of two columns together. `base_ns`: the first,
+    carried back to packet time. `first`, `last`: the
     batches' sequence numbers. `checksum`: CRC-32 of the segment's file. `made_ns`: wall clock.
     A "base" begins a manifest that goes on from others: `segment` is the next one's number, `rows`
     and `size_bytes` are those of all before.
@@ -67,10 +97,16 @@ class Entry:
     last: int
     made_ns: int
     lost: Lost | None = None
+    joint: JointBound | None = None
 
     @property
     def is_segment(self) -> bool:
         return self.kind == "segment"
+
+    @property
+    def progress(self) -> TrackProgress:
+        """How far the track has come by this line."""
+        return TrackProgress(self.bounds, self.base_ns, self.joint)
 
 
 class BadLineError(ValueError):
@@ -106,12 +142,27 @@ def _plain(entry: Entry) -> dict[str, Any]:
         value |= {"segment": entry.segment, "rows": entry.rows, "size_bytes": entry.size_bytes}
     if entry.is_segment:
         value["checksum"] = entry.checksum
-    value["bounds"] = [_bound_or_null(bound) for bound in entry.bounds]
-    value["base_ns"] = _bound_or_null(entry.base_ns)
+    value |= progress_to_json(entry.progress)
     value |= {"first": entry.first, "last": entry.last, "made_ns": entry.made_ns}
     if entry.lost is not None:
         value["lost"] = asdict(entry.lost)
     return value
+
+
+def progress_to_json(progress: TrackProgress) -> dict[str, Any]:
+    """Return what a line, or the file of progress, says of how far a track has come."""
+    value: dict[str, Any] = {
+        "bounds": [_bound_or_null(bound) for bound in progress.bounds],
+        "base_ns": _bound_or_null(progress.base_ns),
+    }
+    return value if progress.joint is None else value | {"joint": progress.joint._asdict()}
+
+
+def progress_of(value: dict[str, Any]) -> TrackProgress:
+    """Return what `progress_to_json` was given. Raises BadLineError."""
+    bounds = _bounds(value.get("bounds"))
+    joint = _joint(value.get("joint"), len(bounds))
+    return TrackProgress(bounds, _bound(value.get("base_ns")), joint)
 
 
 def _bound_or_null(bound: int) -> int | None:
@@ -123,18 +174,20 @@ def _entry(value: dict[str, Any]) -> Entry:
     if kind not in KINDS:
         raise BadLineError("it is of no known kind")
     is_segment, is_counted = kind == "segment", kind in COUNTED
+    progress = progress_of(value)
     return Entry(
         kind=kind,
         segment=_count(value, "segment") if is_counted else None,
         rows=_count(value, "rows") if is_counted else 0,
         size_bytes=_count(value, "size_bytes") if is_counted else 0,
         checksum=_count(value, "checksum") if is_segment else 0,
-        bounds=_bounds(value.get("bounds")),
-        base_ns=_bound(value.get("base_ns")),
+        bounds=progress.bounds,
+        base_ns=progress.base_ns,
         first=_count(value, "first"),
         last=_count(value, "last"),
         made_ns=_count(value, "made_ns"),
         lost=_lost(value.get("lost")) if kind == "run" else None,
+        joint=progress.joint,
     )
 
 
@@ -157,6 +210,18 @@ def _bounds(bounds: object) -> tuple[int, ...]:
     if not isinstance(bounds, list):
         raise BadLineError("it has no bounds")
     return tuple(_bound(bound) for bound in bounds)
+
+
+def _joint(joint: object, column_count: int) -> JointBound | None:
+    if joint is None:
+        return None
+    columns = joint.get("columns") if isinstance(joint, dict) else None
+    bounds = _bounds(joint.get("bounds")) if isinstance(joint, dict) else ()
+    if not isinstance(columns, list) or any(type(column) is not int for column in columns):
+        raise BadLineError("its joint bound has no columns")
+    if len(columns) != 2 or len(bounds) != 2 or not 0 <= columns[0] < columns[1] < column_count:
+        raise BadLineError("its joint bound is not of two columns")
+    return JointBound((columns[0], columns[1]), (bounds[0], bounds[1]))
 
 
 def _lost(value: object) -> Lost:

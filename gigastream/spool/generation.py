@@ -65,8 +65,7 @@ def read_generation(folder: Path) -> Generation | None:
 
 def parse_generation(value: dict[str, Any]) -> Generation:
     """Return what generation.json says. Raises ValueError."""
-    if value.get("format") != layout.FORMAT:
-        raise ValueError(f"format {value.get('format')!r}, want {layout.FORMAT}")
+    layout.check_format(value)
     for name in ("stream", "interface"):
         if not layout.is_name(value.get(name)):
             raise ValueError(f"no {name}")

@@ -50,9 +50,7 @@ def read_index(root: Path) -> Index | None:
 
 def parse_index(value: Mapping[str, Any]) -> Index:
     """Return what spool.json says. Raises ValueError."""
-    found = value.get("format")
-    if found != layout.FORMAT:
-        raise ValueError(f"format {found!r}, want {layout.FORMAT}")
+    layout.check_format(value)
     tracks = value.get("tracks")
     if not isinstance(tracks, dict) or not all(isinstance(t, dict) for t in tracks.values()):
         raise ValueError("no tracks")

@@ -7,10 +7,13 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-FORMAT = 2
+FORMAT = 3
+READ_FORMATS = (2, FORMAT)
+"""Format 3 has room for joint bounds, which 2 knows nothing of: all else is the same."""
 SPOOL = "spool.json"
 SETS = "sets"
 STREAMS = "streams"
@@ -30,6 +33,17 @@ MAX_NAME_BYTES = 200
 _NUMBER = re.compile(r"[0-9]{6,18}")
 _SEGMENT = re.compile(r"segment-([0-9]{10,18})\.arrows")
 _MANIFEST = re.compile(r"manifest-([0-9]{6,18})")
+
+
+def check_format(value: Mapping[str, Any]) -> None:
+    """Raise ValueError for what another version has written, and this one cannot read."""
+    found = value.get("format")
+    if type(found) is not int or found not in READ_FORMATS:
+        known = " and ".join(map(str, READ_FORMATS))
+        raise ValueError(
+            f"format {found!r}, of which this version reads {known}: "
+            "read it with the version that wrote it, or write it again"
+        )
 
 
 def quoted(name: str) -> str:

@@ -155,6 +155,7 @@ def _after(base: Entry | None, entry: Entry) -> Entry:
         checksum=0,
         bounds=entry.bounds,
         base_ns=entry.base_ns,
+        joint=entry.joint,
         first=entry.last,
         last=entry.last,
         made_ns=entry.made_ns,

@@ -228,8 +228,8 @@ def _begin_run(manifest: ManifestWriter, found: RecoveredGeneration, state: Trac
 def _line(kind: str, found: RecoveredGeneration, state: TrackState) -> Entry:
     last = max((entry.last for entry in found.entries), default=0)
     lost = found.lost if kind == "run" else None
-    bounds, base_ns = state.bounds, state.base_ns
-    return Entry(kind, None, 0, 0, 0, bounds, base_ns, last, last, time.time_ns(), lost)
+    bounds, base_ns, joint = state.progress
+    return Entry(kind, None, 0, 0, 0, bounds, base_ns, last, last, time.time_ns(), lost, joint)
 
 
 def _remove(found: RecoveredGeneration) -> None:

@@ -17,8 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gigastream.punctuation import JointBound
 from gigastream.spool import layout
-from gigastream.spool.entry import END, MAX_COUNT, NOTHING
+from gigastream.spool.entry import (
+    MAX_COUNT,
+    NOTHING,
+    TrackProgress,
+    progress_of,
+    progress_to_json,
+)
 from gigastream.spool.files import replace
 
 REPLACE_PERIOD_NS = 50_000_000
@@ -34,9 +41,19 @@ class TrackState(NamedTuple):
 
     bounds: tuple[int, ...]
     base_ns: int
+    joint: JointBound | None = None
     next_segment: int = 0
     size_bytes: int = 0
     is_ended: bool = False
+
+    @property
+    def progress(self) -> TrackProgress:
+        """How far the track has come."""
+        return TrackProgress(self.bounds, self.base_ns, self.joint)
+
+    def at(self, progress: TrackProgress) -> TrackState:
+        """Return the same track, come so far."""
+        return self._replace(**progress._asdict())
 
 
 def nothing(columns: int) -> TrackState:
@@ -51,8 +68,7 @@ def encode(states: Mapping[TrackKey, TrackState]) -> bytes:
         groups.setdefault(state, {})[stream] = generation
     value = [
         {
-            "bounds": [None if bound == NOTHING else bound for bound in state.bounds],
-            "base_ns": None if state.base_ns == NOTHING else state.base_ns,
+            **progress_to_json(state.progress),
             "next_segment": state.next_segment,
             "size_bytes": state.size_bytes,
             "ended": state.is_ended,
@@ -83,25 +99,16 @@ def decode(data: bytes) -> dict[TrackKey, TrackState]:
 def _group(group: Any) -> list[tuple[TrackKey, TrackState]]:
     if not isinstance(group, dict):
         raise ValueError("a group is not an object")
-    bounds, tracks = group.get("bounds"), group.get("tracks")
-    if not isinstance(bounds, list) or not isinstance(tracks, dict):
-        raise ValueError("a group has no bounds or no tracks")
+    tracks = group.get("tracks")
+    if not isinstance(tracks, dict):
+        raise ValueError("a group has no tracks")
     state = TrackState(
-        tuple(map(_bound, bounds)),
-        _bound(group.get("base_ns")),
+        *progress_of(group),
         _count(group.get("next_segment")),
         _count(group.get("size_bytes")),
         group.get("ended") is True,
     )
     return [((stream, _count(generation)), state) for stream, generation in tracks.items()]
-
-
-def _bound(bound: object) -> int:
-    if bound is None:
-        return NOTHING
-    if type(bound) is not int or not NOTHING <= bound <= END:
-        raise ValueError("a bound is not a 64-bit number")
-    return bound
 
 
 def _count(number: object) -> int:

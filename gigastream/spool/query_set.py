@@ -104,8 +104,7 @@ def decode_schema(text: str) -> pyarrow.Schema:
 
 def check_descriptions(value: Mapping[str, Any]) -> None:
     """Raise ValueError where streams.json does not hold what `QuerySet.descriptions` is."""
-    if value.get("format") != layout.FORMAT:
-        raise ValueError(f"format {value.get('format')!r}, want {layout.FORMAT}")
+    layout.check_format(value)
     if not isinstance(value.get("query_set"), str):
         raise ValueError("no query_set")
     streams = value.get("streams")

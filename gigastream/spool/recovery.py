@@ -39,13 +39,12 @@ class RecoveredGeneration:
         """Return how far the last run had come: by its manifest, and by what was `recorded`."""
         state = nothing(columns)._replace(next_segment=self.next_listed)
         if recorded is not None and len(recorded.bounds) == columns:
-            state = state._replace(bounds=recorded.bounds, base_ns=recorded.base_ns)
+            state = state.at(recorded.progress)
             next_segment = max(self.next_listed, recorded.next_segment)
             state = state._replace(is_ended=recorded.is_ended, next_segment=next_segment)
         for entry in self.entries:
             if len(entry.bounds) == columns:
-                bounds = tuple(map(max, state.bounds, entry.bounds))
-                state = state._replace(bounds=bounds, base_ns=max(state.base_ns, entry.base_ns))
+                state = state.at(state.progress.advanced(*entry.progress))
         is_ended = state.is_ended or any(entry.kind == "end" for entry in self.entries)
         return state._replace(is_ended=is_ended, size_bytes=self._size_bytes())
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow
 
 from gigastream.spool import layout
-from gigastream.spool.entry import NOTHING, Entry, Lost
+from gigastream.spool.entry import NOTHING, Entry, Lost, TrackProgress
 from gigastream.spool.errors import SegmentDamage, SpoolReadError, printable
 from gigastream.spool.manifest import ROLL_BYTES, ManifestReader
 from gigastream.spool.place import NoFileError, Place
@@ -94,7 +94,7 @@ class Track:
         self._roll: int | None = None
         self._manifest = ManifestReader()
         self._told_lines = 0
-        self._reached: tuple[tuple[int, ...], int] = ((NOTHING,) * len(schema), NOTHING)
+        self._reached = TrackProgress((NOTHING,) * len(schema), NOTHING)
         self._last_segment = -1
 
     def poll(self) -> list[Entry]:
@@ -255,8 +255,7 @@ class Track:
         return True
 
     def _take(self, entry: Entry) -> None:
-        bounds, base_ns = self._reached
-        self._reached = tuple(map(max, bounds, entry.bounds)), max(base_ns, entry.base_ns)
+        self._reached = self._reached.advanced(*entry.progress)
         self.listed_bytes += entry.size_bytes if entry.is_segment else 0
         self.is_ended |= entry.kind == "end"
         if entry.lost:
@@ -273,12 +272,12 @@ class Track:
                 self._tell(f"{self.folder}: the manifest lacks segments {first} to {last}")
             self.is_cut_off = True
             return []
-        bounds, base_ns = self._reached
-        reached = tuple(map(max, bounds, state.bounds)), max(base_ns, state.base_ns)
+        reached = self._reached.advanced(*state.progress)
         if reached == self._reached and not state.is_ended:
             return []
         kind = "end" if state.is_ended else "punctuation"
-        entry = Entry(kind, None, 0, 0, 0, *reached, 0, 0, time.time_ns())
+        bounds, base_ns, joint = reached
+        entry = Entry(kind, None, 0, 0, 0, bounds, base_ns, 0, 0, time.time_ns(), joint=joint)
         self._take(entry)
         return [entry]
 

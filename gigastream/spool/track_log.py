@@ -160,18 +160,19 @@ class TrackLog:
 
     def _catch_up(self) -> None:
         """Say in the manifest how far progress had come before what is listed next."""
-        if self.state[:2] != self._recorded[:2]:
+        if self.state.progress != self._recorded.progress:
             self._append(self._line("punctuation", self.state, self._last))
             self._is_manifest_unsynced = True
             self._recorded = self.state
 
     def _line(self, kind: str, state: TrackState, sequence: int) -> Entry:
         now_ns = time.time_ns()
-        return Entry(kind, None, 0, 0, 0, state.bounds, state.base_ns, sequence, sequence, now_ns)
+        bounds, base_ns, joint = state.progress
+        return Entry(kind, None, 0, 0, 0, bounds, base_ns, sequence, sequence, now_ns, joint=joint)
 
     def _reach(self, state: TrackState, entry: Entry) -> None:
         self._last = entry.last
-        self.state = state._replace(bounds=entry.bounds, base_ns=entry.base_ns)
+        self.state = state.at(entry.progress)
         self._progress.tell(self._key, self.state)
 
     def _sync_files(self) -> None:

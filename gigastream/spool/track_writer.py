@@ -4,32 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import pyarrow
 
+from gigastream.punctuation import JointBound
 from gigastream.spool import layout
-from gigastream.spool.entry import END, NOTHING, Entry
+from gigastream.spool.entry import END, Entry, TrackProgress
 from gigastream.spool.errors import SpoolError, writing
 from gigastream.spool.publisher import Publisher
 from gigastream.spool.segment import OpenSegment
 from gigastream.spool.settings import SpoolSettings
 from gigastream.spool.track_log import TrackLog
-
-
-class TrackProgress(NamedTuple):
-    """How far a track has come: a bound a column, and the base bound in packet time."""
-
-    bounds: tuple[int, ...]
-    base_ns: int
-
-    def advanced(self, bounds: Sequence[int], base_ns: int) -> TrackProgress:
-        """Return the later of two in every column: what was promised is not taken back."""
-        if len(bounds) != len(self.bounds):
-            raise ValueError(f"{len(bounds)} bounds for {len(self.bounds)} columns")
-        if any(not NOTHING <= bound <= END for bound in (*bounds, base_ns)):
-            raise ValueError("a bound is not a 64-bit number")
-        return TrackProgress(tuple(map(max, self.bounds, bounds)), max(self.base_ns, base_ns))
 
 
 class OpenFiles:
@@ -65,7 +50,7 @@ class TrackWriter:
         settings: SpoolSettings,
         open_files: OpenFiles,
     ) -> None:
-        resume = TrackProgress(log.state.bounds, log.state.base_ns)
+        resume = log.state.progress
         self.resume = resume
         self._log = log
         self._publisher = publisher
@@ -85,16 +70,17 @@ class TrackWriter:
         base_ns: int,
         sequence: int,
         *,
+        joint: JointBound | None = None,
         is_end: bool = False,
     ) -> None:
         """Take a batch, or punctuation alone.
 
-        `bounds` hold after the batch's rows. Where no rows wait, punctuation that has grown is
-        told soon, else with the segment. `is_end` ends the generation. Raises SpoolError;
+        `bounds`, and `joint`, hold after the batch's rows. Where no rows wait, punctuation that has
+        grown is told soon, else with the segment. `is_end` ends the generation. Raises SpoolError;
         ValueError for bounds or a schema that are not the track's.
         """
         self._check()
-        progress = self._progress.advanced(bounds, base_ns)
+        progress = self._progress.advanced(bounds, base_ns, joint)
         if batch is not None and batch.num_rows:
             self._add(batch, sequence)
         if is_end:
@@ -200,6 +186,7 @@ class TrackWriter:
     def _entry(self, kind: str, first: int, last: int, segment: int | None, rows: int) -> Entry:
         """Return a line that carries the progress; the log fills in what it finds on the disk."""
         self._listed = self._progress
+        bounds, base_ns, joint = self._progress
         return Entry(
-            kind, segment, rows, 0, 0, self._progress.bounds, self._progress.base_ns, first, last, 0
+            kind, segment, rows, 0, 0, bounds, base_ns, first, last, made_ns=0, joint=joint
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 
 import pyarrow
 import pytest
@@ -16,9 +17,13 @@ from hypothesis import strategies as st
 
 from gigastream.plan import Plan
 from gigastream.punctuation import JointBound
+from gigastream.query_texts import QueryTexts, inline_queries
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.session import EngineError
+from gigastream.sessions.spool_session import SpoolSession
 from gigastream.settings import Settings
+from gigastream.spool import Spool, SpoolSettings, SpoolWriter, StoredQuerySet
+from gigastream.spool.plan import plan_to_json, queries_to_json, stream_descriptions
 from tests.engine.high_level import Aggregated, Direct, Follower, Ordered, follow
 from tests.engine.stepping import INFINITE, NOTHING, Call, Out, Row, out_of, plan_of
 from tests.engine.test_hfta import ADD, FOLDER, SAME
@@ -39,9 +44,12 @@ SCHEMA = pyarrow.schema(
 )
 
 
+QUERIES = (FOLDER / "two_clocks.gsql").read_text(encoding="utf-8")
+
+
 @cache
 def plan() -> Plan:
-    return plan_of((FOLDER / "two_clocks.gsql").read_text(encoding="utf-8"), PORTS)
+    return plan_of(QUERIES, PORTS)
 
 
 class Promises:
@@ -97,13 +105,16 @@ def pushed(stream: Sequence[Step]) -> list[Out]:
     return found
 
 
-def push(session: HighSession, out: Out) -> None:
+def rows_of(out: Out) -> pyarrow.RecordBatch | None:
     arrays = [
         pyarrow.array([row[at] for row in out.rows], field.type) for at, field in enumerate(SCHEMA)
     ]
-    batch = pyarrow.record_batch(arrays, schema=SCHEMA) if out.rows else None
+    return pyarrow.record_batch(arrays, schema=SCHEMA) if out.rows else None
+
+
+def push(session: HighSession, out: Out) -> None:
     flags = {"is_heartbeat": out.is_heartbeat, "is_end": out.is_end}
-    session.push("clocks", out.node, batch, out.bounds, joint=out.joint, **flags)
+    session.push("clocks", out.node, rows_of(out), out.bounds, joint=out.joint, **flags)
 
 
 def run(stream: Sequence[Step], batch_rows: int | None) -> list[Call]:
@@ -197,3 +208,22 @@ def test_what_is_no_joint_bound(columns: tuple[int, int]) -> None:
         joint = JointBound(columns, (1, 1))
         with pytest.raises(EngineError, match="two temporal columns"):
             session.push("clocks", "east", None, [NOTHING] * 4, joint=joint)
+
+
+def test_a_spool_brings_joint_bounds(tmp_path: Path) -> None:
+    """What a writer was told of two clocks makes groups due above, before the stream's end."""
+    texts = QueryTexts(inline_queries((QUERIES,)), interfaces={name: {} for name in PORTS})
+    stored = StoredQuerySet(
+        plan_to_json(plan()), queries_to_json(texts), stream_descriptions(plan())
+    )
+    rows = {"east": [(5, 4, 1, 1), (19, 4, 1, 1)], "west": [(30, 30, 1, 1)]}
+    promised = (NOTHING, NOTHING), (10, 5), False
+    outs = pushed([(port, rows[port], *promised) for port in PORTS])
+    with SpoolWriter(tmp_path, SpoolSettings()) as writer:
+        tracks = writer.open(stored, [("clocks", port) for port in PORTS], ())
+        for out in outs:
+            track = tracks["clocks", out.node]
+            track.write(rows_of(out), out.bounds, NOTHING, 0, joint=out.joint, is_end=out.is_end)
+    with SpoolSession(Spool(tmp_path), plan(), dict.fromkeys(PORTS), Settings()) as session:
+        found = [event.batch for event in session.batches() if event.query == "grouped"]
+    assert [batch.joint for batch in found][:1] == [JointBound((0, 1), (1, 1))]

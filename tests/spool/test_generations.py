@@ -42,7 +42,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
     write_run(tmp_path, 3, 4)
     with SpoolWriter(tmp_path, BY_HAND) as writer:
         track = open_track(writer)
-        assert track.resume == ((7, NOTHING), 7)
+        assert track.resume == ((7, NOTHING), 7, None)
     write_run(tmp_path, 2)
     track_read = only_track(tmp_path)
     assert all_numbers(track_read) == list(range(9))
@@ -76,7 +76,7 @@ def test_a_change_begins_a_generation_and_ends_the_last(tmp_path: Path, change: 
     reader.poll()
     with SpoolWriter(tmp_path, BY_HAND) as writer:
         (track,) = writer.open(query_set(**CHANGES[change]), [("flows", "eth0")]).values()
-        assert track.resume == ((NOTHING, NOTHING), NOTHING)
+        assert track.resume == ((NOTHING, NOTHING), NOTHING, None)
     run, end = reader.poll()
     assert (run.kind, run.lost) == ("run", Lost())
     assert (end.kind, end.bounds, end.base_ns) == ("end", (3, NOTHING), END)

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gigastream.punctuation import JointBound
 from gigastream.spool import END, NOTHING, Entry, Lost
 from gigastream.spool.entry import MAX_LINE_BYTES, BadLineError, decode, encode
 
@@ -17,9 +19,13 @@ BOUNDS = st.one_of(
     st.sampled_from([NOTHING, NOTHING + 1, -1, 0, END - 1, END]), st.integers(NOTHING, END)
 )
 COUNTS = st.one_of(st.sampled_from([0, 1, END]), st.integers(0, END))
+JOINTS = st.sampled_from([((0, 1), (5, -6)), ((0, 2), (END, NOTHING))]).map(
+    lambda pair: JointBound(*pair)
+)
 LOSSES = st.builds(Lost, COUNTS, COUNTS, COUNTS, COUNTS, COUNTS)
 COMMON = {
-    "bounds": st.lists(BOUNDS, max_size=20).map(tuple),
+    "bounds": st.lists(BOUNDS, min_size=3, max_size=20).map(tuple),
+    "joint": st.none() | JOINTS,
     "base_ns": BOUNDS,
     "first": COUNTS,
     "last": COUNTS,
@@ -32,12 +38,27 @@ SEGMENTS = st.builds(
 LINES = st.builds(Entry, st.sampled_from(["punctuation", "end"]), **NO_ROWS, **COMMON)
 RUNS = st.builds(Entry, st.just("run"), **NO_ROWS, **COMMON, lost=LOSSES)
 
-GOOD = Entry("segment", 3, 10, 900, 17, (NOTHING, END), 5, 1, 2, 9)
+JOINT = JointBound((0, 1), (7, -8))
+GOOD = Entry("segment", 3, 10, 900, 17, (NOTHING, END), 5, 1, 2, 9, joint=JOINT)
+WITHOUT = (
+    b'2a5f55d7 {"kind":"segment","segment":3,"rows":10,"size_bytes":900,"checksum":17,'
+    b'"bounds":[null,9223372036854775807],"base_ns":5,"first":1,"last":2,"made_ns":9}\n'
+)
+"""Of format 2, and of 3 where no joint bound is known."""
+WITH = WITHOUT[:-1].replace(
+    b'"base_ns":5,', b'"base_ns":5,"joint":{"columns":[0,1],"bounds":[7,-8]},'
+)
 
 
 def line_of(text: bytes) -> bytes:
     """Return a line whose checksum fits, whatever the text."""
     return b"%08x %s" % (zlib.crc32(text), text)
+
+
+def test_lines_are_what_they_were() -> None:
+    assert encode(GOOD)[9:-1] == WITH[9:]
+    assert encode(replace(GOOD, joint=None)) == WITHOUT
+    assert decode(WITHOUT[:-1]) == replace(GOOD, joint=None)
 
 
 @settings(deadline=None)
@@ -108,6 +129,22 @@ HOSTILE = {
     "no object": b"3",
     "half a letter": b'{"kind":"\xc3"}',
     "nothing": b"",
+    **{
+        f"joint {number}": b'{"kind":"end","bounds":[1,2],"base_ns":0,"joint":%s,'
+        b'"first":0,"last":0,"made_ns":0}' % joint
+        for number, joint in enumerate(
+            [
+                b"3",
+                b"{}",
+                b'{"columns":[0,1]}',
+                b'{"columns":[0,1],"bounds":[1]}',
+                b'{"columns":[1,0],"bounds":[1,2]}',
+                b'{"columns":[0,2],"bounds":[1,2]}',
+                b'{"columns":[0,true],"bounds":[1,2]}',
+                b'{"columns":[0],"bounds":[1,2]}',
+            ]
+        )
+    },
 }
 
 
