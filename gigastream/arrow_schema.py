@@ -32,6 +32,8 @@ def _field(column: Column) -> Any:
 def _arrow_type(type_: Type) -> Any:
     import pyarrow
 
+    if type_.is_opaque:
+        return pyarrow.binary(type_.size)
     return {
         Type.BOOL: pyarrow.bool_(),
         Type.USHORT: pyarrow.uint16(),

@@ -53,7 +53,7 @@ def _mirrored(value: Column, type_: Type) -> Column:
         return ~value
     if type_ in (Type.ULLONG, Type.FLOAT):
         return -value
-    if type_ in (Type.STRING, Type.IPV6, Type.INET):
+    if type_ in (Type.STRING, Type.IPV6, Type.INET) or type_.is_opaque:
         mirror = F.translate(F.hex(value), _HEX, _HEX[::-1])
         return F.concat(mirror, F.lit(_PAST_HEX))
     return F.bitwise_not(value)

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as spark_types
 
+from gigastream.gsql.types import opaque_size
+
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
@@ -57,9 +59,16 @@ def spark_schema(
     `as_bigint`: those of the types ullong and timestamp that stay 64-bit integers.
     """
     types = _SPARK_TYPES | dict.fromkeys(as_bigint, spark_types.LongType())
-    fields = [spark_types.StructField(column["name"], types[column["type"]]) for column in columns]
+    fields = [
+        spark_types.StructField(column["name"], _spark_type(column["type"], types))
+        for column in columns
+    ]
     heartbeats = spark_types.StructField(HEARTBEAT, spark_types.TimestampType())
     return spark_types.StructType([heartbeats, *fields])
+
+
+def _spark_type(name: str, types: Mapping[str, spark_types.DataType]) -> spark_types.DataType:
+    return spark_types.BinaryType() if opaque_size(name) is not None else types[name]
 
 
 def unsigned(bits: Column) -> Column:

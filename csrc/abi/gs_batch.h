@@ -13,6 +13,7 @@ struct gs_field {
     uint8_t type;        /* enum gs_type */
     uint8_t nullable;
     int8_t temporal; /* 1 increasing, -1 decreasing (its bounds are of the negative), 0 varying */
+    uint16_t size;   /* GS_OPAQUE: bytes of a value, 1 to GS_OPAQUE_MAX; 0 for all others */
 };
 
 struct gs_schema {
@@ -22,8 +23,9 @@ struct gs_schema {
 };
 
 /* One column. `values`: fixed-width values in Arrow's layout (GS_BOOL: one bit a row, least bit
- * first; GS_INET and GS_IPV6: 16 bytes); for GS_STRING the bytes, row i being those from offsets[i]
- * to offsets[i + 1]. `validity` is NULL where the field is not nullable, else one bit a row. */
+ * first; GS_INET and GS_IPV6: 16 bytes; GS_OPAQUE: the field's size); for GS_STRING the bytes, row
+ * i being those from offsets[i] to offsets[i + 1]. `validity` is NULL where the field is not
+ * nullable, else one bit a row. */
 struct gs_column {
     void *values;
     int32_t *offsets;

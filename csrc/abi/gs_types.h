@@ -20,19 +20,36 @@ enum gs_status {
 
 /* The types of GSQL section 3; the numbers are part of the boundary with Python. */
 enum gs_type {
-    GS_BOOL = 1, /* uint8_t 0 or 1 in a slot, one bit in a column */
-    GS_USHORT,   /* uint16_t */
-    GS_UINT,     /* uint32_t */
-    GS_INT,      /* int32_t */
-    GS_ULLONG,   /* uint64_t */
-    GS_LLONG,    /* int64_t */
-    GS_FLOAT,    /* double */
-    GS_STRING,   /* struct gs_string */
-    GS_IP,       /* uint32_t, host order: 1.2.3.4 is 0x01020304 */
-    GS_IPV6,     /* struct gs_inet */
-    GS_INET,     /* struct gs_inet, IPv4 as ::ffff:a.b.c.d */
-    GS_TIMESTAMP /* int64_t, ns since the epoch */
+    GS_BOOL = 1,  /* uint8_t 0 or 1 in a slot, one bit in a column */
+    GS_USHORT,    /* uint16_t */
+    GS_UINT,      /* uint32_t */
+    GS_INT,       /* int32_t */
+    GS_ULLONG,    /* uint64_t */
+    GS_LLONG,     /* int64_t */
+    GS_FLOAT,     /* double */
+    GS_STRING,    /* struct gs_string */
+    GS_IP,        /* uint32_t, host order: 1.2.3.4 is 0x01020304 */
+    GS_IPV6,      /* struct gs_inet */
+    GS_INET,      /* struct gs_inet, IPv4 as ::ffff:a.b.c.d */
+    GS_TIMESTAMP, /* int64_t, ns since the epoch */
+    GS_OPAQUE     /* fstringN: struct gs_opaque_N; in a column N bytes a row */
 };
+
+#define GS_OPAQUE_MAX 4096u /* bytes of the largest opaque value */
+
+/* The type of N bytes that no operation looks into, and a row of a column of them. In a variable,
+ * a slot or a group it is aligned for whatever struct its bytes are: a user's function is given a
+ * pointer to them. */
+#define GS_OPAQUE_TYPE(n)                                                                          \
+    struct gs_opaque_##n {                                                                         \
+        _Alignas(8) uint8_t bytes[n];                                                              \
+    };                                                                                             \
+    static inline struct gs_opaque_##n gs_opaque_##n##_at(const void *values, uint32_t row)        \
+    {                                                                                              \
+        struct gs_opaque_##n value;                                                                \
+        memcpy(value.bytes, (const uint8_t *)values + (size_t)row * (n), n);                       \
+        return value;                                                                              \
+    }
 
 /* Bytes that live somewhere else: in the packet, in a batch, in a literal. */
 struct gs_string {

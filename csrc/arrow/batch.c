@@ -7,13 +7,23 @@
 
 #define GS_BUFFER_ALIGNMENT 64
 
-size_t gs_column_bytes(uint8_t type, uint32_t rows)
+size_t gs_column_bytes(const struct gs_field *field, uint32_t rows)
 {
     static const uint8_t width[] = {
         [GS_USHORT] = 2, [GS_UINT] = 4, [GS_INT] = 4,   [GS_ULLONG] = 8, [GS_LLONG] = 8,
         [GS_FLOAT] = 8,  [GS_IP] = 4,   [GS_IPV6] = 16, [GS_INET] = 16,  [GS_TIMESTAMP] = 8};
-    if (type == GS_BOOL) return (rows + 7) / 8;
-    return (size_t)width[type] * rows;
+    if (field->type == GS_BOOL) return (rows + 7) / 8;
+    if (field->type == GS_OPAQUE) return (size_t)field->size * rows;
+    return (size_t)width[field->type] * rows;
+}
+
+uint32_t gs_batch_rows(const struct gs_schema *schema, uint32_t rows)
+{
+    uint64_t row_bytes = 0;
+    for (uint32_t c = 0; c < schema->column_count; c++)
+        row_bytes += schema->fields[c].size;
+    if (row_bytes * rows <= GS_BATCH_OPAQUE_BYTES) return rows;
+    return row_bytes > GS_BATCH_OPAQUE_BYTES ? 1 : (uint32_t)(GS_BATCH_OPAQUE_BYTES / row_bytes);
 }
 
 static void *buffer_new(size_t bytes)
@@ -39,7 +49,7 @@ static bool column_init(struct gs_column *column, const struct gs_field *field, 
         if (column->validity == NULL) return false;
     }
     if (field->type == GS_STRING) return string_column_init(column, rows);
-    column->values = buffer_new(gs_column_bytes(field->type, rows));
+    column->values = buffer_new(gs_column_bytes(field, rows));
     return column->values != NULL;
 }
 
@@ -201,10 +211,11 @@ bool gs_batch_reserve(struct gs_batch *batch, const uint32_t *string_lengths)
 
 /* ---- what is kept of others' batches ---- */
 
-static uint64_t column_memory(const struct gs_column *column, uint8_t type, uint32_t rows)
+static uint64_t column_memory(const struct gs_column *column, const struct gs_field *field,
+                              uint32_t rows)
 {
     uint64_t bytes = column->validity != NULL ? (rows + 7) / 8 : 0;
-    if (type != GS_STRING) return bytes + gs_column_bytes(type, rows);
+    if (field->type != GS_STRING) return bytes + gs_column_bytes(field, rows);
     return bytes + column->string_capacity + ((uint64_t)rows + 1) * sizeof(int32_t);
 }
 
@@ -212,9 +223,8 @@ size_t gs_batch_bytes(const struct gs_batch *batch)
 {
     uint64_t bytes = sizeof *batch;
     for (uint32_t c = 0; c < batch->schema->column_count; c++)
-        bytes +=
-            sizeof(gs_bound) + sizeof(struct gs_column) +
-            column_memory(&batch->columns[c], batch->schema->fields[c].type, batch->row_capacity);
+        bytes += sizeof(gs_bound) + sizeof(struct gs_column) +
+                 column_memory(&batch->columns[c], &batch->schema->fields[c], batch->row_capacity);
     return bytes;
 }
 
@@ -226,12 +236,12 @@ void gs_batch_lengths(const struct gs_batch *batch, uint32_t row, uint32_t *stri
 }
 
 static void append_value(struct gs_column *to, uint32_t at, const struct gs_column *from,
-                         uint32_t row, uint8_t type)
+                         uint32_t row, const struct gs_field *field)
 {
-    size_t width = gs_column_bytes(type, 8) / 8;
-    if (type == GS_STRING)
+    size_t width = gs_column_bytes(field, 8) / 8;
+    if (field->type == GS_STRING)
         gs_column_put_string(to, at, gs_column_string(from, row));
-    else if (type == GS_BOOL)
+    else if (field->type == GS_BOOL)
         gs_bit_set(to->values, at, gs_bit_get(from->values, row));
     else
         memcpy((uint8_t *)to->values + at * width, (uint8_t *)from->values + row * width, width);
@@ -244,6 +254,6 @@ void gs_batch_append(struct gs_batch *batch, const struct gs_batch *from, uint32
         struct gs_column *to = &batch->columns[c];
         if (to->validity != NULL)
             gs_bit_set(to->validity, at, !gs_column_is_null(&from->columns[c], row));
-        append_value(to, at, &from->columns[c], row, batch->schema->fields[c].type);
+        append_value(to, at, &from->columns[c], row, &batch->schema->fields[c]);
     }
 }

@@ -34,8 +34,12 @@ uint64_t gs_batch_growth(const struct gs_batch *batch, const uint32_t *string_le
 /* Memory for so many bytes of a string column that holds nothing yet; false where there is none. */
 bool gs_column_reserve(struct gs_column *column, uint64_t bytes);
 /* Bytes of the values of a column that is no string. */
-size_t gs_column_bytes(uint8_t type, uint32_t rows);
-/* What the Arrow C data interface calls a type. */
-const char *gs_arrow_format(uint8_t type);
+size_t gs_column_bytes(const struct gs_field *field, uint32_t rows);
+/* So many rows, or as many as GS_BATCH_OPAQUE_BYTES have room for; at least one. */
+uint32_t gs_batch_rows(const struct gs_schema *schema, uint32_t rows);
+#define GS_BATCH_OPAQUE_BYTES (1u << 20)
+#define GS_ARROW_FORMAT_BYTES 8
+/* What the Arrow C data interface calls a field's type: `text`, or a constant. */
+const char *gs_arrow_format(const struct gs_field *field, char text[GS_ARROW_FORMAT_BYTES]);
 
 #endif

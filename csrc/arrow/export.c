@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A batch through the Arrow C data interface: its buffers and names are lent, not copied; array and
  * schema keep the batch alive until the consumer releases them. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "batch.h"
 
-const char *gs_arrow_format(uint8_t type)
+const char *gs_arrow_format(const struct gs_field *field, char text[GS_ARROW_FORMAT_BYTES])
 {
     static const char *const formats[] = {
         [GS_BOOL] = "b",   [GS_USHORT] = "S",  [GS_UINT] = "I",    [GS_INT] = "i",
         [GS_ULLONG] = "L", [GS_LLONG] = "l",   [GS_FLOAT] = "g",   [GS_STRING] = "z",
         [GS_IP] = "I",     [GS_IPV6] = "w:16", [GS_INET] = "w:16", [GS_TIMESTAMP] = "tsn:UTC"};
-    return formats[type];
+    if (field->type != GS_OPAQUE) return formats[field->type];
+    snprintf(text, GS_ARROW_FORMAT_BYTES, "w:%u", (unsigned)field->size);
+    return text;
 }
 
 /* One key and value in the interface's packing: counts and lengths as native 32-bit integers. */
@@ -35,37 +38,55 @@ static void release_schema(struct ArrowSchema *schema)
     schema->release = NULL;
 }
 
-/* It may outlive its parent, as a child array may. */
+/* What a column's schema has to itself: it may outlive its parent, as a child array may. */
+struct exported_field {
+    struct gs_batch *batch;
+    char format[GS_ARROW_FORMAT_BYTES];
+};
+
 static void release_child_schema(struct ArrowSchema *schema)
 {
-    gs_batch_release(schema->private_data);
+    struct exported_field *exported = schema->private_data;
+    gs_batch_release(exported->batch);
+    free(exported);
     schema->release = NULL;
+}
+
+static bool export_field(struct gs_batch *batch, uint32_t c, struct ArrowSchema *to)
+{
+    const struct gs_field *field = &batch->schema->fields[c];
+    struct exported_field *exported = malloc(sizeof *exported);
+    if (exported == NULL) return false;
+    exported->batch = gs_batch_retain(batch);
+    *to = (struct ArrowSchema){.format = gs_arrow_format(field, exported->format),
+                               .name = field->name,
+                               .metadata = metadata_of(field),
+                               .flags = field->nullable ? ARROW_FLAG_NULLABLE : 0,
+                               .release = release_child_schema,
+                               .private_data = exported};
+    return true;
 }
 
 static int export_schema(struct gs_batch *batch, struct ArrowSchema *to)
 {
-    const struct gs_schema *from = batch->schema;
-    size_t count = from->column_count;
+    size_t count = batch->schema->column_count;
     char *memory = calloc(1, count * (sizeof(struct ArrowSchema *) + sizeof *to) + 1);
     if (memory == NULL) return GS_ERROR;
     struct ArrowSchema **pointers = (struct ArrowSchema **)memory;
     struct ArrowSchema *children = (struct ArrowSchema *)(memory + count * sizeof *pointers);
-    for (size_t c = 0; c < count; c++) {
-        const struct gs_field *field = &from->fields[c];
+    for (size_t c = 0; c < count; c++)
         pointers[c] = &children[c];
-        children[c] = (struct ArrowSchema){.format = gs_arrow_format(field->type),
-                                           .name = field->name,
-                                           .metadata = metadata_of(field),
-                                           .flags = field->nullable ? ARROW_FLAG_NULLABLE : 0,
-                                           .release = release_child_schema,
-                                           .private_data = gs_batch_retain(batch)};
-    }
     *to = (struct ArrowSchema){.format = "+s",
                                .name = "",
                                .n_children = (int64_t)count,
                                .children = pointers,
                                .release = release_schema,
                                .private_data = memory};
+    for (uint32_t c = 0; c < count; c++) {
+        if (export_field(batch, c, &children[c])) continue;
+        release_schema(to);
+        return GS_ERROR;
+    }
     return GS_OK;
 }
 

@@ -31,10 +31,12 @@ static int check_type(const struct gs_field *field, const struct ArrowSchema *ar
     if (strcmp(arrow->name, field->name) != 0)
         return gs_fail(error, GS_ERROR, "an Arrow array has column %.100s instead of %.100s",
                        arrow->name, field->name);
-    if (strcmp(arrow->format, gs_arrow_format(field->type)) != 0 || arrow->dictionary != NULL)
+    char text[GS_ARROW_FORMAT_BYTES];
+    const char *format = gs_arrow_format(field, text);
+    if (strcmp(arrow->format, format) != 0 || arrow->dictionary != NULL)
         return gs_fail(error, GS_ERROR,
                        "column %.100s of an Arrow array has type '%.40s', not '%s'", field->name,
-                       arrow->format, gs_arrow_format(field->type));
+                       arrow->format, format);
     return GS_OK;
 }
 
@@ -163,7 +165,7 @@ static int copy_column(const struct imported_column *column, struct gs_column *t
     if (column->rows == 0) return GS_OK;
     GS_RETURN_IF_ERROR(copy_validity(column, to, error));
     const uint8_t *from = column->array->buffers[1];
-    size_t bytes = gs_column_bytes(column->field->type, column->rows);
+    size_t bytes = gs_column_bytes(column->field, column->rows);
     if (column->field->type == GS_STRING) return copy_strings(column, to, error);
     if (column->field->type == GS_BOOL)
         copy_bits(to->values, from, column->first, column->rows);

@@ -31,7 +31,8 @@ static bool state_open(struct gs_operator_state *op, uint32_t port_count,
                        const struct gs_operator_settings *settings)
 {
     uint32_t columns = op->node->schema->column_count;
-    op->base.output = gs_batch_new(op->node->schema, settings->batch_rows);
+    op->base.output =
+        gs_batch_new(op->node->schema, gs_batch_rows(op->node->schema, settings->batch_rows));
     op->carried = calloc(columns + GS_TEMPORAL_MAX, sizeof *op->carried);
     return gs_scratch_open(&op->scratch) && op->base.output != NULL && op->carried != NULL &&
            gs_punctuation_open(&op->given, columns) && gs_punctuation_open(&op->next, columns) &&

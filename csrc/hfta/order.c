@@ -72,7 +72,7 @@ static struct gs_batch *store_grow(struct order_state *state, struct row_store *
     if (store->count > 0) rows = 2 * store->batches[store->count - 1]->row_capacity;
     if (rows > GS_ORDER_BATCH_ROWS) rows = GS_ORDER_BATCH_ROWS;
     if (store->count == store->capacity && !store_list_grow(state, store)) return NULL;
-    struct gs_batch *batch = gs_batch_new(schema, rows);
+    struct gs_batch *batch = gs_batch_new(schema, gs_batch_rows(schema, rows));
     if (batch == NULL) return NULL;
     if (!gs_hold(&state->op.holder, gs_batch_bytes(batch))) {
         gs_batch_release(batch);

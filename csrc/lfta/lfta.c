@@ -197,7 +197,8 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
     lfta->base.table.leaves_in_order =
         lfta->flush_policy == GS_FLUSH_IMMEDIATE || lfta->flush_policy == GS_FLUSH_SLOW_INORDER;
     lfta->base.table.until_drip = UINT64_MAX;
-    lfta->base.output = gs_batch_new(node->schema, settings->batch_rows);
+    lfta->base.output =
+        gs_batch_new(node->schema, gs_batch_rows(node->schema, settings->batch_rows));
     if (lfta->base.output == NULL) return gs_fail(error, GS_ERROR, "no memory for a batch");
     if (ops->kind != GS_LFTA_AGGREGATION) return GS_OK;
     uint64_t wanted = settings->slot_count > 0 ? (uint64_t)settings->slot_count : ops->slot_count;

@@ -52,7 +52,7 @@ static size_t row_room(const struct gs_batch *batch, uint32_t row)
 {
     size_t room = 0;
     for (uint32_t i = 0; i < batch->schema->column_count; i++) {
-        room += GS_VALUE_TEXT_MAX;
+        room += gs_value_room(&batch->schema->fields[i]);
         if (batch->schema->fields[i].type != GS_STRING) continue;
         room += STRING_ROOM(gs_column_string(&batch->columns[i], row).length);
     }
@@ -64,7 +64,7 @@ static uint8_t *put_cell(uint8_t *at, const struct gs_field *field, const struct
 {
     if (gs_column_is_null(column, row)) return at;
     if (field->type == GS_STRING) return put_string(at, gs_column_string(column, row));
-    return gs_value_writer_of(field)(at, column, row);
+    return gs_put_value(at, field, column, row);
 }
 
 int gs_csv_rows(const struct gs_batch *batch, struct gs_text *text)

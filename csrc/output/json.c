@@ -85,7 +85,7 @@ static uint8_t *put_value(uint8_t *at, const struct gs_field *field, const struc
     if (field->type == GS_STRING) return put_string(at, gs_column_string(column, row));
     bool quoted = field->type >= GS_IP || gs_field_is_mac(field);
     if (quoted) *at++ = '"';
-    at = gs_value_writer_of(field)(at, column, row);
+    at = gs_put_value(at, field, column, row);
     if (quoted) *at++ = '"';
     return at;
 }
@@ -101,7 +101,7 @@ static int append_value(struct gs_text *text, const struct gs_field *field,
                         const struct gs_column *column, uint32_t row)
 {
     if (is_null(field, column, row)) return append_text(text, "null");
-    size_t room = GS_VALUE_TEXT_MAX;
+    size_t room = gs_value_room(field);
     if (field->type == GS_STRING) room = STRING_ROOM(gs_column_string(column, row).length);
     GS_RETURN_IF_ERROR(gs_text_reserve(text, room));
     uint8_t *end = put_value(text->bytes + text->length, field, column, row);

@@ -11,6 +11,7 @@
  * | IPV6 | RFC 5952; only ::ffff:0:0/96 ends in dotted form |
  * | timestamp | ISO 8601, UTC, nanoseconds: 2026-11-21T08:00:00.000000000Z |
  * | ullong of subtype mac | aa:bb:cc:dd:ee:ff |
+ * | fstringN | its bytes in hexadecimal, two digits each |
  * | string | UTF-8 as it is; a byte that is not UTF-8 as the four characters \xHH |
  * | NULL | an empty cell; null |
  *

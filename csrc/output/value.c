@@ -122,7 +122,18 @@ uint8_t *gs_put_hex_byte(uint8_t *at, uint8_t byte)
     return at + 4;
 }
 
+static uint8_t *put_hex(uint8_t *at, const uint8_t *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        *at++ = (uint8_t)hex_digits[bytes[i] >> 4];
+        *at++ = (uint8_t)hex_digits[bytes[i] & 15];
+    }
+    return at;
+}
+
 /* --- rows of columns --- */
+
+typedef uint8_t *value_writer(uint8_t *at, const struct gs_column *column, uint32_t row);
 
 #define WRITER(name, c_type, put)                                                                  \
     static uint8_t *write_##name(uint8_t *at, const struct gs_column *column, uint32_t row)        \
@@ -150,7 +161,7 @@ static uint8_t *write_bool(uint8_t *at, const struct gs_column *column, uint32_t
     return x ? gs_put_text(at, "true", 4) : gs_put_text(at, "false", 5);
 }
 
-static gs_value_writer *const writers[] = {
+static value_writer *const writers[] = {
     [GS_BOOL] = write_bool,           [GS_USHORT] = write_ushort,
     [GS_UINT] = write_uint,           [GS_INT] = write_int,
     [GS_ULLONG] = write_ullong,       [GS_LLONG] = write_llong,
@@ -159,12 +170,24 @@ static gs_value_writer *const writers[] = {
     [GS_TIMESTAMP] = write_timestamp,
 };
 
+/* No value but a string, or one of GS_OPAQUE, is longer. */
+#define VALUE_TEXT_MAX 48
+
+size_t gs_value_room(const struct gs_field *field)
+{
+    return VALUE_TEXT_MAX + 2u * field->size;
+}
+
 bool gs_field_is_mac(const struct gs_field *field)
 {
     return field->type == GS_ULLONG && field->subtype != NULL && strcmp(field->subtype, "mac") == 0;
 }
 
-gs_value_writer *gs_value_writer_of(const struct gs_field *field)
+uint8_t *gs_put_value(uint8_t *at, const struct gs_field *field, const struct gs_column *column,
+                      uint32_t row)
 {
-    return gs_field_is_mac(field) ? write_mac : writers[field->type];
+    if (field->type == GS_OPAQUE)
+        return put_hex(at, (const uint8_t *)column->values + (size_t)row * field->size,
+                       field->size);
+    return (gs_field_is_mac(field) ? write_mac : writers[field->type])(at, column, row);
 }

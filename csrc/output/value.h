@@ -6,14 +6,12 @@
 
 #include "gs_batch.h"
 
-/* No value but a string is longer. */
-#define GS_VALUE_TEXT_MAX 48
+/* Bytes that a value of a field that is not a string takes at most. */
+size_t gs_value_room(const struct gs_field *field);
 
 /* Row `row` of a column that is not of strings, and is not NULL there. */
-typedef uint8_t *gs_value_writer(uint8_t *at, const struct gs_column *column, uint32_t row);
-
-/* The writer of a field that is not a string. */
-gs_value_writer *gs_value_writer_of(const struct gs_field *field);
+uint8_t *gs_put_value(uint8_t *at, const struct gs_field *field, const struct gs_column *column,
+                      uint32_t row);
 
 /* Whether a field is printed as an address of the link layer. */
 bool gs_field_is_mac(const struct gs_field *field);

@@ -159,7 +159,14 @@ def _bits(sign: str) -> AccumulatorWriter:
     return AccumulatorWriter(_member, _member, _set, add, _never, _value, _set, add)
 
 
-def _positioned(sign: str) -> AccumulatorWriter:
+def _order_of_bytes(a: str, b: str, sign: str) -> str:
+    """The same of opaque values."""
+    return f"(memcmp({a}.bytes, {b}.bytes, sizeof {a}.bytes) {sign} 0)"
+
+
+def _positioned(
+    sign: str, value_order: Callable[[str, str, str], str] = _order
+) -> AccumulatorWriter:
     """FIRST and LAST; equal positions (rows of a stream) go to the lesser, or greater, value."""
 
     def state(name: str, a: Accumulator) -> list[StructMember]:
@@ -173,7 +180,7 @@ def _positioned(sign: str) -> AccumulatorWriter:
 
     def add(at: str, x: Sequence[str]) -> list[str]:
         order = f"gs_position_compare({position(x)}, {at}_at)"
-        better = f"{order} {sign} 0 || ({order} == 0 && {_order(x[0], at, sign)})"
+        better = f"{order} {sign} 0 || ({order} == 0 && {value_order(x[0], at, sign)})"
         return [f"if ({better}) {{ {' '.join(start(at, x))} }}"]
 
     def partial(at: str) -> list[str]:
@@ -271,10 +278,23 @@ HIGH_WRITERS = {
     "moments_float": _high_moments("float"),
 }
 STRING_WRITERS = {"first": _positioned_string("<"), "last": _positioned_string(">")}
+OPAQUE_WRITERS = {
+    "first": _positioned("<", _order_of_bytes),
+    "last": _positioned(">", _order_of_bytes),
+}
+
+
+def low_writer_of(accumulator: Accumulator) -> AccumulatorWriter:
+    """The C of an accumulator below the border."""
+    if accumulator.type.is_opaque:
+        return OPAQUE_WRITERS.get(accumulator.kind) or WRITERS[accumulator.kind]
+    return WRITERS[accumulator.kind]
 
 
 def writer_of(accumulator: Accumulator) -> AccumulatorWriter:
     """The C of an accumulator above the border."""
+    if accumulator.type.is_opaque:
+        return low_writer_of(accumulator)
     if accumulator.type is Type.STRING:
         return STRING_WRITERS.get(accumulator.kind) or WRITERS[accumulator.kind]
     return HIGH_WRITERS.get(accumulator.kind) or WRITERS[accumulator.kind]

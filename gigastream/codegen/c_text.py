@@ -11,21 +11,41 @@ from typing import Any
 from gigastream.gsql.expressions import Constant
 from gigastream.gsql.types import Type
 
-C_TYPE = {
-    Type.BOOL: "uint8_t",
-    Type.USHORT: "uint16_t",
-    Type.UINT: "uint32_t",
-    Type.INT: "int32_t",
-    Type.ULLONG: "uint64_t",
-    Type.LLONG: "int64_t",
-    Type.FLOAT: "double",
-    Type.STRING: "struct gs_string",
-    Type.IP: "uint32_t",
-    Type.IPV6: "struct gs_inet",
-    Type.INET: "struct gs_inet",
-    Type.TIMESTAMP: "int64_t",
-}
-ENUM = {type_: f"GS_{type_.name}" for type_ in Type}
+
+class _CTypes(dict[Type, str]):
+    """An opaque type is not listed: GS_OPAQUE_TYPE makes its struct."""
+
+    def __missing__(self, type_: Type) -> str:
+        assert type_.is_opaque
+        return f"struct gs_opaque_{type_.size}"
+
+
+C_TYPE = _CTypes(
+    {
+        Type.BOOL: "uint8_t",
+        Type.USHORT: "uint16_t",
+        Type.UINT: "uint32_t",
+        Type.INT: "int32_t",
+        Type.ULLONG: "uint64_t",
+        Type.LLONG: "int64_t",
+        Type.FLOAT: "double",
+        Type.STRING: "struct gs_string",
+        Type.IP: "uint32_t",
+        Type.IPV6: "struct gs_inet",
+        Type.INET: "struct gs_inet",
+        Type.TIMESTAMP: "int64_t",
+    }
+)
+
+
+def enum_of(type_: Type) -> str:
+    """The `enum gs_type` of a type."""
+    return "GS_OPAQUE" if type_.is_opaque else f"GS_{type_.name}"
+
+
+def is_struct(type_: Type) -> bool:
+    """True where a value is a struct: not set by 0, nor compared by ==."""
+    return type_ in (Type.STRING, Type.INET, Type.IPV6) or type_.is_opaque
 
 
 def identifier(text: str) -> str:
@@ -61,7 +81,14 @@ def zero(type_: Type) -> str:
         return "(struct gs_string){NULL, 0}"
     if type_ in (Type.INET, Type.IPV6):
         return "(struct gs_inet){{0, 0}}"
+    if type_.is_opaque:
+        return f"({C_TYPE[type_]}){{{{0}}}}"
     return "0"
+
+
+def bytes_differ(type_: Type, a: str, b: str) -> str:
+    """C expression: <0, 0, >0 as the bytes of two opaque values compare."""
+    return f"memcmp({a}.bytes, {b}.bytes, {type_.size})"
 
 
 def _signed(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from gigastream.codegen.c_text import C_TYPE, ENUM, Lines, string_literal
+from gigastream.codegen.c_text import C_TYPE, Lines, enum_of, string_literal
 from gigastream.codegen.expressions import CValue
 from gigastream.gsql.expressions import ColumnRef, Expression, walk
 from gigastream.gsql.types import Column, Schema, Temporal, Type
@@ -19,8 +19,9 @@ def write_schema(lines: Lines, prefix: str, stream: str, schema: Schema) -> None
         for column in schema.columns:
             lines.add(
                 f"{{{string_literal(column.name.encode())}, "
-                f"{string_literal(column.subtype.encode())}, {ENUM[column.type]}, "
-                f"{int(column.nullable)}, {_TEMPORAL.get(column.temporal, 0)}}},"
+                f"{string_literal(column.subtype.encode())}, {enum_of(column.type)}, "
+                f"{int(column.nullable)}, {_TEMPORAL.get(column.temporal, 0)}, "
+                f"{column.type.size}}},"
             )
     lines.add(
         f"static const struct gs_schema {prefix}_schema = "
@@ -37,7 +38,7 @@ def write_inputs(lines: Lines, expressions: Iterable[Expression], batch: str) ->
             if isinstance(node, ColumnRef):
                 seen.setdefault(node.index, node.type)
     for index, type_ in sorted(seen.items()):
-        if type_ in (Type.STRING, Type.BOOL):
+        if type_ in (Type.STRING, Type.BOOL) or type_.is_opaque:
             lines.add(f"const struct gs_column *c{index} = &{batch}->columns[{index}];")
         else:
             lines.add(f"const {C_TYPE[type_]} *c{index} = {batch}->columns[{index}].values;")
@@ -53,9 +54,16 @@ def column_leaf(batch: str, row: str) -> Callable[[Expression], CValue]:
             return CValue(f"gs_column_string(c{e.index}, {row})", null)
         if e.type is Type.BOOL:
             return CValue(f"gs_bit_get(c{e.index}->values, {row})", null)
+        if e.type.is_opaque:
+            return CValue(opaque_cell(e.type, f"c{e.index}->values", row), null)
         return CValue(f"c{e.index}[{row}]", null)
 
     return leaf
+
+
+def opaque_cell(type_: Type, values: str, row: str) -> str:
+    """C expression: a row of a column of opaque values."""
+    return f"gs_opaque_{type_.size}_at({values}, {row})"
 
 
 def put(batch: str, index: int, column: Column, row: str, value: CValue) -> list[str]:
@@ -65,6 +73,9 @@ def put(batch: str, index: int, column: Column, row: str, value: CValue) -> list
         lines = [f"gs_column_put_string(&{at}, {row}, {value.code});"]
     elif column.type is Type.BOOL:
         lines = [f"gs_bit_set({at}.values, {row}, {value.code});"]
+    elif column.type.is_opaque:
+        place = f"(uint8_t *){at}.values + (size_t){row} * {column.type.size}"
+        lines = [f"memcpy({place}, {value.code}.bytes, {column.type.size});"]
     else:
         lines = [f"(({C_TYPE[column.type]} *){at}.values)[{row}] = {value.code};"]
     if column.nullable:

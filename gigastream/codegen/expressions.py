@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from gigastream.codegen.c_text import C_TYPE, Lines, constant, zero
+from gigastream.codegen.c_text import C_TYPE, Lines, bytes_differ, constant, zero
 from gigastream.codegen.membership import among, is_long, within
 from gigastream.gsql.expressions import (
     Case,
@@ -367,14 +367,21 @@ class ExpressionWriter:
 
     def _call(self, e: FunctionCall) -> CValue:
         values = [
-            CValue(self._handles(e)) if index == e.handle else self.value(argument)
+            CValue(self._handles(e)) if index == e.handle else self._handed(argument)
             for index, argument in enumerate(e.arguments)
         ]
         return self._guarded(e, values, lambda: self._called(e, [v.code for v in values]))
 
+    def _handed(self, argument: Expression) -> CValue:
+        """Of an opaque value a function is given a pointer to its bytes."""
+        value = self.value(argument)
+        return replace(value, code=f"{value.code}.bytes") if argument.type.is_opaque else value
+
     def _called(self, e: FunctionCall, codes: list[str]) -> str:
         if e.type is Type.STRING:
             codes = [self._scratch, *codes]
+        if e.type.is_opaque:
+            return self._filled(e, codes)
         if not e.partial:
             code = f"{e.symbol}({', '.join(codes)})"
             return self._finite(code) if e.may_be_infinite else code
@@ -383,6 +390,16 @@ class ExpressionWriter:
         self.lines.add(
             f"{C_TYPE[e.type]} {result};",
             f"if (GS_UNLIKELY(!{e.symbol}({arguments}))) {self._fail}",
+        )
+        return result
+
+    def _filled(self, e: FunctionCall, codes: list[str]) -> str:
+        """An opaque result: a function is given a pointer to as many bytes, all of them 0."""
+        result = self.lines.name()
+        call = f"{e.symbol}({', '.join([*codes, f'{result}.bytes'])})"
+        self.lines.add(
+            f"{C_TYPE[e.type]} {result} = {{{{0}}}};",
+            f"if (GS_UNLIKELY(!{call})) {self._fail}" if e.partial else f"{call};",
         )
         return result
 
@@ -404,6 +421,8 @@ def _compared(operator: str, type_: Type, codes: list[str]) -> str:
         return f"(gs_inet_compare({left}, {right}) {c} 0)"
     if type_ is Type.STRING:
         return f"(gs_string_compare({left}, {right}) {c} 0)"
+    if type_.is_opaque:
+        return f"({bytes_differ(type_, left, right)} {c} 0)"
     return f"({left} {c} {right})"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gigastream.codegen.c_text import C_TYPE, Lines
+from gigastream.codegen.c_text import C_TYPE, Lines, bytes_differ
 from gigastream.gsql.types import Temporal, Type
 
 _SMALL = (Type.BOOL, Type.USHORT, Type.UINT, Type.INT, Type.IP)
@@ -41,6 +41,9 @@ def write_hash(
 def _write_wide(lines: Lines, name: str, key: str, value: str, type_: Type) -> None:
     if type_ is Type.STRING:
         lines.add(f"{name} = gs_hash_bytes({name}, {value}, {key});")
+    elif type_.is_opaque:
+        whole = f"(struct gs_string){{{value}.bytes, {type_.size}}}"
+        lines.add(f"{name} = gs_hash_bytes({name}, {whole}, {key});")
     elif type_ in (Type.INET, Type.IPV6):
         for word in (0, 1):
             lines.add(f"{name} = gs_hash_word({name}, {value}.words[{word}], {key});")
@@ -61,6 +64,8 @@ def equal(type_: Type, a: str, b: str) -> str:
         return f"gs_inet_equal({a}, {b})"
     if type_ is Type.STRING:
         return f"gs_string_equal({a}, {b})"
+    if type_.is_opaque:
+        return f"{bytes_differ(type_, a, b)} == 0"
     return f"{a} == {b}"
 
 

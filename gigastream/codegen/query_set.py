@@ -9,6 +9,7 @@ from gigastream.codegen.c_text import Lines, comment, constant, string_literal
 from gigastream.codegen.context import CodeContext, depth_of
 from gigastream.codegen.operators import code_of
 from gigastream.codegen.unpack import write_columns, write_unpack
+from gigastream.gsql.expressions import walk
 from gigastream.plan.costs import fields_of
 from gigastream.plan.nodes import Node
 from gigastream.plan.plan import Plan
@@ -53,8 +54,17 @@ def _head(context: CodeContext, unpacked: Plan) -> str:
     wanted = [*HEADERS, *sorted(context.headers - set(HEADERS)), *_field_headers(unpacked)]
     for header in [*wanted, *own]:
         lines.add(f'#include "{header}"')
-    lines.add("")
+    lines.add("", *(f"GS_OPAQUE_TYPE({size})" for size in _opaque_sizes(context.plan)), "")
     return lines.text()
+
+
+def _opaque_sizes(plan: Plan) -> list[int]:
+    """The N of every fstringN that a plan has a value of."""
+    expressions = [*plan.prefilter, *(e for node in plan.low for e in node.source.required)]
+    expressions += [e for node in plan.nodes for e, _ in node.evaluated]
+    types = {part.type for e in expressions for part in walk(e)}
+    types |= {column.type for node in plan.nodes for column in node.schema.columns}
+    return sorted(type_.size for type_ in types if type_.is_opaque)
 
 
 def _field_headers(plan: Plan) -> list[str]:

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from gigastream.codegen.c_text import C_TYPE, Lines, comment
+from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
 from gigastream.codegen.context import PROTOCOL_BITS, CodeContext, base_of, bits_of
 from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import Expression, FieldRef
-from gigastream.gsql.types import Type
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
@@ -94,7 +93,8 @@ def read_field(field: FieldRef, packet: str, to: str) -> str:
         return f"gs_field_interface({packet}, burst->interface_names, &{to})"
     if field.accessor == "community_id":
         return f"gs_field_community_id({packet}, burst->scratch, &{to})"
-    return f"gs_field_{field.accessor}({packet}, &{to})"
+    place = f"{to}.bytes" if field.type.is_opaque else f"&{to}"
+    return f"gs_field_{field.accessor}({packet}, {place})"
 
 
 def write_columns(lines: Lines, plan: Plan) -> None:
@@ -140,13 +140,9 @@ def _write_bits(lines: Lines, to: str, condition: Callable[[], str]) -> None:
 def _present(presence: Presence) -> str:
     tests = [has_bits(presence.mask)]
     for field in presence.required:
-        value = f"({C_TYPE[field.type]}){{0}}" if field.type not in _STRUCTS else None
-        value = value or f"({C_TYPE[field.type]}){{{_STRUCTS[field.type]}}}"
+        value = zero(field.type) if is_struct(field.type) else f"({C_TYPE[field.type]}){{0}}"
         tests.append(_absent_test(field, value))
     return "(" + " && ".join(tests) + ")"
-
-
-_STRUCTS = {Type.STRING: "0, 0", Type.INET: "{0, 0}", Type.IPV6: "{0, 0}"}
 
 
 def _absent_test(field: FieldRef, value: str) -> str:

@@ -157,7 +157,8 @@ def native_schema(schema: Schema) -> tuple[Any, list[Any]]:
     for field, column in zip(fields, schema.columns, strict=False):
         keep += [ffi.new("char[]", text.encode()) for text in (column.name, column.subtype)]
         field.name, field.subtype = keep[-2:]
-        field.type, field.nullable = column.type, column.nullable
+        field.type, field.size = column.type.number, column.type.size
+        field.nullable = column.nullable
         field.temporal = direction.get(column.temporal, 0)
     native = ffi.new("struct gs_schema *")
     native.column_count, native.fields = len(schema.columns), fields

@@ -3,12 +3,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from typing import cast
+
+OPAQUE = 13
+OPAQUE_MAX = 4096
+"""GS_OPAQUE, GS_OPAQUE_MAX: its number in C, and the bytes of the largest value."""
 
 
 class Type(IntEnum):
-    """GSQL's types; the numbers are those of `enum gs_type` in csrc/abi/gs_types.h."""
+    """GSQL's types; the numbers are those of `enum gs_type` in csrc/abi/gs_types.h.
+
+    Beside those listed there is `fstringN` for N from 1 to OPAQUE_MAX: N bytes that no operation
+    looks into, as the state of a UDAF is. Such a type is made when it is first asked for, one
+    object for each N, as the combinations of an enum.Flag are: its value has N above the number.
+    """
 
     BOOL = 1
     USHORT = 2
@@ -23,8 +34,41 @@ class Type(IntEnum):
     INET = 11
     TIMESTAMP = 12
 
+    @classmethod
+    def opaque(cls, size: int) -> Type:
+        """The type `fstringN` of so many bytes. Raises ValueError beyond OPAQUE_MAX."""
+        return cls(size << 8 | OPAQUE)
+
+    @classmethod
+    def _missing_(cls, value: object) -> Type | None:
+        size = value >> 8 if isinstance(value, int) and value & 0xFF == OPAQUE else 0
+        if not isinstance(value, int) or not 0 < size <= OPAQUE_MAX:
+            return None
+        made = int.__new__(cls, value)
+        made._name_, made._value_ = f"FSTRING{size}", value
+        return cast(Type, cls._value2member_map_.setdefault(value, made))
+
     def __str__(self) -> str:
         return _SPELLING.get(self, self.name.lower())
+
+    @property
+    def number(self) -> int:
+        """Of `enum gs_type`."""
+        return self & 0xFF
+
+    @property
+    def is_opaque(self) -> bool:
+        return self.number == OPAQUE
+
+    @property
+    def size(self) -> int:
+        """Bytes of an opaque type; 0 for all others."""
+        return self >> 8
+
+    @property
+    def is_wide(self) -> bool:
+        """Of no fixed size, or of a large one: not kept in a column of a burst."""
+        return self is Type.STRING or self.is_opaque
 
     @property
     def is_integer(self) -> bool:
@@ -73,9 +117,19 @@ TYPE_NAMES = {str(member): member for member in Type}
 
 def type_named(name: str) -> Type | None:
     """The type of that name, in any case."""
-    return _BY_LOWER_NAME.get(name.lower())
+    size = opaque_size(name)
+    if size is None:
+        return _BY_LOWER_NAME.get(name.lower())
+    return Type.opaque(size) if 0 < size <= OPAQUE_MAX else None
 
 
+def opaque_size(name: str) -> int | None:
+    """The N of a name `fstringN`, be it too large; None for other names."""
+    found = _OPAQUE_NAME.fullmatch(name)
+    return None if found is None else int(found[1])
+
+
+_OPAQUE_NAME = re.compile("fstring(0|[1-9][0-9]{0,17})", re.IGNORECASE | re.ASCII)
 _BY_LOWER_NAME = {name.lower(): member for name, member in TYPE_NAMES.items()}
 
 

@@ -14,7 +14,6 @@ from gigastream.gsql.expressions import (
     Operation,
     walk,
 )
-from gigastream.gsql.types import Type
 
 DIVISION = 5
 EXPENSIVE = 1000
@@ -64,15 +63,10 @@ def _is_prefilter_node(node: Expression) -> bool:
     if isinstance(node, Constant):
         return True
     if isinstance(node, FieldRef):
-        return node.cost < DIVISION and not _needs_memory(node)
+        return node.cost < DIVISION and not node.type.is_wide
     if isinstance(node, Operation):
         return not node.checked and node.operator not in ("/", "%")
     return isinstance(node, Cast | Case) and not getattr(node, "checked", False)
-
-
-def _needs_memory(node: FieldRef) -> bool:
-    """Strings point into the packet: they are not kept in a column of the burst."""
-    return node.type is Type.STRING
 
 
 def fields_of(*expressions: Expression) -> tuple[FieldRef, ...]:

@@ -20,20 +20,31 @@ from gigastream.gsql.expressions import Constant, Expression
 from gigastream.gsql.types import Type
 from spark_sink.expressions.binding import Compute, computed
 
-SPARK_TYPE = {
-    Type.BOOL: "boolean",
-    Type.USHORT: "int",
-    Type.UINT: "bigint",
-    Type.INT: "int",
-    Type.ULLONG: "decimal(20,0)",
-    Type.LLONG: "bigint",
-    Type.FLOAT: "double",
-    Type.STRING: "binary",
-    Type.IP: "bigint",
-    Type.IPV6: "binary",
-    Type.INET: "binary",
-    Type.TIMESTAMP: "bigint",
-}
+
+class _SparkTypes(dict[Type, str]):
+    """An opaque type is not listed."""
+
+    def __missing__(self, type_: Type) -> str:
+        assert type_.is_opaque
+        return "binary"
+
+
+SPARK_TYPE = _SparkTypes(
+    {
+        Type.BOOL: "boolean",
+        Type.USHORT: "int",
+        Type.UINT: "bigint",
+        Type.INT: "int",
+        Type.ULLONG: "decimal(20,0)",
+        Type.LLONG: "bigint",
+        Type.FLOAT: "double",
+        Type.STRING: "binary",
+        Type.IP: "bigint",
+        Type.IPV6: "binary",
+        Type.INET: "binary",
+        Type.TIMESTAMP: "bigint",
+    }
+)
 """The types inside; a timestamp counts nanoseconds."""
 
 

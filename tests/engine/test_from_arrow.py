@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import struct
 from typing import Any
 
@@ -20,6 +21,7 @@ from gigastream.sessions.session import Session
 from tests.engine.whole_and_parts import GOLDEN_INPUTS, Inputs, plan_of_all, sources
 
 INTEGERS = [t for t in Type if t.is_integer or t is Type.TIMESTAMP]
+OPAQUE = [Type.opaque(size) for size in (1, 3, 7, 13, 64)]
 VALUES: dict[Type, st.SearchStrategy[Any]] = {
     Type.BOOL: st.booleans(),
     Type.FLOAT: st.floats(allow_nan=False),
@@ -28,10 +30,13 @@ VALUES: dict[Type, st.SearchStrategy[Any]] = {
     Type.IPV6: st.binary(min_size=16, max_size=16),
     Type.INET: st.binary(min_size=16, max_size=16),
     **{t: st.integers(*t.limits) for t in INTEGERS},
+    **{t: st.binary(min_size=t.size, max_size=t.size) for t in OPAQUE},
 }
 ALL_TYPES = Schema(
     tuple(
-        Column(f"{t}_{nullable}", t, nullable=nullable) for t in Type for nullable in (False, True)
+        Column(f"{t}_{nullable}", t, nullable=nullable)
+        for t in (*Type, *OPAQUE)
+        for nullable in (False, True)
     )
 )
 STRING, UINT = Column("c", Type.STRING), Column("c", Type.UINT)
@@ -135,6 +140,16 @@ REFUSED: dict[str, tuple[Column, Values, str]] = {
         pyarrow.array([bytes(4)], pyarrow.binary(4)),
         "type 'w:4'",
     ),
+    "bytes of another size": (
+        Column("c", Type.opaque(13)),
+        pyarrow.array([bytes(12)], pyarrow.binary(12)),
+        "type 'w:12', not 'w:13'",
+    ),
+    "strings for bytes of a size": (
+        Column("c", Type.opaque(13)),
+        pyarrow.array([bytes(13)], pyarrow.binary()),
+        "type 'z', not 'w:13'",
+    ),
     "a dictionary": (STRING, pyarrow.array([b"a"]).dictionary_encode(), "type 'i'"),
     "a list": (STRING, pyarrow.array([[b"a"]]), r"type '\+l'"),
     "nulls": (UINT, pyarrow.array([1, None], pyarrow.uint32()), "has nulls where there are none"),
@@ -175,6 +190,19 @@ def test_any_offsets(offsets: list[int], first: int) -> None:
     if rows.num_rows:
         rows.validate(full=True)
     assert back.to_pydict() == rows.to_pydict()
+
+
+@pytest.mark.parametrize("size", [1, 4095, 4096])
+def test_bytes_of_a_size(size: int) -> None:
+    """Every part of many rows, and a format that is read after its parent is gone."""
+    column, rng = Column("c", Type.opaque(size), nullable=True), random.Random(size)
+    values = [rng.randbytes(size) if rng.random() < 0.9 else None for _ in range(300)]
+    batch = pyarrow.record_batch([array_of(column, values)], schema=arrow_schema(schema(column)))
+    for first in (0, 1, 7, 299):
+        back = NativeBatch.from_arrow(batch.slice(first), schema(column))
+        assert back.to_arrow().to_pydict() == {"c": values[first:]}
+        texts = ["" if value is None else value.hex() for value in values[first:]]
+        assert back.csv().decode().split("\n")[:-1] == texts
 
 
 # The C data interface, spoken badly

@@ -35,6 +35,7 @@ static void read_batch(struct gs_schema *schema, struct gs_batch *batch)
     batch->columns = calloc(schema->column_count, sizeof *batch->columns);
     for (uint32_t i = 0; i < schema->column_count; i++) {
         fields[i].type = (uint8_t)read_number();
+        fields[i].size = (uint16_t)read_number();
         fields[i].name = read_sized();
         fields[i].subtype = read_sized();
         batch->columns[i].values = read_sized();

@@ -19,6 +19,7 @@ Value = bool | int | float | bytes | str | None
 _NAMES = ["bool", "ushort", "uint", "int", "ullong", "llong", "float", "string"]
 _NAMES += ["IP", "IPV6", "INET", "timestamp"]
 TYPES = {"mac": 5, **{name: number for number, name in enumerate(_NAMES, start=1)}}
+OPAQUE = 13
 FORMATS = dict(zip(_NAMES[1:7], ("<H", "<I", "<i", "<Q", "<q", "<d"), strict=True))
 FORMATS |= {"timestamp": "<q", "mac": "<Q"}
 
@@ -77,10 +78,16 @@ def pack(columns: Sequence[Column]) -> bytes:
 def _packed_column(column: Column) -> bytes:
     subtype = b"mac\0" if column.type == "mac" else b"\0"
     name = column.name.encode() + b"\0"
-    return struct.pack("<I", TYPES[column.type]) + b"".join(
+    return struct.pack("<II", *_type_of(column)) + b"".join(
         struct.pack("<I", len(part)) + part
         for part in (name, subtype, *_buffers(column), _validity(column))
     )
+
+
+def _type_of(column: Column) -> tuple[int, int]:
+    """Its number and, of an opaque one, its size."""
+    size = column.type.removeprefix("fstring")
+    return (OPAQUE, int(size)) if size != column.type else (TYPES[column.type], 0)
 
 
 def _buffers(column: Column) -> tuple[bytes, bytes]:
@@ -105,6 +112,9 @@ def _string_bytes(value: Value) -> bytes:
 def _packed_value(type_name: str, value: Value) -> bytes:
     if type_name in FORMATS:
         return struct.pack(FORMATS[type_name], 0 if value is None else value)
+    if type_name.startswith("fstring"):
+        size = int(type_name.removeprefix("fstring"))
+        return value if isinstance(value, bytes) else bytes(size)
     address = ipaddress.ip_address(str(value or "0.0.0.0"))
     if type_name == "IP":
         return address.packed[::-1]

@@ -35,6 +35,8 @@ CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
     "IP": ([0, 0xC0000201, None], "bigint", [0, 0xC0000201, None]),
     "IPV6": ([bytes(16), ADDRESS, None], "binary", [bytes(16), ADDRESS, None]),
     "INET": ([bytes(16), ADDRESS, None], "binary", [bytes(16), ADDRESS, None]),
+    "fstring1": ([b"\0", b"\xff", None], "binary", [b"\0", b"\xff", None]),
+    "fstring13": ([bytes(13), ADDRESS[:13], None], "binary", [bytes(13), ADDRESS[:13], None]),
     "timestamp": ([0, 1_700_000_000_123_456_789, None], "timestamp", [0, 1700000000123456, None]),
 }
 

@@ -35,6 +35,8 @@ ARROW_TYPES: dict[str, pa.DataType] = {
     "IP": pa.uint32(),
     "IPV6": pa.binary(16),
     "INET": pa.binary(16),
+    "fstring1": pa.binary(1),
+    "fstring13": pa.binary(13),
     "timestamp": pa.timestamp("ns", "UTC"),
 }
 TALK = {"time": "uint", "srcIP": "IP", "len": "ullong"}

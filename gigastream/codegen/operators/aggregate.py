@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from gigastream.codegen.accumulators import writer_of
-from gigastream.codegen.c_text import C_TYPE, Lines
+from gigastream.codegen.c_text import C_TYPE, Lines, is_struct
 from gigastream.codegen.columns import (
     column_leaf,
     write_inputs,
@@ -145,13 +145,14 @@ def _write_entry(lines: Lines, prefix: str, node: Aggregate) -> None:
 
 
 def _row_burst(node: Aggregate) -> int:
-    """How many rows are looked up together; one where they have strings in the scratch."""
+    """How many rows are looked up together; one where their values are in the scratch, or large."""
+    read = _aggregate_reads(node)
     makes_strings = any(
         isinstance(part, FunctionCall) and part.type is Type.STRING
-        for e in _aggregate_reads(node)
+        for e in read
         for part in walk(e)
     )
-    return 1 if makes_strings else ROW_BURST
+    return 1 if makes_strings or any(e.type.is_opaque for e in read) else ROW_BURST
 
 
 def _write_rows(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
@@ -208,7 +209,7 @@ def _write_member(lines: Lines, writer: ExpressionWriter, e: Expression, to: str
     lines.add(f"{to} = {value.code};")
     if e.nullable:
         lines.add(f"{to}_null = {value.null or '0'};")
-        if e.type in (Type.STRING, Type.INET, Type.IPV6):
+        if is_struct(e.type):
             lines.add(f"if ({to}_null) memset(&{to}, 0, sizeof {to});")
         else:
             lines.add(f"if ({to}_null) {to} = 0;")

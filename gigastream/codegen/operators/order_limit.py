@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from gigastream.codegen.c_text import C_TYPE, Lines
+from gigastream.codegen.c_text import C_TYPE, Lines, bytes_differ
 from gigastream.codegen.columns import (
+    opaque_cell,
     write_row,
 )
 from gigastream.codegen.context import CodeContext
@@ -53,7 +54,8 @@ def _write_compare(lines: Lines, node: OrderLimit, index: int, descending: bool)
         lines.add(f"order = {nulls};", f"if (order != 0) return {sign}order;")
     a, b = (_cell(column.type, batch, index, row) for batch, row in (("a", "i"), ("b", "j")))
     compare = "gs_string_compare" if column.type is Type.STRING else "GS_ORDER"
-    lines.add(f"order = {compare}({a}, {b});", f"if (order != 0) return {sign}order;")
+    order = bytes_differ(column.type, a, b) if column.type.is_opaque else f"{compare}({a}, {b})"
+    lines.add(f"order = {order};", f"if (order != 0) return {sign}order;")
 
 
 def _cell(type_: Type, batch: str, index: int, row: str) -> str:
@@ -62,6 +64,8 @@ def _cell(type_: Type, batch: str, index: int, row: str) -> str:
         return f"gs_column_string(&{at}, {row})"
     if type_ is Type.BOOL:
         return f"(uint8_t)gs_bit_get({at}.values, {row})"
+    if type_.is_opaque:
+        return opaque_cell(type_, f"{at}.values", row)
     return f"((const {C_TYPE[type_]} *){at}.values)[{row}]"
 
 

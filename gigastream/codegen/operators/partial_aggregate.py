@@ -7,7 +7,7 @@ and prefetches; the second touches the slots, which have arrived by then.
 
 from __future__ import annotations
 
-from gigastream.codegen.accumulators import WRITERS
+from gigastream.codegen.accumulators import low_writer_of
 from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.columns import put
 from gigastream.codegen.context import CodeContext
@@ -46,7 +46,7 @@ def _window_groups(node: PartialAggregate) -> list[int]:
 def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     members = [(C_TYPE[node.groups[i].expression.type], f"g{i}") for i in _key_groups(node)]
     for index, accumulator in enumerate(node.accumulators):
-        states = WRITERS[accumulator.kind].low(f"a{index}", accumulator)
+        states = low_writer_of(accumulator).low(f"a{index}", accumulator)
         members += [(state.c_type, state.name) for state in states]
     with lines.block(f"struct {prefix}_slot", "};"):
         lines.add("uint32_t control;")
@@ -90,7 +90,7 @@ def _partial_values(node: PartialAggregate) -> list[str]:
             from_bound(f"window[{windows[i]}]", e.type, e.temporal) if in_window else f"slot->g{i}"
         )
     for index, accumulator in enumerate(node.accumulators):
-        values += WRITERS[accumulator.kind].partial(f"slot->a{index}")
+        values += low_writer_of(accumulator).partial(f"slot->a{index}")
     assert all(accumulator.kind in KINDS for accumulator in node.accumulators)
     return values
 
@@ -98,6 +98,7 @@ def _partial_values(node: PartialAggregate) -> list[str]:
 def _write_aggregation(
     lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
 ) -> None:
+    row_burst = _row_burst(node)
     with lines.block(burst_head(prefix)):
         lines.add(
             "const struct burst_columns *columns = memory;",
@@ -105,7 +106,7 @@ def _write_aggregation(
             f"struct {prefix}_slot *const slots = (void *)table->slots;",
             "const uint64_t hash_key[] = {table->hash_key[0], table->hash_key[1]};",
             "const uint32_t slot_mask = table->slot_mask;",
-            f"struct {prefix}_row rows[GS_BURST_CAPACITY];",
+            f"struct {prefix}_row rows[{row_burst}];",
             "uint32_t count = 0;",
         )
         with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
@@ -113,9 +114,24 @@ def _write_aggregation(
             with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
                 write_packet(lines, node)
                 _write_group(lines, context, prefix, node)
-        with lines.block("for (uint32_t at = 0; at < count; at++)"):
-            _write_update(lines, prefix, node)
+                if row_burst == "1":
+                    _write_updates(lines, prefix, node)
+                    lines.add("count = 0;")
+        if row_burst != "1":
+            _write_updates(lines, prefix, node)
     lines.add("")
+
+
+def _row_burst(node: PartialAggregate) -> str:
+    """How many rows are between the passes; one where their values are large."""
+    kept = (*(g.expression for g in node.groups), *(a.argument for a in node.accumulators))
+    is_large = any(e is not None and e.type.is_opaque for e in kept)
+    return "1" if is_large else "GS_BURST_CAPACITY"
+
+
+def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
+    with lines.block("for (uint32_t at = 0; at < count; at++)"):
+        _write_update(lines, prefix, node)
 
 
 def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate) -> None:
@@ -201,13 +217,13 @@ def _arguments(node: PartialAggregate, index: int) -> list[str]:
 
 def _write_start(lines: Lines, node: PartialAggregate) -> None:
     for index, accumulator in enumerate(node.accumulators):
-        writer = WRITERS[accumulator.kind]
+        writer = low_writer_of(accumulator)
         lines.add(*writer.start(f"slot->a{index}", _arguments(node, index)))
 
 
 def _write_add(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     overflows = [
-        WRITERS[a.kind].overflow(f"slot->a{i}", _arguments(node, i), a)
+        low_writer_of(a).overflow(f"slot->a{i}", _arguments(node, i), a)
         for i, a in enumerate(node.accumulators)
     ]
     overflows = [test for test in overflows if test]
@@ -218,7 +234,7 @@ def _write_add(lines: Lines, prefix: str, node: PartialAggregate) -> None:
             _write_start(lines, node)
             lines.add("continue;")
     for index, accumulator in enumerate(node.accumulators):
-        writer = WRITERS[accumulator.kind]
+        writer = low_writer_of(accumulator)
         lines.add(*writer.add(f"slot->a{index}", _arguments(node, index)))
 
 

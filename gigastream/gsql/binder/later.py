@@ -126,4 +126,4 @@ def _is_running(call: ast.Call, context: BindingContext) -> bool:
     if call.name.upper() in _KEPT:
         return True
     declared = context.catalog.aggregates.get(call.name.lower())
-    return declared is not None and any(item.name == "RUNNING" for item in declared.modifiers)
+    return declared is not None and declared.is_running

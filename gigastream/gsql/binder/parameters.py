@@ -64,7 +64,7 @@ def bind_parameters(
     for declaration in query.parameters:
         type_ = resolved_type(declaration.type, sink)
         text = given.value(query.name, declaration.name)
-        if type_ is None:
+        if type_ is None or not _has_constants(declaration, type_, sink):
             value = None
         elif text is not None:
             value = _given_value(declaration, type_, *text, sink)
@@ -72,6 +72,15 @@ def bind_parameters(
             value = _default(declaration, type_, BindingContext(sink, catalog))
         found[declaration.name.lower()] = value
     return found
+
+
+def _has_constants(
+    declaration: ast.ParameterDeclaration, type_: Type, sink: DiagnosticSink
+) -> bool:
+    if type_.is_opaque:
+        message = f"a parameter is a constant, and there is none of the type {type_}"
+        sink.error("wrong-type", message, declaration.type.span)
+    return not type_.is_opaque
 
 
 def _given_value(

@@ -4,19 +4,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from gigastream.gsql.catalog.catalog import COSTS, Catalog, Function
+from gigastream.gsql.catalog.catalog import COSTS, Catalog, Function, UserAggregate
 from gigastream.gsql.catalog.definitions import parse_definitions
-from gigastream.gsql.catalog.protocols import Origin, build_protocols, resolved_type
+from gigastream.gsql.catalog.protocols import (
+    OPAQUE_HINT,
+    Origin,
+    build_protocols,
+    resolved_type,
+)
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.syntax import ast
-from gigastream.gsql.types import Type
+from gigastream.gsql.types import Type, type_named
 from gigastream.paths import configs_directory
 
 SHIPPED = ("packet.gsql", "functions.gsql")
@@ -103,10 +108,10 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
         functions=_functions(files, lambda found: found.functions, sink),
         predicates=_functions(files, lambda found: found.predicates, sink),
         streams=_by_name(everything.streams, "stream", sink),
-        aggregates=_by_name(everything.aggregates, "aggregate", sink),
+        aggregates=_aggregates(_by_name(everything.aggregates, "aggregate", sink), sink),
         extractors=_by_name(everything.extractors, "function", sink),
         stateful_functions=_by_name(everything.stateful_functions, "function", sink),
-        states=_by_name(everything.states, "state", sink),
+        states=_states(_by_name(everything.states, "state", sink), sink),
         interface_sets=_by_name(everything.interface_sets, "interface set", sink),
         unpack_functions=unpack,
     )
@@ -213,9 +218,20 @@ def _function(declaration: ast.Declaration, header: str, sink: DiagnosticSink) -
     if isinstance(declaration, ast.FunctionDeclaration):
         result = resolved_type(declaration.result, sink)
     parameters = [resolved_type(item.type, sink) for item in declaration.parameters]
-    if result is None or None in parameters:
+    if result is None or None in parameters or _has_opaque_constant(declaration, sink):
         return None
     return _described(declaration, result, tuple(t for t in parameters if t is not None), header)
+
+
+def _has_opaque_constant(declaration: ast.Declaration, sink: DiagnosticSink) -> bool:
+    """Report an argument that no query could write."""
+    for item in declaration.parameters:
+        type_ = type_named(item.type.name)
+        if (item.handle or item.const) and type_ is not None and type_.is_opaque:
+            message = f"a constant is wanted here, and there is none of the type {type_}"
+            sink.error("wrong-type", message, item.span)
+            return True
+    return False
 
 
 def _described(
@@ -238,6 +254,46 @@ def _described(
         include="" if header else f"{modifiers.get('HEADER') or 'gs_functions'}.h",
         span=declaration.name_span,
     )
+
+
+# What has a state
+
+
+def _aggregates(
+    nodes: Mapping[str, ast.AggregateDeclaration], sink: DiagnosticSink
+) -> dict[str, UserAggregate]:
+    found = {key: _user_aggregate(node, sink) for key, node in nodes.items()}
+    return {key: aggregate for key, aggregate in found.items() if aggregate is not None}
+
+
+def _user_aggregate(node: ast.AggregateDeclaration, sink: DiagnosticSink) -> UserAggregate | None:
+    result, state = resolved_type(node.result, sink), _state_type(node.storage, sink)
+    parameters = tuple(resolved_type(item.type, sink) for item in node.parameters)
+    if result is None or state is None or None in parameters:
+        return None
+    return UserAggregate(
+        name=node.name,
+        result=result,
+        state=state,
+        parameters=tuple(type_ for type_ in parameters if type_ is not None),
+        is_running=any(modifier.name == "RUNNING" for modifier in node.modifiers),
+        span=node.name_span,
+    )
+
+
+def _states(nodes: Mapping[str, ast.StateDeclaration], sink: DiagnosticSink) -> dict[str, Type]:
+    found = {key: _state_type(node.storage, sink) for key, node in nodes.items()}
+    return {key: type_ for key, type_ in found.items() if type_ is not None}
+
+
+def _state_type(node: ast.TypeName, sink: DiagnosticSink) -> Type | None:
+    found = resolved_type(node, sink)
+    if found is Type.STRING:
+        sink.error(
+            "wrong-type", "a state is of one size, and strings are not", node.span, OPAQUE_HINT
+        )
+        return None
+    return found
 
 
 # What is kept as it was written

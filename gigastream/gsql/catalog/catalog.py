@@ -108,6 +108,19 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class UserAggregate:
+    """A UDAF: C functions over a state of fixed size."""
+
+    name: str
+    result: Type
+    state: Type
+    """What a slot or a group keeps, and a partial row carries: fstringN, or one value."""
+    parameters: tuple[Type, ...]
+    is_running: bool
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """All definitions. The mappings have lower-case keys."""
 
@@ -115,10 +128,11 @@ class Catalog:
     functions: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     predicates: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     streams: Mapping[str, ast.Stream] = field(default_factory=dict)
-    aggregates: Mapping[str, ast.AggregateDeclaration] = field(default_factory=dict)
+    aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
     extractors: Mapping[str, ast.ExtractorDeclaration] = field(default_factory=dict)
     stateful_functions: Mapping[str, ast.StatefulFunctionDeclaration] = field(default_factory=dict)
-    states: Mapping[str, ast.StateDeclaration] = field(default_factory=dict)
+    states: Mapping[str, Type] = field(default_factory=dict)
+    """What stateful functions keep: fstringN, or one value."""
     interface_sets: Mapping[str, ast.InterfaceSet] = field(default_factory=dict)
     unpack_functions: Mapping[str, ast.UnpackFunction] = field(default_factory=dict)
 

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from gigastream.gsql.catalog.catalog import Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.syntax import ast
-from gigastream.gsql.types import TYPE_NAMES, Temporal, Type, type_named
+from gigastream.gsql.types import (
+    OPAQUE_MAX,
+    TYPE_NAMES,
+    Temporal,
+    Type,
+    opaque_size,
+    type_named,
+)
+
+OPAQUE_HINT = f"fstring1 to fstring{OPAQUE_MAX} are so many bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,10 @@ def build_protocols(
 def resolved_type(node: ast.TypeName, sink: DiagnosticSink) -> Type | None:
     """The type of that name; an error if there is none."""
     found = type_named(node.name)
-    if found is None:
+    if found is None and opaque_size(node.name) is not None:
+        message = f"{node.name.lower()} is of no size that a value has"
+        sink.error("unknown-type", message, node.span, OPAQUE_HINT)
+    elif found is None:
         hint = did_you_mean(node.name, TYPE_NAMES) or f"types are {', '.join(TYPE_NAMES)}"
         sink.error("unknown-type", f"{node.name} is not a type", node.span, hint)
     return found

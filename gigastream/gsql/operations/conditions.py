@@ -57,6 +57,9 @@ def comparison(
     if met is Type.BOOL and operator not in ("=", "<>"):
         sink.error("wrong-type", f"conditions have no order, so no {operator}", span)
         return None
+    if met.is_opaque and operator not in ("=", "<>"):
+        sink.error("wrong-type", f"values of {met} have no order, so no {operator}", span)
+        return None
     return _compared(operator, converted(left, met), converted(right, met), span, sink)
 
 

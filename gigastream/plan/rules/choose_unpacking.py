@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from gigastream.gsql.types import Type
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
@@ -36,7 +35,7 @@ def choose_unpacking(plan: Plan) -> Plan:
         for field in fields_of(*node.expressions):
             if field.is_optional:
                 continue
-            if field.type is not Type.STRING and not field.accessor.startswith("@"):
+            if not field.type.is_wide and not field.accessor.startswith("@"):
                 reads[field.accessor] += _packets_seen(node)
     early |= {accessor for accessor, seen in reads.items() if seen > SELECTIVITY}
     return replace(plan, early_fields=tuple(sorted(early)))

@@ -20,6 +20,7 @@ struct made_column {
     struct ArrowSchema schema;
     const void *buffers[3];
     void *owned[3];
+    char format[GS_ARROW_FORMAT_BYTES];
 };
 
 static uint8_t next(struct input *input)
@@ -67,15 +68,17 @@ static size_t rows_of(const struct ArrowArray *array)
     return (size_t)rows;
 }
 
-static void make_buffers(struct input *input, struct made_column *column, uint8_t type)
+static void make_buffers(struct input *input, struct made_column *column,
+                         const struct gs_field *field)
 {
     size_t rows = rows_of(&column->array), strings = 0;
+    uint8_t type = field->type;
     column->owned[0] = filled(input, (rows + 7) / 8);
     if (type == GS_STRING) {
         column->owned[1] = offsets(input, rows + 1, &strings);
         column->owned[2] = filled(input, strings);
     } else {
-        column->owned[1] = filled(input, type == GS_BOOL ? (rows + 7) / 8 : rows * 16);
+        column->owned[1] = filled(input, gs_column_bytes(field, (uint32_t)rows));
     }
     uint8_t missing = next(input);
     for (int i = 0; i < 3; i++)
@@ -108,7 +111,7 @@ static void make_column(struct input *input, struct made_column *column, struct 
     uint8_t kind = next(input);
     *field = (struct gs_field){.name = names[index],
                                .subtype = kind & 128 ? "mac" : "",
-                               .type = (uint8_t)(1 + (kind & 63) % GS_TIMESTAMP),
+                               .type = (uint8_t)(1 + (kind & 63) % GS_OPAQUE),
                                .nullable = kind >> 6 & 1};
     column->array = (struct ArrowArray){.length = number(input, ROWS_MAX),
                                         .null_count = number(input, 3),
@@ -116,15 +119,17 @@ static void make_column(struct input *input, struct made_column *column, struct 
                                         .n_buffers = field->type == GS_STRING ? 3 : 2,
                                         .buffers = column->buffers,
                                         .release = release_nothing};
-    make_buffers(input, column, field->type);
+    if (field->type == GS_OPAQUE) field->size = (uint16_t)(1 + next(input) % 40);
+    make_buffers(input, column, field);
     uint8_t lie = next(input);
     if (lie == 255) column->array.n_buffers = number(input, 5);
     if (lie == 254) column->array.buffers = NULL;
     if (lie == 253) column->array.release = NULL;
     if (lie == 252) column->array.n_children = number(input, 5);
-    column->schema = (struct ArrowSchema){.format = format(input, gs_arrow_format(field->type)),
-                                          .name = format(input, field->name),
-                                          .release = release_no_schema};
+    column->schema =
+        (struct ArrowSchema){.format = format(input, gs_arrow_format(field, column->format)),
+                             .name = format(input, field->name),
+                             .release = release_no_schema};
     if (lie == 251) column->schema.dictionary = &column->schema;
 }
 
