@@ -104,6 +104,10 @@ class Node:
         """What is computed for a row."""
         return iter(())
 
+    def columns_read(self, child: Node) -> frozenset[int]:
+        """Which columns of an input it looks at."""
+        return frozenset(range(len(child.schema.columns)))
+
     @property
     def calls(self) -> Iterator[FunctionCall]:
         """The function calls that it makes."""

@@ -39,3 +39,7 @@ class Plan:
     def readers(self, node: Node) -> tuple[Node, ...]:
         """The nodes that read what a node puts out."""
         return tuple(r for r in self.nodes if any(child is node for child in r.inputs))
+
+    def columns_read(self, node: Node) -> list[int]:
+        """The columns of a node that are read by anybody."""
+        return sorted({i for reader in self.readers(node) for i in reader.columns_read(node)})

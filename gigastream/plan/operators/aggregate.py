@@ -14,6 +14,7 @@ from gigastream.gsql.types import Order, Schema
 from gigastream.plan.accumulators import Accumulator, Final
 from gigastream.plan.base_time import BaseTimes, through
 from gigastream.plan.builders import column_of
+from gigastream.plan.costs import columns_of
 from gigastream.plan.describe.aggregates import completed, kept
 from gigastream.plan.describe.clauses import group_with_progress, predicate_texts
 from gigastream.plan.evaluated import Evaluated, arguments, columns, conditions
@@ -98,6 +99,11 @@ class Aggregate(OneInputNode):
         yield from columns((*self.groups, *self.outputs))
         yield from arguments(accumulators)
         yield from conditions(self.conditions_of_groups)
+
+    def columns_read(self, child: Node) -> frozenset[int]:
+        if self.merges_partials:
+            return Node.columns_read(self, child)
+        return columns_of(*(expression for expression, _ in self.evaluated))
 
     @property
     def calls(self) -> Iterator[FunctionCall]:

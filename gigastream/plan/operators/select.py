@@ -13,6 +13,7 @@ from gigastream.gsql.queries import CheckedQuery, OutputColumn
 from gigastream.gsql.types import Order
 from gigastream.plan.base_time import BaseTimes, through
 from gigastream.plan.builders import leaves
+from gigastream.plan.costs import columns_of
 from gigastream.plan.describe.clauses import predicate_texts
 from gigastream.plan.evaluated import Evaluated, columns, conditions
 from gigastream.plan.nodes import Detail, Node, OneInputNode, over
@@ -51,6 +52,9 @@ class Select(OneInputNode):
     def evaluated(self) -> Iterator[Evaluated]:
         yield from conditions(self.predicates)
         yield from columns(self.outputs)
+
+    def columns_read(self, child: Node) -> frozenset[int]:
+        return columns_of(*self.predicates, *self.column_expressions)
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         yield "high for", (self.why_high,) if self.why_high else ()

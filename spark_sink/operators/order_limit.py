@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ORDER BY … LIMIT for each window: the window's rows as one sorted array, cut and spread again.
+"""ORDER BY … LIMIT on Spark: each window's rows as one sorted array, cut and spread again.
 
 A sort of a stream exists in Spark only where all of it is known. A window that is over is: its rows
 are gathered under the event time of its end, and leave with it.
@@ -13,15 +13,38 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Type
 from gigastream.plan.operators.order_limit import OrderLimit
+from spark_sink.event_time import event_time
+from spark_sink.operators.operator import Lines, SparkOperator, Times
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+    from gigastream.plan import Plan
+    from spark_sink.dataframes import Frames
 
 _HEX = "0123456789ABCDEF"
 _PAST_HEX = "G"
 
 
-def sorted_rows(node: OrderLimit, rows: DataFrame, end: Column) -> DataFrame:
+class OrderLimitOnSpark(SparkOperator[OrderLimit]):
+    """Its input's groups carry the window, so that the rows can be gathered under its end."""
+
+    def frame(self, frames: Frames, node: OrderLimit) -> DataFrame:
+        rows, times = frames.of(node.input), frames.times[node.input.name]
+        windows = [(rows[f"c{index}"].cast("bigint"), times[index]) for index in node.windows]
+        return _sorted_rows(node, rows, event_time(windows))
+
+    def lines(self, plan: Plan, node: OrderLimit, times: Times) -> Lines:
+        columns = node.input.schema.columns
+        windows = ", ".join(columns[index].name for index in node.windows)
+        yield "groupBy", windows or "nothing: the stream is one window"
+        keys = (columns[index].name + (" DESC" if down else "") for index, down in node.keys)
+        yield "sort_array", f"of the window's rows by {', '.join((*keys, 'all columns'))}"
+        if node.limit is not None:
+            yield "slice", f"the first {node.limit:,}"
+
+
+def _sorted_rows(node: OrderLimit, rows: DataFrame, end: Column) -> DataFrame:
     """The rows of each window in order, cut at the limit; `end` is its event time."""
     count = len(node.schema.columns)
     windows = [rows[f"c{index}"].alias(f"w{index}") for index in node.windows]

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators of a plan on Spark, a file each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.limit import Limit
+from gigastream.plan.operators.low_select import LowSelect
+from gigastream.plan.operators.order_limit import OrderLimit
+from gigastream.plan.operators.output import Output
+from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.operators.select import Select
+from gigastream.plan.operators.union import Union
+from spark_sink.operators.aggregate import AggregateOnSpark
+from spark_sink.operators.limit import LimitOnSpark
+from spark_sink.operators.low_stream import LowStream
+from spark_sink.operators.operator import SparkOperator
+from spark_sink.operators.order_limit import OrderLimitOnSpark
+from spark_sink.operators.output import OutputOnSpark
+from spark_sink.operators.select import SelectOnSpark
+from spark_sink.operators.union import UnionOnSpark
+from spark_sink.operators.unknown import Unknown
+
+OPERATORS: dict[type[Node], SparkOperator[Any]] = {
+    LowSelect: LowStream(),
+    PartialAggregate: LowStream(),
+    Select: SelectOnSpark(),
+    Aggregate: AggregateOnSpark(),
+    Union: UnionOnSpark(),
+    OrderLimit: OrderLimitOnSpark(),
+    Limit: LimitOnSpark(),
+    Output: OutputOnSpark(),
+}
+
+
+def operator_of(node: Node) -> SparkOperator[Any]:
+    """How a node becomes DataFrame operations; one without a line here is refused."""
+    return OPERATORS.get(type(node), Unknown())

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregation above the border on Spark: groups by event time, over rows or partial groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+
+from gigastream.gsql.diagnostics import Diagnostic
+from gigastream.gsql.expressions import AggregateRef, Expression, GroupRef
+from gigastream.gsql.types import Temporal, Type
+from gigastream.plan.accumulators import KINDS
+from gigastream.plan.base_time import Alternatives, BaseTimes
+from gigastream.plan.describe.aggregates import accumulator_text
+from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.text import expression_text
+from spark_sink.aggregates import KINDS_OF_BITS, accumulator_column, final_value
+from spark_sink.event_time import COLUMN as EVENT_TIME
+from spark_sink.event_time import event_time, has_event_time
+from spark_sink.expressions import Value, column
+from spark_sink.operators.operator import Lines, SparkOperator, Times
+from spark_sink.operators.refusal import refused
+from spark_sink.operators.rows import kept, numbered, outputs_text, over_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from gigastream.plan import Plan
+    from spark_sink.dataframes import Frames
+
+
+class AggregateOnSpark(SparkOperator[Aggregate]):
+    """A group leaves once the watermark has passed the end of its window."""
+
+    def frame(self, frames: Frames, node: Aggregate) -> DataFrame:
+        rows = _keyed(frames, node)
+        keys = [rows[f"g{index}"] for index in range(len(node.groups))]
+        totals = [
+            accumulator_column(a, _arguments(rows, i), partial=node.merges_partials)
+            for i, a in enumerate(node.accumulators)
+        ]
+        # an aggregation without accumulators (DISTINCT) counts, and nobody looks
+        named = [total.alias(f"a{index}") for index, total in enumerate(totals)]
+        grouped = rows.groupBy(rows[EVENT_TIME], *keys)
+        if node.is_of_all and not rows.isStreaming:
+            grouped = rows.groupBy()  # a row of nothing too; a stream has groups of rows alone
+        return _finished(node, grouped.agg(*(named or [_count()])))
+
+    def lines(self, plan: Plan, node: Aggregate, times: Times) -> Lines:
+        for predicate in node.predicates:
+            yield "where", expression_text(predicate)
+        yield "groupBy", ", ".join(group.name for group in node.groups) or "nothing"
+        yield from _end_lines(node, node.group_times(times[node.input.name]))
+        for index, accumulator in enumerate(node.accumulators):
+            what = f"partial {accumulator.kind}{index}" if node.merges_partials else "rows"
+            yield "agg", f"{accumulator_text(accumulator)} of {what}"
+        if node.having is not None:
+            yield "having", expression_text(node.having)
+        yield "select", outputs_text(node.outputs)
+
+    def expressions(self, node: Aggregate) -> Iterator[Expression]:
+        yield from node.predicates
+        yield from node.column_expressions
+        yield from node.conditions_of_groups
+        yield from (group.expression for group in node.groups)
+        for accumulator in node.row_accumulators:
+            yield from accumulator.expressions
+
+    def refusals(self, node: Aggregate, times: Times) -> Iterator[Diagnostic]:
+        groups = node.group_times(times[node.input.name])
+        for index in node.temporal_groups:
+            if not has_event_time(groups[index]):
+                group = node.groups[index]
+                reason = _why_no_event_time(groups[index])
+                message = f"Spark cannot tell when {group.name} is over: {reason}"
+                yield refused(message, group.expression.span)
+
+    def columns_of_bits(self, node: Aggregate) -> Mapping[str, frozenset[int]]:
+        """The columns of partial rows that are added up as bits."""
+        if not node.merges_partials:
+            return {}
+        streams = node.input.inputs or (node.input,)
+        return dict.fromkeys((stream.name for stream in streams), _places_of_bits(node))
+
+
+def _keyed(frames: Frames, node: Aggregate) -> DataFrame:
+    """Event time, group variables, and what the accumulators read."""
+    rows = frames.of(node.input)
+    groups = [over_columns(rows, group.expression) for group in node.groups]
+    groups = [_held(v, g.expression) for v, g in zip(groups, node.groups, strict=True)]
+    arguments = [_accumulated(rows, index, node) for index in range(len(node.accumulators))]
+    predicates = [over_columns(rows, predicate) for predicate in node.predicates]
+    read = [value for values in arguments for value in values]
+    passed = kept(rows, predicates, [*groups, *read])
+    named = [value.column.alias(f"g{index}") for index, value in enumerate(groups)]
+    named += [
+        value.column.alias(f"x{index}_{part}")
+        for index, values in enumerate(arguments)
+        for part, value in enumerate(values)
+    ]
+    ends = event_time(
+        _temporal_values(node, groups, node.group_times(frames.times[node.input.name]))
+    )
+    return passed.select(ends, *named)
+
+
+def _accumulated(rows: DataFrame, index: int, node: Aggregate) -> list[Value]:
+    """What an accumulator reads of a row: the columns of a partial row, or its expressions."""
+    accumulator = node.accumulators[index]
+    if not node.merges_partials:
+        return [over_columns(rows, e) for e in accumulator.expressions]
+    return [Value(rows[f"c{place}"], None) for place in _partial_places(node)[index]]
+
+
+def _partial_places(node: Aggregate) -> list[range]:
+    """The columns of each accumulator in a partial row, behind those of the group variables."""
+    places, first = [], len(node.groups)
+    for accumulator in node.accumulators:
+        width = len(KINDS[accumulator.kind].columns)
+        places.append(range(first, first + width))
+        first += width
+    return places
+
+
+def _arguments(rows: DataFrame, index: int) -> list[Column]:
+    prefix = f"x{index}_"
+    return [rows[name] for name in rows.columns if name.startswith(prefix)]
+
+
+def _temporal_values(
+    node: Aggregate, groups: Sequence[Value], times: BaseTimes
+) -> list[tuple[Column, Alternatives]]:
+    return [(groups[index].column.cast("bigint"), times[index]) for index in node.temporal_groups]
+
+
+def _held(value: Value, expression: Expression) -> Value:
+    """A temporal value that no bound can reach is no value, as in the engine."""
+    if not (expression.temporal.is_temporal and expression.type is Type.ULLONG):
+        return value
+    fits = value.column < F.lit(str(1 << 63)).cast("decimal(20,0)")
+    return Value(value.column, fits if value.valid is None else value.valid & fits)
+
+
+def _finished(node: Aggregate, groups: DataFrame) -> DataFrame:
+    """Groups that are over: finals, HAVING, the SELECT list."""
+    accumulators = [groups[f"a{index}"] for index in range(len(node.accumulators))]
+    finals = [final_value(final, node.accumulators, accumulators) for final in node.finals]
+
+    def leaf(e: Expression) -> Value:
+        if isinstance(e, AggregateRef):
+            return Value(finals[e.index].column, None)
+        assert isinstance(e, GroupRef)
+        return Value(groups[f"g{e.index}"], None)
+
+    having = [] if node.having is None else [column(node.having, leaf)]
+    outputs = [column(output.expression, leaf) for output in node.outputs]
+    return kept(groups, having, [*finals, *outputs]).select(*numbered(outputs))
+
+
+def _count() -> Column:
+    return F.count(F.lit(1)).alias("rows")
+
+
+def _places_of_bits(node: Aggregate) -> frozenset[int]:
+    kinds = zip(node.accumulators, _partial_places(node), strict=True)
+    return frozenset(p for a, places in kinds for p in places if a.kind in KINDS_OF_BITS)
+
+
+def _end_lines(node: Aggregate, times: BaseTimes) -> Lines:
+    for index in node.temporal_groups:
+        yield "event time", _end(node.groups[index].name, times[index])
+    if not node.temporal_groups:
+        yield "event time", "the end of the stream"
+
+
+def _end(name: str, alternatives: Alternatives) -> str:
+    texts = [function.inverse_text.removeprefix("v -> ") for function in alternatives]
+    shown = [text or "the inverse of " + f.forward_text for text, f in _pairs(texts, alternatives)]
+    sign = "-" if alternatives[0].temporal is Temporal.DECREASING else ""
+    joined = shown[0] if len(shown) == 1 else f"the latest of {', '.join(shown)}"
+    return f"{name}: a value w is over at base time {joined}, with v = {sign}w + 1"
+
+
+def _pairs(texts: list[str], alternatives: Alternatives) -> Iterator[tuple[str, Any]]:
+    return zip(texts, alternatives, strict=True)
+
+
+def _why_no_event_time(alternatives: Alternatives) -> str:
+    if not alternatives:
+        return "it is no function of the packet's time"
+    text = alternatives[0].forward_text
+    return f"{text} has no inverse that can be written down"

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the Spark back end asks of every operator of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from gigastream.gsql.diagnostics import Diagnostic
+from gigastream.gsql.expressions import Expression
+from gigastream.plan.base_time import BaseTimes
+from gigastream.plan.nodes import Node
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from gigastream.plan import Plan
+    from spark_sink.dataframes import Frames
+
+N = TypeVar("N", bound=Node)
+Times = Mapping[str, BaseTimes]
+"""By node, its columns as functions of base time."""
+Lines = Iterator[tuple[str, str]]
+"""A label, and what stands beside it."""
+
+
+class SparkOperator(Generic[N]):
+    """How one kind of node becomes DataFrame operations: a file of this folder each."""
+
+    def frame(self, frames: Frames, node: N) -> DataFrame:
+        """The rows that it puts out, over those of its inputs."""
+        raise NotImplementedError
+
+    def lines(self, plan: Plan, node: N, times: Times) -> Lines:
+        """What becomes of it, for people."""
+        return iter(())
+
+    def expressions(self, node: N) -> Iterator[Expression]:
+        """What Spark evaluates for it."""
+        return iter(())
+
+    def refusals(self, node: N, times: Times) -> Iterator[Diagnostic]:
+        """What Spark cannot do for it, beside its expressions."""
+        return iter(())
+
+    def columns_of_bits(self, node: N) -> Mapping[str, frozenset[int]]:
+        """By stream of the low level, the columns of ullongs that are wanted as their bits."""
+        return {}

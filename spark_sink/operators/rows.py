@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators on Spark have in common: columns by position, expressions over them, WHERE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from gigastream.gsql.expressions import ColumnRef, Expression
+from gigastream.gsql.queries import OutputColumn
+from gigastream.plan.text import expression_text
+from spark_sink.expressions import Value, column
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def numbered(values: Sequence[Value]) -> list[Column]:
+    """The columns that a node puts out."""
+    return [value.column.alias(f"c{index}") for index, value in enumerate(values)]
+
+
+def over_columns(rows: DataFrame, expression: Expression) -> Value:
+    """An expression over the columns of a stream."""
+
+    def leaf(e: Expression) -> Value:
+        assert isinstance(e, ColumnRef)
+        return Value(rows[f"c{e.index}"], None)
+
+    return column(expression, leaf)
+
+
+def kept(rows: DataFrame, predicates: Sequence[Value], values: Sequence[Value]) -> DataFrame:
+    """The rows that pass, and for which everything that is computed has a value."""
+    for predicate in predicates:
+        rows = rows.where(F.coalesce(predicate.column, F.lit(False)))
+    valid = [v.valid for v in (*predicates, *values) if v.valid is not None]
+    return rows.where(reduce(lambda a, b: a & b, valid)) if valid else rows
+
+
+def outputs_text(outputs: Sequence[OutputColumn]) -> str:
+    """The SELECT list, for people."""
+    return ", ".join(f"{expression_text(o.expression)} AS {o.name}" for o in outputs)
