@@ -27,17 +27,10 @@ if TYPE_CHECKING:
     from gigastream.engine.statistics import Statistics
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
+    from gigastream.sessions.shape import ReadingSession
     from gigastream.settings import Settings
     from gigastream.sources.live import Source
     from gigastream.spool.account import StreamAccount
-
-
-class Answering(Protocol):
-    """What gives rows: a Session, or one over a spool."""
-
-    def turns(self) -> Iterator[Iterable[Event]]: ...
-
-    def stop(self) -> None: ...
 
 
 class Status(Protocol):
@@ -140,7 +133,7 @@ def ends_of(arguments: argparse.Namespace, plan: Plan) -> Ends:
 
 
 def answer(
-    session: Answering,
+    session: ReadingSession[Iterable[Event]],
     output: RowOutput,
     status: Status,
     account: Account,

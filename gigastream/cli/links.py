@@ -88,6 +88,7 @@ def answer_links(
 
     Privileges are given up when the links and the output are open.
     """
+    from gigastream.sessions.shape import SessionOptions
     from gigastream.sessions.threaded_session import open_session
 
     started = time.monotonic()
@@ -99,7 +100,7 @@ def answer_links(
         return {}
 
     with open_session(
-        plan, sources, settings, include=include, links_are_open=links_are_open
+        plan, sources, settings, SessionOptions(include=include, links_are_open=links_are_open)
     ) as session:
 
         def account(delivered: Delivered) -> str:

@@ -295,10 +295,11 @@ def _answer(
 ) -> tuple[Statistics, Delivered]:
     """Run both levels here over files, write the rows and give the account."""
     from gigastream.sessions.session import Session
+    from gigastream.sessions.shape import SessionOptions
 
     started = time.monotonic()
 
-    with Session(plan, sources, settings, include=include) as session:
+    with Session(plan, sources, settings, SessionOptions(include=include)) as session:
 
         def account(delivered: Delivered) -> str:
             seconds = time.monotonic() - started

@@ -16,6 +16,7 @@ from gigastream.engine.events import Event
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.punctuation import JointBound
+from gigastream.sessions.shape import Closing
 from gigastream.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 END = (1 << 63) - 1
 
 
-class HighSession:
+class HighSession(Closing):
     """A plan's unions and operators, fed by push(). EngineError where something cannot be."""
 
     def __init__(
@@ -127,9 +128,3 @@ class HighSession:
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
         self._opened.close()
-
-    def __enter__(self) -> HighSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -13,6 +13,7 @@ from gigastream.codegen.interfaces import is_read
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.plan.base_time import base_bound
 from gigastream.sessions.session import Event, Statistics
+from gigastream.sessions.shape import Closing, SessionOptions
 from gigastream.sessions.threaded_session import open_session
 from gigastream.sources.files import FileSource
 from gigastream.spool import (
@@ -56,7 +57,7 @@ class _Stream:
     track: TrackWriter
 
 
-class LowSession:
+class LowSession(Closing):
     """Like a Session, but its rows go into the spool at `root`.
 
     A spool whose last run has not ended is gone on with: its packets' time is where that run
@@ -98,9 +99,7 @@ class LowSession:
                 plan,
                 sources,
                 replace(settings, low_level_only=True),
-                low_taps=True,
-                include=texts.include,
-                links_are_open=open_spool,
+                SessionOptions(low_taps=True, include=texts.include, links_are_open=open_spool),
             )
         except BaseException:
             with suppress(SpoolError):
@@ -151,9 +150,6 @@ class LowSession:
     def _close_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
-
-    def __enter__(self) -> LowSession:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:

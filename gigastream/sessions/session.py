@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 from gigastream.engine import memory
 from gigastream.engine.attached_set import AttachedSet
@@ -18,6 +17,7 @@ from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.sessions.limit import PacketLimit
 from gigastream.sessions.pace import Pace
+from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import LiveSource
@@ -29,11 +29,9 @@ PACKET_BUDGET = 1 << 20
 """Packets after which the engine looks up, so that Python sees signals and shows progress."""
 WAIT_MS = 100
 LIMIT_WAIT_S = 0.001
-LinksAreOpen = Callable[[], Mapping[str, int]]
-"""Called when links are open; gives what Session.begin is told of each interface."""
 
 
-class Session:
+class Session(Closing):
     """Opens everything on construction; close() gives it back. SourceError, EngineError."""
 
     def __init__(
@@ -41,36 +39,31 @@ class Session:
         plan: Plan,
         sources: Sequence[FileSource | PacketSource | LiveSource],
         settings: Settings | None = None,
-        *,
-        taps: Sequence[str] = (),
-        low_taps: bool = False,
-        include: Sequence[Path] = (),
-        links_are_open: LinksAreOpen | None = None,
-        begins: bool = True,
-        limit: PacketLimit | None = None,
+        options: SessionOptions = NO_OPTIONS,
     ) -> None:
-        """Open a plan over sources.
-
-        `taps` names nodes whose streams come out as events as well. With `low_taps` every LFTA's
-        batches do, interface by interface, punctuation and heartbeats included. `links_are_open` is
-        called when all links are open and no packet is read. Unless it `begins`, begin() is called.
-        `limit` is shared with other sessions, in the place of the setting packets_max.
-        """
+        """Open a plan over sources."""
         self._settings = settings or Settings()
-        if limit is None and self._settings.packets_max is not None:
-            limit = PacketLimit(self._settings.packets_max)
-        self._limit = limit
+        self._limit = options.limit
+        if self._limit is None and self._settings.packets_max is not None:
+            self._limit = PacketLimit(self._settings.packets_max)
         self._stopped = False
         self._sources = tuple(sources)
         interfaces = len({source.interface for source in sources})
         with ExitStack() as opened:
             self._queries = opened.enter_context(
-                AttachedSet(plan, settings, include, interfaces=interfaces, low_taps=low_taps)
+                AttachedSet(
+                    plan,
+                    settings,
+                    options.include,
+                    interfaces=interfaces,
+                    low_taps=options.low_taps,
+                )
             )
             self._engine = opened.enter_context(Engine(settings))
             self._open_links(snap_bytes(plan, bool(self._settings.filter)))
-            if begins:
-                self.begin(links_are_open() if links_are_open is not None else {}, taps)
+            if options.begins:
+                promises = options.links_are_open() if options.links_are_open is not None else {}
+                self.begin(promises, options.taps)
             self._opened = opened.pop_all()
 
     def batches(self) -> Iterator[Event]:
@@ -105,12 +98,6 @@ class Session:
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
         self._opened.close()
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- opening ----
 

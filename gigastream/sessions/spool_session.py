@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.session import Event, Statistics
+from gigastream.sessions.shape import Closing
 from gigastream.spool import END, NOTHING, Entry, SegmentDamage, Spool, Track, TrackProgress
 from gigastream.spool.account import ReadAccount, StreamAccount
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from gigastream.plan import Plan
-    from gigastream.settings import Settings
+from gigastream.settings import Settings
 
 POLL_SECONDS = 0.05
 """Between two looks at a spool that has nothing new."""
@@ -96,7 +97,7 @@ class _Feed:
         yield None, TrackProgress((END,) * len(self.track.schema), END), True
 
 
-class SpoolSession:
+class SpoolSession(Closing):
     """Like a Session, but what the LFTAs put out comes from a spool.
 
     Streams are read in the order of their punctuation, the one that is behind first, so that what
@@ -174,12 +175,6 @@ class SpoolSession:
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
         self._high.close()
-
-    def __enter__(self) -> SpoolSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- streams ----
 

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
 from gigastream.codegen.interfaces import is_read
 from gigastream.engine.batch import NativeBatch
@@ -23,7 +22,8 @@ from gigastream.engine.statistics import LftaStatistics, Statistics
 from gigastream.plan import Plan
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.limit import PacketLimit
-from gigastream.sessions.session import WAIT_MS, LinksAreOpen, Session
+from gigastream.sessions.session import WAIT_MS, Session
+from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.live import LiveSource, Source
 
@@ -65,46 +65,16 @@ def open_session(
     plan: Plan,
     sources: Sequence[Source],
     settings: Settings,
-    *,
-    low_taps: bool = False,
-    include: Sequence[Path] = (),
-    links_are_open: LinksAreOpen | None = None,
+    options: SessionOptions = NO_OPTIONS,
 ) -> Session | ThreadedSession:
-    """Open a session with as many threads as the links have rings. SourceError, EngineError.
-
-    The other arguments are those of Session.
-    """
+    """Open a session with as many threads as the links have rings. SourceError, EngineError."""
     parts = parts_of(sources)
-    options = Options(low_taps, include, links_are_open)
     if len(parts) > 1:
         return ThreadedSession(plan, parts, settings, options)
-    return options.open(plan, sources, settings)
+    return Session(plan, sources, settings, options)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a Session may be told besides."""
-
-    low_taps: bool = False
-    include: Sequence[Path] = ()
-    links_are_open: LinksAreOpen | None = None
-    begins: bool = True
-    limit: PacketLimit | None = None
-
-    def open(self, plan: Plan, sources: Sequence[Source], settings: Settings) -> Session:
-        return Session(
-            plan,
-            sources,
-            settings,
-            low_taps=self.low_taps,
-            include=self.include,
-            links_are_open=self.links_are_open,
-            begins=self.begins,
-            limit=self.limit,
-        )
-
-
-class ThreadedSession:
+class ThreadedSession(Closing):
     """Like a Session, over parts that are read at once. SourceError, EngineError."""
 
     def __init__(
@@ -112,7 +82,7 @@ class ThreadedSession:
         plan: Plan,
         parts: Sequence[Sequence[Source]],
         settings: Settings | None = None,
-        options: Options = Options(),
+        options: SessionOptions = NO_OPTIONS,
     ) -> None:
         """Open all; only the first part may have files.
 
@@ -134,7 +104,7 @@ class ThreadedSession:
         plan: Plan,
         parts: Sequence[Sequence[Source]],
         settings: Settings,
-        options: Options,
+        options: SessionOptions,
     ) -> None:
         names = [sorted({source.interface for source in part}) for part in parts]
         low = replace(settings, low_level_only=True)
@@ -145,7 +115,7 @@ class ThreadedSession:
         limit = settings.packets_max and PacketLimit(settings.packets_max, len(parts))
         links = replace(options, low_taps=True, begins=False, limit=limit or None)
         for part in parts:
-            self._lows.append(links.open(plan, part, low))
+            self._lows.append(Session(plan, part, low, links))
         promises = options.links_are_open() if options.links_are_open is not None else {}
         for session in self._lows:
             session.begin(promises)
@@ -155,7 +125,7 @@ class ThreadedSession:
             self._threads.append(threading.Thread(target=self._read, args=(number,), name=name))
 
     def _high_level(
-        self, plan: Plan, names: Names, settings: Settings, options: Options
+        self, plan: Plan, names: Names, settings: Settings, options: SessionOptions
     ) -> dict[Stream, _Route]:
         """One for all."""
         flat = [name for part in names for name in part]
@@ -164,7 +134,7 @@ class ThreadedSession:
         return _routes(up, names, None)
 
     def _unions(
-        self, plan: Plan, names: Names, settings: Settings, options: Options
+        self, plan: Plan, names: Names, settings: Settings, options: SessionOptions
     ) -> dict[Stream, _Route]:
         """One for each interface, in which nothing but its low nodes' unions is."""
         found: dict[Stream, _Route] = {}
@@ -216,12 +186,6 @@ class ThreadedSession:
             low.close()
         for up in self._highs:
             up.close()
-
-    def __enter__(self) -> ThreadedSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- the high level's thread ----
 

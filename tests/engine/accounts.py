@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from gigastream.engine.statistics import OperatorStatistics, SourceStatistics, Statistics
 from gigastream.plan import Plan
 from gigastream.sessions.session import Event, Session
+from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.engine.stepping import Out, Row, memory_file, out_of
@@ -62,7 +63,7 @@ def account(
     files = [(interface, *memory_file(data)) for interface, data in given]
     sources = [FileSource(interface, path) for interface, _, path in files]
     try:
-        with Session(plan, sources, settings, taps=taps) as session:
+        with Session(plan, sources, settings, SessionOptions(taps=taps)) as session:
             outs = [_out(event) for event in session.batches()]
             found = Account(tuple(outs), session.statistics())
     finally:

@@ -14,6 +14,7 @@ from gigastream.plan import Plan, plan_queries
 from gigastream.punctuation import JointBound
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 from gigastream.sessions.session import Session
+from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.models.bounds import END, NEVER, Bound, Joint, Vector
@@ -142,7 +143,7 @@ def run_steps(
     names = [interface for interface, _ in captures]
     sources = [FileSource(name, path) for name, (_, path) in zip(names, files, strict=True)]
     try:
-        with Stepper(plan, sources, settings, taps=taps) as session:
+        with Stepper(plan, sources, settings, SessionOptions(taps=taps)) as session:
             return list(calls(session))
     finally:
         for descriptor, _ in files:

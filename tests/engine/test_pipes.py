@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gigastream.sessions.session import Session
+from gigastream.sessions.shape import SessionOptions
 from gigastream.sources.files import FileSource
 from tests.engine.low_cases import CASES
 from tests.engine.low_level import Tuning
@@ -173,7 +174,7 @@ def test_a_silent_pipe_holds_back_the_bound_and_not_the_partial_rows() -> None:
     plan = plan_of(TENS.text(), ("east", "west"))
     with pipes(2) as (east, west):
         sources = [east.source("east"), west.source("west")]
-        with Stepper(plan, sources, tuning.settings(), taps=("q_low",)) as session:
+        with Stepper(plan, sources, tuning.settings(), SessionOptions(taps=("q_low",))) as session:
             east.write(bytes_of(packets))
             outs = until_silent(session, len(packets))
             assert rows_of(outs) == Counter()

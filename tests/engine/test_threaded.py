@@ -14,7 +14,8 @@ from gigastream.engine.events import Event
 from gigastream.engine.statistics import LftaStatistics
 from gigastream.sessions import threaded_session as threaded
 from gigastream.sessions.session import EngineError, Session
-from gigastream.sessions.threaded_session import Options, ThreadedSession, parts_of
+from gigastream.sessions.shape import SessionOptions
+from gigastream.sessions.threaded_session import ThreadedSession, parts_of
 from gigastream.settings import FLUSH_POLICIES, Settings
 from gigastream.sources.files import FileSource, SourceError
 from gigastream.sources.live import LiveSettings, LiveSource
@@ -81,7 +82,9 @@ def test_below_the_border_an_interface_is_one_stream(inputs: Inputs) -> None:
     plan, settings = plan_of_all(inputs), Settings(slots=64, batch_rows=7)
     with Session(plan, sources(inputs) * 2, settings) as session:
         expected = rows(session.batches())
-    with ThreadedSession(plan, [sources(inputs)] * 2, settings, Options(low_taps=True)) as session:
+    with ThreadedSession(
+        plan, [sources(inputs)] * 2, settings, SessionOptions(low_taps=True)
+    ) as session:
         low = [piece(event) for event in session.batches()]
         assert session.statistics().operators == ()
     interfaces = [interface for interface, _ in inputs]
@@ -152,7 +155,9 @@ def test_a_batch_of_another_stream_is_refused() -> None:
 
     plan = plan_of(COUNT)
     other = plan_of("SELECT tb, sum(len) AS n FROM PKT GROUP BY time AS tb")
-    with Session(other, sources((("default", GOLDEN_INPUTS[0][0][1]),)), low_taps=True) as low:
+    with Session(
+        other, sources((("default", GOLDEN_INPUTS[0][0][1]),)), None, SessionOptions(low_taps=True)
+    ) as low:
         batch = next(event.batch for event in low.batches() if event.interface is not None)
         with HighSession(plan, ["default"]) as high:
             with pytest.raises(EngineError, match="another stream"):

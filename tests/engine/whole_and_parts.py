@@ -14,6 +14,7 @@ from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.session import Event, Session
+from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.answers.golden import golden_queries
@@ -75,7 +76,9 @@ def sources(inputs: Inputs) -> list[FileSource]:
 
 def run_whole(inputs: Inputs, settings: Settings) -> tuple[list[Piece], list[Piece]]:
     """(what the LFTAs put out, what the queries put out) of one session."""
-    with Session(plan_of_all(inputs), sources(inputs), settings, low_taps=True) as session:
+    with Session(
+        plan_of_all(inputs), sources(inputs), settings, SessionOptions(low_taps=True)
+    ) as session:
         pieces = [piece(event) for event in session.batches()]
     low = [p for p in pieces if p.interface is not None]
     return low, [p for p in pieces if p.interface is None]
@@ -84,7 +87,9 @@ def run_whole(inputs: Inputs, settings: Settings) -> tuple[list[Piece], list[Pie
 def run_low(inputs: Inputs, settings: Settings) -> list[Piece]:
     """What the LFTAs put out where there is nothing above them."""
     alone = replace(settings, low_level_only=True)
-    with Session(plan_of_all(inputs), sources(inputs), alone, low_taps=True) as session:
+    with Session(
+        plan_of_all(inputs), sources(inputs), alone, SessionOptions(low_taps=True)
+    ) as session:
         pieces = [piece(event) for event in session.batches()]
         assert session.statistics().operators == ()
     return pieces

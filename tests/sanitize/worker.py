@@ -23,6 +23,7 @@ from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.session import Event, Session
+from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.sanitize.delivery import delivered
@@ -95,7 +96,7 @@ def run(plan: Plan, job: Job) -> Outcome:
 def _run(plan: Plan, job: Job, sources: list[FileSource], answer: Answer) -> tuple[int, str]:
     settings = Settings(use_mmap=job.how == "mmap", **job.settings)
     low = replace(settings, low_level_only=True) if job.is_apart else settings
-    with Session(plan, sources, low, low_taps=job.is_apart) as session:
+    with Session(plan, sources, low, SessionOptions(low_taps=job.is_apart)) as session:
         events = _above(plan, sources, settings, session) if job.is_apart else session.batches()
         try:
             for event in events:
