@@ -13,7 +13,7 @@
 #include "gs_packet.h"
 #include "gs_scratch.h"
 
-#define GS_ABI_VERSION 5
+#define GS_ABI_VERSION 6
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -143,40 +143,57 @@ struct gs_operator {
     const uint64_t *hash_key;
 };
 
-enum gs_operator_kind {
-    GS_OPERATOR_SELECT = 1,
-    GS_OPERATOR_AGGREGATE = 2,
-    GS_OPERATOR_UNION = 3,
-    GS_OPERATOR_ORDER = 4,
-    GS_OPERATOR_OUTPUT = 5,
-    GS_OPERATOR_LIMIT = 6
-};
-
 /* Carries bounds through monotone expressions, which read those of `inputs[port]`. */
 typedef void (*gs_carry_function)(const struct gs_punctuation *inputs, gs_bound *output);
 
+/* What all operators have: the first member of each one's own. */
 struct gs_operator_ops {
-    /* select: appends what comes of rows first..count-1; aggregate: adds them to their groups */
+    const char *kind; /* the operator's name in the engine */
+};
+
+/* select */
+struct gs_select_ops {
+    struct gs_operator_ops common;
+    /* Appends what comes of the input's rows. */
     void (*rows)(struct gs_operator *op, const struct gs_batch *input);
-    /* select: what the inputs promise, one a port, to a bound for each output column.
-     * aggregate: to the bounds of the temporal group variables. */
+    /* What the inputs promise, one a port, to a bound for each output column. */
     gs_carry_function bounds;
-    /* aggregate: one group to the output, which has room: HAVING, then the SELECT list. */
+};
+
+/* aggregate */
+struct gs_aggregate_ops {
+    struct gs_operator_ops common;
+    /* Adds the input's rows to their groups. */
+    void (*rows)(struct gs_operator *op, const struct gs_batch *input);
+    /* What the input promises to the bounds of the temporal group variables. */
+    gs_carry_function bounds;
+    /* One group to the output, which has room: HAVING, then the SELECT list. */
     void (*emit)(struct gs_operator *op, const void *entry, const gs_bound *window);
-    /* aggregate: the bounds of output columns from those of the temporal group variables. */
+    /* The bounds of output columns from those of the temporal group variables. */
     gs_carry_function group_bounds;
-    /* order: <0, 0, >0 as row a stands before row b. */
+    uint32_t entry_size;
+    uint32_t temporal_count; /* group variables that are temporal */
+    /* No group variables; its one group is there without a row too, its entry zero. */
+    bool is_of_all;
+};
+
+/* order: ORDER BY and LIMIT of each window */
+struct gs_order_ops {
+    struct gs_operator_ops common;
+    /* <0, 0, >0 as row a stands before row b. */
     int (*compare)(const struct gs_batch *a, uint32_t row_a, const struct gs_batch *b,
                    uint32_t row_b);
-    /* order: one row to the output, which has room. */
+    /* One row to the output, which has room. */
     void (*copy)(struct gs_operator *op, const struct gs_batch *input, uint32_t row);
-    uint32_t entry_size;     /* aggregate */
-    uint32_t temporal_count; /* aggregate: temporal group variables; order: window columns */
-    const uint32_t *temporal_columns; /* order: input columns that make the window */
-    /* order: rows of a window, UINT64_MAX: all; limit: rows of the stream */
-    uint64_t limit;
-    /* aggregate: no group variables; its one group is there without a row too, its entry zero */
-    bool is_of_all;
+    uint32_t temporal_count;
+    const uint32_t *temporal_columns; /* of the input, that make the window */
+    uint64_t limit;                   /* rows of a window, UINT64_MAX: all */
+};
+
+/* limit: LIMIT of the whole stream */
+struct gs_limit_ops {
+    struct gs_operator_ops common;
+    uint64_t limit; /* rows */
 };
 
 /* ---- the query set ---- */
@@ -187,7 +204,6 @@ struct gs_node {
     const char *name;
     const struct gs_schema *schema; /* of what it puts out */
     uint32_t kind;                  /* enum gs_node_kind */
-    uint32_t operator_kind;         /* enum gs_operator_kind */
     const void *ops;                /* struct gs_lfta_ops or struct gs_operator_ops */
     uint32_t input_count;
     const uint32_t *inputs; /* nodes before this one */

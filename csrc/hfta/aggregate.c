@@ -7,8 +7,7 @@
 #include <sys/mman.h>
 
 #include "carry.h"
-#include "operator.h"
-#include "windows.h"
+#include "window_operator.h"
 
 /* Index words of a new window's table; entries are at most 5/8 of them. */
 #define GS_TABLE_FIRST 8u
@@ -31,13 +30,17 @@ struct gs_group_window {
 };
 
 struct aggregate_state {
-    struct gs_operator_state op;
-    struct gs_windows windows;
+    struct gs_window_operator shared; /* first */
     uint64_t group_count, max_groups;
     bool has_met;                /* there was a group, or one was refused */
     bool takes_partial;          /* the input's rows are of windows in which groups were refused */
     struct gs_group_table spare; /* the last closed window's table, emptied */
 };
+
+static const struct gs_aggregate_ops *ops_of(const struct gs_operator *base)
+{
+    return (const struct gs_aggregate_ops *)base->ops;
+}
 
 static struct gs_group_window *window_of(struct gs_group_table *table)
 {
@@ -71,12 +74,12 @@ static uint64_t index_bytes(const struct gs_group_table *table)
 static uint64_t entries_bytes(const struct aggregate_state *state,
                               const struct gs_group_table *table)
 {
-    return block_bytes((uint64_t)table->capacity * state->op.base.ops->entry_size);
+    return block_bytes((uint64_t)table->capacity * ops_of(&state->shared.op.base)->entry_size);
 }
 
 static void table_free(struct aggregate_state *state, struct gs_group_table *table)
 {
-    gs_let_go(&state->op.holder, index_bytes(table) + entries_bytes(state, table));
+    gs_let_go(&state->shared.op.holder, index_bytes(table) + entries_bytes(state, table));
     free(table->index);
     free(table->entries);
     memset(table, 0, sizeof *table);
@@ -85,10 +88,10 @@ static void table_free(struct aggregate_state *state, struct gs_group_table *tab
 /* What is kept for the next window goes first. */
 static bool hold(struct aggregate_state *state, uint64_t bytes)
 {
-    if (gs_hold(&state->op.holder, bytes)) return true;
+    if (gs_hold(&state->shared.op.holder, bytes)) return true;
     if (state->spare.index == NULL) return false;
     table_free(state, &state->spare);
-    return gs_hold(&state->op.holder, bytes);
+    return gs_hold(&state->shared.op.holder, bytes);
 }
 
 /* A block for the groups, if the budget has it and there is memory. */
@@ -96,7 +99,7 @@ static void *hold_block(struct aggregate_state *state, uint64_t bytes)
 {
     if (!hold(state, block_bytes(bytes))) return NULL;
     void *block = block_new(bytes);
-    if (block == NULL) gs_let_go(&state->op.holder, block_bytes(bytes));
+    if (block == NULL) gs_let_go(&state->shared.op.holder, block_bytes(bytes));
     return block;
 }
 
@@ -125,7 +128,7 @@ static bool index_grow_to(struct aggregate_state *state, struct gs_group_table *
     if (index == NULL) return false;
     memset(index, 0, words * sizeof *index);
     index_fill(index, words - 1, table);
-    gs_let_go(&state->op.holder, index_bytes(table));
+    gs_let_go(&state->shared.op.holder, index_bytes(table));
     free(table->index);
     table->index = index;
     table->mask = words - 1;
@@ -142,11 +145,11 @@ static bool index_grow(struct aggregate_state *state, struct gs_group_table *tab
 static bool entries_grow_to(struct aggregate_state *state, struct gs_group_table *table,
                             uint32_t capacity)
 {
-    size_t entry_size = state->op.base.ops->entry_size;
+    size_t entry_size = ops_of(&state->shared.op.base)->entry_size;
     uint8_t *entries = hold_block(state, capacity * entry_size);
     if (entries == NULL) return false;
     if (table->count > 0) memcpy(entries, table->entries, table->count * entry_size);
-    gs_let_go(&state->op.holder, entries_bytes(state, table));
+    gs_let_go(&state->shared.op.holder, entries_bytes(state, table));
     free(table->entries);
     table->entries = entries;
     table->capacity = capacity;
@@ -180,26 +183,26 @@ static bool window_table(struct aggregate_state *state, struct gs_group_table *t
 static struct gs_group_window *window_new(struct aggregate_state *state, const gs_bound *values)
 {
     const size_t size = sizeof(struct gs_group_window);
-    uint64_t bytes = gs_windows_bytes(&state->windows, size);
+    uint64_t bytes = gs_windows_bytes(&state->shared.windows, size);
     struct gs_group_table table;
     if (!hold(state, bytes)) return NULL;
     if (window_table(state, &table)) {
-        struct gs_window *window = gs_windows_add(&state->windows, values, size);
+        struct gs_window *window = gs_windows_add(&state->shared.windows, values, size);
         if (window != NULL) {
             ((struct gs_group_window *)window)->table = table;
             return (struct gs_group_window *)window;
         }
         table_free(state, &table);
     }
-    gs_let_go(&state->op.holder, bytes);
+    gs_let_go(&state->shared.op.holder, bytes);
     return NULL;
 }
 
 static void count_refused(struct aggregate_state *state, bool by_count)
 {
-    state->op.base.counters.groups_refused++;
+    state->shared.op.base.counters.groups_refused++;
     state->has_met = true;
-    state->op.refused_for_memory += !by_count;
+    state->shared.op.refused_for_memory += !by_count;
 }
 
 /* A window without groups would be memory that max_groups does not bound. */
@@ -209,7 +212,7 @@ static struct gs_group_window *window_admit(struct aggregate_state *state, const
     struct gs_group_window *window = by_count ? NULL : window_new(state, values);
     if (window != NULL) return window;
     count_refused(state, by_count);
-    gs_windows_refuse(&state->windows, values);
+    gs_windows_refuse(&state->shared.windows, values);
     return NULL;
 }
 
@@ -217,11 +220,11 @@ struct gs_group_table *gs_group_window(struct gs_operator *base, const gs_bound 
 {
     struct aggregate_state *state = (struct aggregate_state *)base;
     /* below the punctuation: the window is closed or leaving, and a promise was not kept */
-    if (gs_windows_have_passed(&state->windows, values)) {
+    if (gs_windows_have_passed(&state->shared.windows, values)) {
         base->counters.no_value++;
         return NULL;
     }
-    struct gs_window *found = gs_windows_find(&state->windows, values);
+    struct gs_window *found = gs_windows_find(&state->shared.windows, values);
     struct gs_group_window *window =
         found != NULL ? (struct gs_group_window *)found : window_admit(state, values);
     if (window == NULL) return NULL;
@@ -251,7 +254,7 @@ static bool arena_reserve(struct aggregate_state *state, struct gs_group_window 
     if (!hold(state, sizeof *last + capacity)) return false;
     struct arena_chunk *chunk = malloc(sizeof *chunk + capacity);
     if (chunk == NULL) {
-        gs_let_go(&state->op.holder, sizeof *chunk + capacity);
+        gs_let_go(&state->shared.op.holder, sizeof *chunk + capacity);
         return false;
     }
     *chunk = (struct arena_chunk){last, 0, capacity};
@@ -296,7 +299,7 @@ static void arena_free(struct aggregate_state *state, struct arena_chunk *chunk)
 {
     while (chunk != NULL) {
         struct arena_chunk *next = chunk->next;
-        gs_let_go(&state->op.holder, sizeof *chunk + chunk->capacity);
+        gs_let_go(&state->shared.op.holder, sizeof *chunk + chunk->capacity);
         free(chunk);
         chunk = next;
     }
@@ -315,74 +318,71 @@ static void table_retire(struct aggregate_state *state, struct gs_group_table *t
     state->spare = *table;
 }
 
-static void window_close(struct aggregate_state *state, struct gs_group_window *window)
+static void window_clear(struct gs_window_operator *op, struct gs_window *base)
 {
+    struct aggregate_state *state = (struct aggregate_state *)op;
+    struct gs_group_window *window = (struct gs_group_window *)base;
     state->group_count -= window->table.count;
     table_retire(state, &window->table);
     arena_free(state, window->arena);
-    gs_windows_remove(&state->windows, &window->window, sizeof *window);
 }
 
-/* Emits groups as long as the budget lasts, which HAVING does not save, or a batch of strings is
- * full; true when the window is completely out. */
-static bool window_leave(struct aggregate_state *state, struct gs_group_window *window,
-                         uint32_t *budget)
+/* HAVING does not save the budget. */
+static bool window_leave(struct gs_window_operator *op, struct gs_window *due, uint32_t *budget)
 {
-    struct gs_operator *base = &state->op.base;
+    struct gs_group_window *window = (struct gs_group_window *)due;
+    struct gs_operator *base = &op->op.base;
     struct gs_batch *output = base->output;
-    size_t entry_size = base->ops->entry_size;
+    const struct gs_aggregate_ops *ops = ops_of(base);
     for (; window->cursor < window->table.count; window->cursor++, --*budget) {
         if (*budget == 0 || base->output != output) return false;
-        base->ops->emit(base, window->table.entries + window->cursor * entry_size,
-                        window->window.values);
+        ops->emit(base, window->table.entries + window->cursor * (size_t)ops->entry_size,
+                  due->values);
     }
     return true;
 }
 
+static void promise_windows(struct gs_window_operator *op, uint32_t port,
+                            struct gs_punctuation *values)
+{
+    gs_carry(ops_of(&op->op.base)->bounds, &op->op.inputs[port], op->windows.value_count, values,
+             op->op.carried);
+}
+
 /* min(f(bound), oldest window not yet completely out), given when it grows. */
-static void bound_after_windows(struct aggregate_state *state)
+static void promise_output(struct gs_window_operator *op, struct gs_punctuation *values)
 {
-    struct gs_operator_state *op = &state->op;
-    gs_bound bounds[GS_TEMPORAL_MAX];
-    struct gs_punctuation groups = {.bounds = bounds};
-    gs_windows_promise(&state->windows, &groups);
-    gs_carry(op->base.ops->group_bounds, &groups, op->node->schema->column_count, &op->next,
-             op->carried);
+    gs_carry(ops_of(&op->op.base)->group_bounds, values, op->op.node->schema->column_count,
+             &op->op.next, op->op.carried);
 }
 
-static struct gs_group_window *due_window(struct aggregate_state *state)
+/* The answer of an aggregation without group variables to which no row came. */
+static void meet_nothing(struct gs_window_operator *op)
 {
-    if (gs_operator_ended(&state->op)) gs_windows_end(&state->windows);
-    return (struct gs_group_window *)gs_windows_due(&state->windows);
+    static const gs_bound no_values[1];
+    struct gs_operator *base = &op->op.base;
+    if (!ops_of(base)->is_of_all || ((struct aggregate_state *)op)->has_met) return;
+    struct gs_group_table *table = gs_group_window(base, no_values);
+    if (table == NULL || !gs_group_admit(base, table, 0)) return; /* counted */
+    memset(table->entries, 0, ops_of(base)->entry_size);
 }
 
-/* A batch of what is due, of as many windows as it holds: small ones would make a batch each. */
-static bool step(struct gs_operator_state *op)
-{
-    struct aggregate_state *state = (struct aggregate_state *)op;
-    struct gs_group_window *window = due_window(state);
-    if (window == NULL) return false;
-    bool is_partial = window->window.is_partial;
-    uint32_t budget = op->base.output->row_capacity;
-    for (; window != NULL && window->window.is_partial == is_partial; window = due_window(state)) {
-        op->base.output->is_partial = is_partial;
-        if (!window_leave(state, window, &budget)) break;
-        window_close(state, window);
-    }
-    op->base.output->is_partial = is_partial;
-    bound_after_windows(state);
-    gs_operator_progress(op, NULL, gs_operator_ended(op) && state->windows.count == 0);
-    gs_operator_flush_output(op);
-    return window != NULL;
-}
+static const struct gs_window_methods window_methods = {
+    .window_size = sizeof(struct gs_group_window),
+    .promise_windows = promise_windows,
+    .promise_output = promise_output,
+    .end = meet_nothing,
+    .leave = window_leave,
+    .clear = window_clear,
+};
 
 static int open_aggregate(struct gs_operator_state *op, const struct gs_operator_settings *settings,
                           struct gs_error *error)
 {
     struct aggregate_state *state = (struct aggregate_state *)op;
     state->max_groups = settings->max_groups;
-    if (gs_windows_open(&state->windows, op->base.ops->temporal_count, settings->hash_key,
-                        &op->holder))
+    if (gs_window_operator_open(&state->shared, &window_methods, ops_of(&op->base)->temporal_count,
+                                settings))
         return GS_OK;
     return gs_fail(error, GS_ERROR, "no memory for operator %s", op->node->name);
 }
@@ -392,32 +392,7 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
     (void)port;
     op->base.counters.rows_in += batch->row_count;
     ((struct aggregate_state *)op)->takes_partial = batch->is_partial;
-    op->base.ops->rows(&op->base, batch);
-}
-
-/* The answer of an aggregation without group variables to which no row came. */
-static void meet_nothing(struct aggregate_state *state)
-{
-    static const gs_bound no_values[1];
-    struct gs_operator *base = &state->op.base;
-    if (!base->ops->is_of_all || state->has_met) return;
-    struct gs_group_table *table = gs_group_window(base, no_values);
-    if (table == NULL || !gs_group_admit(base, table, 0)) return; /* counted */
-    memset(table->entries, 0, base->ops->entry_size);
-}
-
-static void on_punctuation(struct gs_operator_state *op, uint32_t port,
-                           const struct gs_batch *batch)
-{
-    struct aggregate_state *state = (struct aggregate_state *)op;
-    gs_bound bounds[GS_TEMPORAL_MAX];
-    struct gs_punctuation groups = {.bounds = bounds};
-    gs_carry(op->base.ops->bounds, &op->inputs[port], state->windows.value_count, &groups,
-             op->carried);
-    gs_windows_pass(&state->windows, &groups);
-    if (gs_operator_ended(op)) meet_nothing(state);
-    bound_after_windows(state);
-    gs_operator_progress(op, batch, gs_operator_ended(op) && state->windows.count == 0);
+    ops_of(&op->base)->rows(&op->base, batch);
 }
 
 static uint64_t held(const struct gs_operator_state *op)
@@ -428,10 +403,7 @@ static uint64_t held(const struct gs_operator_state *op)
 static void close_aggregate(struct gs_operator_state *op)
 {
     struct aggregate_state *state = (struct aggregate_state *)op;
-    struct gs_window *window;
-    while ((window = gs_windows_any(&state->windows)) != NULL)
-        window_close(state, (struct gs_group_window *)window);
-    gs_windows_close(&state->windows);
+    gs_window_operator_close(&state->shared);
     table_free(state, &state->spare);
 }
 
@@ -440,8 +412,8 @@ const struct gs_operator_methods gs_aggregate_methods = {
     .state_size = sizeof(struct aggregate_state),
     .open = open_aggregate,
     .on_batch = on_batch,
-    .on_punctuation = on_punctuation,
-    .step = step,
+    .on_punctuation = gs_window_operator_on_punctuation,
+    .step = gs_window_operator_step,
     .held = held,
     .close = close_aggregate,
 };

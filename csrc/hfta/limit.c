@@ -19,22 +19,6 @@ static void end(struct gs_operator_state *op)
     gs_operator_progress(op, NULL, true);
 }
 
-static void pass(struct gs_operator_state *op, struct gs_batch *batch, uint32_t row_count)
-{
-    struct gs_batch *view = gs_batch_view(batch, op->node->schema);
-    if (view == NULL) {
-        *op->failed = true;
-        return;
-    }
-    gs_punctuation_copy(&view->punctuation, &op->given, op->node->schema->column_count);
-    view->row_count = row_count;
-    view->sequence = op->sequence++;
-    view->is_heartbeat = view->is_end = false;
-    op->base.counters.rows_out += row_count;
-    gs_stream_push(&op->stream, view);
-    gs_batch_release(view);
-}
-
 static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
     (void)port;
@@ -44,7 +28,7 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
     op->base.counters.rows_in += batch->row_count;
     op->base.counters.beyond_limit += batch->row_count - row_count;
     state->left -= row_count;
-    if (row_count > 0) pass(op, batch, row_count);
+    if (row_count > 0) gs_operator_pass(op, batch, row_count);
     if (state->left == 0) end(op);
 }
 
@@ -67,7 +51,7 @@ static int open_limit(struct gs_operator_state *op, const struct gs_operator_set
                       struct gs_error *error)
 {
     (void)settings, (void)error;
-    ((struct limit_state *)op)->left = op->base.ops->limit;
+    ((struct limit_state *)op)->left = ((const struct gs_limit_ops *)op->base.ops)->limit;
     return GS_OK;
 }
 

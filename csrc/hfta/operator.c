@@ -6,11 +6,27 @@
 
 #include "../base/clocks.h"
 
-static const struct gs_operator_methods *const methods_of[] = {
-    [GS_OPERATOR_SELECT] = &gs_select_methods, [GS_OPERATOR_AGGREGATE] = &gs_aggregate_methods,
-    [GS_OPERATOR_UNION] = &gs_union_methods,   [GS_OPERATOR_ORDER] = &gs_order_methods,
-    [GS_OPERATOR_OUTPUT] = &gs_output_methods, [GS_OPERATOR_LIMIT] = &gs_limit_methods,
-};
+/* An operator is its file and its line here. */
+#define OPERATORS(DO)                                                                              \
+    DO(aggregate)                                                                                  \
+    DO(limit)                                                                                      \
+    DO(order)                                                                                      \
+    DO(output)                                                                                     \
+    DO(select)                                                                                     \
+    DO(union)
+#define DECLARE(name) extern const struct gs_operator_methods gs_##name##_methods;
+#define ADDRESS(name) &gs_##name##_methods,
+
+OPERATORS(DECLARE)
+static const struct gs_operator_methods *const all_methods[] = {OPERATORS(ADDRESS)};
+
+/* NULL where the engine has none of that name. */
+static const struct gs_operator_methods *methods_of(const char *kind)
+{
+    for (size_t i = 0; i < sizeof all_methods / sizeof *all_methods; i++)
+        if (strcmp(all_methods[i]->name, kind) == 0) return all_methods[i];
+    return NULL;
+}
 
 static bool ports_open(struct gs_operator_state *op, uint32_t count,
                        const struct gs_schema *const *inputs)
@@ -44,14 +60,17 @@ int gs_operator_open(struct gs_operator_state **result, const struct gs_node *no
                      const struct gs_operator_settings *settings, const struct gs_host *host,
                      void *const *handles, struct gs_error *error)
 {
-    const struct gs_operator_methods *methods = methods_of[node->operator_kind];
+    const struct gs_operator_ops *ops = node->ops;
+    const struct gs_operator_methods *methods = methods_of(ops->kind);
+    *result = NULL;
+    if (methods == NULL) return gs_fail(error, GS_ERROR, "no operator %s", ops->kind);
     struct gs_operator_state *op = calloc(1, methods->state_size);
     *result = op;
     if (op == NULL) return gs_fail(error, GS_ERROR, "no memory for operator %s", node->name);
     op->methods = methods;
     op->node = node;
     op->index = index;
-    op->base.ops = node->ops;
+    op->base.ops = ops;
     op->base.host = host;
     op->base.handles = handles;
     op->base.scratch = &op->scratch;
@@ -145,6 +164,22 @@ void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause
         *op->failed = true;
     else
         op->base.output = renewed;
+}
+
+void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint32_t row_count)
+{
+    struct gs_batch *view = gs_batch_view(batch, op->node->schema);
+    if (view == NULL) {
+        *op->failed = true;
+        return;
+    }
+    gs_punctuation_copy(&view->punctuation, &op->given, op->node->schema->column_count);
+    view->row_count = row_count;
+    view->sequence = op->sequence++;
+    view->is_heartbeat = view->is_end = false;
+    op->base.counters.rows_out += row_count;
+    gs_stream_push(&op->stream, view);
+    gs_batch_release(view);
 }
 
 void gs_operator_flush_output(struct gs_operator_state *op)

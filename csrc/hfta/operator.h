@@ -25,7 +25,7 @@ struct gs_operator_settings {
 };
 
 struct gs_operator_methods {
-    const char *name;
+    const char *name; /* as struct gs_operator_ops has it */
     size_t state_size;
     int (*open)(struct gs_operator_state *op, const struct gs_operator_settings *settings,
                 struct gs_error *error);
@@ -60,14 +60,6 @@ struct gs_operator_state {
     bool *failed; /* there was no memory: of the graph, for which all is over then */
 };
 
-/* Operators of the engine. */
-extern const struct gs_operator_methods gs_select_methods;
-extern const struct gs_operator_methods gs_aggregate_methods;
-extern const struct gs_operator_methods gs_union_methods;
-extern const struct gs_operator_methods gs_order_methods;
-extern const struct gs_operator_methods gs_output_methods;
-extern const struct gs_operator_methods gs_limit_methods;
-
 /* Makes the operator of a node with `port_count` inputs of these schemas. */
 int gs_operator_open(struct gs_operator_state **op, const struct gs_node *node, uint32_t index,
                      uint32_t port_count, const struct gs_schema *const *inputs,
@@ -87,6 +79,8 @@ bool gs_operator_ended(const struct gs_operator_state *op);
 void gs_operator_progress(struct gs_operator_state *op, const struct gs_batch *cause, bool is_end);
 /* Sends the output batch with op->given; `cause` is the heartbeat that it passes on, or NULL. */
 void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause);
+/* The first rows of a batch go on in it, uncopied, under op->given. */
+void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint32_t row_count);
 /* Rows gathered so far go on, whether the batch is full or not. */
 void gs_operator_flush_output(struct gs_operator_state *op);
 /* What generated code calls. */
@@ -98,7 +92,9 @@ bool gs_group_admit(struct gs_operator *op, struct gs_group_table *table, uint64
 struct gs_string gs_group_string(struct gs_operator *op, struct gs_group_table *table,
                                  struct gs_string s, uint32_t room);
 
-/* The output operator's queue: what Python takes. */
+/* The end of a query, and its queue: what Python takes. */
+extern const struct gs_operator_methods gs_output_methods;
+
 struct gs_output_item {
     struct gs_batch *batch;
     uint64_t bytes;

@@ -3,8 +3,7 @@
  * are copied: one row that stays must not hold the batch that brought it. */
 #include <stdlib.h>
 
-#include "operator.h"
-#include "windows.h"
+#include "window_operator.h"
 
 #define GS_ORDER_FIRST_ROWS 8u
 #define GS_ORDER_BATCH_ROWS 4096u
@@ -30,21 +29,25 @@ struct order_window {
 };
 
 struct order_state {
-    struct gs_operator_state op;
-    struct gs_windows windows;
+    struct gs_window_operator shared; /* first */
     uint64_t held;
     uint32_t *lengths; /* of a row's strings */
 };
+
+static const struct gs_order_ops *ops_of(const struct order_state *state)
+{
+    return (const struct gs_order_ops *)state->shared.op.base.ops;
+}
 
 /* ---- rows ---- */
 
 static void store_free(struct order_state *state, struct row_store *store)
 {
     for (uint32_t i = 0; i < store->count; i++) {
-        gs_let_go(&state->op.holder, gs_batch_bytes(store->batches[i]));
+        gs_let_go(&state->shared.op.holder, gs_batch_bytes(store->batches[i]));
         gs_batch_release(store->batches[i]);
     }
-    gs_let_go(&state->op.holder, store->capacity * sizeof *store->batches);
+    gs_let_go(&state->shared.op.holder, store->capacity * sizeof *store->batches);
     free(store->batches);
     memset(store, 0, sizeof *store);
 }
@@ -53,10 +56,10 @@ static bool store_list_grow(struct order_state *state, struct row_store *store)
 {
     uint32_t capacity = store->capacity ? 2 * store->capacity : 4;
     uint64_t bytes = (capacity - store->capacity) * sizeof *store->batches;
-    if (!gs_hold(&state->op.holder, bytes)) return false;
+    if (!gs_hold(&state->shared.op.holder, bytes)) return false;
     struct gs_batch **batches = realloc(store->batches, capacity * sizeof *batches);
     if (batches == NULL) {
-        gs_let_go(&state->op.holder, bytes);
+        gs_let_go(&state->shared.op.holder, bytes);
         return false;
     }
     store->batches = batches;
@@ -74,7 +77,7 @@ static struct gs_batch *store_grow(struct order_state *state, struct row_store *
     if (store->count == store->capacity && !store_list_grow(state, store)) return NULL;
     struct gs_batch *batch = gs_batch_new(schema, gs_batch_rows(schema, rows));
     if (batch == NULL) return NULL;
-    if (!gs_hold(&state->op.holder, gs_batch_bytes(batch))) {
+    if (!gs_hold(&state->shared.op.holder, gs_batch_bytes(batch))) {
         gs_batch_release(batch);
         return NULL;
     }
@@ -86,9 +89,9 @@ static bool strings_reserve(struct order_state *state, struct gs_batch *batch)
     uint64_t growth = gs_batch_growth(batch, state->lengths);
     if (growth == 0) return gs_batch_reserve(batch, state->lengths);
     uint64_t before = gs_batch_bytes(batch);
-    if (!gs_hold(&state->op.holder, growth)) return false;
+    if (!gs_hold(&state->shared.op.holder, growth)) return false;
     bool has_room = gs_batch_reserve(batch, state->lengths);
-    gs_let_go(&state->op.holder, growth - (gs_batch_bytes(batch) - before));
+    gs_let_go(&state->shared.op.holder, growth - (gs_batch_bytes(batch) - before));
     return has_room;
 }
 
@@ -111,15 +114,14 @@ static bool store_row(struct order_state *state, struct row_store *store,
 static int compare_rows(const void *a, const void *b, void *compare)
 {
     const struct held_row *x = a, *y = b;
-    const struct gs_operator_ops *ops = compare;
+    const struct gs_order_ops *ops = compare;
     return ops->compare(x->batch, x->row, y->batch, y->row);
 }
 
 static void sort(const struct order_state *state, struct order_window *window)
 {
     if (window->count == 0) return; /* all of its rows were refused */
-    qsort_r(window->rows, window->count, sizeof *window->rows, compare_rows,
-            (void *)state->op.base.ops);
+    qsort_r(window->rows, window->count, sizeof *window->rows, compare_rows, (void *)ops_of(state));
 }
 
 /* What the rows that stay point to, without the others; as it is where there is no room for both.
@@ -144,11 +146,11 @@ static void compact(struct order_state *state, struct order_window *window)
 /* Keeps the best `limit` rows. */
 static void trim(struct order_state *state, struct order_window *window)
 {
-    uint64_t limit = state->op.base.ops->limit;
+    uint64_t limit = ops_of(state)->limit;
     if (window->count <= limit) return;
     sort(state, window);
     state->held -= window->count - limit;
-    state->op.base.counters.beyond_limit += window->count - limit;
+    state->shared.op.base.counters.beyond_limit += window->count - limit;
     window->count = (uint32_t)limit;
 }
 
@@ -156,10 +158,10 @@ static bool rows_grow(struct order_state *state, struct order_window *window)
 {
     uint32_t capacity = window->capacity ? window->capacity * 2 : GS_ORDER_FIRST_ROWS;
     uint64_t bytes = (uint64_t)(capacity - window->capacity) * sizeof *window->rows;
-    if (!gs_hold(&state->op.holder, bytes)) return false;
+    if (!gs_hold(&state->shared.op.holder, bytes)) return false;
     struct held_row *rows = realloc(window->rows, capacity * sizeof *rows);
     if (rows == NULL) {
-        gs_let_go(&state->op.holder, bytes);
+        gs_let_go(&state->shared.op.holder, bytes);
         return false;
     }
     window->rows = rows;
@@ -171,7 +173,7 @@ static bool rows_grow(struct order_state *state, struct order_window *window)
 static bool make_room(struct order_state *state, struct order_window *window)
 {
     if (window->count < window->capacity) return true;
-    if (window->capacity < 1024 || window->count / 2 < state->op.base.ops->limit)
+    if (window->capacity < 1024 || window->count / 2 < ops_of(state)->limit)
         return rows_grow(state, window);
     trim(state, window);
     compact(state, window);
@@ -181,12 +183,12 @@ static bool make_room(struct order_state *state, struct order_window *window)
 static struct order_window *window_at(struct order_state *state, const gs_bound *values)
 {
     const size_t size = sizeof(struct order_window);
-    struct gs_window *window = gs_windows_find(&state->windows, values);
+    struct gs_window *window = gs_windows_find(&state->shared.windows, values);
     if (window != NULL) return (struct order_window *)window;
-    uint64_t bytes = gs_windows_bytes(&state->windows, size);
-    if (!gs_hold(&state->op.holder, bytes)) return NULL;
-    window = gs_windows_add(&state->windows, values, size);
-    if (window == NULL) gs_let_go(&state->op.holder, bytes);
+    uint64_t bytes = gs_windows_bytes(&state->shared.windows, size);
+    if (!gs_hold(&state->shared.op.holder, bytes)) return NULL;
+    window = gs_windows_add(&state->shared.windows, values, size);
+    if (window == NULL) gs_let_go(&state->shared.op.holder, bytes);
     return (struct order_window *)window;
 }
 
@@ -214,19 +216,19 @@ static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t
 
 static void refuse(struct order_state *state, struct order_window *window, const gs_bound *values)
 {
-    state->op.base.counters.groups_refused++;
-    state->op.refused_for_memory++;
+    state->shared.op.base.counters.groups_refused++;
+    state->shared.op.refused_for_memory++;
     if (window != NULL)
         window->window.is_partial = true;
     else
-        gs_windows_refuse(&state->windows, values);
+        gs_windows_refuse(&state->shared.windows, values);
 }
 
 static void hold(struct order_state *state, struct gs_batch *batch, uint32_t row)
 {
     gs_bound values[GS_TEMPORAL_MAX];
-    for (uint32_t k = 0; k < state->windows.value_count; k++)
-        values[k] = value_at(batch, state->op.base.ops->temporal_columns[k], row);
+    for (uint32_t k = 0; k < state->shared.windows.value_count; k++)
+        values[k] = value_at(batch, ops_of(state)->temporal_columns[k], row);
     struct order_window *window = window_at(state, values);
     if (window == NULL || !make_room(state, window) ||
         !store_row(state, &window->store, batch, row, &window->rows[window->count])) {
@@ -249,7 +251,7 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
 /* ---- progress ---- */
 
 /* Which of the window's values a column is; their number where it is none. */
-static uint32_t value_of_column(const struct gs_operator_ops *ops, uint32_t column)
+static uint32_t value_of_column(const struct gs_order_ops *ops, uint32_t column)
 {
     uint32_t k = 0;
     while (k < ops->temporal_count && ops->temporal_columns[k] != column)
@@ -257,124 +259,95 @@ static uint32_t value_of_column(const struct gs_operator_ops *ops, uint32_t colu
     return k;
 }
 
-/* What the input promises of the windows' values. */
-static struct gs_punctuation of_windows(const struct order_state *state,
-                                        const struct gs_punctuation *input, gs_bound *bounds)
+static void promise_windows(struct gs_window_operator *op, uint32_t port,
+                            struct gs_punctuation *values)
 {
-    const struct gs_operator_ops *ops = state->op.base.ops;
+    const struct gs_order_ops *ops = ops_of((struct order_state *)op);
+    const struct gs_punctuation *input = &op->op.inputs[port];
     const struct gs_joint_bound *joint = &input->joint;
-    struct gs_punctuation windows = {.bounds = bounds};
     for (uint32_t k = 0; k < ops->temporal_count; k++)
-        bounds[k] = input->bounds[ops->temporal_columns[k]];
-    if (!joint->is_given) return windows;
+        values->bounds[k] = input->bounds[ops->temporal_columns[k]];
+    if (!joint->is_given) return;
     uint32_t a = value_of_column(ops, joint->columns[0]);
     uint32_t b = value_of_column(ops, joint->columns[1]);
     if (a < ops->temporal_count && b < ops->temporal_count)
-        windows.joint = gs_joint_bound(a, joint->bounds[0], b, joint->bounds[1]);
-    return windows;
+        values->joint = gs_joint_bound(a, joint->bounds[0], b, joint->bounds[1]);
 }
 
 /* A joint bound of other columns than the windows' waits until nothing is held. */
 static struct gs_joint_bound joint_after_windows(const struct order_state *state,
                                                  const struct gs_punctuation *windows)
 {
-    const struct gs_operator_ops *ops = state->op.base.ops;
-    const struct gs_joint_bound *out = &windows->joint, *input = &state->op.inputs[0].joint;
+    const struct gs_order_ops *ops = ops_of(state);
+    const struct gs_joint_bound *out = &windows->joint, *input = &state->shared.op.inputs[0].joint;
     struct gs_joint_bound joint = {0};
     if (out->is_given)
         joint = gs_joint_bound(ops->temporal_columns[out->columns[0]], out->bounds[0],
                                ops->temporal_columns[out->columns[1]], out->bounds[1]);
-    else if (state->windows.count == 0)
+    else if (state->shared.windows.count == 0)
         joint = *input;
-    joint.is_given = joint.is_given && joint.columns[1] < state->op.node->schema->column_count;
+    joint.is_given =
+        joint.is_given && joint.columns[1] < state->shared.op.node->schema->column_count;
     return joint;
 }
 
 /* Output bounds are the input's, of the columns that it keeps, lowered to the windows that are
  * still held. */
-static void bound_after_windows(struct order_state *state)
+static void promise_output(struct gs_window_operator *windowed, struct gs_punctuation *values)
 {
-    gs_bound bounds[GS_TEMPORAL_MAX];
-    struct gs_punctuation windows = {.bounds = bounds};
-    const struct gs_operator_ops *ops = state->op.base.ops;
-    struct gs_operator_state *op = &state->op;
+    const struct order_state *state = (struct order_state *)windowed;
+    const struct gs_order_ops *ops = ops_of(state);
+    struct gs_operator_state *op = &windowed->op;
     uint32_t columns = op->node->schema->column_count;
-    gs_windows_promise(&state->windows, &windows);
     memcpy(op->next.bounds, op->inputs[0].bounds, columns * sizeof(gs_bound));
     for (uint32_t k = 0; k < ops->temporal_count; k++)
         if (ops->temporal_columns[k] < columns)
-            op->next.bounds[ops->temporal_columns[k]] = bounds[k];
-    op->next.joint = joint_after_windows(state, &windows);
+            op->next.bounds[ops->temporal_columns[k]] = values->bounds[k];
+    op->next.joint = joint_after_windows(state, values);
 }
 
-static struct order_window *due_window(struct order_state *state)
+static void window_clear(struct gs_window_operator *op, struct gs_window *base)
 {
-    if (gs_operator_ended(&state->op)) gs_windows_end(&state->windows);
-    return (struct order_window *)gs_windows_due(&state->windows);
-}
-
-static void window_close(struct order_state *state, struct order_window *window)
-{
-    store_free(state, &window->store);
-    gs_let_go(&state->op.holder, window->capacity * sizeof *window->rows);
+    struct order_window *window = (struct order_window *)base;
+    store_free((struct order_state *)op, &window->store);
+    gs_let_go(&op->op.holder, window->capacity * sizeof *window->rows);
     free(window->rows);
-    gs_windows_remove(&state->windows, &window->window, sizeof *window);
 }
 
-static bool window_leave(struct order_state *state, struct order_window *window)
+static bool window_leave(struct gs_window_operator *op, struct gs_window *due, uint32_t *budget)
 {
-    struct gs_operator *base = &state->op.base;
+    struct order_state *state = (struct order_state *)op;
+    struct order_window *window = (struct order_window *)due;
+    struct gs_operator *base = &op->op.base;
+    struct gs_batch *output = base->output;
     if (!window->is_sorted) {
         trim(state, window);
         sort(state, window);
         window->is_sorted = true;
     }
-    struct gs_batch *output = base->output;
-    for (; window->cursor < window->count; window->cursor++, state->held--) {
-        if (base->output != output || output->row_count == output->row_capacity) return false;
+    for (; window->cursor < window->count; window->cursor++, state->held--, --*budget) {
+        if (*budget == 0 || base->output != output) return false;
         struct held_row *held = &window->rows[window->cursor];
-        base->ops->copy(base, held->batch, held->row);
+        ops_of(state)->copy(base, held->batch, held->row);
     }
     return true;
 }
 
-/* A batch of what is due, of as many windows as it holds. */
-static bool step(struct gs_operator_state *op)
-{
-    struct order_state *state = (struct order_state *)op;
-    struct order_window *window = due_window(state);
-    if (window == NULL) return false;
-    bool is_partial = window->window.is_partial;
-    for (; window != NULL && window->window.is_partial == is_partial; window = due_window(state)) {
-        op->base.output->is_partial = is_partial;
-        if (!window_leave(state, window)) break;
-        window_close(state, window);
-    }
-    op->base.output->is_partial = is_partial;
-    bound_after_windows(state);
-    gs_operator_progress(op, NULL, gs_operator_ended(op) && state->windows.count == 0);
-    gs_operator_flush_output(op);
-    return window != NULL;
-}
-
-static void on_punctuation(struct gs_operator_state *op, uint32_t port,
-                           const struct gs_batch *batch)
-{
-    struct order_state *state = (struct order_state *)op;
-    gs_bound bounds[GS_TEMPORAL_MAX];
-    struct gs_punctuation windows = of_windows(state, &op->inputs[port], bounds);
-    gs_windows_pass(&state->windows, &windows);
-    bound_after_windows(state);
-    gs_operator_progress(op, batch, gs_operator_ended(op) && state->windows.count == 0);
-}
+static const struct gs_window_methods window_methods = {
+    .window_size = sizeof(struct order_window),
+    .promise_windows = promise_windows,
+    .promise_output = promise_output,
+    .leave = window_leave,
+    .clear = window_clear,
+};
 
 static int open_order(struct gs_operator_state *op, const struct gs_operator_settings *settings,
                       struct gs_error *error)
 {
     struct order_state *state = (struct order_state *)op;
     state->lengths = calloc(op->port_columns[0] + 1u, sizeof *state->lengths);
-    if (state->lengths != NULL && gs_windows_open(&state->windows, op->base.ops->temporal_count,
-                                                  settings->hash_key, &op->holder))
+    if (state->lengths != NULL && gs_window_operator_open(&state->shared, &window_methods,
+                                                          ops_of(state)->temporal_count, settings))
         return GS_OK;
     return gs_fail(error, GS_ERROR, "no memory for ORDER BY");
 }
@@ -387,10 +360,7 @@ static uint64_t held(const struct gs_operator_state *op)
 static void close_order(struct gs_operator_state *op)
 {
     struct order_state *state = (struct order_state *)op;
-    struct gs_window *window;
-    while ((window = gs_windows_any(&state->windows)) != NULL)
-        window_close(state, (struct order_window *)window);
-    gs_windows_close(&state->windows);
+    gs_window_operator_close(&state->shared);
     free(state->lengths);
 }
 
@@ -399,8 +369,8 @@ const struct gs_operator_methods gs_order_methods = {
     .state_size = sizeof(struct order_state),
     .open = open_order,
     .on_batch = on_batch,
-    .on_punctuation = on_punctuation,
-    .step = step,
+    .on_punctuation = gs_window_operator_on_punctuation,
+    .step = gs_window_operator_step,
     .held = held,
     .close = close_order,
 };

@@ -3,19 +3,24 @@
 #include "carry.h"
 #include "operator.h"
 
+static const struct gs_select_ops *ops_of(const struct gs_operator_state *op)
+{
+    return (const struct gs_select_ops *)op->base.ops;
+}
+
 static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
     (void)port;
     op->base.counters.rows_in += batch->row_count;
     if (op->base.output->is_partial != batch->is_partial) gs_operator_flush_output(op);
     op->base.output->is_partial = batch->is_partial;
-    op->base.ops->rows(&op->base, batch);
+    ops_of(op)->rows(&op->base, batch);
 }
 
 static void on_punctuation(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch)
 {
-    gs_carry(op->base.ops->bounds, &op->inputs[port], op->node->schema->column_count, &op->next,
+    gs_carry(ops_of(op)->bounds, &op->inputs[port], op->node->schema->column_count, &op->next,
              op->carried);
     gs_operator_progress(op, batch, gs_operator_ended(op));
 }

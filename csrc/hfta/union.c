@@ -39,22 +39,11 @@ static void least_bounds(struct gs_operator_state *op)
     op->next.joint = least_joint(op);
 }
 
-/* The rows go on in the batch in which they came, under the union's own bounds. */
 static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
     (void)port;
-    struct gs_batch *view = gs_batch_view(batch, op->node->schema);
-    if (view == NULL) {
-        *op->failed = true;
-        return;
-    }
-    gs_punctuation_copy(&view->punctuation, &op->given, op->node->schema->column_count);
-    view->sequence = op->sequence++;
-    view->is_heartbeat = view->is_end = false;
     op->base.counters.rows_in += batch->row_count;
-    op->base.counters.rows_out += batch->row_count;
-    gs_stream_push(&op->stream, view);
-    gs_batch_release(view);
+    gs_operator_pass(op, batch, batch->row_count);
 }
 
 static void on_punctuation(struct gs_operator_state *op, uint32_t port,

@@ -78,15 +78,14 @@ static const struct gs_node *node_at(const struct gs_graph *graph, uint32_t n)
 static int open_union(struct gs_graph *graph, uint32_t n, uint32_t ports,
                       const struct gs_graph_settings *settings, struct gs_error *error)
 {
-    static const struct gs_operator_ops none;
+    static const struct gs_operator_ops ops = {"union"};
     struct gs_node *node = calloc(1, sizeof *node);
     const struct gs_schema **inputs = calloc(ports + 1, sizeof *inputs);
     int status = gs_fail(error, GS_ERROR, "no memory for a union");
     if (node != NULL && inputs != NULL) {
         *node = *node_at(graph, n);
         node->kind = GS_NODE_OPERATOR;
-        node->operator_kind = GS_OPERATOR_UNION;
-        node->ops = &none;
+        node->ops = &ops;
         for (uint32_t port = 0; port < ports; port++)
             inputs[port] = node->schema;
         status = gs_operator_open(&graph->unions[n], node, n, ports, inputs, &settings->operators,
@@ -102,10 +101,11 @@ static int open_output(struct gs_operator_state **tap, const struct gs_graph *gr
                        uint32_t index, struct gs_stream *stream,
                        const struct gs_graph_settings *settings, struct gs_error *error)
 {
+    static const struct gs_operator_ops ops = {"output"};
     struct gs_node *node = calloc(1, sizeof *node);
     if (node == NULL) return gs_fail(error, GS_ERROR, "no memory for a tap");
     *node = *node_at(graph, n);
-    node->operator_kind = GS_OPERATOR_OUTPUT;
+    node->ops = &ops;
     struct gs_operator_settings all = settings->operators;
     all.output_punctuation = true;
     int status =
@@ -215,7 +215,7 @@ bool gs_graph_is_answered(const struct gs_graph *graph)
     bool has_output = false;
     for (uint32_t n = 0; n < graph->query_set->node_count; n++) {
         const struct gs_operator_state *op = graph->operators[n];
-        if (op == NULL || op->node->operator_kind != GS_OPERATOR_OUTPUT) continue;
+        if (op == NULL || op->methods != &gs_output_methods) continue;
         if (!gs_operator_ended(op)) return false;
         has_output = true;
     }

@@ -13,7 +13,7 @@ from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import ExpressionWriter
 from gigastream.codegen.keys import equal, size_rank, to_bound, write_hash
 from gigastream.codegen.operators.group_out import write_group_out
-from gigastream.codegen.operators.high_code import HighCode
+from gigastream.codegen.operators.high_code import HighCode, write_ops
 from gigastream.codegen.operators.high_parts import (
     is_nullable,
     note_calls,
@@ -53,17 +53,18 @@ def _write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggr
         f"{prefix}_group_bounds",
         [_over_groups(o.expression, places) for o in node.outputs],
     )
-    with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
-        lines.add(
-            f".rows = {prefix}_rows,",
-            f".bounds = {prefix}_bounds,",
-            f".emit = {prefix}_emit,",
-            f".group_bounds = {prefix}_group_bounds,",
-            f".entry_size = sizeof(struct {prefix}_entry),",
-            f".temporal_count = {len(windows)},",
-            f".is_of_all = {int(node.is_of_all)},",
-        )
-    lines.add("")
+    write_ops(
+        lines,
+        "aggregate",
+        prefix,
+        f".rows = {prefix}_rows,",
+        f".bounds = {prefix}_bounds,",
+        f".emit = {prefix}_emit,",
+        f".group_bounds = {prefix}_group_bounds,",
+        f".entry_size = sizeof(struct {prefix}_entry),",
+        f".temporal_count = {len(windows)},",
+        f".is_of_all = {int(node.is_of_all)},",
+    )
 
 
 def _over_groups(
@@ -343,4 +344,4 @@ def _nullable(
     return [f"if (!{values[0]}_null) {{ if (!{seen}) {{ {begin} }} else {{ {' '.join(add)} }} }}"]
 
 
-CODE = HighCode("AGGREGATE", _write_aggregate)
+CODE = HighCode(_write_aggregate)

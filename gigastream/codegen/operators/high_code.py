@@ -17,15 +17,10 @@ from gigastream.plan.nodes import Node
 class HighCode:
     """How one kind of operator becomes C."""
 
-    kind: str
-    """Of enum gs_operator_kind, behind GS_OPERATOR_."""
     write_operator: Callable[[Lines, CodeContext, str, Any], None]
     """Its functions, and `<prefix>_ops`."""
 
-    @property
-    def node_kind(self) -> str:
-        """The kind and the operator's kind of a struct gs_node."""
-        return f"GS_NODE_OPERATOR, GS_OPERATOR_{self.kind}"
+    node_kind = "GS_NODE_OPERATOR"
 
     def prefix(self, context: CodeContext, node: Node) -> str:
         """What the names in C of all that belongs to the operator begin with."""
@@ -43,6 +38,17 @@ class HighCode:
         self.write(lines, context, node)
 
 
-def write_no_functions(lines: Lines, context: CodeContext, prefix: str, node: Node) -> None:
-    """Of an operator that is the same for every query: csrc/hfta/ has all of it."""
-    lines.add(f"static const struct gs_operator_ops {prefix}_ops;", "")
+def same_for_every_query(kind: str) -> HighCode:
+    """Code of an operator of which csrc/hfta/ has all."""
+
+    def write(lines: Lines, context: CodeContext, prefix: str, node: Node) -> None:
+        lines.add(f'static const struct gs_operator_ops {prefix}_ops = {{"{kind}"}};', "")
+
+    return HighCode(write)
+
+
+def write_ops(lines: Lines, kind: str, prefix: str, *members: str) -> None:
+    """`<prefix>_ops`, whose type is of the kind."""
+    with lines.block(f"static const struct gs_{kind}_ops {prefix}_ops =", "};"):
+        lines.add(f'.common = {{"{kind}"}},', *members)
+    lines.add("")

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from gigastream.codegen.c_text import Lines
 from gigastream.codegen.context import CodeContext
-from gigastream.codegen.operators.high_code import HighCode
+from gigastream.codegen.operators.high_code import HighCode, write_ops
 from gigastream.plan.operators.limit import Limit
 
 
 def _write_limit(lines: Lines, context: CodeContext, prefix: str, node: Limit) -> None:
-    with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
-        lines.add(f".limit = UINT64_C({node.limit}),")
-    lines.add("")
+    write_ops(lines, "limit", prefix, f".limit = UINT64_C({node.limit}),")
 
 
-CODE = HighCode("LIMIT", _write_limit)
+CODE = HighCode(_write_limit)

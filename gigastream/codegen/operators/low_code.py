@@ -27,7 +27,7 @@ class LowCode:
     """`<prefix>_burst`, and where there is a table `struct <prefix>_slot` and `<prefix>_emit`."""
     has_table: bool
 
-    node_kind = "GS_NODE_LFTA, 0"
+    node_kind = "GS_NODE_LFTA"
 
     def prefix(self, context: CodeContext, node: LowNode) -> str:
         """What the names in C of all that belongs to the LFTA begin with."""

@@ -10,7 +10,7 @@ from gigastream.codegen.columns import (
 )
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
-from gigastream.codegen.operators.high_code import HighCode
+from gigastream.codegen.operators.high_code import HighCode, write_ops
 from gigastream.gsql.types import Type
 from gigastream.plan.operators.order_limit import OrderLimit
 
@@ -31,15 +31,16 @@ def _write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLim
     _write_copy(lines, prefix, node)
     windows = ", ".join(map(str, node.windows)) or "0"
     lines.add(f"static const uint32_t {prefix}_windows[] = {{{windows}}};")
-    with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
-        lines.add(
-            f".compare = {prefix}_compare,",
-            f".copy = {prefix}_copy,",
-            f".temporal_count = {len(node.windows)},",
-            f".temporal_columns = {prefix}_windows,",
-            f".limit = {'UINT64_MAX' if node.limit is None else f'UINT64_C({node.limit})'},",
-        )
-    lines.add("")
+    write_ops(
+        lines,
+        "order",
+        prefix,
+        f".compare = {prefix}_compare,",
+        f".copy = {prefix}_copy,",
+        f".temporal_count = {len(node.windows)},",
+        f".temporal_columns = {prefix}_windows,",
+        f".limit = {'UINT64_MAX' if node.limit is None else f'UINT64_C({node.limit})'},",
+    )
 
 
 def _write_compare(lines: Lines, node: OrderLimit, index: int, descending: bool) -> None:
@@ -83,4 +84,4 @@ def _write_copy(lines: Lines, prefix: str, node: OrderLimit) -> None:
     lines.add("")
 
 
-CODE = HighCode("ORDER", _write_order)
+CODE = HighCode(_write_order)

@@ -3,6 +3,6 @@
 
 from __future__ import annotations
 
-from gigastream.codegen.operators.high_code import HighCode, write_no_functions
+from gigastream.codegen.operators.high_code import same_for_every_query
 
-CODE = HighCode("OUTPUT", write_no_functions)
+CODE = same_for_every_query("output")

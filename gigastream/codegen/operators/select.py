@@ -6,7 +6,7 @@ from __future__ import annotations
 from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import column_leaf, write_inputs, write_row
 from gigastream.codegen.context import CodeContext
-from gigastream.codegen.operators.high_code import HighCode
+from gigastream.codegen.operators.high_code import HighCode, write_ops
 from gigastream.codegen.operators.high_parts import (
     note_calls,
     operator_writer,
@@ -30,9 +30,8 @@ def _write_select(lines: Lines, context: CodeContext, prefix: str, node: Select)
     lines.add("")
     functions = [over_columns(output.expression) for output in node.outputs]
     write_bounds(lines, f"{prefix}_bounds", functions)
-    with lines.block(f"static const struct gs_operator_ops {prefix}_ops =", "};"):
-        lines.add(f".rows = {prefix}_rows,", f".bounds = {prefix}_bounds,")
-    lines.add("")
+    members = (f".rows = {prefix}_rows,", f".bounds = {prefix}_bounds,")
+    write_ops(lines, "select", prefix, *members)
 
 
 def _write_selected(lines: Lines, context: CodeContext, node: Select) -> None:
@@ -46,4 +45,4 @@ def _write_selected(lines: Lines, context: CodeContext, node: Select) -> None:
     write_row(lines, "op", "operator", node.schema, values, "continue")
 
 
-CODE = HighCode("SELECT", _write_select)
+CODE = HighCode(_write_select)

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "window_operator.h"
+
+bool gs_window_operator_open(struct gs_window_operator *op, const struct gs_window_methods *methods,
+                             uint32_t value_count, const struct gs_operator_settings *settings)
+{
+    op->methods = methods;
+    return gs_windows_open(&op->windows, value_count, settings->hash_key, &op->op.holder);
+}
+
+static void progress(struct gs_window_operator *op, const struct gs_batch *cause)
+{
+    gs_bound bounds[GS_TEMPORAL_MAX];
+    struct gs_punctuation values = {.bounds = bounds};
+    gs_windows_promise(&op->windows, &values);
+    op->methods->promise_output(op, &values);
+    gs_operator_progress(&op->op, cause, gs_operator_ended(&op->op) && op->windows.count == 0);
+}
+
+void gs_window_operator_on_punctuation(struct gs_operator_state *state, uint32_t port,
+                                       const struct gs_batch *batch)
+{
+    struct gs_window_operator *op = (struct gs_window_operator *)state;
+    gs_bound bounds[GS_TEMPORAL_MAX];
+    struct gs_punctuation values = {.bounds = bounds};
+    op->methods->promise_windows(op, port, &values);
+    gs_windows_pass(&op->windows, &values);
+    if (op->methods->end != NULL && gs_operator_ended(state)) op->methods->end(op);
+    progress(op, batch);
+}
+
+static struct gs_window *due_window(struct gs_window_operator *op)
+{
+    if (gs_operator_ended(&op->op)) gs_windows_end(&op->windows);
+    return gs_windows_due(&op->windows);
+}
+
+static void window_close(struct gs_window_operator *op, struct gs_window *window)
+{
+    op->methods->clear(op, window);
+    gs_windows_remove(&op->windows, window, op->methods->window_size);
+}
+
+/* A batch of what is due, of as many windows as it holds: small ones would make a batch each. */
+bool gs_window_operator_step(struct gs_operator_state *state)
+{
+    struct gs_window_operator *op = (struct gs_window_operator *)state;
+    struct gs_window *window = due_window(op);
+    if (window == NULL) return false;
+    bool is_partial = window->is_partial;
+    uint32_t budget = state->base.output->row_capacity;
+    for (; window != NULL && window->is_partial == is_partial; window = due_window(op)) {
+        state->base.output->is_partial = is_partial;
+        if (!op->methods->leave(op, window, &budget)) break;
+        window_close(op, window);
+    }
+    state->base.output->is_partial = is_partial;
+    progress(op, NULL);
+    gs_operator_flush_output(state);
+    return window != NULL;
+}
+
+void gs_window_operator_close(struct gs_window_operator *op)
+{
+    struct gs_window *window;
+    while ((window = gs_windows_any(&op->windows)) != NULL)
+        window_close(op, window);
+    gs_windows_close(&op->windows);
+}
