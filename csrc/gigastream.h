@@ -14,6 +14,7 @@
 #include "output/text.h"
 #include "process/confinement.h"
 #include "process/privileges.h"
+#include "stream/request.h"
 
 struct gs_engine;
 struct gs_attached_set;
@@ -96,6 +97,7 @@ struct gs_source_statistics {
     uint64_t clock_steps;     /* that were seen of the wall clock, or by its packets */
     int64_t clock_step_ns;    /* how far it stepped at last; negative: back */
     int64_t high_timestamp_ns, promise_ns; /* H and W */
+    struct gs_wanted wanted;               /* what W was asked to be */
     int32_t link_state;                    /* enum gs_link_state */
     int32_t is_ended, is_damaged;
     const char *message; /* of the damage, or "" */
@@ -204,6 +206,11 @@ struct gs_batch *gs_attached_take(struct gs_attached_set *set, uint32_t *node);
 /* Where it is attached still, it is detached without an end. */
 void gs_attached_free(struct gs_attached_set *set);
 
+/* Asks a node for time: for a bound of this column of at least so much (OPERATORS section 6). The
+ * request goes up to the sources, or the ports into which batches are pushed; nobody answers it
+ * yet. */
+void gs_attached_ask(struct gs_attached_set *set, uint32_t node, uint32_t column, int64_t value);
+
 /* Whether getlpmid will read the file of that path; GS_REFUSED with what is wrong, and where. */
 int gs_check_prefix_file(const uint8_t *path, uint32_t length, struct gs_error *error);
 
@@ -213,6 +220,8 @@ const char *gs_attached_node_name(const struct gs_attached_set *set, uint32_t no
 uint32_t gs_attached_port_count(const struct gs_attached_set *set);
 uint32_t gs_attached_port_node(const struct gs_attached_set *set, uint32_t port);
 const char *gs_attached_port_interface(const struct gs_attached_set *set, uint32_t port);
+/* The packet time that was asked of it. */
+struct gs_wanted gs_attached_port_wanted(const struct gs_attached_set *set, uint32_t port);
 uint32_t gs_attached_lfta_count(const struct gs_attached_set *set);
 void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lfta,
                                  struct gs_lfta_statistics *statistics);

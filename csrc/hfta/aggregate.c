@@ -395,6 +395,18 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
     ops_of(&op->base)->rows(&op->base, batch);
 }
 
+/* Windows that a bound has passed leave by themselves: nobody need be asked for that. */
+static void on_request(struct gs_operator_state *op, uint32_t column, gs_bound value)
+{
+    const struct gs_aggregate_ops *ops = ops_of(&op->base);
+    struct gs_windows *windows = &((struct gs_window_operator *)op)->windows;
+    for (uint32_t k = 0; k < windows->value_count; k++) {
+        gs_bound needed =
+            gs_carry_back(ops->group_bounds, &windows->passed, k, column, value, op->carried);
+        if (needed > windows->passed.bounds[k]) gs_operator_ask_through(op, ops->bounds, k, needed);
+    }
+}
+
 static uint64_t held(const struct gs_operator_state *op)
 {
     return ((const struct aggregate_state *)op)->group_count;
@@ -413,6 +425,7 @@ const struct gs_operator_methods gs_aggregate_methods = {
     .open = open_aggregate,
     .on_batch = on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
+    .on_request = on_request,
     .step = gs_window_operator_step,
     .held = held,
     .close = close_aggregate,

@@ -66,3 +66,18 @@ void gs_carry(gs_carry_function carry, struct gs_punctuation *input, uint32_t co
     output->joint = joint_through(carry, input, count, output->bounds, scratch);
     carry_either(carry, input, count, output->bounds, scratch);
 }
+
+gs_bound gs_carry_back(gs_carry_function carry, struct gs_punctuation *input, uint32_t column,
+                       uint32_t at, gs_bound value, gs_bound *scratch)
+{
+    gs_bound low = input->bounds[column], high = GS_BOUND_END;
+    while (low < high) {
+        gs_bound middle = (gs_bound)(((__int128)low + high) >> 1);
+        carry_with(carry, input, column, middle, scratch);
+        if (scratch[at] >= value)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}

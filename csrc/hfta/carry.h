@@ -10,5 +10,9 @@
  * bounds; the input is as it was when this returns. */
 void gs_carry(gs_carry_function carry, struct gs_punctuation *input, uint32_t count,
               struct gs_punctuation *output, gs_bound *scratch);
+/* The least bound of the input's `column` by which expression `at` is bounded by `value` at least,
+ * the other bounds being what they are. GS_BOUND_END: none but the end does that. */
+gs_bound gs_carry_back(gs_carry_function carry, struct gs_punctuation *input, uint32_t column,
+                       uint32_t at, gs_bound value, gs_bound *scratch);
 
 #endif

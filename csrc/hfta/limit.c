@@ -61,5 +61,6 @@ const struct gs_operator_methods gs_limit_methods = {
     .open = open_limit,
     .on_batch = on_batch,
     .on_punctuation = on_punctuation,
+    .on_request = gs_operator_ask_same,
     .step = step,
 };

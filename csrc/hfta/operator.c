@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../base/clocks.h"
+#include "carry.h"
 
 /* An operator is its file and its line here. */
 #define OPERATORS(DO)                                                                              \
@@ -33,8 +34,9 @@ static bool ports_open(struct gs_operator_state *op, uint32_t count,
 {
     op->port_count = count;
     op->inputs = calloc(count + 1, sizeof *op->inputs);
+    op->sources = calloc(count + 1, sizeof *op->sources);
     op->port_columns = calloc(count + 1, sizeof *op->port_columns);
-    if (op->inputs == NULL || op->port_columns == NULL) return false;
+    if (op->inputs == NULL || op->sources == NULL || op->port_columns == NULL) return false;
     for (uint32_t port = 0; port < count; port++) {
         op->port_columns[port] = inputs[port]->column_count;
         if (!gs_punctuation_open(&op->inputs[port], inputs[port]->column_count)) return false;
@@ -77,6 +79,8 @@ int gs_operator_open(struct gs_operator_state **result, const struct gs_node *no
     op->base.hash_key = settings->hash_key;
     op->holder.memory = settings->memory;
     op->failed = settings->failed;
+    op->stream.maker = op;
+    op->stream.ask = gs_operator_ask;
     if (!state_open(op, port_count, inputs, settings))
         return gs_fail(error, GS_ERROR, "no memory for operator %s", node->name);
     return methods->open != NULL ? methods->open(op, settings, error) : GS_OK;
@@ -89,6 +93,7 @@ void gs_operator_close(struct gs_operator_state *op)
     for (uint32_t port = 0; op->inputs != NULL && port < op->port_count; port++)
         gs_punctuation_close(&op->inputs[port]);
     free(op->inputs);
+    free(op->sources);
     free(op->port_columns);
     gs_punctuation_close(&op->given);
     gs_punctuation_close(&op->next);
@@ -106,6 +111,33 @@ void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_bat
     bool grew =
         gs_punctuation_raise(&op->inputs[port], &batch->punctuation, op->port_columns[port]);
     if (grew || batch->is_heartbeat || batch->is_end) op->methods->on_punctuation(op, port, batch);
+}
+
+void gs_operator_ask(void *maker, uint32_t column, gs_bound value)
+{
+    struct gs_operator_state *op = maker;
+    if (op->given.bounds[column] < value) op->methods->on_request(op, column, value);
+}
+
+void gs_operator_ask_input(const struct gs_operator_state *op, uint32_t port, uint32_t column,
+                           gs_bound value)
+{
+    if (op->inputs[port].bounds[column] < value && value != GS_BOUND_END)
+        gs_stream_ask(op->sources[port], column, value);
+}
+
+void gs_operator_ask_through(struct gs_operator_state *op, gs_carry_function carry, uint32_t at,
+                             gs_bound value)
+{
+    for (uint32_t c = 0; c < op->port_columns[0]; c++)
+        gs_operator_ask_input(op, 0, c,
+                              gs_carry_back(carry, &op->inputs[0], c, at, value, op->carried));
+}
+
+void gs_operator_ask_same(struct gs_operator_state *op, uint32_t column, gs_bound value)
+{
+    for (uint32_t port = 0; port < op->port_count; port++)
+        gs_operator_ask_input(op, port, column, value);
 }
 
 bool gs_operator_raise(struct gs_operator_state *op)

@@ -33,6 +33,9 @@ struct gs_operator_methods {
     /* inputs[port] has grown, or the batch is a heartbeat. */
     void (*on_punctuation)(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch);
+    /* A consumer wants this bound of an output column, which is not given yet: what is needed for
+     * that is asked of the inputs. */
+    void (*on_request)(struct gs_operator_state *op, uint32_t column, gs_bound value);
     /* Puts out at most a batch of what is due; true while there is more. */
     bool (*step)(struct gs_operator_state *op);
     uint64_t (*held)(const struct gs_operator_state *op);
@@ -46,11 +49,12 @@ struct gs_operator_state {
     uint32_t index; /* of the node */
     struct gs_stream stream;
     uint32_t port_count;
-    uint32_t *port_columns;        /* columns of each input */
-    struct gs_punctuation *inputs; /* by port: what each has promised */
-    struct gs_punctuation given;   /* out, by column of the output */
-    struct gs_punctuation next;    /* what is to be given */
-    gs_bound *carried;             /* for gs_carry: of the columns, or the group variables */
+    uint32_t *port_columns;           /* columns of each input */
+    struct gs_punctuation *inputs;    /* by port: what each has promised */
+    const struct gs_stream **sources; /* by port: where they come from */
+    struct gs_punctuation given;      /* out, by column of the output */
+    struct gs_punctuation next;       /* what is to be given */
+    gs_bound *carried;                /* for gs_carry: of the columns, or the group variables */
     /* For the strings of a row that waits for its consumers: they have scratches of their own. */
     struct gs_scratch scratch;
     uint64_t sequence;
@@ -70,6 +74,16 @@ void gs_operator_close(struct gs_operator_state *op);
 /* What a stream gives the operator (struct gs_consumer): rows first, then the punctuation that
  * closes the batch. */
 void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch);
+/* What a stream asks of the operator that makes it. */
+void gs_operator_ask(void *op, uint32_t column, gs_bound value);
+/* Asks an input for a bound, unless it has promised as much. */
+void gs_operator_ask_input(const struct gs_operator_state *op, uint32_t port, uint32_t column,
+                           gs_bound value);
+/* Asks the only input for what bounds expression `at` by this value. */
+void gs_operator_ask_through(struct gs_operator_state *op, gs_carry_function carry, uint32_t at,
+                             gs_bound value);
+/* Asks every input for the same bound of the same column. */
+void gs_operator_ask_same(struct gs_operator_state *op, uint32_t column, gs_bound value);
 /* Raises op->given to op->next; true where something grew. */
 bool gs_operator_raise(struct gs_operator_state *op);
 /* Every input has ended. */

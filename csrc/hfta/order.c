@@ -370,6 +370,7 @@ const struct gs_operator_methods gs_order_methods = {
     .open = open_order,
     .on_batch = on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
+    .on_request = gs_operator_ask_same,
     .step = gs_window_operator_step,
     .held = held,
     .close = close_order,

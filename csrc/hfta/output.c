@@ -87,4 +87,5 @@ const struct gs_operator_methods gs_output_methods = {
     .open = open_output,
     .on_batch = on_batch,
     .on_punctuation = on_punctuation,
+    .on_request = gs_operator_ask_same,
 };

@@ -25,9 +25,15 @@ static void on_punctuation(struct gs_operator_state *op, uint32_t port,
     gs_operator_progress(op, batch, gs_operator_ended(op));
 }
 
+static void on_request(struct gs_operator_state *op, uint32_t column, gs_bound value)
+{
+    gs_operator_ask_through(op, ops_of(op)->bounds, column, value);
+}
+
 const struct gs_operator_methods gs_select_methods = {
     .name = "select",
     .state_size = sizeof(struct gs_operator_state),
     .on_batch = on_batch,
     .on_punctuation = on_punctuation,
+    .on_request = on_request,
 };

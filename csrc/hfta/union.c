@@ -59,4 +59,5 @@ const struct gs_operator_methods gs_union_methods = {
     .state_size = sizeof(struct gs_operator_state),
     .on_batch = on_batch,
     .on_punctuation = on_punctuation,
+    .on_request = gs_operator_ask_same,
 };

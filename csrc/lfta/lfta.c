@@ -62,6 +62,24 @@ static int64_t next_change(const struct gs_lfta_state *lfta, const gs_bound *nee
     return low;
 }
 
+int64_t gs_lfta_time_of(const struct gs_lfta_ops *ops, uint32_t column, gs_bound value)
+{
+    int64_t low = INT64_MIN, high = INT64_MAX;
+    gs_bound bounds[GS_TEMPORAL_MAX];
+    uint32_t k = 0;
+    while (k < ops->temporal_count && ops->temporal_columns[k] != column)
+        k++;
+    while (low < high && k < ops->temporal_count && ops->bounds != NULL) {
+        int64_t middle = (int64_t)(((__int128)low + high) >> 1);
+        bounds_at(ops->bounds, ops->temporal_count, middle, bounds);
+        if (bounds[k] >= value)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return high;
+}
+
 static void stamp(struct gs_lfta_state *lfta, bool is_heartbeat)
 {
     struct gs_batch *batch = lfta->base.output;

@@ -63,6 +63,9 @@ struct gs_lfta_state {
 int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
                  const struct gs_lfta_settings *settings, const struct gs_host *host,
                  void *const *handles, struct gs_stream *stream, struct gs_error *error);
+/* The least timestamp that carries this bound, or a greater one, to a temporal column of what an
+ * LFTA puts out; INT64_MAX where none does, or nothing is known of the LFTA here. */
+int64_t gs_lfta_time_of(const struct gs_lfta_ops *ops, uint32_t column, gs_bound value);
 void gs_lfta_close(struct gs_lfta_state *lfta);
 
 /* Time has moved to H and W, or the timer has fired (OPERATORS section 3: W advances; windows

@@ -59,6 +59,17 @@ static int check_budget(const struct gs_memory *memory, struct gs_error *error)
                    (unsigned long long)gs_memory_limit(memory));
 }
 
+static void ask(void *context, uint32_t interface, int64_t timestamp_ns)
+{
+    const struct gs_attached_set *set = context;
+    if (set->engine != NULL) gs_engine_ask(set->engine, interface, timestamp_ns);
+}
+
+void gs_attached_ask(struct gs_attached_set *set, uint32_t node, uint32_t column, gs_bound value)
+{
+    gs_graph_ask(&set->graph, node, column, value);
+}
+
 int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
 {
     const struct gs_attached_settings *s = &set->settings;
@@ -76,7 +87,9 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                          .low_level_only = s->low_level_only,
                                          .high_level_only = s->high_level_only,
                                          .low_taps = s->low_taps,
-                                         .tapped = set->tapped};
+                                         .tapped = set->tapped,
+                                         .ask = ask,
+                                         .ask_context = set};
     if (set->graph.query_set != NULL)
         return gs_fail(error, GS_ERROR, "a query set that is at work already");
     GS_RETURN_IF_ERROR(gs_graph_open(&set->graph, set->query_set,

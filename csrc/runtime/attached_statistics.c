@@ -27,6 +27,11 @@ const char *gs_attached_port_interface(const struct gs_attached_set *set, uint32
     return set->interfaces[set->graph.ports[port].interface];
 }
 
+struct gs_wanted gs_attached_port_wanted(const struct gs_attached_set *set, uint32_t port)
+{
+    return set->graph.ports[port].wanted;
+}
+
 uint32_t gs_attached_lfta_count(const struct gs_attached_set *set)
 {
     return set->graph.lfta_count;

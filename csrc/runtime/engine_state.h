@@ -66,6 +66,8 @@ void gs_engine_advance(struct gs_engine *engine, uint32_t interface);
 /* The same where H or W has come to where they matter to a set: the others are not told, since
  * what a set answers must not depend on its neighbours. */
 void gs_engine_advance_due(struct gs_engine *engine, uint32_t interface);
+/* The sources of an interface are asked to come so far: noted, and not answered yet. */
+void gs_engine_ask(struct gs_engine *engine, uint32_t interface, int64_t timestamp_ns);
 /* A set that comes later is told how far its interfaces are. */
 void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set);
 /* The next H and W at which an LFTA of the interface, of any set, or the timer, must be told. */

@@ -112,3 +112,12 @@ void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set 
                             interface->is_ended);
     }
 }
+
+void gs_engine_ask(struct gs_engine *engine, uint32_t interface, int64_t timestamp_ns)
+{
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        struct gs_source *source = engine->sources[s];
+        if (source->interface == interface && !source->is_ended)
+            gs_wanted_note(&source->wanted, timestamp_ns, source->time.promise_ns);
+    }
+}

@@ -65,6 +65,7 @@ static int connect(struct gs_stream *stream, struct gs_operator_state *op, uint3
         realloc(stream->consumers, (stream->consumer_count + 1) * sizeof *consumers);
     if (consumers == NULL) return gs_fail(error, GS_ERROR, "no memory for a stream");
     consumers[stream->consumer_count++] = (struct gs_consumer){op, port, gs_operator_take};
+    op->sources[port] = stream;
     stream->consumers = consumers;
     return GS_OK;
 }
@@ -115,6 +116,17 @@ static int open_output(struct gs_operator_state **tap, const struct gs_graph *gr
     return connect(stream, *tap, 0, error);
 }
 
+/* What an LFTA, or who pushes its batches, is asked for: the packet time that says as much. */
+static void ask_port(void *maker, uint32_t column, gs_bound value)
+{
+    struct gs_port *port = maker;
+    const struct gs_graph *graph = port->graph;
+    int64_t timestamp_ns = gs_lfta_time_of(node_at(graph, port->node)->ops, column, value);
+    if (timestamp_ns == INT64_MAX) return;
+    if (gs_wanted_note(&port->wanted, timestamp_ns, GS_BOUND_NONE))
+        graph->ask(graph->ask_context, port->interface, timestamp_ns);
+}
+
 static int open_port(struct gs_graph *graph, uint32_t n, uint32_t interface,
                      const struct gs_graph_settings *settings, struct gs_error *error)
 {
@@ -122,6 +134,10 @@ static int open_port(struct gs_graph *graph, uint32_t n, uint32_t interface,
     struct gs_port *port = &graph->ports[at];
     port->node = n;
     port->interface = interface;
+    port->graph = graph;
+    port->wanted.value = GS_BOUND_NONE;
+    port->stream.maker = port;
+    port->stream.ask = ask_port;
     if (settings->low_taps)
         GS_RETURN_IF_ERROR(open_output(&port->tap, graph, n, graph->query_set->node_count + at,
                                        &port->stream, settings, error));
@@ -184,6 +200,8 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
 {
     struct gs_graph_settings settings = *given;
     graph->query_set = query_set;
+    graph->ask = given->ask;
+    graph->ask_context = given->ask_context;
     graph->outputs.holder.memory = given->operators.memory;
     settings.operators.outputs = &graph->outputs;
     settings.lfta.table_count = count_ports(query_set, interfaces, interface_count);
@@ -208,6 +226,12 @@ bool gs_graph_step(struct gs_graph *graph)
         if (op != NULL && op->methods->step != NULL) more |= op->methods->step(op);
     }
     return more && !graph->failed;
+}
+
+void gs_graph_ask(const struct gs_graph *graph, uint32_t n, uint32_t column, gs_bound value)
+{
+    struct gs_operator_state *op = graph->unions[n] ? graph->unions[n] : graph->operators[n];
+    if (op != NULL && column < op->node->schema->column_count) gs_operator_ask(op, column, value);
 }
 
 bool gs_graph_is_answered(const struct gs_graph *graph)

@@ -7,6 +7,7 @@
 #include "../gigastream.h"
 #include "../hfta/operator.h"
 #include "../lfta/lfta.h"
+#include "../stream/request.h"
 
 /* Where a low node's batches from one interface come in. */
 struct gs_port {
@@ -15,6 +16,8 @@ struct gs_port {
     struct gs_operator_state *tap; /* NULL where it is not tapped */
     uint64_t sequence;             /* of pushed batches */
     bool is_ended;                 /* by a pushed batch */
+    struct gs_wanted wanted;       /* packet time that was asked of it */
+    const struct gs_graph *graph;
 };
 
 struct gs_graph {
@@ -29,6 +32,9 @@ struct gs_graph {
     struct gs_operator_state **taps;      /* by node; NULL where it is not tapped */
     struct gs_output_queue outputs;
     struct gs_scratch scratch; /* of the LFTAs: none of them waits for another */
+    /* Asks the sources of an interface for time, if it has any. */
+    void (*ask)(void *context, uint32_t interface, int64_t timestamp_ns);
+    void *ask_context;
     bool failed; /* an operator or LFTA could not get memory: nothing of it is to be used again */
 };
 
@@ -39,6 +45,8 @@ struct gs_graph_settings {
     bool high_level_only; /* no LFTA */
     bool low_taps;        /* each LFTA's batches are put out, before the union */
     const bool *tapped;   /* by node */
+    void (*ask)(void *context, uint32_t interface, int64_t timestamp_ns);
+    void *ask_context;
 };
 
 int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
@@ -48,6 +56,8 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
 bool gs_graph_step(struct gs_graph *graph);
 /* Every query's answer has its end: what else comes in changes no row. */
 bool gs_graph_is_answered(const struct gs_graph *graph);
+/* Asks a node for time: for a bound of this column of at least so much. */
+void gs_graph_ask(const struct gs_graph *graph, uint32_t node, uint32_t column, gs_bound value);
 /* Rows held for a fuller batch go on. */
 void gs_graph_flush_output(struct gs_graph *graph);
 void gs_graph_close(struct gs_graph *graph);

@@ -46,6 +46,7 @@ int gs_source_init(struct gs_source *source, const struct gs_source_config *conf
     source->close = config->close;
     source->context = config->context;
     source->first_ns = config->first_ns;
+    source->wanted.value = GS_BOUND_NONE;
     source->is_pipe = config->is_pipe || config->live != NULL;
     if (config->live != NULL && !copy_live(source, config))
         return gs_fail(error, GS_ERROR, "no memory for source %s", config->label);
@@ -334,6 +335,7 @@ void gs_source_statistics(const struct gs_source *source, struct gs_source_stati
     struct gs_capture_stats stats = source->last_stats;
     if (source->is_open) source->ops->stats(source->capture, &stats);
     *statistics = source->statistics;
+    statistics->wanted = source->wanted;
     statistics->label = source->label;
     statistics->interface = (const char *)source->interface_name.bytes;
     statistics->bytes = stats.bytes;

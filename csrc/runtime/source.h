@@ -8,6 +8,7 @@
 #include "../capture/clock.h"
 #include "../capture/source_time.h"
 #include "../gigastream.h"
+#include "../stream/request.h"
 #include "gs_query_set.h"
 
 #define GS_FILTER_MAX 32
@@ -51,7 +52,8 @@ struct gs_source {
     struct gs_packet *packets; /* GS_BURST_CAPACITY, while it is open */
     struct gs_string *names;   /* by packet->interface */
     uint32_t name_count;
-    uint64_t section; /* of the capture, that they are of */
+    uint64_t section;        /* of the capture, that they are of */
+    struct gs_wanted wanted; /* packet time that was asked of it */
     struct gs_source_statistics statistics;
     struct gs_capture_stats last_stats; /* once it is closed */
     char *message;                      /* of the damage, or NULL */

@@ -8,3 +8,8 @@ void gs_stream_push(const struct gs_stream *stream, struct gs_batch *batch)
         consumer->take(consumer->op, consumer->port, batch);
     }
 }
+
+void gs_stream_ask(const struct gs_stream *stream, uint32_t column, gs_bound value)
+{
+    if (stream->ask != NULL) stream->ask(stream->maker, column, value);
+}
