@@ -6,7 +6,8 @@
 
 #include "gs_types.h"
 
-/* What a packet is a packet of (GSQL section 8): a set of these. */
+/* What a packet is a packet of (GSQL section 8): a set of these, called as configs/packet.gsql
+ * calls the protocols. */
 enum gs_protocol {
     GS_PROTOCOL_PKT = 1u << 0,
     GS_PROTOCOL_ETH = 1u << 1,
@@ -15,8 +16,8 @@ enum gs_protocol {
     GS_PROTOCOL_IP = 1u << 4, /* IPV4 or IPV6 */
     GS_PROTOCOL_TCP = 1u << 5,
     GS_PROTOCOL_UDP = 1u << 6,
-    GS_PROTOCOL_ICMP = 1u << 7, /* ICMP over IPv4, ICMPv6 over IPv6 */
-    GS_PROTOCOL_DATA = 1u << 8  /* TCP or UDP: DataProtocol */
+    GS_PROTOCOL_ICMP = 1u << 7,        /* ICMP over IPv4, ICMPv6 over IPv6 */
+    GS_PROTOCOL_DATAPROTOCOL = 1u << 8 /* TCP or UDP */
 };
 
 /* Link types: what the decoder begins with (the capture stage knows the numbers of pcap's LINKTYPE_
@@ -43,6 +44,13 @@ enum gs_depth {
     GS_DEPTH_NETWORK = 2,
     GS_DEPTH_TRANSPORT = 3
 };
+
+/* For a set of protocols, as a constant. */
+#define GS_DEPTH_OF(protocols)                                                                     \
+    ((protocols) >= GS_PROTOCOL_TCP    ? GS_DEPTH_TRANSPORT                                        \
+     : (protocols) >= GS_PROTOCOL_IPV4 ? GS_DEPTH_NETWORK                                          \
+     : (protocols) >= GS_PROTOCOL_ETH  ? GS_DEPTH_LINK                                             \
+                                       : GS_DEPTH_RECORD)
 
 /* Why the capture stage gives a record that is no packet for any query. */
 enum gs_frame_flag {

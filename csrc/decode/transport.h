@@ -19,9 +19,9 @@ struct gs_transport_rule {
 
 static const struct gs_transport_rule gs_transport_rules[] = {
     /* the data offset counts words of four bytes, options included */
-    [GS_LAYER_TCP - GS_LAYER_TCP] = {GS_PROTOCOL_TCP | GS_PROTOCOL_DATA, 20, 12, 12, 5, 4},
+    [GS_LAYER_TCP - GS_LAYER_TCP] = {GS_PROTOCOL_TCP | GS_PROTOCOL_DATAPROTOCOL, 20, 12, 12, 5, 4},
     /* the length counts header and data; more than the payload holds is still a tuple */
-    [GS_LAYER_UDP - GS_LAYER_TCP] = {GS_PROTOCOL_UDP | GS_PROTOCOL_DATA, 8, 4, 0, 8, 0},
+    [GS_LAYER_UDP - GS_LAYER_TCP] = {GS_PROTOCOL_UDP | GS_PROTOCOL_DATAPROTOCOL, 8, 4, 0, 8, 0},
     /* type, code, checksum: of both ICMPs */
     [GS_LAYER_ICMP - GS_LAYER_TCP] = {GS_PROTOCOL_ICMP, 4, 0, 0, 0, 0},
 };

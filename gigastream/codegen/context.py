@@ -12,31 +12,16 @@ from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
 
-PROTOCOL_BITS = {
-    "PKT": "GS_PROTOCOL_PKT",
-    "ETH": "GS_PROTOCOL_ETH",
-    "IPV4": "GS_PROTOCOL_IPV4",
-    "IPV6": "GS_PROTOCOL_IPV6",
-    "IP": "GS_PROTOCOL_IP",
-    "TCP": "GS_PROTOCOL_TCP",
-    "UDP": "GS_PROTOCOL_UDP",
-    "ICMP": "GS_PROTOCOL_ICMP",
-    "DATAPROTOCOL": "GS_PROTOCOL_DATA",
-}
-DEPTHS = {
-    "PKT": "GS_DEPTH_RECORD",
-    "ETH": "GS_DEPTH_LINK",
-    "IPV4": "GS_DEPTH_NETWORK",
-    "IPV6": "GS_DEPTH_NETWORK",
-    "IP": "GS_DEPTH_NETWORK",
-}
-DEPTH_ORDER = ("GS_DEPTH_RECORD", "GS_DEPTH_LINK", "GS_DEPTH_NETWORK", "GS_DEPTH_TRANSPORT")
+
+def bit_of(protocol: str) -> str:
+    """The bit that the decoder sets for packets of a built-in protocol, in any case, in C."""
+    return f"GS_PROTOCOL_{protocol.upper()}"
 
 
 def depth_of(plan: Plan) -> str:
-    """How deep the decoder must look for any of the query set's protocols."""
-    depths = [DEPTHS.get(base_of(node), "GS_DEPTH_TRANSPORT") for node in plan.low]
-    return max(depths, key=DEPTH_ORDER.index, default="GS_DEPTH_RECORD")
+    """How deep the decoder must look for any of the query set's protocols, in C."""
+    bits = dict.fromkeys(bit_of(base_of(node)) for node in plan.low)
+    return f"GS_DEPTH_OF({' | '.join(bits) or 0})"
 
 
 def base_of(node: LowNode) -> str:
@@ -85,7 +70,7 @@ class CodeContext:
 
 def bits_of(node: LowNode) -> str:
     """The protocol bits of the packets whose fields an LFTA reads, as a C expression."""
-    bits = [PROTOCOL_BITS[base_of(node)]]
+    bits = [bit_of(base_of(node))]
     if node.source.narrowed_to:
-        bits.append(PROTOCOL_BITS[node.source.narrowed_to.upper()])
+        bits.append(bit_of(node.source.narrowed_to))
     return " | ".join(bits)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
-from gigastream.codegen.context import PROTOCOL_BITS, CodeContext, base_of, bits_of
+from gigastream.codegen.context import CodeContext, base_of, bit_of, bits_of
 from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import Expression, FieldRef
 from gigastream.plan.costs import fields_of
@@ -47,7 +47,7 @@ def narrowing_of(node: LowNode) -> tuple[Presence, Presence] | None:
     """
     if not node.source.narrowed_to:
         return None
-    return Presence(PROTOCOL_BITS[base_of(node)], ()), Presence(bits_of(node), ())
+    return Presence(bit_of(base_of(node)), ()), Presence(bits_of(node), ())
 
 
 def presences(plan: Plan) -> list[Presence]:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from gigastream.codegen.context import depth_of
+from gigastream.codegen.context import base_of
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError
 from gigastream.plan import Plan
@@ -19,7 +19,6 @@ from gigastream.sources.live import LiveSource
 CAPABILITY = "CAP_NET_RAW"
 FULL_PACKET_BYTES = 1 << 18
 RECORD_BYTES = 64
-RECORD_DEPTH = "GS_DEPTH_RECORD"
 SPARE_SOCKETS = 64
 """Of all rings of a link: each time that the device comes back takes one for each ring."""
 _NS_PER_MS = 10**6
@@ -34,7 +33,7 @@ def snap_bytes(plan: Plan, has_filter: bool) -> int:
     fields = fields_of(*plan.prefilter, *(e for node in plan.low for e in node.expressions))
     of_records = all(field.protocol.upper() == "PKT" for field in fields)
     is_cut_unseen = of_records and all(field.accessor != "caplen" for field in fields)
-    is_decoded = depth_of(plan) != RECORD_DEPTH
+    is_decoded = any(base_of(node) != "PKT" for node in plan.low)
     return FULL_PACKET_BYTES if is_decoded or has_filter or not is_cut_unseen else RECORD_BYTES
 
 

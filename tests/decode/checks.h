@@ -214,7 +214,8 @@ static void check_protocols(const struct gs_packet *p)
     check(p, !has_both, "one family");
     check(p, !(set & GS_PROTOCOL_IP) == !(set & (GS_PROTOCOL_IPV4 | GS_PROTOCOL_IPV6)), "IP");
     check(p, !(set & of_transport) || (set & GS_PROTOCOL_IP), "transport is IP");
-    check(p, !(set & GS_PROTOCOL_DATA) == !(set & (GS_PROTOCOL_TCP | GS_PROTOCOL_UDP)), "data");
+    check(p, !(set & GS_PROTOCOL_DATAPROTOCOL) == !(set & (GS_PROTOCOL_TCP | GS_PROTOCOL_UDP)),
+          "data");
     check(p, !(set & of_transport) || !p->is_later_fragment, "later fragment");
     check(p, !(set & GS_PROTOCOL_IP) || p->transport_offset <= p->caplen, "offset");
 }
