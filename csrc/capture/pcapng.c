@@ -101,13 +101,14 @@ static uint64_t load_ticks(const uint8_t *bytes, bool swapped)
     return (uint64_t)gs_load_u32(bytes, swapped) << 32 | gs_load_u32(bytes + 4, swapped);
 }
 
-static int read_enhanced_packet(struct gs_capture *capture, uint32_t total_length,
-                                struct gs_file_burst *burst, struct gs_error *error)
+/* Both packet blocks with a time: they differ in how wide the interface's number is. */
+static int read_timed_packet(struct gs_capture *capture, uint32_t interface, uint32_t total_length,
+                             struct gs_file_burst *burst, struct gs_error *error)
 {
     const uint8_t *block = gs_byte_input_at(&capture->input);
     bool swapped = capture->swapped;
     struct packet_block packet = {
-        .interface = gs_load_u32(block + 8, swapped),
+        .interface = interface,
         .has_time = true,
         .ticks = load_ticks(block + 12, swapped),
         .caplen = gs_load_u32(block + 20, swapped),
@@ -117,22 +118,19 @@ static int read_enhanced_packet(struct gs_capture *capture, uint32_t total_lengt
     return give_packet(capture, &packet, total_length, burst, error);
 }
 
-/* The obsolete packet block differs from the enhanced one in its narrow interface and drop count.
- */
+static int read_enhanced_packet(struct gs_capture *capture, uint32_t total_length,
+                                struct gs_file_burst *burst, struct gs_error *error)
+{
+    uint32_t interface = gs_load_u32(gs_byte_input_at(&capture->input) + 8, capture->swapped);
+    return read_timed_packet(capture, interface, total_length, burst, error);
+}
+
+/* The obsolete one has a count of drops in the other half. */
 static int read_obsolete_packet(struct gs_capture *capture, uint32_t total_length,
                                 struct gs_file_burst *burst, struct gs_error *error)
 {
-    const uint8_t *block = gs_byte_input_at(&capture->input);
-    bool swapped = capture->swapped;
-    struct packet_block packet = {
-        .interface = gs_load_u16(block + 8, swapped),
-        .has_time = true,
-        .ticks = load_ticks(block + 12, swapped),
-        .caplen = gs_load_u32(block + 20, swapped),
-        .len = gs_load_u32(block + 24, swapped),
-        .data_offset = 28,
-    };
-    return give_packet(capture, &packet, total_length, burst, error);
+    uint32_t interface = gs_load_u16(gs_byte_input_at(&capture->input) + 8, capture->swapped);
+    return read_timed_packet(capture, interface, total_length, burst, error);
 }
 
 /* A simple packet is of interface 0, has no time, and leaves its captured length to be concluded.

@@ -78,6 +78,8 @@ bool gs_source_is_ready(const struct gs_source *source);
 /* Holds what a live link has just given to the clock as it is now: a timestamp that is ahead of it
  * by more than max_skew is replaced. */
 void gs_source_hold(struct gs_source *source, struct gs_clock_reading reading);
+/* A packet below W is none that lost its way if the clock had just stepped: W carries it along. */
+void gs_source_carry(struct gs_source *source, struct gs_packet *packet);
 /* The timer of a live link: looks at the link again, and lets time pass on it where all that has
  * come was read by the time of the reading. */
 void gs_source_heartbeat(struct gs_source *source, struct gs_clock_reading reading);

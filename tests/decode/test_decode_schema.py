@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""configs/packet.gsql and csrc/abi/gs_fields.h speak of the same accessors, in the same types."""
+"""configs/packet.gsql and csrc/abi/gs_fields_*.h speak of the same accessors, in the same types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from gigastream.gsql.catalog.build import load_catalog
 from gigastream.gsql.catalog.catalog import Field
 from tests.decode.harness import ROOT
 
-HEADERS = ("gs_fields.h", "gs_community_id.h")
+HEADERS = (
+    *(f"gs_fields_{layer}.h" for layer in ("link", "network", "transport")),
+    "gs_community_id.h",
+)
 C_TYPES = {
     "bool": "uint8_t",
     "ushort": "uint16_t",

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records become a burst: each moves its source's time, and is a tuple or is dropped and counted.
+ */
+#include <sys/time.h>
+
+#include "source.h"
+
+/* What pcap_offline_filter is told of a packet: libpcap's struct pcap_pkthdr. */
+struct filter_header {
+    struct timeval time;
+    uint32_t caplen;
+    uint32_t len;
+};
+
+static bool passes_filter(struct gs_source *source, const struct gs_burst_limits *limits,
+                          const struct gs_packet *packet)
+{
+    const struct gs_capture_interface *interface =
+        source->ops->interface(source->capture, packet->interface);
+    struct filter_header header = {.caplen = packet->caplen, .len = packet->len};
+    for (uint32_t i = 0; i < limits->filter_count; i++)
+        if (limits->filters[i].link_type == interface->link_type)
+            return limits->filters[i].function(limits->filters[i].program, &header,
+                                               packet->bytes) != 0;
+    return false;
+}
+
+/* Its filter sees other bytes than that of the same packet without a tag. */
+static bool has_tag(const struct gs_packet *packet)
+{
+    if (packet->link != GS_LINK_ETHERNET || packet->caplen < 14) return false;
+    uint32_t type = (uint32_t)packet->bytes[12] << 8 | packet->bytes[13];
+    return type == 0x8100 || type == 0x88a8 || type == 0x9100;
+}
+
+/* `late` or `skew` by what raised W last. */
+static void count_late(struct gs_source *source, const struct gs_packet *packet)
+{
+    int64_t lateness = source->time.promise_ns - packet->timestamp_ns;
+    if (source->time.promise_ns == source->time.clock_promise_ns)
+        source->statistics.skew++;
+    else
+        source->statistics.late++;
+    if (lateness > source->statistics.worst_lateness_ns)
+        source->statistics.worst_lateness_ns = lateness;
+}
+
+/* The first cause that applies counts (OPERATORS section 7). */
+static __attribute__((noinline)) bool is_tuple(struct gs_source *source,
+                                               const struct gs_burst_limits *limits,
+                                               const struct gs_packet *packet,
+                                               enum gs_timeliness timeliness)
+{
+    struct gs_source_statistics *statistics = &source->statistics;
+    statistics->truncated += (packet->flags & GS_FRAME_TRUNCATED) != 0;
+    if (timeliness == GS_TIMELESS || (packet->flags & GS_FRAME_UNSUPPORTED)) {
+        statistics->undecodable++;
+        return false;
+    }
+    if (limits->filter_count > 0 && !(packet->flags & GS_FRAME_FILTERED) &&
+        !passes_filter(source, limits, packet)) {
+        statistics->filtered++;
+        statistics->filtered_tagged += has_tag(packet);
+        return false;
+    }
+    if (timeliness == GS_LATE) {
+        count_late(source, packet);
+        return false;
+    }
+    statistics->decoded++;
+    statistics->carried += (packet->flags & GS_FRAME_CARRIED) != 0;
+    return true;
+}
+
+/* What the records of a run have in common. */
+struct run {
+    int64_t high_ns, previous_ns, least_ns, greatest_ns;
+    uint32_t any_flags, all_flags, truncated;
+};
+
+static struct run look_over(const struct gs_source_time *time, const struct gs_packet *packets,
+                            uint32_t count)
+{
+    struct run run = {time->high_timestamp_ns,
+                      time->previous_timestamp_ns,
+                      INT64_MAX,
+                      INT64_MIN,
+                      0,
+                      UINT32_MAX,
+                      0};
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t timestamp = packets[i].timestamp_ns;
+        int64_t both_reached = timestamp < run.previous_ns ? timestamp : run.previous_ns;
+        run.high_ns = both_reached > run.high_ns ? both_reached : run.high_ns;
+        run.least_ns = timestamp < run.least_ns ? timestamp : run.least_ns;
+        run.greatest_ns = timestamp > run.greatest_ns ? timestamp : run.greatest_ns;
+        run.any_flags |= packets[i].flags;
+        run.all_flags &= packets[i].flags;
+        run.truncated += packets[i].flags & GS_FRAME_TRUNCATED;
+        run.previous_ns = timestamp;
+    }
+    return run;
+}
+
+/* W when all of the run have been read; before, it is no greater. */
+static int64_t promise_after(const struct gs_source_time *time, const struct run *run)
+{
+    int64_t promise_ns;
+    bool raises = time->has_slack &&
+                  !__builtin_sub_overflow(run->high_ns, time->slack_ns, &promise_ns) &&
+                  promise_ns > time->promise_ns;
+    return raises ? promise_ns : time->promise_ns;
+}
+
+/* A run of records in which nothing happens: none is to be dropped, none late, no block and no
+ * limit reached. That is seen from what all of them have in common, without asking each. */
+static bool take_quiet(struct gs_source *source, const struct gs_burst_limits *limits,
+                       uint32_t count)
+{
+    struct gs_source_time *time = &source->time;
+    const struct gs_packet *packets = &source->packets[source->cursor];
+    if (count == 0) return false;
+    struct run run = look_over(time, packets, count);
+    int64_t promise_ns = promise_after(time, &run);
+    bool all_pass = limits->filter_count == 0 || run.all_flags & GS_FRAME_FILTERED;
+    if (!all_pass || run.any_flags & (GS_FRAME_NO_TIME | GS_FRAME_UNSUPPORTED | GS_FRAME_CARRIED) ||
+        promise_ns >= limits->promise_ns || run.high_ns >= limits->high_ns ||
+        run.least_ns < promise_ns || run.greatest_ns > limits->until_ns ||
+        packets[count - 1].offset >= time->block_end_offset)
+        return false;
+    time->promise_ns = promise_ns;
+    time->high_timestamp_ns = run.high_ns;
+    time->previous_timestamp_ns = run.previous_ns;
+    if (run.least_ns < time->least_in_block_ns) time->least_in_block_ns = run.least_ns;
+    source->cursor += count;
+    source->statistics.decoded += count;
+    source->statistics.truncated += run.truncated / GS_FRAME_TRUNCATED;
+    return true;
+}
+
+static uint32_t most(const struct gs_source *source, const struct gs_burst_limits *limits)
+{
+    uint32_t count = source->filled - source->cursor;
+    if (count > limits->burst) count = limits->burst;
+    return count < limits->packets ? count : (uint32_t)limits->packets;
+}
+
+bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limits, uint32_t *first,
+                    uint32_t *count, uint64_t *records)
+{
+    uint32_t kept = 0, begin = source->cursor;
+    bool reached = false;
+    *records = 0;
+    if (!source->is_observed && take_quiet(source, limits, most(source, limits)))
+        *records = kept = source->cursor - begin;
+    while (source->cursor < source->filled && kept < limits->burst && *records < limits->packets) {
+        struct gs_packet *packet = &source->packets[source->cursor];
+        if (GS_UNLIKELY(packet->timestamp_ns > limits->until_ns)) break;
+        if (!source->is_observed) {
+            if (gs_source_is_live(source) && packet->timestamp_ns < source->time.promise_ns)
+                gs_source_carry(source, packet);
+            source->timeliness = gs_source_time_observe(&source->time, packet);
+            reached = source->time.high_timestamp_ns >= limits->high_ns ||
+                      source->time.promise_ns >= limits->promise_ns;
+            if (GS_UNLIKELY(reached)) {
+                source->is_observed = true; /* it enters after time has advanced */
+                break;
+            }
+        }
+        source->is_observed = false;
+        source->cursor++;
+        ++*records;
+        if (!is_tuple(source, limits, packet, source->timeliness)) continue;
+        if (begin + kept != source->cursor - 1) source->packets[begin + kept] = *packet;
+        kept++;
+    }
+    source->statistics.read += *records;
+    *first = begin;
+    *count = kept;
+    return reached;
+}
