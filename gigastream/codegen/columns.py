@@ -30,33 +30,36 @@ def write_schema(lines: Lines, prefix: str, stream: str, schema: Schema) -> None
     )
 
 
-def write_inputs(lines: Lines, expressions: Iterable[Expression], batch: str) -> None:
-    """A typed pointer c<index> for each column that the expressions read."""
-    seen: dict[int, Type] = {}
+def write_inputs(lines: Lines, expressions: Iterable[Expression], *batches: str) -> None:
+    """A typed pointer c<port>_<index> for each column that they read of a port's batch."""
+    seen: dict[tuple[int, int], Type] = {}
     for expression in expressions:
         for node in walk(expression):
             if isinstance(node, ColumnRef):
-                seen.setdefault(node.index, node.type)
-    for index, type_ in sorted(seen.items()):
+                seen.setdefault((node.port, node.index), node.type)
+    for (port, index), type_ in sorted(seen.items()):
+        name, column = f"c{port}_{index}", f"{batches[port]}->columns[{index}]"
         if type_ in (Type.STRING, Type.BOOL) or type_.is_opaque:
-            lines.add(f"const struct gs_column *c{index} = &{batch}->columns[{index}];")
+            lines.add(f"const struct gs_column *{name} = &{column};")
         else:
-            lines.add(f"const {C_TYPE[type_]} *c{index} = {batch}->columns[{index}].values;")
+            lines.add(f"const {C_TYPE[type_]} *{name} = {column}.values;")
 
 
-def column_leaf(batch: str, row: str) -> Callable[[Expression], CValue]:
-    """Reads ColumnRefs of a batch whose columns write_inputs has declared."""
+def column_leaf(*rows: tuple[str, str]) -> Callable[[Expression], CValue]:
+    """Reads ColumnRefs; `rows` are, by port, the batch of write_inputs and the row in it."""
 
     def leaf(e: Expression) -> CValue:
         assert isinstance(e, ColumnRef)
+        batch, row = rows[e.port]
+        name = f"c{e.port}_{e.index}"
         null = f"gs_column_is_null(&{batch}->columns[{e.index}], {row})" if e.nullable else ""
         if e.type is Type.STRING:
-            return CValue(f"gs_column_string(c{e.index}, {row})", null)
+            return CValue(f"gs_column_string({name}, {row})", null)
         if e.type is Type.BOOL:
-            return CValue(f"gs_bit_get(c{e.index}->values, {row})", null)
+            return CValue(f"gs_bit_get({name}->values, {row})", null)
         if e.type.is_opaque:
-            return CValue(opaque_cell(e.type, f"c{e.index}->values", row), null)
-        return CValue(f"c{e.index}[{row}]", null)
+            return CValue(opaque_cell(e.type, f"{name}->values", row), null)
+        return CValue(f"{name}[{row}]", null)
 
     return leaf
 

@@ -60,8 +60,8 @@ class FieldRef(Expression):
     accessor: str
     """Of the C function gs_field_<accessor>; of an address by type: srcIP_ip, …_ipv6, …_inet."""
     cost: int = 1
-    source: int = 0
-    """Index of the FROM item."""
+    port: int = 0
+    """Index of the FROM item, and of the operator's input that has it."""
     clock: str = ""
     """`s`, `ms`, `us` or `ns`: a temporal field that counts time since the epoch."""
     is_optional: bool = False
@@ -70,11 +70,11 @@ class FieldRef(Expression):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnRef(Expression):
-    """Column `index` of input stream `source`."""
+    """Column `index` of the stream that comes in at `port`."""
 
     index: int
     name: str
-    source: int = 0
+    port: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +185,12 @@ def walk(expression: Expression) -> Iterator[Expression]:
     yield expression
     for child in expression.children:
         yield from walk(child)
+
+
+def ports_of(expression: Expression) -> frozenset[int]:
+    """The inputs that an expression reads."""
+    reads = (node for node in walk(expression) if isinstance(node, FieldRef | ColumnRef))
+    return frozenset(leaf.port for leaf in reads)
 
 
 def may_have_no_value(expression: Expression) -> bool:

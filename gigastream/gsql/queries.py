@@ -142,7 +142,8 @@ class CheckedQuery:
     span: Span
     text: str
     """The query as printed back from the syntax tree."""
-    source: Source
+    sources: tuple[Source, ...]
+    """One a port: what stands between the commas of FROM. A UNION is one."""
     outputs: tuple[OutputColumn, ...]
     where: Expression | None = None
     is_aggregation: bool = False
@@ -157,6 +158,12 @@ class CheckedQuery:
     options: QueryOptions = QueryOptions()
     schema: Schema = NO_COLUMNS
     """Columns of the output."""
+
+    @property
+    def sole_source(self) -> Source:
+        """The source of a query that is no join."""
+        (source,) = self.sources
+        return source
 
     @property
     def is_output(self) -> bool:

@@ -61,11 +61,11 @@ def lower(queries: Sequence[CheckedQuery]) -> Plan:
 
 
 def _lower(query: CheckedQuery, tops: Tops, names: NodeNames) -> Node:
-    packets = _packet_sources(query.source)
+    packets = _packet_sources(query.sole_source)
     if packets:
         top = split(query, packets, names)
     else:
-        top = _high(query, _stream(query, query.source, tops, names))
+        top = _high(query, _stream(query, query.sole_source, tops, names))
     for clause in CLAUSES:
         top = clause.on_top(query, top, names)
     return top

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import replace
 
 from gigastream.gsql.expressions import (
     AggregateRef,
@@ -16,6 +17,7 @@ from gigastream.gsql.expressions import (
     FunctionCall,
     GroupRef,
     Operation,
+    ports_of,
 )
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Type
@@ -24,7 +26,22 @@ _WORDS = {"AND", "OR"}
 
 
 def expression_text(e: Expression) -> str:
-    """The expression in GSQL, with parentheses where operators meet; implicit casts not shown."""
+    """The expression in GSQL, with parentheses where operators meet; implicit casts not shown.
+
+    What it reads is named with its input, as S0.time, where that is not one alone.
+    """
+    return _text(_qualified(e) if len(ports_of(e)) > 1 else e)
+
+
+def _qualified(e: Expression) -> Expression:
+    if isinstance(e, FieldRef):
+        return replace(e, field=f"S{e.port}.{e.field}")
+    if isinstance(e, ColumnRef):
+        return replace(e, name=f"S{e.port}.{e.name}")
+    return e.with_children(tuple(map(_qualified, e.children)))
+
+
+def _text(e: Expression) -> str:
     if isinstance(e, Constant):
         return e.name or constant_text(e)
     if isinstance(e, FieldRef):
@@ -32,16 +49,14 @@ def expression_text(e: Expression) -> str:
     if isinstance(e, ColumnRef | GroupRef | AggregateRef):
         return e.name
     if isinstance(e, Cast):
-        return expression_text(e.operand)
+        return _text(e.operand)
     if isinstance(e, Operation):
         return _operation_text(e)
     if isinstance(e, FunctionCall):
         return _call_text(e)
     assert isinstance(e, Case)
-    branches = " ".join(
-        f"WHEN {expression_text(c)} THEN {expression_text(v)}" for c, v in e.branches
-    )
-    return f"CASE {branches} ELSE {expression_text(e.otherwise)} END"
+    branches = " ".join(f"WHEN {_text(c)} THEN {_text(v)}" for c, v in e.branches)
+    return f"CASE {branches} ELSE {_text(e.otherwise)} END"
 
 
 def constant_text(e: Constant) -> str:
@@ -60,7 +75,7 @@ def constant_text(e: Constant) -> str:
 
 
 def _operand(e: Expression) -> str:
-    text = expression_text(e)
+    text = _text(e)
     inner = e
     while isinstance(inner, Cast):
         inner = inner.operand
@@ -69,10 +84,10 @@ def _operand(e: Expression) -> str:
 
 def _operation_text(e: Operation) -> str:
     if e.operator == "IS_PREFIX":
-        network = expression_text(e.operands[1])[:-1]
+        network = _text(e.operands[1])[:-1]
         return f"{_operand(e.operands[0])} IN {network}/{e.prefix_length}'"
     if e.operator == "IN":
-        items = ", ".join(map(expression_text, e.operands[1:]))
+        items = ", ".join(map(_text, e.operands[1:]))
         return f"{_operand(e.operands[0])} IN [{items}]"
     if len(e.operands) == 1:
         word = {"neg": "-", "NOT": "NOT "}.get(e.operator, e.operator)
@@ -82,7 +97,7 @@ def _operation_text(e: Operation) -> str:
 
 
 def _call_text(e: FunctionCall) -> str:
-    arguments = ", ".join(map(expression_text, e.arguments))
+    arguments = ", ".join(map(_text, e.arguments))
     is_predicate = e.symbol.startswith("gs_predicate_")
     return f"{e.name}[{arguments}]" if is_predicate else f"{e.name}({arguments})"
 
@@ -95,7 +110,7 @@ def progress_text(expression: Expression) -> str:
 
 def punctuation_text(function: Monotone) -> str:
     """`punctuation of time b -> b/60, inverse v -> 60*v`; bounds that fall are of negatives."""
-    read = ", ".join(item.name for item in function.inputs)
+    read = ", ".join(function.input_names)
     if function.is_identity:
         return f"punctuation of {read}"
     inverse = f", inverse {function.inverse_text}" if function.inverse_text else ""

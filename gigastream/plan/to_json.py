@@ -24,6 +24,8 @@ FORMAT = 1
 """Goes up when a reader of the form before would misread it."""
 
 _AS_THEY_ARE = frozenset((type(None), bool, int, float, str))
+KEYS = {"port": "source"}
+"""What form 1 calls an input; spools hold its hash."""
 _LEFT_OUT = frozenset(("span", "flexible", "why_high", "cost", "include"))
 
 
@@ -90,7 +92,7 @@ def _value(value: Any) -> Any:
 
 def _object(value: Any) -> dict[str, Any]:
     shown = {
-        item.name: _value(getattr(value, item.name))
+        KEYS.get(item.name, item.name): _value(getattr(value, item.name))
         for item in fields(value)
         if item.name not in _LEFT_OUT
     }

@@ -88,10 +88,10 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
 def _keyed(frames: Frames, node: Aggregate) -> DataFrame:
     """Event time, group variables, and what the accumulators read."""
     rows = frames.of(node.input)
-    groups = [over_columns(rows, group.expression) for group in node.groups]
+    groups = [over_columns(group.expression, rows) for group in node.groups]
     groups = [_held(v, g.expression) for v, g in zip(groups, node.groups, strict=True)]
     arguments = [_accumulated(rows, index, node) for index in range(len(node.accumulators))]
-    predicates = [over_columns(rows, predicate) for predicate in node.predicates]
+    predicates = [over_columns(predicate, rows) for predicate in node.predicates]
     read = [value for values in arguments for value in values]
     passed = kept(rows, predicates, [*groups, *read])
     named = [value.column.alias(f"g{index}") for index, value in enumerate(groups)]
@@ -110,7 +110,7 @@ def _accumulated(rows: DataFrame, index: int, node: Aggregate) -> list[Value]:
     """What an accumulator reads of a row: the columns of a partial row, or its expressions."""
     accumulator = node.accumulators[index]
     if not node.merges_partials:
-        return [over_columns(rows, e) for e in accumulator.expressions]
+        return [over_columns(e, rows) for e in accumulator.expressions]
     return [Value(rows[f"c{place}"], None) for place in _partial_places(node)[index]]
 
 

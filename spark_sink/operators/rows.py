@@ -23,12 +23,12 @@ def numbered(values: Sequence[Value]) -> list[Column]:
     return [value.column.alias(f"c{index}") for index, value in enumerate(values)]
 
 
-def over_columns(rows: DataFrame, expression: Expression) -> Value:
-    """An expression over the columns of a stream."""
+def over_columns(expression: Expression, *inputs: DataFrame) -> Value:
+    """An expression over the columns of streams, one a port."""
 
     def leaf(e: Expression) -> Value:
         assert isinstance(e, ColumnRef)
-        return Value(rows[f"c{e.index}"], None)
+        return Value(inputs[e.port][f"c{e.index}"], None)
 
     return column(expression, leaf)
 

@@ -24,8 +24,8 @@ class SelectOnSpark(SparkOperator[Select]):
 
     def frame(self, frames: Frames, node: Select) -> DataFrame:
         rows = frames.of(node.input)
-        outputs = [over_columns(rows, output.expression) for output in node.outputs]
-        predicates = [over_columns(rows, predicate) for predicate in node.predicates]
+        outputs = [over_columns(output.expression, rows) for output in node.outputs]
+        predicates = [over_columns(predicate, rows) for predicate in node.predicates]
         return kept(rows, predicates, outputs).select(*numbered(outputs))
 
     def lines(self, plan: Plan, node: Select, times: Times) -> Lines:

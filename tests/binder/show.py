@@ -31,7 +31,7 @@ def shown(expression: Expression) -> str:
     if isinstance(expression, FieldRef):
         return expression.field
     if isinstance(expression, ColumnRef):
-        return f"{expression.source}.{expression.name}"
+        return f"{expression.port}.{expression.name}"
     if isinstance(expression, GroupRef):
         return f"group.{expression.index}"
     if isinstance(expression, AggregateRef):
@@ -80,7 +80,8 @@ def _lines(query: CheckedQuery) -> Iterator[str]:
     yield f"query {query.name}" + ("" if query.is_output else " (internal)")
     for name, value in query.options.given.items():
         yield f"  option {name} = {value}"
-    yield f"  from {_source(query.source)}"
+    for source in query.sources:
+        yield f"  from {_source(source)}"
     if query.where is not None:
         yield f"  where {shown(query.where)}"
     for number, group in enumerate(query.groups):

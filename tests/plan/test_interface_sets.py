@@ -24,7 +24,7 @@ INTERFACES = {
 def members(definition: str, folder: Path, query: str = "SELECT time FROM [s].PKT") -> list[str]:
     path = folder / "sets.gsql"
     path.write_text(definition)
-    source = checked(query, definitions=path, interfaces=INTERFACES)[0].source
+    source = checked(query, definitions=path, interfaces=INTERFACES)[0].sole_source
     assert isinstance(source, ProtocolSource)
     assert source.interfaces is not None
     return list(source.interfaces)
@@ -52,7 +52,7 @@ def test_a_set_is_a_predicate_over_properties(
 def test_the_default_set_can_be_defined(tmp_path: Path) -> None:
     query = "SELECT time FROM PKT"
     assert members("default : Exists[type];", tmp_path, query) == ["eth0", "eth1"]
-    source = checked(query, interfaces=INTERFACES)[0].source
+    source = checked(query, interfaces=INTERFACES)[0].sole_source
     assert isinstance(source, ProtocolSource)
     assert source.interfaces is None
 

@@ -14,7 +14,7 @@ from plan.test_explain import FILES, plan_of
 
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.operators.output import Output
-from gigastream.plan.to_json import to_json
+from gigastream.plan.to_json import KEYS, to_json
 
 QUERY = "SELECT tb, srcIP, avg(len) AS a FROM TCP WHERE destPort = 80 GROUP BY time/60 AS tb, srcIP"
 
@@ -56,7 +56,7 @@ def test_expressions_are_objects_with_their_types_and_no_places() -> None:
     for item in found:
         assert {"type", "temporal", "nullable"} <= set(item)
         assert "span" not in item
-        own = {field.name for field in fields(kinds[item["kind"]])}
+        own = {KEYS.get(field.name, field.name) for field in fields(kinds[item["kind"]])}
         assert own - {"span", "flexible", "cost"} == set(item) - {"kind"}
 
 

@@ -183,7 +183,7 @@ def _write_rows(lines: Lines, context: CodeContext, prefix: str, node: Aggregate
 
 def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
     """The first pass: a row's values, its window's table, its home there, prefetched."""
-    leaf = column_leaf("input", "row")
+    leaf = column_leaf(("input", "row"))
     writer = operator_writer(lines, context, leaf, "op->counters.no_value++; continue;")
     if any(isinstance(n, FunctionCall) for e in _aggregate_reads(node) for n in walk(e)):
         lines.add("op->scratch->used = 0;")

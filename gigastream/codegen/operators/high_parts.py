@@ -54,7 +54,7 @@ def over_columns(expression: Expression) -> tuple[Monotone | None, list[str]]:
     """The monotone function that an expression is, if it is one, and the bounds it is asked of."""
     function = monotone(expression)
     items = () if function is None else function.inputs
-    return function, [f"inputs[0].bounds[{item.index}]" for item in items]
+    return function, [f"inputs[{item.port}].bounds[{item.index}]" for item in items]
 
 
 def write_where(lines: Lines, writer: ExpressionWriter, predicates: Sequence[Expression]) -> None:

@@ -35,7 +35,7 @@ def _write_select(lines: Lines, context: CodeContext, prefix: str, node: Select)
 
 
 def _write_selected(lines: Lines, context: CodeContext, node: Select) -> None:
-    leaf = column_leaf("input", "row")
+    leaf = column_leaf(("input", "row"))
     writer = operator_writer(lines, context, leaf, "op->counters.no_value++; continue;")
     write_where(lines, writer, node.predicates)
     values = []

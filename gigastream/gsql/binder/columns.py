@@ -82,7 +82,7 @@ class Origins:
             return self._described(self._groups[expression.index].expression)
         if isinstance(expression, AggregateRef):
             return self._of_aggregate(self._aggregates[expression.index])
-        source = self._sources[getattr(expression, "source", 0)] if self._sources else None
+        source = self._sources[getattr(expression, "port", 0)] if self._sources else None
         if isinstance(expression, FieldRef) and isinstance(source, PacketNames):
             return source.declared(expression).subtype, expression.clock
         if isinstance(expression, ColumnRef) and isinstance(source, StreamNames):

@@ -32,7 +32,7 @@ def bind_interfaces(
     `sets` are those that are defined, by lower-case name; `interfaces` all that there are.
     """
     binder = _Binder(sets, interfaces, sink)
-    return [replace(query, source=binder.source(query.source, query.span)) for query in queries]
+    return [replace(query, sources=binder.sources(query)) for query in queries]
 
 
 class _Binder:
@@ -49,9 +49,12 @@ class _Binder:
         self._sink = sink
         self._found: dict[str, tuple[str, ...]] = {}
 
-    def source(self, source: Source, span: Span) -> Source:
+    def sources(self, query: CheckedQuery) -> tuple[Source, ...]:
+        return tuple(self._source(source, query.span) for source in query.sources)
+
+    def _source(self, source: Source, span: Span) -> Source:
         if isinstance(source, UnionSource):
-            parts = tuple(self.source(part, span) for part in source.inputs)
+            parts = tuple(self._source(part, span) for part in source.inputs)
             return UnionSource(parts)  # type: ignore[arg-type]
         if not isinstance(source, ProtocolSource) or source.interface:
             return source

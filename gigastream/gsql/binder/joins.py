@@ -9,7 +9,7 @@ from gigastream.gsql.binder.context import BindingContext, Feature, not_supporte
 from gigastream.gsql.binder.names import Scope, SourceNames
 from gigastream.gsql.binder.sources import SourceItem
 from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, Operation, walk
+from gigastream.gsql.expressions import ColumnRef, Expression, Operation, ports_of
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.syntax import ast
 
@@ -116,15 +116,10 @@ def _sides(operation: Operation) -> tuple[int, int] | None:
     left, right = operation.operands
     if not (left.temporal.is_temporal and right.temporal.is_temporal):
         return None
-    sources = _sources(left), _sources(right)
-    if any(len(found) != 1 for found in sources) or sources[0] == sources[1]:
+    ports = ports_of(left), ports_of(right)
+    if any(len(found) != 1 for found in ports) or ports[0] == ports[1]:
         return None
-    return next(iter(sources[0])), next(iter(sources[1]))
-
-
-def _sources(expression: Expression) -> frozenset[int]:
-    leaves = (node for node in walk(expression) if isinstance(node, FieldRef | ColumnRef))
-    return frozenset(leaf.source for leaf in leaves)
+    return next(iter(ports[0])), next(iter(ports[1]))
 
 
 # FILTER_JOIN and MERGE

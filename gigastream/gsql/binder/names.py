@@ -97,7 +97,7 @@ class StreamNames(SourceNames):
             nullable=column.nullable,
             index=position,
             name=column.name,
-            source=self.index,
+            port=self.index,
             span=span,
         )
 
@@ -195,7 +195,7 @@ class PacketNames(SourceNames):
             field=item.alias_of or item.name,
             accessor=item.accessor,
             cost=self._cost(item),
-            source=self.index,
+            port=self.index,
             clock=item.clock,
             span=span,
         )

@@ -120,16 +120,16 @@ def _features(
 
 
 def _checked(statement: Statement, found: Columns, where: Expression | None) -> CheckedQuery | None:
-    """The checked query; its source is built last, when all names that it uses are known."""
-    build = statement.items[0].build
-    if build is None:
+    """The checked query; its sources are built last, when all names that it uses are known."""
+    builds = [item.build for item in statement.items]
+    if None in builds:
         return None
     columns = found.outputs if isinstance(found, Aggregation) else found
     query = CheckedQuery(
         name=statement.query.name,
         span=statement.query.span,
         text=print_query(statement.query),
-        source=build(),
+        sources=tuple(build() for build in builds if build is not None),
         outputs=columns,
         where=where,
         options=statement.options,

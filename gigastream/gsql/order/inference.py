@@ -54,7 +54,8 @@ class Input:
 
     name: str
     temporal: Temporal
-    source: int = 0
+    port: int = 0
+    """Input of the operator that has it."""
     index: int = -1
     """Position of the column or group variable; -1 for a packet's field."""
     clock: str = ""
@@ -131,8 +132,14 @@ class Monotone:
         """The tree of steps (order_functions.py)."""
         return self._node
 
+    @property
+    def input_names(self) -> list[str]:
+        """What it reads, with its port, as S0.time, where that is not of one alone."""
+        is_of_one = len({item.port for item in self.inputs}) == 1
+        return [item.name if is_of_one else f"S{item.port}.{item.name}" for item in self.inputs]
+
     def _names(self) -> list[str]:
-        return ["b"] if len(self.inputs) == 1 else [item.name for item in self.inputs]
+        return ["b"] if len(self.inputs) == 1 else self.input_names
 
 
 def _clock(item: Input) -> FunctionTree | None:
@@ -181,9 +188,9 @@ def _node(expression: Expression, inputs: list[Input]) -> FunctionTree:
 def _input(leaf: Expression) -> Input:
     if isinstance(leaf, FieldRef):
         clock = leaf.clock if leaf.protocol == RECORD else ""
-        return Input(leaf.field, leaf.temporal, leaf.source, -1, clock, leaf.type)
+        return Input(leaf.field, leaf.temporal, leaf.port, -1, clock, leaf.type)
     if isinstance(leaf, ColumnRef):
-        return Input(leaf.name, leaf.temporal, leaf.source, leaf.index, "", leaf.type)
+        return Input(leaf.name, leaf.temporal, leaf.port, leaf.index, "", leaf.type)
     if isinstance(leaf, GroupRef):
         return Input(leaf.name, leaf.temporal, 0, leaf.index, "", leaf.type)
     raise TypeError(f"{type(leaf).__name__} is no temporal leaf")
