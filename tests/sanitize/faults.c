@@ -97,6 +97,8 @@ struct outcome {
     struct gs_error error;
 };
 
+#define FIRST_DIGEST 0xcbf29ce484222325u
+
 static void digest(struct outcome *outcome, const struct gs_text *text)
 {
     for (size_t i = 0; i < text->length; i++)
@@ -156,8 +158,7 @@ static int run(struct gs_engine *engine, struct gs_attached_set *set, struct gs_
 
 static const char *const names[] = {"left", "right"};
 
-static int start(struct gs_engine *engine, struct gs_attached_set *set, int count, char **files,
-                 struct gs_error *error)
+static int add_sources(struct gs_engine *engine, int count, char **files, struct gs_error *error)
 {
     struct gs_source_config source = {.promise_ns = INT64_MIN};
     for (int i = 0; i < count; i++) {
@@ -165,6 +166,13 @@ static int start(struct gs_engine *engine, struct gs_attached_set *set, int coun
         source.interface = names[i % 2];
         GS_RETURN_IF_ERROR(gs_engine_add_source(engine, &source, error));
     }
+    return GS_OK;
+}
+
+static int start(struct gs_engine *engine, struct gs_attached_set *set, int count, char **files,
+                 struct gs_error *error)
+{
+    GS_RETURN_IF_ERROR(add_sources(engine, count, files, error));
     GS_RETURN_IF_ERROR(gs_engine_attach(engine, set, error));
     return gs_engine_start(engine, error);
 }
@@ -194,6 +202,69 @@ static int together(const char *object, int count, char **files, struct gs_text 
     if (status == GS_OK) status = run(engine, set, text, outcome);
     gs_engine_free(engine);
     gs_attached_free(set);
+    return status;
+}
+
+static int show_both(struct gs_attached_set **sets, struct gs_text *text, struct outcome *each,
+                     struct gs_error *error)
+{
+    for (int i = 0; i < 2; i++) {
+        int status = show_all(sets[i], text, &each[i]);
+        if (status != GS_OK) return gs_fail(error, status, "%s", each[i].error.message);
+    }
+    return GS_OK;
+}
+
+static int run_both(struct gs_engine *engine, struct gs_attached_set **sets, struct gs_text *text,
+                    struct outcome *each, struct gs_error *error)
+{
+    int status = GS_OK;
+    while (status == GS_OK || status == GS_AGAIN) {
+        status = gs_engine_run(engine, 1000, 100, error);
+        if (status >= GS_ERROR) return status;
+        int shown = show_both(sets, text, each, error);
+        if (shown != GS_OK) return shown;
+    }
+    return status == GS_END ? GS_OK : status;
+}
+
+/* The set that can go on has answered as if alone. */
+static int judge(struct gs_attached_set **sets, struct outcome *each, uint64_t right,
+                 struct gs_error *error)
+{
+    int failed = 0;
+    for (int i = 0; i < 2; i++) {
+        count_refused(sets[i], &each[i]);
+        if (gs_attached_check(sets[i], NULL) != GS_OK)
+            failed++;
+        else if (each[i].refused == 0 && each[i].digest != right)
+            return gs_fail(error, GS_DAMAGED, "a set that had memory has another answer");
+    }
+    return failed == 0 ? GS_OK : gs_fail(error, GS_ERROR, "%d of 2 sets had no memory", failed);
+}
+
+/* Two sets of one engine; `right` is the digest of either. */
+static int beside(const char *object, int count, char **files, uint64_t right, struct gs_text *text,
+                  struct outcome *outcome)
+{
+    struct gs_engine *engine = NULL;
+    struct gs_attached_set *sets[2] = {NULL, NULL};
+    struct outcome each[2] = {{.digest = FIRST_DIGEST}, {.digest = FIRST_DIGEST}};
+    struct gs_attached_settings settings = settings_of();
+    struct gs_error *error = &outcome->error;
+    int status = gs_engine_new(&reading, &engine, error);
+    for (int i = 0; i < 2 && status == GS_OK; i++)
+        status = gs_attached_load(object, &settings, &sets[i], error);
+    if (status == GS_OK) status = add_sources(engine, count, files, error);
+    for (int i = 0; i < 2 && status == GS_OK; i++)
+        status = gs_engine_attach(engine, sets[i], error);
+    if (status == GS_OK) status = gs_engine_start(engine, error);
+    if (status == GS_OK) status = run_both(engine, sets, text, each, error);
+    if (status == GS_OK) status = judge(sets, each, right, error);
+    outcome->refused += each[0].refused + each[1].refused;
+    for (int i = 0; i < 2; i++)
+        gs_attached_free(sets[i]);
+    gs_engine_free(engine);
     return status;
 }
 
@@ -316,9 +387,12 @@ static int live(const char *object, struct gs_text *text, struct outcome *outcom
 
 static struct outcome run_all(const char *object, int count, char **files)
 {
-    struct outcome outcome = {.digest = 0xcbf29ce484222325u};
+    struct outcome outcome = {.digest = FIRST_DIGEST};
     struct gs_text text = {0};
     outcome.status = together(object, count, files, &text, &outcome);
+    uint64_t alone = outcome.digest;
+    if (outcome.status == GS_OK && outcome.refused == 0)
+        outcome.status = beside(object, count, files, alone, &text, &outcome);
     if (outcome.status == GS_OK) outcome.status = apart(object, count, files, &text, &outcome);
     if (outcome.status == GS_OK) outcome.status = live(object, &text, &outcome);
     gs_text_free(&text);

@@ -93,6 +93,8 @@ def build(tree: Tree = MEMORY) -> None:
     """Bring the copy up to date; the extension is built only where C has changed."""
     tree.folder.mkdir(parents=True, exist_ok=True)
     with _alone(tree):
+        # what was moved would be there twice
+        shutil.rmtree(tree.folder / "csrc", ignore_errors=True)
         for name in PARTS:
             shutil.copytree(ROOT / name, tree.folder / name, ignore=NOT_COPIED, dirs_exist_ok=True)
         shutil.copy(ROOT / "setup.py", tree.folder)
