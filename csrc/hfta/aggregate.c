@@ -180,7 +180,7 @@ static bool window_table(struct aggregate_state *state, struct gs_group_table *t
 
 /* ---- windows ---- */
 
-static struct gs_group_window *window_new(struct aggregate_state *state, const gs_bound *values)
+static struct gs_window *window_new(struct aggregate_state *state, const gs_bound *values)
 {
     const size_t size = sizeof(struct gs_group_window);
     uint64_t bytes = gs_windows_bytes(&state->shared.windows, size);
@@ -190,7 +190,7 @@ static struct gs_group_window *window_new(struct aggregate_state *state, const g
         struct gs_window *window = gs_windows_add(&state->shared.windows, values, size);
         if (window != NULL) {
             ((struct gs_group_window *)window)->table = table;
-            return (struct gs_group_window *)window;
+            return window;
         }
         table_free(state, &table);
     }
@@ -206,10 +206,11 @@ static void count_refused(struct aggregate_state *state, bool by_count)
 }
 
 /* A window without groups would be memory that max_groups does not bound. */
-static struct gs_group_window *window_admit(struct aggregate_state *state, const gs_bound *values)
+static struct gs_window *window_admit(void *owner, const gs_bound *values)
 {
+    struct aggregate_state *state = owner;
     bool by_count = state->group_count >= state->max_groups;
-    struct gs_group_window *window = by_count ? NULL : window_new(state, values);
+    struct gs_window *window = by_count ? NULL : window_new(state, values);
     if (window != NULL) return window;
     count_refused(state, by_count);
     gs_windows_refuse(&state->shared.windows, values);
@@ -224,12 +225,10 @@ struct gs_group_table *gs_group_window(struct gs_operator *base, const gs_bound 
         base->counters.no_value++;
         return NULL;
     }
-    struct gs_window *found = gs_windows_find(&state->shared.windows, values);
-    struct gs_group_window *window =
-        found != NULL ? (struct gs_group_window *)found : window_admit(state, values);
+    struct gs_window *window = *gs_window_operator_meet(&state->shared, values, 1);
     if (window == NULL) return NULL;
-    window->window.is_partial |= state->takes_partial;
-    return &window->table;
+    window->is_partial |= state->takes_partial;
+    return &((struct gs_group_window *)window)->table;
 }
 
 static bool refuse(struct aggregate_state *state, struct gs_group_window *window, bool by_count)
@@ -371,6 +370,7 @@ static const struct gs_window_methods window_methods = {
     .window_size = sizeof(struct gs_group_window),
     .promise_windows = promise_windows,
     .promise_output = promise_output,
+    .admit = window_admit,
     .end = meet_nothing,
     .leave = window_leave,
     .clear = window_clear,

@@ -180,16 +180,15 @@ static bool make_room(struct order_state *state, struct order_window *window)
     return true;
 }
 
-static struct order_window *window_at(struct order_state *state, const gs_bound *values)
+static struct gs_window *window_admit(void *owner, const gs_bound *values)
 {
+    struct gs_window_operator *op = owner;
     const size_t size = sizeof(struct order_window);
-    struct gs_window *window = gs_windows_find(&state->shared.windows, values);
-    if (window != NULL) return (struct order_window *)window;
-    uint64_t bytes = gs_windows_bytes(&state->shared.windows, size);
-    if (!gs_hold(&state->shared.op.holder, bytes)) return NULL;
-    window = gs_windows_add(&state->shared.windows, values, size);
-    if (window == NULL) gs_let_go(&state->shared.op.holder, bytes);
-    return (struct order_window *)window;
+    uint64_t bytes = gs_windows_bytes(&op->windows, size);
+    if (!gs_hold(&op->op.holder, bytes)) return NULL;
+    struct gs_window *window = gs_windows_add(&op->windows, values, size);
+    if (window == NULL) gs_let_go(&op->op.holder, bytes);
+    return window;
 }
 
 static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
@@ -229,7 +228,8 @@ static void hold(struct order_state *state, struct gs_batch *batch, uint32_t row
     gs_bound values[GS_TEMPORAL_MAX];
     for (uint32_t k = 0; k < state->shared.windows.value_count; k++)
         values[k] = value_at(batch, ops_of(state)->temporal_columns[k], row);
-    struct order_window *window = window_at(state, values);
+    struct gs_window *met = *gs_window_operator_meet(&state->shared, values, 1);
+    struct order_window *window = (struct order_window *)met;
     if (window == NULL || !make_room(state, window) ||
         !store_row(state, &window->store, batch, row, &window->rows[window->count])) {
         refuse(state, window, values);
@@ -335,6 +335,7 @@ static bool window_leave(struct gs_window_operator *op, struct gs_window *due, u
 
 static const struct gs_window_methods window_methods = {
     .window_size = sizeof(struct order_window),
+    .admit = window_admit,
     .promise_windows = promise_windows,
     .promise_output = promise_output,
     .leave = window_leave,

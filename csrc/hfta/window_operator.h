@@ -12,6 +12,8 @@ struct gs_window_operator;
 
 struct gs_window_methods {
     size_t window_size; /* of the struct that begins with struct gs_window */
+    /* Makes a window that is met for the first time; its owner is the operator. */
+    gs_window_admit_function *admit;
     /* What the input of a port promises of the windows' values. */
     void (*promise_windows)(struct gs_window_operator *op, uint32_t port,
                             struct gs_punctuation *values);
@@ -35,6 +37,13 @@ struct gs_window_operator {
 /* False where there is no memory. */
 bool gs_window_operator_open(struct gs_window_operator *op, const struct gs_window_methods *methods,
                              uint32_t value_count, const struct gs_operator_settings *settings);
+/* The windows of a row, `count` of consecutive ids: NULL where one has no room (gs_windows_meet).
+ */
+static inline struct gs_window *const *
+gs_window_operator_meet(struct gs_window_operator *op, const gs_bound *values, uint32_t count)
+{
+    return gs_windows_meet(&op->windows, values, count, op->methods->admit, op);
+}
 /* For struct gs_operator_methods. */
 void gs_window_operator_on_punctuation(struct gs_operator_state *op, uint32_t port,
                                        const struct gs_batch *batch);

@@ -9,12 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.captures import ROOT
+from tests.engine.windows_build import build
 
-CSRC = ROOT / "csrc"
-PARTS = ("hfta/windows.c", "base/*.c", "stream/punctuation.c", "stream/window.c")
-FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 MANY = 30_000
 COMPARISONS = 8
 """For each window and each halving of their number: two heaps, twice in, twice out."""
@@ -22,14 +18,7 @@ COMPARISONS = 8
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    program = tmp_path_factory.mktemp("windows") / "driver"
-    files = [
-        Path(__file__).with_name("windows_driver.c"),
-        *(f for p in PARTS for f in CSRC.glob(p)),
-    ]
-    options = [*FLAGS, *SANITIZERS, f"-I{CSRC}", f"-I{CSRC / 'abi'}", "-o", str(program)]
-    subprocess.run(["gcc", *options, *map(str, files)], check=True)
-    return program
+    return build("windows_driver.c", tmp_path_factory.mktemp("windows"))
 
 
 @pytest.mark.parametrize("by", ["bound", "joint"])

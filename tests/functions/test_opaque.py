@@ -12,6 +12,7 @@ import pytest
 
 from gigastream.plan import plan_queries
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
+from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from tests.cli.command import gigastream
 from tests.functions.opaque import (
@@ -82,8 +83,8 @@ def test_a_ring(size: int, declared: Path) -> None:
     texts = QueryTexts(text, definitions=(str(declared),), interfaces={"link": {}})
     plan, link = plan_queries(check_texts(texts).queries), MockLink(1 << 14, 8)
     found: dict[str, list[Row]] = {name: [] for name in OUTPUTS}
-    settings = Settings(batch_rows=1, slots=1)
-    with MockSession(plan, [link.source()], settings, include=texts.include) as session:
+    settings, options = Settings(batch_rows=1, slots=1), SessionOptions(include=texts.include)
+    with MockSession(plan, [link.source()], settings, options) as session:
 
         def take() -> None:
             for event in session.events():
