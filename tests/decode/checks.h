@@ -48,9 +48,9 @@ struct frame {
     F(srcIP, srcIP_inet, struct gs_inet, inet, IP)                                                 \
     F(destIP, destIP_inet, struct gs_inet, inet, IP)                                               \
     F(flow_label, flow_label, uint32_t, number, IP)                                                \
-    F(srcPort, srcPort, uint16_t, number, DATA)                                                    \
-    F(destPort, destPort, uint16_t, number, DATA)                                                  \
-    F(data_length, data_length, uint32_t, number, DATA)                                            \
+    F(srcPort, srcPort, uint16_t, number, DATAPROTOCOL)                                            \
+    F(destPort, destPort, uint16_t, number, DATAPROTOCOL)                                          \
+    F(data_length, data_length, uint32_t, number, DATAPROTOCOL)                                    \
     F(sequence_number, sequence_number, uint32_t, number, TCP)                                     \
     F(ack_number, ack_number, uint32_t, number, TCP)                                               \
     F(flags, flags, uint16_t, hex, TCP)                                                            \
