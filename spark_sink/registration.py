@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHIPPED = (
+    "gigastream.opaque",
+    "gigastream.punctuation",
     "gigastream.spool",
     "spark_sink.admission",
     "spark_sink.errors",

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import types as spark_types
 
-from gigastream.gsql.types import opaque_size
+from gigastream.opaque import opaque_size
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

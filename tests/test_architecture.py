@@ -21,9 +21,10 @@ GSQL = {
 }
 FRONT_END = {*GSQL, "query_texts"}
 LEAVES = {"destination", "flush_policy", "memory", "ownership", "paths", "settings", "words"}
-SPARK_MAY_IMPORT = {*FRONT_END, "arrow_schema", "outputs", "paths", "plan", "spool"}
+SPARK_MAY_IMPORT = {*FRONT_END, "arrow_schema", "opaque", "outputs", "paths", "plan", "spool"}
 MAY_IMPORT: dict[str, set[str]] = {
     "memory": set(),
+    "opaque": set(),
     "ownership": set(),
     "flush_policy": set(),
     "punctuation": set(),
@@ -32,10 +33,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "words": set(),
     "destination": {"ownership"},
     "paths": {"ownership"},
-    "gsql": {"flush_policy"},
+    "gsql": {"flush_policy", "opaque"},
     "gsql.regular_expressions": set(),
     "gsql.syntax": {"gsql"},
-    "gsql.catalog": {"gsql", "gsql.syntax", "paths"},
+    "gsql.catalog": {"gsql", "gsql.syntax", "opaque", "paths"},
     "gsql.order": {"gsql"},
     "gsql.operations": {"gsql", "gsql.catalog", "gsql.order"},
     "gsql.binder": {*GSQL, "flush_policy"} - {"gsql.binder"},

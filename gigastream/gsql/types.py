@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import cast
 
-OPAQUE = 13
-OPAQUE_MAX = 4096
-"""GS_OPAQUE, GS_OPAQUE_MAX: its number in C, and the bytes of the largest value."""
+from gigastream.opaque import OPAQUE, OPAQUE_MAX, opaque_size
 
 
 class Type(IntEnum):
@@ -123,13 +120,6 @@ def type_named(name: str) -> Type | None:
     return Type.opaque(size) if 0 < size <= OPAQUE_MAX else None
 
 
-def opaque_size(name: str) -> int | None:
-    """The N of a name `fstringN`, be it too large; None for other names."""
-    found = _OPAQUE_NAME.fullmatch(name)
-    return None if found is None else int(found[1])
-
-
-_OPAQUE_NAME = re.compile("fstring(0|[1-9][0-9]{0,17})", re.IGNORECASE | re.ASCII)
 _BY_LOWER_NAME = {name.lower(): member for name, member in TYPE_NAMES.items()}
 
 

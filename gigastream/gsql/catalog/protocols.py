@@ -10,13 +10,12 @@ from gigastream.gsql.catalog.catalog import Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import (
-    OPAQUE_MAX,
     TYPE_NAMES,
     Temporal,
     Type,
-    opaque_size,
     type_named,
 )
+from gigastream.opaque import OPAQUE_MAX, opaque_size
 
 OPAQUE_HINT = f"fstring1 to fstring{OPAQUE_MAX} are so many bytes"
 
