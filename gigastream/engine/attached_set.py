@@ -44,7 +44,8 @@ class AttachedSet:
         process runs.
         """
         settings = settings or Settings()
-        self._memory_bytes = settings.memory_bytes
+        self.memory_bytes = settings.memory_bytes
+        """The setting."""
         self._nodes = [node.name for node in plan.nodes]
         self._error = ffi.new("struct gs_error *")
         path = compiled(plan, include, is_low_elsewhere=is_low_elsewhere)
@@ -74,7 +75,7 @@ class AttachedSet:
             status = lib.gs_attached_add_interface(self.native, name.encode(), self._error)
             check(status, self._error)
         status = lib.gs_attached_stand_alone(self.native, self._error)
-        check_tables(status, self._error, self._memory_bytes)
+        check_tables(status, self._error, self.memory_bytes)
 
     def push(self, push: Any) -> None:
         """Give it a `struct gs_push *`, if it stands alone."""

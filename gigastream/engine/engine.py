@@ -109,7 +109,7 @@ class Engine:
     def attach(self, queries: AttachedSet) -> None:
         """Let a set get what is read from here on. BudgetError."""
         status = lib.gs_engine_attach(self.native, queries.native, self._error)
-        check_tables(status, self._error, self._settings.memory_bytes)
+        check_tables(status, self._error, queries.memory_bytes)
 
     def detach(self, queries: AttachedSet) -> None:
         """End the input of a set here: queries.drained() has what is still to come of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
+from gigastream.engine.opening import BudgetError
 from gigastream.engine.statistics import LftaStatistics, OperatorStatistics
 from gigastream.paths import cache_directory
 from gigastream.plan import Plan
@@ -44,6 +45,7 @@ _DEFINE = "DEFINE {{ query_name {}; no_temporal_aggr true; }} "
 PLANS = {name: plan_of(_DEFINE.format(name) + text) for name, text in TEXTS.items()}
 SMALL = Settings(slots=16, hash_key=(3, 5))
 """Many groups leave their tables early, always the same."""
+LITTLE = replace(SMALL, memory_bytes=32 << 20)
 READINGS = {
     "as it is": SMALL,
     "by three": Settings(slots=16, hash_key=(3, 5), burst=3),
@@ -278,6 +280,22 @@ def test_many_come_and_go() -> None:
     assert found["frames"] == alone(PLANS["frames"], SMALL)
 
 
+def test_a_set_has_all_interfaces_of_its_engine() -> None:
+    """And the end of each when it goes, whichever has gone how far."""
+    counts = plan_of("DEFINE { no_temporal_aggr true; } SELECT count(*) AS n FROM IP", ["a", "b"])
+    with AttachedSet(counts, SMALL) as queries, Engine(SMALL) as engine:
+        engine.add_files([FileSource(name, str(DEMO_CAPTURE)) for name in ("a", "b")])
+        engine.attach(queries)
+        engine.start()
+        while engine.run(100, 0) and sum(source.read for source in engine.statistics()) < 3 * CUT:
+            pass
+        engine.detach(queries)
+        rows = b"".join(e.batch.csv() for e in queries.drained() if e.batch.row_count)
+        assert int(rows) == sum(lfta.accepted for lfta in queries.lftas()) > CUT
+        assert [lfta.interface for lfta in queries.lftas()] == ["a", "b"]
+        assert all(lfta.accepted > 0 for lfta in queries.lftas())
+
+
 # ---- objects and memory ----
 
 
@@ -328,6 +346,22 @@ def test_hundreds_of_sets_leave_nothing() -> None:
                     list(queries.taken())
         assert mapped_objects() == objects
         assert memory.statistics(None).held_bytes == used
+
+
+def test_tables_that_do_not_fit_are_refused_and_the_others_go_on() -> None:
+    held = memory.statistics(LITTLE.memory_bytes).held_bytes
+    with reading(LITTLE) as going:
+        going.attach("pairs")
+        going.engine.start()
+        going.read(CUT)
+        with (
+            AttachedSet(PLANS["pairs"], replace(LITTLE, slots=1 << 22)) as great,
+            pytest.raises(BudgetError, match="more than the memory that is given"),
+        ):
+            going.engine.attach(great)
+        found = going.read_all()
+    assert found["pairs"] == alone(PLANS["pairs"], LITTLE)
+    assert memory.statistics(LITTLE.memory_bytes).held_bytes == held
 
 
 # ---- refused ----
