@@ -17,7 +17,6 @@ from gigastream.gsql.source import SourceFile
 from gigastream.gsql.types import Schema
 from gigastream.plan import Plan, plan_queries
 from gigastream.plan.nodes import topological
-from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.sessions.low_session import LowSession
@@ -105,7 +104,7 @@ class Spooled:
 
     def segments(self, output: Output) -> int:
         """How many there are of the streams that an output reads."""
-        read = {low.name for low in topological((output,)) if isinstance(low, LowNode)}
+        read = {low.name for low in topological((output,)) if low.is_low}
         tracks = [track for track in Spool(self.root).tracks() if track.stream in read]
         return sum(entry.segment is not None for track in tracks for entry in track.poll())
 

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gigastream.plan import Plan
-from gigastream.plan.operators.output import Output
 from tests.engine.high_level import Aggregated, Direct, Follower, Ordered, follow
 from tests.engine.low_cases import CASES, LowCase
 from tests.engine.low_level import Tuning
@@ -49,7 +48,7 @@ def plan(name: str) -> Plan:
 def run(query_set: Plan, tuning: Tuning, packets: list[Packet], *streams: str) -> list[Call]:
     """`streams` are those that are wanted; of outputs nothing need be done for that."""
     capture = [("default", pcap(packets, magic=NANOSECONDS))]
-    outputs = {node.name for node in query_set.nodes if isinstance(node, Output)}
+    outputs = {node.name for node in query_set.nodes if node.is_output}
     taps = [name for name in streams if name not in outputs]
     return run_steps(query_set, capture, tuning.settings(), taps)
 

@@ -10,7 +10,6 @@ from gigastream.gsql.queries import CheckedQuery
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import plan_queries
 from gigastream.plan.nodes import Node
-from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
 from gigastream.query_texts import QueryTexts, check_texts
 
@@ -36,4 +35,4 @@ def planned(text: str) -> Plan:
 
 def node(plan: Plan, name: str) -> Node:
     """The node of that name that is no output."""
-    return next(n for n in plan.nodes if n.name == name and not isinstance(n, Output))
+    return next(n for n in plan.nodes if n.name == name and not n.is_output)

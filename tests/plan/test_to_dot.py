@@ -12,7 +12,6 @@ import pytest
 from plan.planned import planned
 from plan.test_explain import FILES, plan_of
 
-from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.to_dot import to_dot
 
 
@@ -29,7 +28,7 @@ def test_every_node_and_every_input_is_drawn(path: Path) -> None:
 def test_low_and_high_stand_apart() -> None:
     plan = planned("SELECT tb, count(*) AS n FROM TCP GROUP BY time/60 AS tb")
     low = to_dot(plan).split("subgraph cluster_high")[0]
-    assert low.count("[label=") == sum(isinstance(node, LowNode) for node in plan.nodes)
+    assert low.count("[label=") == sum(node.is_low for node in plan.nodes)
 
 
 def test_quotes_and_backslashes_of_a_query_stay_within_their_label() -> None:
