@@ -84,6 +84,11 @@ def top() -> Follower:
     return Ordered(OrderLimit([0], order, limit=3))
 
 
+def following() -> Follower:
+    order = [OrderKey(3, descending=True), OrderKey(2)]
+    return Ordered(OrderLimit([0, 1], order, limit=3), width=2)
+
+
 def union() -> Follower:
     return Direct(Union(2, 1), (0,), (0,))
 
@@ -98,6 +103,7 @@ OPERATORS: dict[str, tuple[str, list[str], str, Callable[[], Follower]]] = {
     "aggregate of aggregate": ("minutes", ["tens"], "minutes", minutes),
     "select": ("selected", ["tens"], "selected", selected),
     "order": ("top", ["top_groups"], "top", top),
+    "order, two columns of time": ("next_windows", ["top_groups"], "top", following),
     "union": ("union", ["both_0", "both_1"], "both", union),
     "aggregate of union": ("union", ["both"], "tens", tens_of_union),
 }

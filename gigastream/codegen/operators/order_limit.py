@@ -29,7 +29,7 @@ def _write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLim
         lines.add("return 0;")
     lines.add("")
     _write_copy(lines, prefix, node)
-    windows = ", ".join(map(str, node.windows)) or "0"
+    windows = ", ".join(map(str, node.held)) or "0"
     lines.add(f"static const uint32_t {prefix}_windows[] = {{{windows}}};")
     write_ops(
         lines,
@@ -37,7 +37,7 @@ def _write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLim
         prefix,
         f".compare = {prefix}_compare,",
         f".copy = {prefix}_copy,",
-        f".temporal_count = {len(node.windows)},",
+        f".temporal_count = {len(node.held)},",
         f".temporal_columns = {prefix}_windows,",
         f".limit = {'UINT64_MAX' if node.limit is None else f'UINT64_C({node.limit})'},",
     )

@@ -30,6 +30,16 @@ class OrderLimit(ClauseNode):
     windows: tuple[int, ...]
     """Columns of the input that make the window."""
 
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The window, and the other temporal columns, of which each window has one value.
+
+        No bound of any may be given before the window is out.
+        """
+        columns = enumerate(self.input.schema.columns)
+        temporal = [index for index, column in columns if column.temporal.is_temporal]
+        return (*self.windows, *(index for index in temporal if index not in self.windows))
+
     @classmethod
     def hidden_columns(cls, query: CheckedQuery) -> tuple[OutputColumn, ...]:
         """Sort keys and the window's variables, where SELECT does not show them."""
@@ -66,7 +76,7 @@ class OrderLimit(ClauseNode):
     @property
     def bounded(self) -> tuple[Expression, ...]:
         made = self.input.column_expressions
-        return tuple(made[index] for index in self.windows)
+        return tuple(made[index] for index in self.held)
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         shown = len(self.schema.columns)
