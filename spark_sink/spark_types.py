@@ -68,6 +68,7 @@ def spark_schema(
 
 
 def _spark_type(name: str, types: Mapping[str, spark_types.DataType]) -> spark_types.DataType:
+    """Of fstringN the size has been looked at (stream_columns)."""
     return spark_types.BinaryType() if opaque_size(name) is not None else types[name]
 
 

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+import pyarrow
+
+from gigastream.opaque import OPAQUE_MAX, opaque_size
 from gigastream.spool import Track
 from spark_sink.errors import SpoolSourceError
 from spark_sink.options import SourceOptions
@@ -27,6 +30,7 @@ def stream_columns(options: SourceOptions) -> list[Column]:
         raise _not_begun(options)
     for track in tracks:
         _check_same_columns(tracks[0], track)
+        _check_sizes(track)
     columns: list[Column] = list(tracks[0].columns)
     return columns if options.columns is None else [_named(columns, n) for n in options.columns]
 
@@ -55,6 +59,21 @@ def _check_same_columns(first: Track, other: Track) -> None:
             f"{first.stream} has other columns on {other.interface} than on {first.interface}: "
             "different queries have written them"
         )
+
+
+def _check_sizes(track: Track) -> None:
+    """What calls itself fstringN has N bytes: Spark's binary would take any number.
+
+    Segments are held to the track's Arrow schema when they are read.
+    """
+    for column, field in zip(track.columns, track.schema, strict=False):
+        name, said = column["name"], column["type"]
+        size = opaque_size(said)
+        if size is None:
+            continue
+        if not 0 < size <= OPAQUE_MAX or field.type != pyarrow.binary(size):
+            message = f"{track.stream} has {field.type} in {name}, which is said to be {said}"
+            raise SpoolSourceError(message)
 
 
 def _shape(track: Track) -> list[tuple[str, str]]:

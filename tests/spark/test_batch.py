@@ -79,6 +79,20 @@ def test_a_folder_that_is_no_spool(tmp_path: Path) -> None:
         GigastreamSource({"path": str(tmp_path)}).schema()
 
 
+@pytest.mark.parametrize("said", ["fstring12", "fstring4097", "fstring0", "fstring13"])
+def test_bytes_have_the_size_that_they_are_said_to_have(tmp_path: Path, said: str) -> None:
+    columns = {"time": "uint", "tag": "fstring13"}
+    lie = StreamDescription("low", described(columns | {"tag": said}), schema_of(columns))
+    with SpoolWriter(tmp_path, SpoolSettings()) as writer:
+        writer.open(StoredQuerySet({}, {"files": []}, {"low": lie}), [("low", "eth0")])
+    source = GigastreamSource({"path": str(tmp_path)})
+    if said == "fstring13":
+        assert source.schema()["tag"].dataType.simpleString() == "binary"
+        return
+    with pytest.raises(SpoolSourceError, match=f"in tag, which is said to be {said}"):
+        source.schema()
+
+
 def test_spools_of_different_queries_are_not_mixed(tmp_path: Path) -> None:
     Written(tmp_path / "a").write("eth0", [(packets(1), seconds(1))])
     Written(tmp_path / "b", {"time": "uint"}).write("eth0", [([(1,)], seconds(1))])
