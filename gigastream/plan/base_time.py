@@ -44,16 +44,16 @@ def base_times(plan: Plan) -> dict[str, BaseTimes]:
     return found
 
 
-def through(functions: Iterable[Monotone | None], columns: BaseTimes) -> BaseTimes:
-    """Functions of columns as ones of base time."""
-    return tuple(_through(function, columns) for function in functions)
+def through(functions: Iterable[Monotone | None], inputs: Sequence[BaseTimes]) -> BaseTimes:
+    """Functions of the columns of inputs as ones of base time."""
+    return tuple(_through(function, inputs) for function in functions)
 
 
-def _through(function: Monotone | None, columns: BaseTimes) -> Alternatives:
+def _through(function: Monotone | None, inputs: Sequence[BaseTimes]) -> Alternatives:
     """One of them, for each way in which the columns are that."""
     if function is None:
         return ()
-    ways = product(*(columns[item.index] for item in function.inputs))
+    ways = product(*(inputs[item.port][item.index] for item in function.inputs))
     return tuple(dict.fromkeys(function.of(way) for way in ways))
 
 

@@ -82,8 +82,7 @@ def fields_of(*expressions: Expression) -> tuple[FieldRef, ...]:
     return tuple(found.values())
 
 
-def columns_of(*expressions: Expression) -> frozenset[int]:
-    """The columns of the input that expressions read."""
-    return frozenset(
-        node.index for e in expressions for node in walk(e) if isinstance(node, ColumnRef)
-    )
+def columns_of(*expressions: Expression, port: int) -> frozenset[int]:
+    """The columns of an input that expressions read."""
+    nodes = (node for e in expressions for node in walk(e))
+    return frozenset(n.index for n in nodes if isinstance(n, ColumnRef) and n.port == port)

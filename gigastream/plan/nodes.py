@@ -104,9 +104,9 @@ class Node:
         """What is computed for a row."""
         return iter(())
 
-    def columns_read(self, child: Node) -> frozenset[int]:
+    def columns_read(self, port: int) -> frozenset[int]:
         """Which columns of an input it looks at."""
-        return frozenset(range(len(child.schema.columns)))
+        return frozenset(range(len(self.inputs[port].schema.columns)))
 
     @property
     def calls(self) -> Iterator[FunctionCall]:

@@ -42,4 +42,10 @@ class Plan:
 
     def columns_read(self, node: Node) -> list[int]:
         """The columns of a node that are read by anybody."""
-        return sorted({i for reader in self.readers(node) for i in reader.columns_read(node)})
+        read = (
+            reader.columns_read(port)
+            for reader in self.nodes
+            for port, child in enumerate(reader.inputs)
+            if child is node
+        )
+        return sorted(frozenset().union(*read))

@@ -52,7 +52,7 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
         for predicate in node.predicates:
             yield "where", expression_text(predicate)
         yield "groupBy", ", ".join(group.name for group in node.groups) or "nothing"
-        yield from _end_lines(node, node.group_times(times[node.input.name]))
+        yield from _end_lines(node, node.group_times([times[node.input.name]]))
         for index, accumulator in enumerate(node.accumulators):
             what = f"partial {accumulator.kind}{index}" if node.merges_partials else "rows"
             yield "agg", f"{accumulator_text(accumulator)} of {what}"
@@ -69,7 +69,7 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
             yield from accumulator.expressions
 
     def refusals(self, node: Aggregate, times: Times) -> Iterator[Diagnostic]:
-        groups = node.group_times(times[node.input.name])
+        groups = node.group_times([times[node.input.name]])
         for index in node.temporal_groups:
             if not has_event_time(groups[index]):
                 group = node.groups[index]
@@ -101,7 +101,7 @@ def _keyed(frames: Frames, node: Aggregate) -> DataFrame:
         for part, value in enumerate(values)
     ]
     ends = event_time(
-        _temporal_values(node, groups, node.group_times(frames.times[node.input.name]))
+        _temporal_values(node, groups, node.group_times([frames.times[node.input.name]]))
     )
     return passed.select(ends, *named)
 

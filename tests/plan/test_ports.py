@@ -14,9 +14,11 @@ from gigastream.gsql.queries import UnionSource
 from gigastream.gsql.source import NOWHERE
 from gigastream.gsql.types import Temporal, Type
 from gigastream.plan.accumulators import expression_key
+from gigastream.plan.base_time import base_times, through
+from gigastream.plan.costs import columns_of
 from gigastream.plan.text import expression_text, punctuation_text
 from gigastream.plan.to_json import KEYS
-from tests.plan.planned import checked
+from tests.plan.planned import checked, planned
 
 
 def clock(port: int, index: int = 0, name: str = "ts") -> ColumnRef:
@@ -69,6 +71,18 @@ def test_a_value_is_read_of_its_port_s_row() -> None:
     assert "*c1_3 = right->columns[3].values;" in text
     leaf = column_leaf(("left", "i"), ("right", "j"))
     assert [leaf(clock(port, 3)).code for port in (0, 1)] == ["c0_3[i]", "c1_3[j]"]
+
+
+def test_base_time_and_columns_are_asked_of_their_port() -> None:
+    seconds, minutes = (
+        base_times(planned(f"SELECT {column} AS ts FROM PKT"))["query"]
+        for column in ("time", "time/60")
+    )
+    for port, expected in enumerate((seconds, minutes)):
+        (found,) = through([monotone(clock(port))], [seconds, minutes])
+        assert [f.forward_text for f in found] == [f.forward_text for f in expected[0]]
+    read = both("=", clock(0, 3), clock(1, 2))
+    assert [columns_of(read, port=port) for port in (0, 1)] == [{3}, {2}]
 
 
 def test_the_plan_s_first_form_keeps_its_names() -> None:

@@ -79,12 +79,11 @@ class Aggregate(OneInputNode):
         return tuple(self.groups[index].expression for index in windows)
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
-        (rows,) = inputs
-        return through(self.bounds, self.group_times(rows))
+        return through(self.bounds, [self.group_times(inputs)])
 
-    def group_times(self, rows: BaseTimes) -> BaseTimes:
-        """The group variables as functions of base time; `rows` are the input's columns."""
-        return through((monotone(group.expression) for group in self.groups), rows)
+    def group_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
+        """The group variables as functions of base time, of the input's columns."""
+        return through((monotone(group.expression) for group in self.groups), inputs)
 
     @property
     def column_expressions(self) -> tuple[Expression, ...]:
@@ -100,10 +99,10 @@ class Aggregate(OneInputNode):
         yield from arguments(accumulators)
         yield from conditions(self.conditions_of_groups)
 
-    def columns_read(self, child: Node) -> frozenset[int]:
+    def columns_read(self, port: int) -> frozenset[int]:
         if self.merges_partials:
-            return Node.columns_read(self, child)
-        return columns_of(*(expression for expression, _ in self.evaluated))
+            return Node.columns_read(self, port)
+        return columns_of(*(expression for expression, _ in self.evaluated), port=port)
 
     @property
     def calls(self) -> Iterator[FunctionCall]:

@@ -41,8 +41,7 @@ class Select(OneInputNode):
         return over(self.column_expressions, watched)
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
-        (rows,) = inputs
-        return through(self.bounds, rows)
+        return through(self.bounds, inputs)
 
     @property
     def column_expressions(self) -> tuple[Expression, ...]:
@@ -53,8 +52,8 @@ class Select(OneInputNode):
         yield from conditions(self.predicates)
         yield from columns(self.outputs)
 
-    def columns_read(self, child: Node) -> frozenset[int]:
-        return columns_of(*self.predicates, *self.column_expressions)
+    def columns_read(self, port: int) -> frozenset[int]:
+        return columns_of(*self.predicates, *self.column_expressions, port=port)
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         yield "high for", (self.why_high,) if self.why_high else ()
