@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ORDER BY … LIMIT at the high level as C: rows compared and copied."""
+"""ORDER BY … LIMIT at the high level as C: rows compared, and copied."""
 
 from __future__ import annotations
 
-from gigastream.codegen.c_text import C_TYPE, Lines, bytes_differ
-from gigastream.codegen.columns import (
-    opaque_cell,
-    write_row,
-)
+from gigastream.codegen.c_text import Lines, bytes_differ
 from gigastream.codegen.context import CodeContext
-from gigastream.codegen.expressions import CValue
 from gigastream.codegen.operators.high_code import HighCode, write_ops
+from gigastream.codegen.operators.row_copy import cell, write_copy
 from gigastream.gsql.types import Type
 from gigastream.plan.operators.order_limit import OrderLimit
 
@@ -28,7 +24,7 @@ def _write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLim
             _write_compare(lines, node, index, descending)
         lines.add("return 0;")
     lines.add("")
-    _write_copy(lines, prefix, node)
+    write_copy(lines, prefix, node.schema)
     windows = ", ".join(map(str, node.held)) or "0"
     lines.add(f"static const uint32_t {prefix}_windows[] = {{{windows}}};")
     write_ops(
@@ -53,35 +49,10 @@ def _write_compare(lines: Lines, node: OrderLimit, index: int, descending: bool)
             f"(int)gs_column_is_null(&a->columns[{index}], i)"
         )
         lines.add(f"order = {nulls};", f"if (order != 0) return {sign}order;")
-    a, b = (_cell(column.type, batch, index, row) for batch, row in (("a", "i"), ("b", "j")))
+    a, b = (cell(column.type, batch, index, row) for batch, row in (("a", "i"), ("b", "j")))
     compare = "gs_string_compare" if column.type is Type.STRING else "GS_ORDER"
     order = bytes_differ(column.type, a, b) if column.type.is_opaque else f"{compare}({a}, {b})"
     lines.add(f"order = {order};", f"if (order != 0) return {sign}order;")
-
-
-def _cell(type_: Type, batch: str, index: int, row: str) -> str:
-    at = f"{batch}->columns[{index}]"
-    if type_ is Type.STRING:
-        return f"gs_column_string(&{at}, {row})"
-    if type_ is Type.BOOL:
-        return f"(uint8_t)gs_bit_get({at}.values, {row})"
-    if type_.is_opaque:
-        return opaque_cell(type_, f"{at}.values", row)
-    return f"((const {C_TYPE[type_]} *){at}.values)[{row}]"
-
-
-def _write_copy(lines: Lines, prefix: str, node: OrderLimit) -> None:
-    head = (
-        f"static void {prefix}_copy(struct gs_operator *op, const struct gs_batch *input, "
-        "uint32_t row)"
-    )
-    with lines.block(head):
-        values = []
-        for index, column in enumerate(node.schema.columns):
-            null = f"gs_column_is_null(&input->columns[{index}], row)" if column.nullable else ""
-            values.append(CValue(_cell(column.type, "input", index, "row"), null))
-        write_row(lines, "op", "operator", node.schema, values, "return")
-    lines.add("")
 
 
 CODE = HighCode(_write_order)
