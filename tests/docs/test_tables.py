@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents list is what there is: fields, functions, aggregates, options, link types."""
+"""What the documents list is what there is: fields, functions, options, link types, folders."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from gigastream.shipped_queries import shipped_queries
 
 GSQL = ROOT / "docs" / "gsql.md"
 OPERATIONS = ROOT / "docs" / "operations.md"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+PARTS = ("csrc", "gigastream", "spark_sink")
 CATALOG = load_catalog()
 
 
@@ -78,3 +80,25 @@ def test_the_link_types_are_listed() -> None:
     supported = {number for number, link in known if link != "GS_LINK_UNSUPPORTED"}
     ((_, *rows),) = rows_of(GSQL, "number")
     assert {number for row in rows for number in row[0].split(", ")} == supported
+
+
+def folders_of_parts() -> list[str]:
+    """The folders that the architecture's table of parts has."""
+    (parts,) = (table for table in tables(ARCHITECTURE) if table[0] == ["folder", "in", "out"])
+    return [folder for row in parts[1:] for folder in quoted(row[0])]
+
+
+def test_every_folder_is_among_the_parts() -> None:
+    sources = (path for part in PARTS for path in (ROOT / part).rglob("*.*"))
+    with_code = {path.parent for path in sources if path.suffix in (".c", ".h", ".py")}
+    folders = {f"{folder.relative_to(ROOT)}/" for folder in with_code}
+    listed = folders_of_parts()
+    assert len(listed) == len(set(listed))
+    assert set(listed) == folders - {"csrc/", "gigastream/"}
+
+
+def test_ten_changes_have_one_folder_each() -> None:
+    ((_, *rows),) = rows_of(ARCHITECTURE, "what is to change")
+    folders = [quoted(row[1]) for row in rows]
+    assert len({folder for (folder,) in folders}) == 10
+    assert {folder for (folder,) in folders} <= set(folders_of_parts())
