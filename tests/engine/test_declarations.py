@@ -12,6 +12,7 @@ from gigastream.engine.build_native import declarations
 from tests.captures import ROOT
 
 FUNCTION = re.compile(r"^\w[\w *]*?\b(gs_\w+)\(", re.MULTILINE)
+CALLERS = ("gigastream", "tests/engine", "tests/live")
 TOP = """
 /* A comment (of a function()); */
 #ifndef TOP_H
@@ -56,5 +57,5 @@ def test_the_declarations_of_a_header(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(FUNCTION.findall(declarations()))))
 def test_python_calls_what_it_is_shown(name: str) -> None:
-    callers = [*(ROOT / "gigastream").rglob("*.py"), *(ROOT / "tests" / "live").glob("*.py")]
+    callers = [p for part in CALLERS for p in (ROOT / part).rglob("*.py")]
     assert any(f"lib.{name}" in path.read_text() for path in callers)
