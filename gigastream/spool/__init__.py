@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The spool: a stream's rows and punctuation on disk, between capture and whoever reads them.
 
-README.md beside this file shows one. Imports nothing else of the package. Loading it loads pyarrow,
-so that the command line imports it late.
+README.md beside this file shows one. Loading it loads pyarrow, so that the command line imports it
+late.
 """
 
 from gigastream.spool.entry import END, NOTHING, Entry, Lost, TrackProgress
