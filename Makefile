@@ -66,7 +66,7 @@ format: $(VENV)/installed ## put Python and C into the house's form
 	@if [ -n "$(CLANG_FORMAT)" ]; then $(CLANG_FORMAT) -i $(C_FILES); fi
 
 bench: $(VENV)/installed ## measure against the hand-written loops and the peers (minutes)
-	@$(MAKE) --no-print-directory -C bench PYTHON="$(CURDIR)/$(BIN)/python"
+	@$(BIN)/python bench/run.py
 
 bench-spark: $(VENV)/installed ## measure Spark's source and state (minutes)
 	@$(BIN)/python bench/spark/run.py
