@@ -7,8 +7,8 @@
 #define GS_HFTA_OPERATOR_H
 
 #include "../arrow/batch.h"
-#include "../stream/punctuation.h"
 #include "../base/memory.h"
+#include "../stream/punctuation.h"
 #include "../stream/stream.h"
 #include "gs_query_set.h"
 

@@ -8,8 +8,8 @@
 #ifndef GS_HFTA_WINDOWS_H
 #define GS_HFTA_WINDOWS_H
 
-#include "../stream/punctuation.h"
 #include "../base/memory.h"
+#include "../stream/punctuation.h"
 #include "gs_query_set.h"
 
 /* How far a window is behind a joint bound. */
