@@ -10,7 +10,8 @@
 | `console` | what stands behind `$` is run in a shell, and shows what stands below it |
 
 A block whose first line is a comment that is a file's name is that file for the commands behind it.
-In what is shown, `…` is any text, and a line `…` any lines. Every other fence claims nothing.
+In what is shown, `…` is any text, and a line `…` any lines. Every other fence claims nothing here;
+the worked examples of docs/architecture.md are those of worked.py.
 """
 
 from __future__ import annotations

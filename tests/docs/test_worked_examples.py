@@ -31,6 +31,8 @@ ROWS = {
     "An output": ("output format",),
 }
 """The rows of CONTRIBUTING's table that an example is one of."""
+OF_SANITIZERS = ("LD_PRELOAD", "GIGASTREAM_SANITIZE")
+"""Variables under which the tests may run; the copy is built without."""
 HOUSE_TESTS = ("plan/test_operator_is_a_file.py", "docs/test_tables.py", "test_architecture.py")
 LENGTHS = "SELECT time/60 AS minute, srcPort, len FROM TCP"
 SPREADS = "SELECT minute, srcPort, spread(len) AS s FROM TCP GROUP BY time/60 AS minute, srcPort"
@@ -55,12 +57,11 @@ def tree() -> Iterator[Path]:
 
 def python(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Python in the copy."""
-    environment = {**os.environ, "PYTHONPATH": str(tree)}
-    environment.pop("LD_PRELOAD", None)
+    own = {name: value for name, value in os.environ.items() if name not in OF_SANITIZERS}
     done = subprocess.run(
         [sys.executable, *words],
         cwd=tree,
-        env=environment,
+        env={**own, "PYTHONPATH": str(tree)},
         capture_output=True,
         text=True,
         check=False,
