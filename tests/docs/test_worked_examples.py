@@ -100,7 +100,7 @@ def test_a_change_touches_what_the_table_says(example: Worked) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [path for row in listed().values() for part in row for path in part]
+    "path", sorted({path for row in listed().values() for part in row for path in part})
 )
 def test_what_the_table_names_is_there(path: str) -> None:
     assert (ROOT / path).exists()
