@@ -83,13 +83,6 @@ static inline uint32_t gs_load_be32(const uint8_t *p)
     return __builtin_bswap32(v);
 }
 
-static inline uint64_t gs_load_be64(const uint8_t *p)
-{
-    uint64_t v;
-    memcpy(&v, p, 8);
-    return __builtin_bswap64(v);
-}
-
 static inline struct gs_inet gs_inet_from_bytes(const uint8_t *p)
 {
     struct gs_inet v;

@@ -16,9 +16,6 @@
 
 #include "gs_packet.h"
 
-#define GS_DISORDER_BYTES_DEFAULT ((uint64_t)16 << 20)
-#define GS_SLACK_NS_DEFAULT ((int64_t)1000000000)
-
 struct gs_source_time {
     /* H: the greatest timestamp that two consecutive packets have both reached, so that one lying
      * timestamp raises nothing; GS_BOUND_NONE before. */

@@ -19,7 +19,6 @@ from gigastream.cli.answering import (
     incomplete,
     inputs_of,
     open_output,
-    output_queries,
     position_of,
     summarise,
     wanted_output,
@@ -35,6 +34,7 @@ from gigastream.cli.run_on_spark import answer_on_spark, refuse_on_spark
 from gigastream.cli.run_spool import read_spool, spool_root, write_spool
 from gigastream.cli.stderr import is_terminal
 from gigastream.config import Config
+from gigastream.outputs import FORMATS, RowOutput
 from gigastream.settings import (
     OPTIONS,
     SPOOL_OPTIONS,
@@ -50,13 +50,12 @@ from gigastream.words import are, counted
 
 if TYPE_CHECKING:
     from gigastream.engine.statistics import Statistics
-    from gigastream.outputs import RowOutput
     from gigastream.outputs.delivery import Delivered
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
 
-__all__ = ["add_arguments", "execute", "output_queries"]
-
+_NOTES = {"table": " (a terminal's default)", "json": " (lines; a pipe's)"}
+"""Of formats, for --help."""
 _EPILOG = """\
 What stands without an option is a query: a file if it ends in .gsql, what gigastream compile made
 if it ends in .so, else the name of one that ships (gigastream queries); from the first
@@ -82,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=parse_source,
         metavar="[IFACE=]FILE",
-        help="a capture: pcap, pcapng, gzip or zstd of these, - for stdin; any number of them",
+        help="a capture: pcap or pcapng, compressed or not, - for stdin; any number of them",
     )
     parser.add_argument(
         "-i",
@@ -103,8 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FORMAT[:PATH]",
-        help="table (a terminal's default), json (lines; a pipe's), csv, arrow, parquet; "
-        "spool:PATH",
+        help=f"{', '.join(name + _NOTES.get(name, '') for name in FORMATS)}; spool:PATH",
     )
     parser.add_argument(
         "--spool",

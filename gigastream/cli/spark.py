@@ -21,7 +21,7 @@ from gigastream.cli.errors import complain
 from gigastream.cli.query_arguments import config_of, query_texts
 from gigastream.cli.spark_extra import require_spark
 from gigastream.cli.stderr import say
-from gigastream.outputs import default_format
+from gigastream.outputs import FORMATS, default_format
 from gigastream.settings import parse_bytes, parse_count, parse_duration
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from spark_sink.job import Job, JobOptions, Printing
 
 _NS_PER_MS = 1_000_000
+_PRINTED = tuple(name for name in FORMATS if name != "parquet")
 _EPILOG = """\
 Without a query the spools' own is answered. -o parquet:PATH and -o spark:FORMAT[:PATH] are exactly
-once as far as Spark's sink is; table, json, csv and arrow are printed here, for looking at.
+once as far as Spark's sink is; the other formats are printed here, for looking at.
 SIGTERM and Ctrl-C stop the job; the same command goes on where it was.
 
 exit codes: 0 done, 1 failed while running (something of a spool was damaged: the rest is answered),
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         action="append",
         metavar="FORMAT[:PATH]",
-        help="parquet:PATH, spark:FORMAT[:PATH], or table, json, csv, arrow; any number of them",
+        help=f"parquet:PATH, spark:FORMAT[:PATH], or {', '.join(_PRINTED)}; any number of them",
     )
     parser.add_argument(
         "--option",

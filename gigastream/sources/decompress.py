@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compressed captures: a thread reads gzip or zstd and writes what is in it into a pipe.
+"""Compressed captures: a thread reads one and writes what is in it into a pipe.
 
 The engine reads the other end as it reads any pipe. What is decompressed before the stream turns
 out to be damaged is delivered; then the pipe ends, and `damage` says what was found.

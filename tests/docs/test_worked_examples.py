@@ -140,6 +140,7 @@ def test_tsv_is_csv_with_tabs(tree: Path) -> None:
     lines = shown(tree, PACKETS, "-o", "tsv").splitlines()
     assert lines[0].split("\t") == ["timestamp", "srcIP", "len", "interface"]
     assert [line.split("\t") for line in lines[1:]] == rows(tree, PACKETS)
+    assert "csv, tsv, arrow" in python(tree, "-m", "gigastream", "run", "--help").stdout
 
 
 def test_what_is_new_is_in_the_house_s_form(tree: Path) -> None:
