@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gigastream.codegen.interfaces import is_read
+from gigastream.engine.events import Event
+from gigastream.engine.statistics import Statistics
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.plan.base_time import base_bound
-from gigastream.sessions.session import Event, Statistics
 from gigastream.sessions.shape import Closing, SessionOptions
 from gigastream.sessions.threaded_session import open_session
 from gigastream.sources.files import FileSource

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 
 from gigastream.engine import memory
 from gigastream.engine.attached_set import AttachedSet
-from gigastream.engine.batch import EngineError
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.live import snap_bytes
@@ -22,8 +21,6 @@ from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import LiveSource
 from gigastream.sources.packets import PacketSource
-
-__all__ = ["EngineError", "Event", "Session", "Statistics"]
 
 PACKET_BUDGET = 1 << 20
 """Packets after which the engine looks up, so that Python sees signals and shows progress."""

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gigastream.engine.events import Event
+from gigastream.engine.statistics import Statistics
 from gigastream.sessions.high_session import HighSession
-from gigastream.sessions.session import Event, Statistics
 from gigastream.sessions.shape import Closing
 from gigastream.spool import END, NOTHING, Entry, SegmentDamage, Spool, Track, TrackProgress
 from gigastream.spool.account import ReadAccount, StreamAccount

@@ -7,9 +7,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gigastream.engine.events import Event
 from gigastream.engine.statistics import OperatorStatistics, SourceStatistics, Statistics
 from gigastream.plan import Plan
-from gigastream.sessions.session import Event, Session
+from gigastream.sessions.session import Session
 from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource

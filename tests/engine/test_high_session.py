@@ -10,9 +10,9 @@ from itertools import product
 import pyarrow
 import pytest
 
+from gigastream.engine.batch import EngineError
 from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.sessions.high_session import HighSession
-from gigastream.sessions.session import EngineError
 from gigastream.settings import Settings
 from tests.engine.stepping import INFINITE, NOTHING, plan_of
 from tests.engine.whole_and_parts import (

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gigastream.engine.batch import EngineError
 from gigastream.plan import Plan
 from gigastream.punctuation import JointBound
 from gigastream.query_texts import QueryTexts, inline_queries
 from gigastream.sessions.high_session import HighSession
-from gigastream.sessions.session import EngineError
 from gigastream.sessions.spool_session import SpoolSession
 from gigastream.settings import Settings
 from gigastream.spool import Spool, SpoolSettings, SpoolWriter, StoredQuerySet

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.plan import plan_queries
 from gigastream.plan.base_time import base_bound
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 from gigastream.sessions.low_session import LowSession
 from gigastream.sessions.spool_session import SpoolSession
-from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import END, Spool, SpoolSettings
 from gigastream.spool.plan import plan_of_spools

@@ -13,12 +13,13 @@ import pytest
 
 from gigastream.engine import opening
 from gigastream.engine.statistics import LftaStatistics
+from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.plan.explain import explain
 from gigastream.query_texts import QueryTexts, inline_queries
 from gigastream.sessions.low_session import LowSession
 from gigastream.sessions.session import Session
 from gigastream.sessions.spool_session import SpoolSession
-from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import Spool
 from gigastream.spool.plan import plan_of_spools

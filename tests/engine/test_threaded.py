@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import LftaStatistics
+from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.sessions import threaded_session as threaded
-from gigastream.sessions.session import EngineError, Session
+from gigastream.sessions.session import Session
 from gigastream.sessions.shape import SessionOptions
 from gigastream.sessions.threaded_session import ThreadedSession, parts_of
-from gigastream.settings import FLUSH_POLICIES, Settings
+from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, SourceError
 from gigastream.sources.live import LiveSettings, LiveSource
 from tests.answers.inputs import INPUTS

@@ -9,11 +9,12 @@ from functools import cache
 
 import pyarrow
 
+from gigastream.engine.events import Event
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.sessions.high_session import HighSession
-from gigastream.sessions.session import Event, Session
+from gigastream.sessions.session import Session
 from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource

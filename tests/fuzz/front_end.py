@@ -15,9 +15,9 @@ from random import Random
 from gigastream.codegen.query_set import generate
 from gigastream.gsql.catalog.definitions import parse_definitions
 from gigastream.gsql.diagnostics import DiagnosticSink, GsqlError
-from gigastream.gsql.source import decode
+from gigastream.gsql.source import SourceFile, decode
 from gigastream.plan import plan_queries
-from gigastream.query_texts import QueryTexts, SourceFile, check_texts
+from gigastream.query_texts import QueryTexts, check_texts
 
 TESTS = Path(__file__).parents[1]
 SEED_BYTES = 200

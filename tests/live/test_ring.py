@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.sessions.session import EngineError, Event, Session
+from gigastream.engine.batch import EngineError
+from gigastream.engine.events import Event
+from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, SourceError
 from tests.engine.stepping import plan_of

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pyarrow
 import pyarrow.compute
 
+from gigastream.engine.events import Event
 from gigastream.gsql.types import Temporal
 from gigastream.plan import Plan
-from gigastream.sessions.session import Event
 
 NOTHING = -(1 << 63)
 

@@ -17,12 +17,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from zlib import crc32
 
+from gigastream.engine.events import Event
 from gigastream.engine.statistics import Statistics
 from gigastream.gsql.types import Type
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.sessions.high_session import HighSession
-from gigastream.sessions.session import Event, Session
+from gigastream.sessions.session import Session
 from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
