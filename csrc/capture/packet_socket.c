@@ -216,10 +216,8 @@ static bool is_in_group(const struct packet_socket *s)
     return s->config.fanout_group != NULL;
 }
 
-/* With a socket that is nothing yet. */
 static int set_up(struct packet_socket *s, struct gs_error *error)
 {
-    GS_RETURN_IF_ERROR(find_link(s, error));
     GS_RETURN_IF_ERROR(choose_directions(s, error));
     return make_ring(s, error);
 }
@@ -233,17 +231,15 @@ static bool is_raw_packet_socket(int descriptor)
            type == SOCK_RAW && domain == AF_PACKET;
 }
 
-/* With one that takes packets already. From here on it takes none until all is ready; the making of
- * its ring throws away what it has, and so do we what the kernel has counted of that. */
+/* One that takes packets already: what is refused is left as it was. From here on it takes none
+ * until all is ready; the making of its ring throws away what it has, and so do we what the kernel
+ * has counted of that. */
 static int set_up_bound(struct packet_socket *s, struct gs_error *error)
 {
-    int descriptor = s->device.descriptor;
-    if (!is_raw_packet_socket(descriptor))
-        return gs_fail(error, GS_ERROR, "what was handed over is no raw packet socket");
-    if (gs_kernel_filter_close(descriptor) != 0) return failed(error, "its filter");
-    GS_RETURN_IF_ERROR(set_up(s, error));
     if (!is_bound(s))
         return gs_fail(error, GS_ERROR, "the socket that was handed over is not bound to it");
+    if (gs_kernel_filter_close(s->device.descriptor) != 0) return failed(error, "its filter");
+    GS_RETURN_IF_ERROR(set_up(s, error));
     read_counts(s);
     memset(&s->device.counts, 0, sizeof s->device.counts);
     return GS_OK;
@@ -267,6 +263,9 @@ static int open_all(struct packet_socket *s, const struct gs_live_config *config
     snprintf(s->name, sizeof s->name, "%s", config->device);
     s->counts_for_device = !is_in_group(s) || gs_fanout_is_first(config->fanout_group);
     GS_RETURN_IF_ERROR(open_socket(s, error));
+    if (config->has_socket && !is_raw_packet_socket(s->device.descriptor))
+        return gs_fail(error, GS_ERROR, "what was handed over is no raw packet socket");
+    GS_RETURN_IF_ERROR(find_link(s, error));
     GS_RETURN_IF_ERROR(config->has_socket ? set_up_bound(s, error) : set_up(s, error));
     GS_RETURN_IF_ERROR(gs_kernel_filter_make(&s->filter, config, s->device.link_type, error));
     GS_RETURN_IF_ERROR(go(s, error));

@@ -92,10 +92,11 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                          .ask_context = set};
     if (set->graph.query_set != NULL)
         return gs_fail(error, GS_ERROR, "a query set that is at work already");
-    GS_RETURN_IF_ERROR(gs_graph_open(&set->graph, set->query_set,
-                                     (const char *const *)set->interfaces, set->interface_count,
-                                     &settings, error));
-    return check_budget(s->memory, error);
+    int status = gs_graph_open(&set->graph, set->query_set, (const char *const *)set->interfaces,
+                               set->interface_count, &settings, error);
+    if (status == GS_OK) status = check_budget(s->memory, error);
+    if (status != GS_OK) gs_graph_close(&set->graph);
+    return status;
 }
 
 int gs_attached_stand_alone(struct gs_attached_set *set, struct gs_error *error)

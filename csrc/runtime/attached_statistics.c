@@ -57,7 +57,7 @@ void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lft
 
 uint32_t gs_attached_operator_count(const struct gs_attached_set *set)
 {
-    return set->query_set->node_count;
+    return set->graph.operators == NULL ? 0 : set->query_set->node_count;
 }
 
 void gs_attached_operator_statistics(const struct gs_attached_set *set, uint32_t index,

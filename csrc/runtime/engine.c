@@ -66,19 +66,34 @@ static int open_link(struct gs_engine *engine, struct gs_source *source, struct 
     return status;
 }
 
+static bool make_room(struct gs_source ***sources, uint32_t count)
+{
+    struct gs_source **grown = realloc(*sources, count * sizeof *grown);
+    if (grown != NULL) *sources = grown;
+    return grown != NULL;
+}
+
+/* All of them may run at once, before the start too, where a link is stopped. */
+static struct gs_source *make_source(struct gs_engine *engine)
+{
+    uint32_t count = engine->source_count + 1;
+    if (!make_room(&engine->sources, count) || !make_room(&engine->running, count)) return NULL;
+    struct gs_source *source = malloc(sizeof *source);
+    if (source != NULL) engine->sources[engine->source_count++] = source;
+    return source;
+}
+
 int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config *config,
                          struct gs_error *error)
 {
     uint32_t interface;
     if (engine->set_count > 0)
         return gs_fail(error, GS_ERROR, "sources are added before query sets are attached");
+    if (engine->is_started)
+        return gs_fail(error, GS_ERROR, "sources are added before packets are read");
     GS_RETURN_IF_ERROR(find_interface(engine, config->interface, &interface, error));
-    struct gs_source **grown = realloc(engine->sources, (engine->source_count + 1) * sizeof *grown);
-    if (grown == NULL) return gs_fail(error, GS_ERROR, "no memory for source %s", config->label);
-    engine->sources = grown;
-    struct gs_source *source = grown[engine->source_count] = malloc(sizeof *source);
+    struct gs_source *source = make_source(engine);
     if (source == NULL) return gs_fail(error, GS_ERROR, "no memory for source %s", config->label);
-    engine->source_count++;
     source->interface = interface;
     GS_RETURN_IF_ERROR(gs_source_init(source, config, &engine->settings, error));
     source->interface = interface;
@@ -189,8 +204,7 @@ static bool all_ended(const struct gs_engine *engine)
 int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
 {
     const struct gs_engine_settings *settings = &engine->settings;
-    engine->running = calloc(engine->source_count + 1, sizeof *engine->running);
-    if (engine->running == NULL) return gs_fail(error, GS_ERROR, "no memory for the sources");
+    if (engine->is_started) return gs_fail(error, GS_ERROR, "packets are read already");
     gs_engine_arrange(engine);
     for (uint32_t i = 0; i < engine->interface_count; i++) {
         if (settings->heartbeat_ns > 0 && !engine->interfaces[i].is_live)
@@ -285,6 +299,7 @@ int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_
 {
     uint64_t records = 0;
     int status = GS_OK;
+    if (!engine->is_started) return gs_fail(error, GS_ERROR, "packets are read before the start");
     while (status == GS_OK && !engine->is_stopped && !all_failed(engine) &&
            records < packet_budget && !has_output(engine)) {
         status = run_once(engine, packet_budget, timeout_ms, &records, error);

@@ -81,17 +81,17 @@ void gs_engine_detach(struct gs_engine *engine, struct gs_attached_set *set)
 
 void gs_engine_end_answered(struct gs_engine *engine)
 {
-    uint32_t running = 0, answered = 0;
+    uint32_t waiting = 0, answered = 0, over = 0;
     for (uint32_t s = 0; s < engine->set_count; s++) {
-        if (!gs_attached_is_running(engine->sets[s])) continue;
-        running++;
-        answered += gs_attached_is_answered(engine->sets[s]);
+        const struct gs_attached_set *set = engine->sets[s];
+        if (set->graph.failed) continue;
+        bool is_answered = gs_attached_is_answered(set);
+        over += set->is_ended;
+        answered += is_answered && !set->is_ended;
+        waiting += !is_answered && !set->is_ended;
     }
-    if (answered == 0) return;
-    if (answered == running) {
-        gs_engine_stop(engine);
-        return;
-    }
+    if (waiting == 0 && answered + over > 0) gs_engine_stop(engine);
+    if (waiting == 0 || answered == 0) return;
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_is_running(engine->sets[s]) && gs_attached_is_answered(engine->sets[s]))
             end(engine->sets[s]);

@@ -218,10 +218,16 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
     return GS_OK;
 }
 
+/* None where it is not open, or could not be. */
+static uint32_t node_count(const struct gs_graph *graph)
+{
+    return graph->query_set == NULL ? 0 : graph->query_set->node_count;
+}
+
 bool gs_graph_step(struct gs_graph *graph)
 {
     bool more = false;
-    for (uint32_t n = 0; n < graph->query_set->node_count && !graph->failed; n++) {
+    for (uint32_t n = 0; n < node_count(graph) && !graph->failed; n++) {
         struct gs_operator_state *op = graph->operators[n];
         if (op != NULL && op->methods->step != NULL) more |= op->methods->step(op);
     }
@@ -230,6 +236,7 @@ bool gs_graph_step(struct gs_graph *graph)
 
 void gs_graph_ask(const struct gs_graph *graph, uint32_t n, uint32_t column, gs_bound value)
 {
+    if (n >= node_count(graph)) return;
     struct gs_operator_state *op = graph->unions[n] ? graph->unions[n] : graph->operators[n];
     if (op != NULL && column < op->node->schema->column_count) gs_operator_ask(op, column, value);
 }
@@ -237,7 +244,7 @@ void gs_graph_ask(const struct gs_graph *graph, uint32_t n, uint32_t column, gs_
 bool gs_graph_is_answered(const struct gs_graph *graph)
 {
     bool has_output = false;
-    for (uint32_t n = 0; n < graph->query_set->node_count; n++) {
+    for (uint32_t n = 0; n < node_count(graph); n++) {
         const struct gs_operator_state *op = graph->operators[n];
         if (op == NULL || op->methods != &gs_output_methods) continue;
         if (!gs_operator_ended(op)) return false;
@@ -250,7 +257,7 @@ void gs_graph_flush_output(struct gs_graph *graph)
 {
     for (uint32_t at = 0; at < graph->lfta_count; at++)
         gs_lfta_flush_output(&graph->lftas[at]);
-    for (uint32_t n = 0; n < graph->query_set->node_count; n++)
+    for (uint32_t n = 0; n < node_count(graph); n++)
         if (graph->operators[n] != NULL) gs_operator_flush_output(graph->operators[n]);
 }
 

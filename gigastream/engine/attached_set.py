@@ -10,8 +10,8 @@ from typing import Any
 
 from gigastream.engine import counters
 from gigastream.engine._native import ffi, lib
-from gigastream.engine.batch import NativeBatch, check
-from gigastream.engine.events import Event, Origin, origins, ports, taken
+from gigastream.engine.batch import EngineError, NativeBatch, check
+from gigastream.engine.events import Event, Origin, origins, ports, take
 from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
 from gigastream.engine.statistics import LftaStatistics, OperatorStatistics
 from gigastream.plan import Plan
@@ -54,14 +54,20 @@ class AttachedSet:
         native.low_taps, native.high_level_only = low_taps, high_level_only
         loaded = ffi.new("struct gs_attached_set **")
         status = lib.gs_attached_load(str(path).encode(), native, loaded, self._error)
-        self.native: Any = loaded[0]
-        """The `struct gs_attached_set *`."""
+        self._native: Any = loaded[0]
         try:
             check(status, self._error)
             self.tap(taps)
         except BaseException:
             self.close()
             raise
+
+    @property
+    def native(self) -> Any:
+        """The `struct gs_attached_set *`. EngineError once it is closed."""
+        if self._native == ffi.NULL:
+            raise EngineError("the query set is closed")
+        return self._native
 
     def tap(self, nodes: Sequence[str]) -> None:
         """Let the streams of these nodes come out as well: before it is opened."""
@@ -87,7 +93,8 @@ class AttachedSet:
 
     def taken(self) -> Iterator[Event]:
         """The batches that wait, oldest first."""
-        return taken(self.native, self._origins)
+        while (event := take(self.native, self._origins)) is not None:
+            yield event
 
     def drained(self) -> Iterator[Event]:
         """All that is due, of a set that stands alone or is detached."""
@@ -124,8 +131,8 @@ class AttachedSet:
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
-        lib.gs_attached_free(self.native)
-        self.native = ffi.NULL
+        lib.gs_attached_free(self._native)
+        self._native = ffi.NULL
 
     def __enter__(self) -> AttachedSet:
         return self

@@ -10,7 +10,7 @@ from typing import Any
 from gigastream.engine import counters
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.attached_set import AttachedSet
-from gigastream.engine.batch import check
+from gigastream.engine.batch import EngineError, check
 from gigastream.engine.filters import add_filter
 from gigastream.engine.host import NOTHING, UNKNOWN, HostSource, Scanned, message_of, scan
 from gigastream.engine.live import FULL_PACKET_BYTES, configure, hint_for
@@ -41,8 +41,7 @@ class Engine:
         self._opened: list[HostSource | None] = []
         engine = ffi.new("struct gs_engine **")
         status = lib.gs_engine_new(engine_settings(self._settings), engine, self._error)
-        self.native: Any = engine[0]
-        """The `struct gs_engine *`."""
+        self._native: Any = engine[0]
         try:
             check(status, self._error)
             if self._settings.filter:
@@ -50,6 +49,13 @@ class Engine:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def native(self) -> Any:
+        """The `struct gs_engine *`. EngineError once it is closed."""
+        if self._native == ffi.NULL:
+            raise EngineError("the engine is closed")
+        return self._native
 
     # ---- sources ----
 
@@ -79,6 +85,7 @@ class Engine:
         `promises` says by interface what its packets are known not to be below (ns): earlier ones
         are late. It holds of links, too, that were added before.
         """
+        _check_descriptors([*(host.given for host in self._opened if host is not None), *files])
         promises = promises or {}
         for interface, promise in promises.items():
             name = os.fsencode(interface)
@@ -161,8 +168,8 @@ class Engine:
 
     def close(self) -> None:
         """Give everything back but the sets, which are no more attached."""
-        lib.gs_engine_free(self.native)
-        self.native = ffi.NULL
+        lib.gs_engine_free(self._native)
+        self._native = ffi.NULL
         for host in self._opened:
             if host is not None:
                 host.close()
@@ -178,6 +185,17 @@ class Engine:
         """Why a source could not be opened here."""
         problems = (host.problem for host in self._opened if host is not None)
         return next((problem for problem in problems if problem is not None), None)
+
+
+def _check_descriptors(files: Sequence[File]) -> None:
+    """A descriptor has one offset: two sources of it would read what the other has not."""
+    seen = set()
+    for file in files:
+        number = file.opened if isinstance(file, FileSource) else None
+        if number in seen:
+            raise SourceError(f"{file.label}: descriptor {number} is a source already")
+        if number is not None:
+            seen.add(number)
 
 
 def _named(source: File | LiveSource) -> tuple[Any, list[Any]]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,9 +44,11 @@ def origins(attached: Any) -> list[Origin]:
     return [*((name, None) for name in nodes), *ports(attached)]
 
 
-def taken(attached: Any, known: Sequence[Origin]) -> Iterator[Event]:
-    """The batches of a query set that wait, oldest first."""
+def take(attached: Any, known: Sequence[Origin]) -> Event | None:
+    """The oldest batch of a query set that waits, if one does."""
     number = ffi.new("uint32_t *")
-    while (batch := lib.gs_attached_take(attached, number)) != ffi.NULL:
-        name, interface = known[number[0]]
-        yield Event(name, NativeBatch(batch), interface)
+    batch = lib.gs_attached_take(attached, number)
+    if batch == ffi.NULL:
+        return None
+    name, interface = known[number[0]]
+    return Event(name, NativeBatch(batch), interface)

@@ -22,6 +22,7 @@ class HostSource:
 
     def __init__(self, source: FileSource | PacketSource) -> None:
         """Look what it is. SourceError."""
+        self.given = source
         self.source: OpenSource | OpenPackets = source.opening()
         self.problem: BaseException | None = None
         """Why it could not be opened."""

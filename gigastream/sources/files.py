@@ -10,6 +10,7 @@ source is opened when its turn comes, without waiting for anything.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import stat
@@ -204,19 +205,41 @@ class FileSource:
     def descriptor(self) -> int:
         """Open it without waiting for a writer. OSError."""
         if self.opened is not None:
-            return _from_its_beginning(os.dup(self.opened))
+            _go_to_its_beginning(self.opened)
+            return os.dup(self.opened)
         if self.is_stdin:
             return os.open("/dev/stdin", _READ_ONLY) if self.is_file else os.dup(0)
         return os.open(self.path, _READ_ONLY | os.O_NONBLOCK)
 
     def _stat(self) -> os.stat_result:
-        return os.stat(self.path if self.opened is None else self.opened)
+        if self.opened is None:
+            return os.stat(self.path)
+        _refuse_what_gives_nothing(self.path, self.opened)
+        return os.fstat(self.opened)
 
 
-def _from_its_beginning(descriptor: int) -> int:
+def _go_to_its_beginning(descriptor: int) -> None:
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
+
+
+def _refuse_what_gives_nothing(label: str, descriptor: int) -> None:
+    """Whoever read it would wait for ever, or be told too late. OSError, SourceError."""
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    if flags & os.O_PATH or flags & os.O_ACCMODE == os.O_WRONLY:
+        raise SourceError(f"{label}: the descriptor that was handed over is not for reading")
+    if os.isatty(descriptor):
+        raise SourceError(f"{label}: no capture comes from a terminal")
+    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
+    if kind == 0 or (kind == stat.S_IFSOCK and _is_listening(descriptor)):
+        raise SourceError(f"{label}: no bytes come of the descriptor that was handed over")
+
+
+def _is_listening(descriptor: int) -> bool:
+    import socket
+
+    with socket.socket(fileno=os.dup(descriptor)) as found:
+        return bool(found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
 
 
 def parse_source(text: str) -> FileSource:
@@ -241,7 +264,7 @@ def _telling(label: str, meant: Callable[[], str | None] = lambda: None) -> Iter
     except OSError as error:
         kind = NoRoomError if error.errno in (errno.EMFILE, errno.ENFILE) else SourceError
         raise kind(f"{label}: {error.strerror or error}", meant()) from None
-    except ValueError as error:  # a NUL byte in the name
+    except (OverflowError, ValueError) as error:  # a NUL byte in the name, no descriptor's number
         raise SourceError(f"{label!r}: {error}") from None
 
 

@@ -14,6 +14,7 @@ _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_.:-]*)=(.+)", re.DOTALL)
 _LEAST_BLOCK_BYTES = 1 << 16
 _SECOND_NS = 10**9
 RINGS_MAX = 64
+_GREATEST_DESCRIPTOR = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ class LiveSource:
         self.settings.check()
         if self.socket is not None and self.settings.fanout > 1:
             raise SourceError(f"{self.device}: one socket was handed over, which is one ring")
+        if self.socket is not None and abs(self.socket) > _GREATEST_DESCRIPTOR:
+            raise SourceError(f"{self.device}: {self.socket} is no descriptor")
         if self._is_at_hand or self.device in _network_devices():
             return
         names = capture_devices()

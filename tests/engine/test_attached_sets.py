@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gigastream.engine import memory
+from gigastream.engine._native import lib
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
@@ -184,6 +185,18 @@ def test_the_reader_stops_when_the_last_set_is_answered() -> None:
             list(session.batches())
             needed.append(session.statistics().sources[0].read)
     assert min(needed) < max(needed) == read < PACKETS
+
+
+def test_it_stops_too_where_the_one_that_was_not_answered_has_gone() -> None:
+    with reading() as together:
+        together.attach("first")
+        together.attach("frames")
+        together.engine.start()
+        together.read(CUT)
+        assert together.sets["first"].is_answered
+        together.detach("frames")
+        together.read_all()
+        assert together.packets_read < PACKETS
 
 
 def test_a_reader_without_sets_reads_on() -> None:
@@ -372,6 +385,67 @@ def test_sources_come_before_sets() -> None:
         going.attach("frames")
         with pytest.raises(EngineError, match="sources are added before query sets"):
             going.engine.add_files([FileSource("other", str(DEMO_CAPTURE))])
+
+
+def test_sources_come_before_packets() -> None:
+    """Whether there is a set or not."""
+    with reading() as going:
+        going.engine.start()
+        with pytest.raises(EngineError, match="sources are added before packets are read"):
+            going.engine.add_files([FileSource("other", str(DEMO_CAPTURE))] * 8)
+        going.read_all()
+        assert going.packets_read == PACKETS
+
+
+def test_a_reader_starts_once_and_first() -> None:
+    with reading() as going:
+        with pytest.raises(EngineError, match="before the start"):
+            going.engine.run(1, -1)
+        going.engine.start()
+        with pytest.raises(EngineError, match="read already"):
+            going.engine.start()
+        going.read_all()
+        assert going.packets_read == PACKETS
+
+
+def test_a_set_that_was_never_attached_has_nothing() -> None:
+    with AttachedSet(PLANS["pairs"], SMALL) as queries:
+        assert_nothing_of(queries)
+
+
+def test_a_set_that_was_refused_has_nothing_and_holds_nothing() -> None:
+    held = memory.statistics(LITTLE.memory_bytes).held_bytes
+    great = replace(LITTLE, slots=1 << 22)
+    with reading(LITTLE) as going, AttachedSet(PLANS["pairs"], great) as queries:
+        with pytest.raises(BudgetError):
+            going.engine.attach(queries)
+        assert memory.statistics(LITTLE.memory_bytes).held_bytes == held
+        assert_nothing_of(queries)
+        going.engine.detach(queries)
+
+
+def assert_nothing_of(queries: AttachedSet) -> None:
+    lib.gs_attached_ask(queries.native, 1, 0, 5)
+    assert not queries.is_answered
+    assert (list(queries.taken()), list(queries.drained())) == ([], [])
+    assert (queries.ports, queries.lftas(), queries.operators()) == ((), (), ())
+
+
+def test_what_is_closed_says_so() -> None:
+    with reading() as going:
+        queries = going.attach("records")
+        going.engine.start()
+        going.engine.run(CUT, 0)
+        taken = queries.taken()
+        next(taken)
+        queries.close()
+        for ask in (lambda: next(taken), queries.lftas, lambda: going.engine.attach(queries)):
+            with pytest.raises(EngineError, match="the query set is closed"):
+                ask()
+        engine = going.engine
+    for ask in (engine.start, engine.statistics, engine.stop, lambda: engine.run(1, 0)):
+        with pytest.raises(EngineError, match="the engine is closed"):
+            ask()
 
 
 def test_a_set_has_one_input() -> None:

@@ -83,6 +83,23 @@ def test_what_is_no_time_is_not_asked(column: int) -> None:
         assert wanted(session) == [(NOTHING, 0)] * 2
 
 
+@pytest.mark.parametrize("node", [2**10, 2**32 - 1])
+def test_nobody_is_asked_where_there_is_no_node(node: int) -> None:
+    with HighSession(plan("two_clocks"), PORTS, Settings()) as session:
+        lib.gs_attached_ask(session._queries.native, node, 0, 5)
+        assert wanted(session) == [(NOTHING, 0)] * 2
+
+
+@pytest.mark.parametrize("value", [-(2**63), 2**63 - 2, 2**63 - 1])
+def test_what_no_packet_time_says_is_not_asked(value: int) -> None:
+    of = plan("two_clocks")
+    with HighSession(of, PORTS, Settings()) as session:
+        for column in (0, 1):
+            for name in ("one", "first", "selected", "grouped", "top"):
+                ask(session._queries, of, name, column, value)
+        assert wanted(session) == [(NOTHING, 0)] * len(session.ports)
+
+
 def test_one_request_is_outstanding() -> None:
     """The same again, or less, or what is known already, is no news; more is."""
     of = plan("two_clocks")

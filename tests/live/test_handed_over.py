@@ -103,6 +103,8 @@ def test_what_is_no_packet_socket_is_refused() -> None:
     assert said == "lo: what was handed over is no raw packet socket"
     said = refusal(LiveSource("lo", "lo", socket=other.fileno()))
     assert said == f"lo: the socket that was handed over: {os.strerror(9)}"
+    said = refusal(LiveSource("lo", "lo", socket=2**31))
+    assert said == "lo: 2147483648 is no descriptor"
 
 
 def test_one_socket_is_one_ring() -> None:
@@ -114,7 +116,10 @@ def test_one_socket_is_one_ring() -> None:
 def test_the_socket_is_of_the_device() -> None:
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, ALL_PROTOCOLS) as unbound:
         said = refusal(LiveSource("lo", "lo", socket=unbound.fileno()))
-    assert said == "lo: the socket that was handed over is not bound to it"
+        assert said == "lo: the socket that was handed over is not bound to it"
+        unbound.bind(("lo", ALL_PROTOCOLS))
+        with Engine() as engine:  # what was refused is as it was
+            engine.add_link(LiveSource("lo", "lo", socket=unbound.fileno()))
     with packet_socket("lo") as bound:
         source = LiveSource("lo", "lo", socket=bound.fileno())
         assert "no such network interface" in refusal(replace(source, device="nowhere"))

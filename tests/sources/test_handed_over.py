@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator
+import pty
+import select
+import socket
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -82,3 +85,72 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     os.close(descriptor)
     with pytest.raises(SourceError, match="given: Bad file descriptor"):
         FileSource("default", "given", descriptor).check()
+
+
+def write_only() -> int:
+    return os.open(os.devnull, os.O_WRONLY)
+
+
+def write_end() -> int:
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+def listening() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return os.dup(server.fileno())
+
+
+def poller() -> int:
+    with select.epoll() as made:
+        return os.dup(made.fileno())
+
+
+def terminal() -> int:
+    leader, follower = pty.openpty()
+    os.close(follower)
+    return leader
+
+
+def only_named() -> int:
+    return os.open(DEMO_CAPTURE, os.O_PATH)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (write_only, "given: the descriptor that was handed over is not for reading"),
+        (write_end, "given: the descriptor that was handed over is not for reading"),
+        (listening, "given: no bytes come of the descriptor that was handed over"),
+        (poller, "given: no bytes come of the descriptor that was handed over"),
+        (terminal, "given: no capture comes from a terminal"),
+        (only_named, "given: the descriptor that was handed over is not for reading"),
+        (lambda: -1, "'given': file descriptor cannot be a negative integer"),
+        (lambda: 2**31, "'given': "),
+    ],
+)
+def test_what_gives_nothing_is_refused_and_left_as_it_was(
+    make: Callable[[], int], message: str
+) -> None:
+    """By whoever looks before, and by who does not: nobody waits for it."""
+    descriptor = make()
+    before = sorted(os.listdir("/proc/self/fd"))
+    source = FileSource("default", "given", descriptor)
+    for look in (source.check, lambda: answer(source)):
+        with pytest.raises(SourceError) as refused:
+            look()
+        assert str(refused.value).startswith(message)
+    assert sorted(os.listdir("/proc/self/fd")) == before
+    if 0 <= descriptor < 2**31:
+        os.close(descriptor)
+
+
+def test_a_descriptor_is_one_source(tmp_path: Path) -> None:
+    """Its offset is: each of two would get what the other has not."""
+    path = tmp_path / "gone.pcap.gz"
+    path.write_bytes(gzip.compress(DEMO_CAPTURE.read_bytes()))
+    with opened(path) as descriptor:
+        sources = [FileSource("default", name, descriptor) for name in ("one", "other")]
+        with pytest.raises(SourceError, match=f"other: descriptor {descriptor} is a source"):
+            answer(*sources)
