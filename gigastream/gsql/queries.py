@@ -99,14 +99,14 @@ class QueryOptions:
     """Accepted packets until one old group leaves."""
     max_lfta_disorder: int | None = None
     """Windows that a group may leave late."""
-    real_time: bool = False
-    select_lfta: bool = False
-    lfta_aggregation: bool = False
-    no_temporal_aggr: bool = False
+    real_time: bool | None = None
+    select_lfta: bool | None = None
+    lfta_aggregation: bool | None = None
+    no_temporal_aggr: bool | None = None
     algorithm: str | None = None
     num_bloom: int | None = None
     bloom_size: int | None = None
-    visibility: str = "external"
+    visibility: str | None = None
     outer_default: str | None = None
     query_name: str | None = None
     comment: str | None = None
@@ -120,13 +120,12 @@ class QueryOptions:
 
     @property
     def given(self) -> dict[str, str]:
-        """What it says that would not go without saying, as DEFINE has it, by name."""
+        """What it says, be it what goes without saying, by name; switches as true and false."""
         said = {item.name: getattr(self, item.name) for item in fields(self)}
-        usual = {item.name: item.default for item in fields(self)}
         return {
-            name: str(v).lower() if v is True else str(v)
-            for name, v in sorted(said.items())
-            if v != usual[name]
+            name: str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in sorted(said.items())
+            if value is not None
         }
 
 

@@ -28,6 +28,17 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
             yield from objects(item)
 
 
+def test_options_are_told_as_they_are_given() -> None:
+    """Also where they say what goes without saying: a reader sees that it was asked for."""
+    given = "select_lfta no; real_time FALSE; lfta_aggregation 0; no_temporal_aggr off;"
+    plan = planned(f"DEFINE {{ query_name q; visibility External; {given} }} {QUERY}")
+    low = next(found for found in objects(to_json(plan)) if found.get("options"))
+    switches = dict.fromkeys(
+        ("select_lfta", "real_time", "lfta_aggregation", "no_temporal_aggr"), "false"
+    )
+    assert low["options"] == {"query_name": "q", "visibility": "external", **switches}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_plan_survives_json_and_is_the_same_each_time(path: Any) -> None:
     plan = plan_of(path)
