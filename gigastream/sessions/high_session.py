@@ -94,7 +94,8 @@ class HighSession(Closing):
         push.port, push.bounds = self._ports[stream, interface], keep[0]
         push.is_heartbeat, push.is_end = is_heartbeat, is_end
         if joint is not None:
-            push.joint = (True, joint.columns, joint.bounds)
+            (a, b), (least_a, least_b) = joint  # C would take what is missing for 0
+            push.joint = (True, (a, b), (least_a, least_b))
         if batch is not None:
             push.array, push.schema = keep[1:] = lend_to_c(batch)
         self._queries.push(push)

@@ -210,6 +210,15 @@ def test_what_is_no_joint_bound(columns: tuple[int, int]) -> None:
             session.push("clocks", "east", None, [NOTHING] * 4, joint=joint)
 
 
+@pytest.mark.parametrize(("columns", "bounds"), [((0, 1), (5,)), ((0,), (5, 5)), ((0, 1), ())])
+def test_a_joint_bound_has_two_of_each(columns: tuple[int, int], bounds: tuple[int, int]) -> None:
+    """One that is missing is not 0."""
+    with HighSession(plan(), PORTS, Settings()) as session:
+        joint = JointBound(columns, bounds)
+        with pytest.raises(ValueError, match="unpack"):
+            session.push("clocks", "east", None, [NOTHING] * 4, joint=joint)
+
+
 def test_a_spool_brings_joint_bounds(tmp_path: Path) -> None:
     """What a writer was told of two clocks makes groups due above, before the stream's end."""
     texts = QueryTexts(inline_queries((QUERIES,)), interfaces={name: {} for name in PORTS})
