@@ -231,6 +231,14 @@ static bool is_raw_packet_socket(int descriptor)
            type == SOCK_RAW && domain == AF_PACKET;
 }
 
+/* Whose it is would get nothing more once its filter is closed. */
+static bool has_ring(const struct packet_socket *s)
+{
+    int version = TPACKET_V3;
+    return setsockopt(s->device.descriptor, SOL_PACKET, PACKET_VERSION, &version, sizeof version) &&
+           errno == EBUSY;
+}
+
 /* One that takes packets already: what is refused is left as it was. From here on it takes none
  * until all is ready; the making of its ring throws away what it has, and so do we what the kernel
  * has counted of that. */
@@ -238,6 +246,8 @@ static int set_up_bound(struct packet_socket *s, struct gs_error *error)
 {
     if (!is_bound(s))
         return gs_fail(error, GS_ERROR, "the socket that was handed over is not bound to it");
+    if (has_ring(s))
+        return gs_fail(error, GS_ERROR, "the socket that was handed over is captured already");
     if (gs_kernel_filter_close(s->device.descriptor) != 0) return failed(error, "its filter");
     GS_RETURN_IF_ERROR(set_up(s, error));
     read_counts(s);

@@ -125,3 +125,21 @@ def test_the_socket_is_of_the_device() -> None:
         assert "no such network interface" in refusal(replace(source, device="nowhere"))
         with Engine() as engine:
             engine.add_link(source)
+
+
+@pytest.mark.privileged
+def test_a_socket_that_is_captured_already_goes_on() -> None:
+    """Whoever is given it a second time is refused, and the first loses nothing."""
+    with packet_socket("lo") as bound, Engine() as first:
+        source = LiveSource("lo", "lo", socket=bound.fileno())
+        first.add_link(source)
+        said = refusal(source)
+        assert said == "lo: the socket that was handed over is captured already"
+        first.start()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            for _ in range(SENT):
+                sender.sendto(b"x", ("127.0.0.1", 9))
+        first.stop()
+        while first.run(1, 100):
+            pass
+        assert first.statistics()[0].read >= SENT
