@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from gigastream.plan import Plan
-from gigastream.settings import Settings
+    from gigastream.settings import Settings
 
 POLL_SECONDS = 0.05
 """Between two looks at a spool that has nothing new."""
