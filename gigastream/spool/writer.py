@@ -12,7 +12,7 @@ from typing import Self
 
 from gigastream.spool import layout
 from gigastream.spool.errors import SpoolError, writing
-from gigastream.spool.files import lock_folder
+from gigastream.spool.files import lock_folder, read_object
 from gigastream.spool.index import Port
 from gigastream.spool.opening import Opening
 from gigastream.spool.progress import ProgressWriter
@@ -140,6 +140,7 @@ class SpoolWriter:
 
 def _check_root(root: Path) -> None:
     """Refuse a folder that holds something else, or a spool of another format."""
+    _refuse_newer(root)
     names = set(os.listdir(root)) - {_LOST_AND_FOUND}
     if not names or layout.SPOOL in names or layout.SETS in names:
         return
@@ -151,6 +152,17 @@ def _check_root(root: Path) -> None:
     raise SpoolError(
         f"{root} is neither empty nor a spool", "-o spool:DIR with a folder of its own"
     )
+
+
+def _refuse_newer(root: Path) -> None:
+    """Leave alone what a later version has written: this one would take it for damage."""
+    index = read_object(root / layout.SPOOL)
+    written = None if index is None else index.get("format")
+    if type(written) is int and written > layout.FORMAT:
+        raise SpoolError(
+            f"{root} is a spool of format {written}, which a later version wrote",
+            "write into another folder, or with that version",
+        )
 
 
 def _met(act: Callable[[], None]) -> list[SpoolError]:

@@ -25,6 +25,7 @@ from gigastream.spool.entry import encode
 from gigastream.spool.layout import (
     DESCRIPTIONS,
     FIRST_FORMAT_STREAM,
+    FORMAT,
     GENERATION,
     MANIFEST,
     PLAN,
@@ -405,6 +406,17 @@ def test_a_spool_of_the_first_format_is_told(tmp_path: Path) -> None:
     with pytest.raises(SpoolError):
         write_run(tmp_path, 3)
     assert (folder / FIRST_FORMAT_STREAM).read_text() == "{}"
+
+
+def test_a_spool_of_a_later_format_is_not_written_over(tmp_path: Path) -> None:
+    write_run(tmp_path, 3)
+    index = tmp_path / "spool.json"
+    later = index.read_text().replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
+    assert later != index.read_text()
+    index.write_text(later)
+    with pytest.raises(SpoolError, match=f"of format {FORMAT + 1}, which a later version wrote"):
+        write_run(tmp_path, 3)
+    assert index.read_text() == later
 
 
 @pytest.mark.parametrize(
