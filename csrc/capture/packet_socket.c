@@ -409,7 +409,8 @@ static void socket_take_up(struct gs_ring_device *device)
     fresh.device.is_back = s->device.is_back = false;
     fresh.read_out_at_ns = 0;
     fresh.has_left = false;
-    bool is_up = set_up(&fresh, &ignored) == GS_OK && go(&fresh, &ignored) == GS_OK;
+    bool is_up = find_link(&fresh, &ignored) == GS_OK && set_up(&fresh, &ignored) == GS_OK &&
+                 go(&fresh, &ignored) == GS_OK;
     if (is_up) {
         read_counts(s);
         keep_counts(&fresh, s);
