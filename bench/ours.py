@@ -71,6 +71,9 @@ def _import() -> None:
     """What a program imports once, not for each query."""
     import pyarrow  # noqa: F401
 
+    import gigastream.gsql.binder.binder
+    import gigastream.sessions.session  # noqa: F401
+
 
 def _batches(path: str, query: str, **settings: Any) -> Iterator[Any]:
     import gigastream
