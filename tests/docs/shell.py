@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from captures import ROOT
+from terminals import read_terminal
 
 SECONDS = 600
 
@@ -53,7 +54,7 @@ class Shell:
         """Run a command whose stdout is a terminal."""
         controller, terminal = pty.openpty()
         taken: list[bytes] = []
-        reader = threading.Thread(target=_read_all, args=(controller, taken))
+        reader = threading.Thread(target=lambda: taken.append(read_terminal(controller)))
         reader.start()
         try:
             done = subprocess.run(
@@ -72,15 +73,3 @@ class Shell:
             os.close(controller)
         out = b"".join(taken).decode().replace("\r\n", "\n")
         return Screen(done.returncode, out.splitlines(), done.stderr.decode().splitlines())
-
-
-def _read_all(controller: int, taken: list[bytes]) -> None:
-    """Read a terminal until nobody holds its other side."""
-    while True:
-        try:
-            data = os.read(controller, 1 << 16)
-        except OSError:
-            return
-        if not data:
-            return
-        taken.append(data)

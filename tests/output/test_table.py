@@ -10,7 +10,7 @@ import os
 import pty
 import struct
 import termios
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -18,6 +18,7 @@ import pytest
 
 from gigastream.outputs import OutputQuery
 from gigastream.outputs.table import open_writer
+from tests.terminals import read_terminal
 
 KINDS = {"time": (False, True, False), "quantity": (True, False, True)}
 KINDS |= {"number": (True, False, False), "text": (False, False, False)}
@@ -119,21 +120,23 @@ Draw = Callable[[int, OutputQuery, tuple[tuple[str, ...], ...]], list[str]]
 
 
 @pytest.fixture
-def at_terminal() -> Iterator[Draw]:
+def at_terminal() -> Draw:
     """Draws a table at a terminal of so many columns."""
-    controller, terminal = pty.openpty()
 
     def draw(columns: int, asked: OutputQuery, rows: tuple[tuple[str, ...], ...]) -> list[str]:
+        controller, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        stream: BinaryIO = open(terminal, "wb", buffering=0, closefd=False)  # noqa: SIM115
-        writer = open_writer(stream, (asked,))
-        writer.write(asked, Rows(rows))
-        writer.close()
-        return os.read(controller, 1 << 16).decode().replace("\r\n", "\n").splitlines()
+        stream: BinaryIO = open(terminal, "wb", buffering=0)  # noqa: SIM115
+        with stream:
+            writer = open_writer(stream, (asked,))
+            writer.write(asked, Rows(rows))
+            writer.close()
+        try:
+            return read_terminal(controller).decode().replace("\r\n", "\n").splitlines()
+        finally:
+            os.close(controller)
 
-    yield draw
-    os.close(terminal)
-    os.close(controller)
+    return draw
 
 
 WIDE = query(minute="time", name="text", server="text", bytes="quantity")
