@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-PATIENCE_SECONDS = 300
+from tests.waiting import wait_until
 
 
 def descendants(root: int) -> list[int]:
@@ -39,17 +38,23 @@ def kill(*processes: int) -> int:
 
 def wait_until_gone(*processes: int) -> None:
     """A process that waits for its parent to notice is gone, too."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while any(map(is_alive, processes)):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"processes {processes} outlived kill -9")
-        time.sleep(0.01)
+    wait_until(lambda: not any(map(is_alive, processes)), f"the end of {processes}")
 
 
 def is_alive(process: int) -> bool:
     """Whether it runs."""
     state = _status(process)
     return state is not None and state[0] != "Z"
+
+
+def catches(process: int, number: signal.Signals) -> bool:
+    """Whether it has a handler for a signal, which before would end it at once; or it is gone."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return True
+    caught = next(line for line in lines if line.startswith("SigCgt"))
+    return bool(int(caught.split(":")[1], 16) >> (number - 1) & 1) or not is_alive(process)
 
 
 def _kill(process: int) -> bool:

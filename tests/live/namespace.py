@@ -6,13 +6,14 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,16 @@ from typing import Any
 
 import pytest
 
-PATIENCE_S = 600
-"""Long enough beside other load; what comes is not waited for any longer."""
+from tests.processes import catches
+from tests.waiting import PATIENCE_S, wait_until
+
 ROOT = Path(__file__).resolve().parents[2]
 QUERY_ALL = "SELECT tb, count(*) AS n, sum(len) AS bytes FROM PKT GROUP BY time AS tb"
+_SESSION = secrets.token_hex(4)
+"""What a run of the tests that was killed has left has the name of no later one."""
 _numbers = itertools.count()
+_BACKLOG = 11
+"""The column of softnet_stat: packets that are on their way to who receives them."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +78,36 @@ class Namespace:
         return int(self.run("ip", "-o", "link", "show", device).partition(":")[0])
 
     def packet_sockets(self) -> int:
-        """How many packet sockets are bound in the namespace, to devices that are there."""
-        lines = self.run("cat", "/proc/net/packet").splitlines()[1:]
-        return sum(line.split()[3] != "0000" and line.split()[4] != "-1" for line in lines)
+        """How many packet sockets take packets: bound to a device that is there, and not closed.
+
+        A socket that shares a link is bound before its filter lets packets in.
+        """
+        need("ss")
+        sockets = re.findall(r"(?m)^p_.*(?:\n\t.*)*", self.run("ss", "-0bnH"))
+        return sum(_takes_packets(socket) for socket in sockets)
+
+
+def _takes_packets(socket: str) -> bool:
+    """By what `ss` says of it: no protocol is [0], a device that is gone has the number -1."""
+    is_bound = "[0]:" not in socket and ":if4294967295 " not in socket
+    return is_bound and "bpf filter (1):  0x06 0 0 0," not in socket
+
+
+def wait_for_delivery() -> None:
+    """Wait until the kernel has handed over what was sent, which a busy one does later."""
+    wait_until(lambda: not any(_backlogs()), "packets to be delivered")
+
+
+def _backlogs() -> Iterator[int]:
+    """Packets that wait, by processor; kernels before 5.10 do not say it."""
+    for line in Path("/proc/net/softnet_stat").read_text().splitlines():
+        yield int("".join(line.split()[_BACKLOG : _BACKLOG + 1]) or "0", 16)
 
 
 @contextmanager
 def namespace() -> Iterator[Namespace]:
     """A namespace with a cable, gone afterwards; skips where it cannot be made."""
-    space = Namespace(f"gigastream-{os.getpid()}-{next(_numbers)}")
+    space = Namespace(f"gigastream-{os.getpid()}-{_SESSION}-{next(_numbers)}")
     made = subprocess.run(["ip", "netns", "add", space.name], capture_output=True, check=False)
     if made.returncode != 0:
         pytest.skip(f"no network namespace: {made.stderr.decode().strip()}")
@@ -127,14 +154,6 @@ def python_as(before: Sequence[str]) -> list[str]:
         if subprocess.run(command, capture_output=True, check=False, cwd="/").returncode == 0:
             return [*before, *python]
     pytest.skip("this Python is not readable for others")
-
-
-def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    """Wait for it, but not for ever."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline, f"waited in vain: {what}"
-        time.sleep(0.02)
 
 
 class Running:
@@ -185,13 +204,7 @@ class Running:
 
 def ends_well(process: subprocess.Popen[str]) -> bool:
     """Whether a signal ends it in good order, or it has ended."""
-    try:
-        status = Path(f"/proc/{process.pid}/status").read_text()
-    except OSError:
-        return True
-    caught = next((line for line in status.splitlines() if line.startswith("SigCgt")), "x: 0")
-    is_minded = int(caught.split(":")[1], 16) >> (signal.SIGTERM - 1) & 1
-    return bool(is_minded) or process.poll() is not None
+    return catches(process.pid, signal.SIGTERM)
 
 
 @contextmanager

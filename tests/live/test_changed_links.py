@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from tests.live.namespace import (
     totals,
     wait_until,
 )
-from tests.live.test_veth import DEMO_CAPTURE, DEMO_PACKETS, replay, send
+from tests.live.test_veth import DEMO_CAPTURE, DEMO_PACKETS, endless, replay, send
 
 pytestmark = pytest.mark.privileged
 
@@ -99,15 +98,10 @@ def test_a_device_that_is_renamed_is_captured_until_another_has_its_name(
         rename(space, space.far, "other")
         wait_to_hear(run, "is gone", rings)
         send(space, frame_of(3000))
-        endless = ("tcpreplay", "--pps", "500", "--loop", "0", "-i", space.near, DEMO_CAPTURE)
-        sender = space.start(*endless, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
+        with endless(space):
             second = Namespace(space.name, near="near2")
             second.plug()
             wait_to_hear(run, "is up", rings)
-        finally:
-            sender.kill()
-            sender.wait()
         send(space, frame_of(4000))
         send(second, frame_of(5000))
         run.stop()

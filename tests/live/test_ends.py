@@ -123,7 +123,7 @@ def test_packets_that_are_joined_are_told(space: Namespace, tmp_path: Path) -> N
         "while c.recv(1 << 16): pass\n"
     )
     client = (
-        "import socket; s = socket.create_connection(('10.99.0.2', 9999), 10)\n"
+        "import socket; s = socket.create_connection(('10.99.0.2', 9999))\n"
         "s.sendall(bytes(4_000_000))\n"
     )
     with (

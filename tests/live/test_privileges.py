@@ -212,7 +212,7 @@ def test_links_in_a_spool_lead_its_next_writer_nowhere(
                 "the end or the beginning",
             )
             process.send_signal(signal.SIGTERM)
-            process.wait(20)
+            process.wait(PATIENCE_S)
         finally:
             process.kill()
         assert is_untouched(precious), path

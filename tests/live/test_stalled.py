@@ -20,7 +20,7 @@ from tests.live.namespace import (
     check_account,
     namespace,
     need,
-    wait_until,
+    wait_for_delivery,
 )
 
 pytestmark = pytest.mark.privileged
@@ -45,7 +45,8 @@ def unread(space: Namespace, *words: str) -> Iterator[subprocess.Popen[str]]:
     command += ["-i", space.far, "-e", "SELECT time, len FROM PKT", *words]
     process = space.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        wait_until(lambda: process.poll() is not None or space.packet_sockets() > 0, "a socket")
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("gigastream: listening on ")
         yield process
     finally:
         process.kill()
@@ -58,6 +59,7 @@ def send(space: Namespace) -> int:
         *("tcpreplay", "--pps", "40000", "--loop", LOOPS, "--preload-pcap"),
         *("-i", space.near, DEMO_CAPTURE),
     )
+    wait_for_delivery()
     return LOOPS * DEMO_PACKETS
 
 
