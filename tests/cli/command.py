@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,3 +47,17 @@ def gigastream(
     assert "Traceback" not in errors
     assert "a fault in Gigastream itself" not in errors
     return Result(done.returncode, done.stdout, errors)
+
+
+def account_so_far(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """What a run that reads packets and has `--stats json` tells of itself when it is asked to."""
+    assert process.stderr is not None
+    process.send_signal(signal.SIGUSR1)
+    found: dict[str, Any] = json.loads(process.stderr.readline())
+    return found
+
+
+def wait_until_read(process: subprocess.Popen[bytes], packets: int) -> None:
+    """Wait until a run has read so many of its first source, whether or not rows came of them."""
+    while account_so_far(process)["sources"][0]["read"] < packets:
+        time.sleep(0.02)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, Result, gigastream
+from cli.command import COMMAND, SECONDS, Result, gigastream
 
 ALL = 2010
 FIRST = "SELECT time, len FROM PKT LIMIT 3"
@@ -96,7 +96,7 @@ def test_a_pipe_that_stays_open(limit: int) -> None:
         process.stdin.flush()
     assert len(process.stdout.read().splitlines()) == limit
     counted = json.loads(process.stderr.read())
-    assert process.wait(60) == 0
+    assert process.wait(SECONDS) == 0
     assert counted["rows"] == limit
     with suppress(BrokenPipeError):
         process.stdin.close()

@@ -7,11 +7,11 @@ import csv
 import json
 import os
 import resource
+import select
 import shlex
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +21,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, Result, gigastream
+from cli.command import COMMAND, Result, account_so_far, gigastream
 
-PATIENCE_S = 300
+from tests.waiting import PATIENCE_S, wait_until
+
 PACKETS = "SELECT time, len, timestamp FROM PKT"
 ALL = 2010
 FORMATS = ("table", "json", "csv", "arrow", "parquet")
@@ -254,24 +255,22 @@ def start(*words: object, **options: Any) -> subprocess.Popen[bytes]:
 
 
 def fill_the_pipe(process: subprocess.Popen[bytes]) -> None:
-    """Wait until stdout takes no more: nothing has come for a while."""
-    deadline = time.monotonic() + PATIENCE_S
-    sizes = [0]
-    while sizes[-1] < 40_000 or sizes[-1] != sizes[-10]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-        sizes.append(_in_pipe(process))
+    """Wait until stdout takes no more, and no more is read, or all was."""
+    wait_until(lambda: not _takes_rows(process), "stdout to be full")
+    wait_until(lambda: _reads_no_more(account_so_far(process)), "the engine to wait or to end")
 
 
-def _in_pipe(process: subprocess.Popen[bytes]) -> int:
-    import array
-    import fcntl
-    import termios
+def _takes_rows(process: subprocess.Popen[bytes]) -> bool:
+    """Whether there is room in the pipe that is its stdout."""
+    stdout = os.open(f"/proc/{process.pid}/fd/1", os.O_WRONLY)
+    try:
+        return bool(select.select([], [stdout], [], 0)[1])
+    finally:
+        os.close(stdout)
 
-    assert process.stdout is not None
-    found = array.array("i", [0])
-    fcntl.ioctl(process.stdout.fileno(), termios.FIONREAD, found)
-    return found[0]
+
+def _reads_no_more(account: dict[str, Any]) -> bool:
+    return bool(account["output_waits"] > 0 or account["sources"][0]["read"] == ALL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -12,7 +12,6 @@ import signal
 import struct
 import subprocess
 import threading
-import time
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -22,7 +21,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, gigastream
+from cli.command import COMMAND, SECONDS, gigastream, wait_until_read
 
 QUERY = """SELECT tb, srcIP, count(*) AS packets, sum(len) AS bytes
     FROM IPV4 GROUP BY time/60 AS tb, srcIP"""
@@ -246,13 +245,13 @@ def test_a_reader_that_leaves_ends_the_run_quietly() -> None:
     assert command.stderr is not None
     command.stdout.close()
     assert command.stderr.read() == b""
-    assert command.wait(60) == 0
+    assert command.wait(SECONDS) == 0
 
 
 def test_rows_come_as_windows_close_and_ctrl_c_answers_the_open_ones() -> None:
     content = DEMO_CAPTURE.read_bytes()
     command = subprocess.Popen(
-        [*COMMAND, "run", "-e", QUERY, "-r", "-", "--slack", "0.1s"],
+        [*COMMAND, "run", "-e", QUERY, "-r", "-", "--slack", "0.1s", "--stats", "json"],
         bufsize=0,  # readline takes no more than the line
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -260,7 +259,7 @@ def test_rows_come_as_windows_close_and_ctrl_c_answers_the_open_ones() -> None:
     )
     assert command.stdin is not None
     assert command.stdout is not None
-    timer = threading.Timer(60, command.kill)
+    timer = threading.Timer(SECONDS, command.kill)
     timer.start()
     command.stdin.write(content)
     command.stdin.flush()
@@ -268,13 +267,13 @@ def test_rows_come_as_windows_close_and_ctrl_c_answers_the_open_ones() -> None:
     closed = [row for row in expected() if row[0] < last_minute]
     # The pipe is still open: nothing has ended the input.
     first = b"".join(command.stdout.readline() for _ in closed)
-    timer.cancel()
     assert json_rows(first) == closed
-    time.sleep(0.5)  # let it read the packets of the last minute, which give no row yet
+    wait_until_read(command, 2010)  # those of the last minute give no row yet
+    timer.cancel()
     os.kill(command.pid, signal.SIGINT)
-    rest, account = command.communicate(timeout=600)
+    rest, account = command.communicate(timeout=SECONDS)
     assert command.returncode == 0
-    assert b"read 2,010" in account
+    assert json.loads(account)["sources"][0]["read"] == 2010
     assert json_rows(first + rest) == expected()
 
 

@@ -11,7 +11,6 @@ import resource
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,18 +19,18 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, Result, gigastream
+from cli.command import COMMAND, Result, gigastream, wait_until_read
 
 from gigastream.spool import END, Entry, Spool
 from tests.answers.golden import golden_queries
 from tests.answers.inputs import INPUTS
 from tests.engine.whole_and_parts import GOLDEN_INPUTS, Inputs
 from tests.oracle.rows import difference
+from tests.waiting import PATIENCE_S, wait_until
 
 QUERY = """SELECT tb, srcIP, count(*) AS packets, sum(len) AS bytes
     FROM IPV4 GROUP BY time/60 AS tb, srcIP"""
 PACKETS = "SELECT time, len FROM PKT"
-SECONDS = 60
 Rows = list[dict[str, str]]
 
 
@@ -340,17 +339,50 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def writer(root: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     """A run that reads what is written to its stdin, into a spool."""
     asked = ("run", "-e", QUERY, "-r", "-", "--slack", "0.1s", "--segment-age", "50ms")
-    with subprocess.Popen(
-        [*COMMAND, *asked, "-o", f"spool:{root}", *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as command:
-        timer = threading.Timer(SECONDS, command.kill)
-        timer.start()
+    asked += ("--stats", "json")
+    with (
+        subprocess.Popen(
+            [*COMMAND, *asked, "-o", f"spool:{root}", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as command,
+        killed_at_the_end(command),
+    ):
         yield command
+
+
+@contextmanager
+def reader(root: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A run that follows a spool."""
+    with (
+        subprocess.Popen(
+            [*COMMAND, "run", "--spool", str(root), "-o", "csv"],
+            bufsize=0,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as command,
+        killed_at_the_end(command),
+    ):
+        yield command
+
+
+@contextmanager
+def killed_at_the_end(command: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Also where the test fails, or waits for what never comes."""
+    timer = threading.Timer(PATIENCE_S, command.kill)
+    timer.start()
+    try:
+        yield
+    finally:
         timer.cancel()
         command.kill()
+
+
+def first_rows(command: subprocess.Popen[bytes], count: int) -> bytes:
+    """The heading and so many rows."""
+    assert command.stdout is not None
+    return b"".join(command.stdout.readline() for _ in range(1 + count))
 
 
 def give(command: subprocess.Popen[bytes], data: bytes) -> None:
@@ -366,15 +398,9 @@ def entries(root: Path) -> list[Entry]:
 
 def wait_for_rows(root: Path, rows: int) -> None:
     wait_until(
-        lambda: (root / "spool.json").exists() and sum(e.rows for e in entries(root)) >= rows
+        lambda: (root / "spool.json").exists() and sum(e.rows for e in entries(root)) >= rows,
+        "rows in the spool",
     )
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    until = time.monotonic() + SECONDS
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def closed_rows(direct: Rows) -> Rows:
@@ -388,26 +414,18 @@ def test_rows_come_while_the_writer_pauses(tmp_path: Path, direct: Rows) -> None
     with writer(root) as command:
         give(command, DEMO_CAPTURE.read_bytes())
         wait_for_rows(root, len(closed))
-        reading = subprocess.Popen(
-            [*COMMAND, "run", "--spool", str(root), "-o", "csv"],
-            bufsize=0,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        timer = threading.Timer(SECONDS, reading.kill)
-        timer.start()
-        assert reading.stdout is not None
-        # The pipe is still open: nothing has ended the input.
-        first = b"".join(reading.stdout.readline() for _ in range(1 + len(closed)))
-        assert csv_rows(first) == closed
-        os.kill(command.pid, signal.SIGINT)
-        rest, account = reading.communicate(timeout=SECONDS)
-        timer.cancel()
+        with reader(root) as reading:
+            # The pipe is still open: nothing has ended the input.
+            first = first_rows(reading, len(closed))
+            assert csv_rows(first) == closed
+            wait_until_read(command, 2010)
+            os.kill(command.pid, signal.SIGINT)
+            rest, account = reading.communicate(timeout=PATIENCE_S)
         assert reading.returncode == 0, account
         assert csv_rows(first + rest) == direct
-        assert command.wait(SECONDS) == 0
+        assert command.wait(PATIENCE_S) == 0
         assert command.stderr is not None
-        assert b"read 2,010" in command.stderr.read()
+        assert json.loads(command.stderr.read())["sources"][0]["read"] == 2010
     last = entries(root)[-1]
     assert (last.kind, last.base_ns) == ("end", END)
 
@@ -419,16 +437,10 @@ def test_ctrl_c_answers_what_is_there(tmp_path: Path, direct: Rows) -> None:
         give(command, DEMO_CAPTURE.read_bytes())
         wait_for_rows(root, len(closed))
         command.kill()
-    reading = subprocess.Popen(
-        [*COMMAND, "run", "--spool", str(root), "-o", "csv"],
-        bufsize=0,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert reading.stdout is not None
-    first = b"".join(reading.stdout.readline() for _ in range(1 + len(closed)))
-    os.kill(reading.pid, signal.SIGINT)
-    rest, account = reading.communicate(timeout=SECONDS)
+    with reader(root) as reading:
+        first = first_rows(reading, len(closed))
+        os.kill(reading.pid, signal.SIGINT)
+        rest, account = reading.communicate(timeout=PATIENCE_S)
     assert reading.returncode == 0, account
     assert csv_rows(first + rest) == closed
 
@@ -514,7 +526,7 @@ def test_an_interface_that_is_given_no_more_holds_no_reader_up(tmp_path: Path) -
     os.mkfifo(pipe)
     with writer(root, "-r", f"other={pipe}") as command:
         give(command, DEMO_CAPTURE.read_bytes())
-        wait_until(lambda: (root / "spool.json").exists())
+        wait_until((root / "spool.json").exists, "the spool")
         tracks = Spool(root).tracks()
         assert {track.interface for track in tracks} == {"default", "other"}
         command.kill()
