@@ -15,6 +15,7 @@ from gigastream.spool.layout import MANIFEST, segment_name
 from gigastream.spool.manifest import ManifestWriter, read_roll
 from gigastream.spool.publisher import Publisher
 from tests.spool.made import BY_HAND, NEVER_NS, folder_of, open_track, rows, write_run
+from tests.waiting import PATIENCE_S, wait_until
 
 IN_TENS = replace(BY_HAND, segment_rows=10)
 
@@ -110,11 +111,7 @@ def test_under_a_period_all_is_listed_first_and_durable_at_the_end(
 def test_a_period_that_has_passed_makes_durable_by_itself(tmp_path: Path, disk: Disk) -> None:
     with SpoolWriter(tmp_path, replace(IN_TENS, sync=20_000_000)) as writer:
         write_tens(open_track(writer), 0, 1)
-        for _ in range(1000):
-            if ("000001", 1) in disk.seen:
-                break
-            threading.Event().wait(0.01)
-        assert ("000001", 1) in disk.seen
+        wait_until(lambda: ("000001", 1) in disk.seen, "a sync")
 
 
 def test_the_writer_goes_on_while_the_disk_is_slow_up_to_four_segments(
@@ -129,7 +126,7 @@ def test_the_writer_goes_on_while_the_disk_is_slow_up_to_four_segments(
         fifth.join(0.2)
         assert fifth.is_alive()
         disk.is_open.set()
-        fifth.join(10)
+        fifth.join(PATIENCE_S)
         assert not fifth.is_alive()
     entries, _ = read_roll(folder_of(tmp_path) / MANIFEST)
     assert [entry.segment for entry in entries if entry.segment is not None] == list(range(5))

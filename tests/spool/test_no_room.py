@@ -7,7 +7,6 @@ import os
 import resource
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -38,6 +37,7 @@ from tests.spool.made import (
     rows,
     write_run,
 )
+from tests.waiting import wait_until
 
 
 @contextmanager
@@ -83,11 +83,9 @@ def write_for_ever(root: Path, settings: SpoolSettings) -> None:
 
 
 def _wait_for_a_listed_segment(root: Path) -> None:
-    for _ in range(3000):
-        if any(track.poll() for track in Spool(root).tracks()):
-            return
-        time.sleep(0.01)
-    raise AssertionError("no segment is listed")
+    wait_until(
+        lambda: any(track.poll() for track in Spool(root).tracks()), "a segment to be listed"
+    )
 
 
 @pytest.mark.parametrize("segment_rows", [20_000, 50_000])

@@ -37,6 +37,7 @@ from tests.spool.made import (
     rows,
     write_run,
 )
+from tests.waiting import wait_until
 
 
 def told(entry: Entry) -> tuple[object, ...]:
@@ -87,10 +88,12 @@ def test_a_reader_follows_a_writer_at_work(tmp_path: Path) -> None:
 
 def poll_until(track, wanted) -> list[Entry]:  # type: ignore[no-untyped-def]
     entries: list[Entry] = []
-    deadline = time.monotonic() + 10
-    while not any(map(wanted, entries)):
-        assert time.monotonic() < deadline
-        entries += track.poll()
+
+    def is_there() -> bool:
+        entries.extend(track.poll())
+        return any(map(wanted, entries))
+
+    wait_until(is_there, "the entry")
     return entries
 
 
