@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.capture.capture_files import enhanced, interface, pcap, record, section
+from tests.processes import catches
+from tests.waiting import wait_until
 
 FILE = pcap(record(1, data=b"first"), record(2, data=b"second"))
 
@@ -88,12 +90,15 @@ def test_signal_ends_the_wait(driver_path: Path, sent: int) -> None:
         send(process, FILE[:sent])
         lines: list[str] = []
         os.set_blocking(process.stdout.fileno(), False)
-        deadline = time.monotonic() + 20
-        while "again" not in lines and time.monotonic() < deadline:
-            time.sleep(0.3)
+        wait_until(lambda: catches(process.pid, signal.SIGUSR1), "its handler")
+
+        def is_woken() -> bool:
+            """One that comes before it waits for bytes wakes nobody: another one is sent."""
             process.send_signal(signal.SIGUSR1)
-            lines += (process.stdout.read() or b"").decode().split()
-        assert "again" in lines
+            lines.extend((process.stdout.read() or b"").decode().split())
+            return "again" in lines
+
+        wait_until(is_woken, "the wait to end")
         send(process, FILE[sent:])
         process.stdin.close()
         os.set_blocking(process.stdout.fileno(), True)

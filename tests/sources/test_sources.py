@@ -8,7 +8,9 @@ import os
 import pty
 import random
 import select
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow
@@ -51,6 +53,15 @@ def written(folder: Path, content: bytes) -> FileSource:
     path = folder / "capture"
     path.write_bytes(content)
     return FileSource("default", str(path))
+
+
+@contextmanager
+def writing(fifo: Path, content: bytes) -> Iterator[None]:
+    """Somebody who writes into a FIFO as soon as it is read."""
+    writer = threading.Thread(target=fifo.write_bytes, args=(content,), daemon=True)
+    writer.start()
+    yield
+    writer.join()
 
 
 def test_a_plain_file_is_left_to_the_engine(tmp_path: Path) -> None:
@@ -166,24 +177,18 @@ def test_a_fifo_is_a_pipe_and_loses_no_byte(
 ) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    if os.fork() == 0:
-        fifo.write_bytes(compress(CONTENT))
-        os._exit(0)
-    source = opened(FileSource("default", str(fifo)))
-    assert source.is_pipe
-    assert everything(source) == CONTENT
-    os.wait()
+    with writing(fifo, compress(CONTENT)):
+        source = opened(FileSource("default", str(fifo)))
+        assert source.is_pipe
+        assert everything(source) == CONTENT
 
 
 @pytest.mark.parametrize("content", [b"", b"a", b"\x1f"])
 def test_a_fifo_that_ends_at_once_is_plain(tmp_path: Path, content: bytes) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    if os.fork() == 0:
-        fifo.write_bytes(content)
-        os._exit(0)
-    assert everything(opened(FileSource("default", str(fifo)))) == content
-    os.wait()
+    with writing(fifo, content):
+        assert everything(opened(FileSource("default", str(fifo)))) == content
 
 
 @pytest.mark.parametrize(
