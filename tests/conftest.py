@@ -13,9 +13,11 @@ _NOT_ASKED_FOR = pytest.mark.skip(reason="slow: run by `make test-all` (pytest -
 _NOT_ROOT = pytest.mark.skip(reason="privileged: makes network interfaces, which needs root")
 
 
-# What runs without a terminal (nohup) hands an ignored SIGHUP down to all that it starts, which do
-# not take it up again; tests send it.
+# What runs without a terminal hands ignored signals down to all that it starts, which do not take
+# them up again: SIGHUP (nohup), SIGINT (a shell's &). Tests send them.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
