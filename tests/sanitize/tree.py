@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from tests.captures import ROOT
 
 ENGINE = ("setup.py", "gigastream/engine/build_native.py", "csrc/**/*.[ch]")
 PARTS = ("csrc", "gigastream", "configs")
+COPIED = ("setup.py", "csrc/**/*", "gigastream/**/*.py", "configs/**/*")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.so", "*.c.tmp")
 # A report ends the process, so that none goes unseen. Python's own leaks are not ours to count:
 # the worker asks for a leak check itself and looks whose they are.
@@ -90,21 +91,34 @@ def environment(tree: Tree = MEMORY) -> dict[str, str]:
 
 
 def build(tree: Tree = MEMORY) -> None:
-    """Bring the copy up to date; the extension is built only where C has changed."""
+    """Bring the copy up to date; the extension is built only where C has changed.
+
+    What is up to date is not touched: another process of the tests may be at work in it.
+    """
     tree.folder.mkdir(parents=True, exist_ok=True)
     with _alone(tree):
-        # what was moved would be there twice
-        shutil.rmtree(tree.folder / "csrc", ignore_errors=True)
-        for name in PARTS:
-            shutil.copytree(ROOT / name, tree.folder / name, ignore=NOT_COPIED, dirs_exist_ok=True)
-        shutil.copy(ROOT / "setup.py", tree.folder)
-        _build_extension(tree)
+        _once(tree.folder / "copied", _digest(ROOT, COPIED), lambda: _copy(tree))
+        _once(tree.folder / "built", _digest(tree.folder, ENGINE), lambda: _build_extension(tree))
+
+
+def _once(stamp: Path, digest: str, make: Callable[[], None]) -> None:
+    """Make what a stamp says is there of another digest, or is not there."""
+    if stamp.is_file() and stamp.read_text() == digest:
+        return
+    stamp.unlink(missing_ok=True)
+    make()
+    stamp.write_text(digest)
+
+
+def _copy(tree: Tree) -> None:
+    # what was moved would be there twice
+    shutil.rmtree(tree.folder / "csrc", ignore_errors=True)
+    for name in PARTS:
+        shutil.copytree(ROOT / name, tree.folder / name, ignore=NOT_COPIED, dirs_exist_ok=True)
+    shutil.copy(ROOT / "setup.py", tree.folder)
 
 
 def _build_extension(tree: Tree) -> None:
-    stamp, digest = tree.folder / "built", _digest(tree)
-    if stamp.is_file() and stamp.read_text() == digest:
-        return
     command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "--force"]
     build_environment = {**os.environ, **tree.build}
     done = subprocess.run(
@@ -117,14 +131,13 @@ def _build_extension(tree: Tree) -> None:
     )
     if done.returncode != 0:
         raise RuntimeError(f"the engine cannot be built:\n{done.stderr}")
-    stamp.write_text(digest)
 
 
-def _digest(tree: Tree) -> str:
+def _digest(folder: Path, patterns: Sequence[str]) -> str:
     digest = hashlib.sha256(sys.version.encode())
-    for pattern in ENGINE:
-        for path in sorted(tree.folder.glob(pattern)):
-            digest.update(str(path.relative_to(tree.folder)).encode() + path.read_bytes())
+    for pattern in patterns:
+        for path in sorted(path for path in folder.glob(pattern) if path.is_file()):
+            digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())
     return digest.hexdigest()
 
 
