@@ -26,6 +26,9 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": SHORT_LIVED,
     "spark.executor.extraJavaOptions": SHORT_LIVED,
     "spark.sql.codegen.wholeStage": "false",
+    # Both executors are there when the first micro-batch begins, however slowly one starts.
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{PATIENCE_SECONDS}s",
 }
 
 
