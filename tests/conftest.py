@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 
+import hypothesis
 import pytest
 from spark_session import spark  # noqa: F401
 
@@ -18,6 +19,13 @@ _NOT_ROOT = pytest.mark.skip(reason="privileged: makes network interfaces, which
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes, or how many are thrown away before one fits, is a matter of luck and of
+# what else the machine does: neither makes a test fail.
+hypothesis.settings.register_profile(
+    "gigastream", deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
+)
+hypothesis.settings.load_profile("gigastream")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigastream.flush_policy import FLUSH_POLICIES
@@ -63,7 +63,8 @@ tunings = st.builds(
 inputs = st.lists(st.tuples(st.sampled_from(INTERFACES), files), min_size=1, max_size=3)
 
 at_random = settings(
-    max_examples=35, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=35,
+    derandomize=True,
 )
 
 

@@ -202,7 +202,7 @@ operands = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(operands, st.sampled_from(["+", "-", "*", "/", "%"]), operands, rows)
 def test_arithmetic_is_exact_or_has_no_value(
     left: str, operator: str, right: str, row: dict[str, int]
@@ -230,7 +230,7 @@ def _exact(operator: str, a: int, b: int) -> int:
     return {"+": a + b, "-": a - b, "*": a * b, "/": quotient, "%": a - quotient * b}[operator]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(operands, st.sampled_from(["=", "<>", "<", "<=", ">", ">="]), operands, rows)
 def test_comparisons_are_exact(left: str, operator: str, right: str, row: dict[str, int]) -> None:
     a, b = (row[text] if text in row else int(text[1:-1]) for text in (left, right))

@@ -34,7 +34,7 @@ def mutilated(draw: st.DrawFn) -> str:
     return " ".join(words)
 
 
-@settings(max_examples=600, deadline=2000)
+@settings(max_examples=600)
 @given(st.lists(mutilated(), min_size=1, max_size=3))
 def test_whatever_is_asked_is_answered_or_refused(queries: list[str]) -> None:
     text = ";\n".join(queries)
@@ -51,7 +51,7 @@ def test_whatever_is_asked_is_answered_or_refused(queries: list[str]) -> None:
 DEFINITIONS = [path.read_text() for path in sorted((HERE / "definitions").glob("*.gsql"))]
 
 
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200)
 @given(st.sampled_from(DEFINITIONS), st.data())
 def test_whatever_is_defined_is_read_or_refused(text: str, data: st.DataObject) -> None:
     words = _TOKEN.findall(text)

@@ -184,7 +184,7 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(expressions, st.data())
 def test_no_later_value_is_below_the_bound(text: str, data: st.DataObject) -> None:
     expression, function = _checked(text)
@@ -196,7 +196,7 @@ def test_no_later_value_is_below_the_bound(text: str, data: st.DataObject) -> No
         assert found is None or found >= promise
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(expressions, st.data())
 def test_the_bound_is_reached(text: str, data: st.DataObject) -> None:
     expression, function = _checked(text)
@@ -207,7 +207,7 @@ def test_the_bound_is_reached(text: str, data: st.DataObject) -> None:
     assert function.forward(*given_bounds) == min(found, END - 1)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(expressions, values, st.data())
 def test_the_inverse_is_the_least_bound_that_reaches(
     text: str, value: int, data: st.DataObject

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from gigastream.engine.batch import EngineError
 from gigastream.plan import Plan
@@ -234,7 +234,7 @@ def try_it(data: bytes) -> Account | None:
         return None
 
 
-quickly = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=80)
 
 
 @quickly

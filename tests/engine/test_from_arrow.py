@@ -79,7 +79,7 @@ def record_batches(draw: st.DrawFn) -> pyarrow.RecordBatch:
     return batch.slice(first, draw(st.integers(0, rows - first)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(record_batches())
 def test_all_types(batch: pyarrow.RecordBatch) -> None:
     back = NativeBatch.from_arrow(batch, ALL_TYPES).to_arrow()
@@ -177,7 +177,7 @@ def test_other_columns_are_refused() -> None:
         NativeBatch.from_arrow(batch, schema(Column("d", Type.UINT)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.integers(-5, 12), min_size=3, max_size=8), st.integers(0, 7))
 def test_any_offsets(offsets: list[int], first: int) -> None:
     """Refused, or what pyarrow itself makes of them after it has looked at all."""

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigastream.plan import Plan
@@ -28,7 +28,7 @@ ADD = SuperAggregate(
     lambda one, other: tuple(map(sum, zip(one, other, strict=True))), lambda state: state
 )
 
-quickly = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=40)
 tunings = st.builds(
     Tuning,
     policy=st.sampled_from(["immediate", "slow_inorder", "slow", "slow", "lazy"]),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigastream.engine.batch import EngineError
@@ -172,7 +172,7 @@ OPERATORS: dict[str, tuple[Sequence[str], str, Callable[[], Follower]]] = {
 }
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150)
 @given(stream=st.lists(steps, max_size=14), batch_rows=st.sampled_from([1, 2, None]))
 def test_every_operator(stream: list[Step], batch_rows: int | None) -> None:
     calls = run(stream, batch_rows)

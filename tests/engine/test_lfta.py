@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigastream.plan import Plan
@@ -25,7 +25,7 @@ OPTIONS = ((None, None), (1, 0), (3, 1), (None, 15))
 TENS, STARTS, FALLING, TWO, *_ = CASES
 
 every_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda name: f"flush-{name}")
-quickly = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=40)
 words = st.integers(1, 2**64 - 1)
 tunings = st.builds(
     lambda options, **others: Tuning(slow_flush=options[0], max_disorder=options[1], **others),

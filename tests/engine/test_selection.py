@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigastream.plan import Plan
@@ -53,7 +53,7 @@ SEEN = Selection(
 ALONE = Selection("alone", "IPV4", lambda p: (p["srcIP"], 1_800_000_000 - p["time"]), {1: REST}, ())
 
 Token = Row | tuple[str, Vector, bool]
-quickly = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=60)
 tunings = st.builds(
     Tuning,
     disorder_bytes=st.sampled_from([0, 100, 700]),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.windows_build import build
@@ -93,9 +93,7 @@ lines_of = st.lists(
 )
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150)
 @given(st.integers(1, 40), st.integers(1, 40), lines_of)
 def test_any_steps(driver: Path, range_: int, slide: int, lines: list[str]) -> None:
     """Gaps, ranges that are no multiple of the slide, times below 0, jumping bounds, late rows."""

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigastream.plan import Plan
@@ -27,7 +27,7 @@ from tests.strategies.files import NANOSECONDS, Packet, pcap
 TENS, STARTS, FALLING, TWO, *_ = CASES
 Files = list[tuple[str, list[Packet]]]
 
-quickly = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=60)
 tunings = st.builds(
     Tuning,
     policy=st.sampled_from(["immediate", "slow_inorder", "slow", "lazy"]),

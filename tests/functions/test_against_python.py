@@ -7,7 +7,7 @@ import ipaddress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.functions.driver import Driver
@@ -15,11 +15,7 @@ from tests.functions.driver import Driver
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-MANY = settings(
-    max_examples=200,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+MANY = settings(max_examples=200)
 FEW = settings(MANY, max_examples=40)
 
 small_text = st.text(alphabet="ab,\0", max_size=12).map(str.encode)

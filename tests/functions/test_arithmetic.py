@@ -6,16 +6,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.functions.driver import Driver
 
-MANY = settings(
-    max_examples=200,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+MANY = settings(max_examples=200)
 
 LIMITS = {
     "ushort": (0, 2**16 - 1),

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.functions.declarations import ROOT
@@ -19,7 +19,6 @@ SOURCE = Path(__file__).with_name("exact.c")
 GREATEST = 1.7976931348623157e308
 LEAST = 5e-324
 
-quickly = settings(deadline=None, suppress_health_check=list(HealthCheck))
 floats = st.lists(
     st.floats(allow_nan=False, allow_infinity=False)
     | st.sampled_from([GREATEST, -GREATEST, LEAST, -LEAST, 1.0, 2.0**-53, 1e16, 0.0, -0.0]),
@@ -86,7 +85,6 @@ def is_close(found: float | None, wanted: Fraction) -> bool:
     return abs(Fraction(found) - wanted) <= abs(wanted) / 2**51 + Fraction(LEAST)
 
 
-@quickly
 @given(floats)
 @example([GREATEST, GREATEST, -GREATEST])
 @example([1.0, 2.0**-53, 2.0**-106])
@@ -103,7 +101,6 @@ def test_a_sum_of_floats_is_the_nearest_float(adder: Adder, values: list[float])
     assert shuffled == [total, average, found]
 
 
-@quickly
 @given(
     st.sampled_from("su"),
     st.lists(signed, min_size=2, max_size=40) | near,

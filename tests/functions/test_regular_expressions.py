@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gigastream.gsql.regular_expressions import Matcher, PatternError, compiled
@@ -93,7 +93,7 @@ trees = st.recursive(
     max_leaves=6,
 )
 texts = st.lists(st.sampled_from(b"aabbc\n\0\xffZ"), max_size=9).map(bytes)
-quickly = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+quickly = settings(max_examples=300)
 
 
 def found(tree: Tree, text: bytes) -> tuple[int, int] | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigastream.gsql.catalog.definitions import parse_definitions
@@ -33,7 +33,7 @@ PIECES = (
         "日",
     ),
 )
-RELAXED = settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(max_examples=400)
 
 
 @st.composite

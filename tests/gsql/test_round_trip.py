@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from gsql.trees import expressions, queries
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.parser import parse_expression, parse_queries
 from gigastream.gsql.syntax.printer import print_expression, print_queries
 
-RELAXED = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(max_examples=150)
 
 
 @RELAXED

@@ -208,7 +208,7 @@ def all_partials(steps: list[PacketSteps]) -> list[Partial]:
     ]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(streams, st.sampled_from([1, 2, 4, 16]), st.booleans())
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_gives_the_same_final_rows(
@@ -227,7 +227,7 @@ def test_every_policy_gives_the_same_final_rows(
     assert steps[-1].event.punctuation == (END,)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(streams, st.sampled_from([1, 2, 4, 16]))
 @pytest.mark.parametrize("name", POLICIES)
 def test_no_row_is_below_a_punctuation_that_was_given(
@@ -244,7 +244,7 @@ def test_no_row_is_below_a_punctuation_that_was_given(
         assert all(not passed(window, given_so_far) for window in table.windows())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(streams, st.sampled_from([1, 2, 4, 16]))
 @pytest.mark.parametrize("name", ["immediate", "slow_inorder"])
 def test_ordered_policies_keep_order(
@@ -256,7 +256,7 @@ def test_ordered_policies_keep_order(
     assert windows == sorted(windows)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(streams)
 @pytest.mark.parametrize("name", ["slow adaptive", "slow every 3", "lazy"])
 def test_no_window_stays_too_long(name: str, stream: list[tuple[int, int, bool, int]]) -> None:

@@ -93,7 +93,7 @@ def test_late_packets_are_counted_and_left_out() -> None:
     assert decode(pcap(steps), disorder_bytes=None).accounting.late == 0
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(traffics)
 def test_large_captures_are_counted_as_they_were_made(traffic: Traffic) -> None:
     made = generate(traffic)

@@ -187,7 +187,7 @@ def test_what_came_before_the_damage_is_kept(name: str) -> None:
     assert len(capture.records) == (1 if name in ("packet cut", "header cut", "block cut") else 2)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(capture_files())
 def test_what_was_written_is_read(file: CaptureFile) -> None:
     capture = read_bytes(file.data)
@@ -201,7 +201,7 @@ def test_what_was_written_is_read(file: CaptureFile) -> None:
         assert record.interface_id == packet.interface_id
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(damaged_files())
 def test_no_bytes_break_the_oracle(data: bytes) -> None:
     decoded = decode(data)

@@ -7,16 +7,12 @@ import datetime
 import ipaddress
 import math
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.output.driver import Printer
 
-SOME = settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+SOME = settings(max_examples=60)
 EPOCH = datetime.datetime(1970, 1, 1)
 
 floats = st.floats() | st.floats(0, 1e6) | st.decimals(0, 1000, places=3).map(float)

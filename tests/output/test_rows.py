@@ -7,16 +7,12 @@ import csv
 import io
 import json
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.output.driver import Column, Printer
 
-SOME = settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+SOME = settings(max_examples=60)
 
 ROWS = [
     Column("time", "uint", [60, 120, 180]),

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigastream.spool import SegmentDamage, Spool, SpoolError, SpoolReadError, Track
@@ -95,9 +95,7 @@ def test_a_segment_that_is_listed_as_larger_than_any_is_not_held(tmp_path: Path)
         list(track.read(segment))
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100, deadline=None
-)
+@settings(max_examples=100)
 @given(st.data())
 def test_any_changed_byte_of_a_segment_is_noticed(tmp_path: Path, data: st.DataObject) -> None:
     path = folder_of(tmp_path) / segment_name(0)
@@ -273,9 +271,7 @@ def test_a_bad_account_of_retention_hides_no_row(tmp_path: Path, content: bytes)
     assert all_numbers(track) == [0, 1, 2, 3]
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None
-)
+@settings(max_examples=30)
 @given(
     st.lists(st.binary(max_size=60), max_size=5),
     st.sampled_from([SPOOL, f"{SETS}/000001/{DESCRIPTIONS}", MANIFEST, "progress/eth0.json"]),

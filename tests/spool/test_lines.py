@@ -8,7 +8,7 @@ import zlib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gigastream.punctuation import JointBound
@@ -61,7 +61,6 @@ def test_lines_are_what_they_were() -> None:
     assert decode(WITHOUT[:-1]) == replace(GOOD, joint=None)
 
 
-@settings(deadline=None)
 @given(st.one_of(SEGMENTS, LINES, RUNS))
 def test_an_entry_comes_back(entry: Entry) -> None:
     line = encode(entry)
@@ -70,7 +69,6 @@ def test_an_entry_comes_back(entry: Entry) -> None:
     assert decode(line[:-1]) == entry
 
 
-@settings(deadline=None)
 @given(st.one_of(SEGMENTS, RUNS), st.data())
 def test_a_changed_bit_is_noticed(entry: Entry, data: st.DataObject) -> None:
     line = bytearray(encode(entry)[:-1])
@@ -79,7 +77,6 @@ def test_a_changed_bit_is_noticed(entry: Entry, data: st.DataObject) -> None:
         decode(bytes(line))
 
 
-@settings(deadline=None)
 @given(st.one_of(SEGMENTS, RUNS), st.data())
 def test_a_torn_line_is_noticed(entry: Entry, data: st.DataObject) -> None:
     line = encode(entry)[:-1]
@@ -87,7 +84,6 @@ def test_a_torn_line_is_noticed(entry: Entry, data: st.DataObject) -> None:
         decode(line[: data.draw(st.integers(0, len(line) - 1))])
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_in_order(text: bytes) -> None:
     for line in (text, line_of(text)):
@@ -103,7 +99,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(json.loads(encode(GOOD)[9:]))), JSON)
 def test_a_field_of_another_kind_is_refused_or_means_what_it_says(name: str, value: object) -> None:
     text = json.dumps(json.loads(encode(GOOD)[9:]) | {name: value}).encode()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gigastream.spool import Entry
@@ -29,7 +29,6 @@ def reader_over(text: bytearray, reader: ManifestReader, most: int = 1 << 30) ->
     return list(reader.poll(read_at))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 400), max_size=30))
 def test_whole_lines_come_once_however_the_file_grows(steps: list[int]) -> None:
     lines = b"".join(encode(punctuation(n)) for n in range(20))
@@ -42,7 +41,6 @@ def test_whole_lines_come_once_however_the_file_grows(steps: list[int]) -> None:
     assert reader.damage == []
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300), st.binary(max_size=300))
 def test_hostile_bytes_cost_only_their_own_lines(before: bytes, between: bytes) -> None:
     good = encode(punctuation(1)), encode(punctuation(2))
