@@ -15,6 +15,7 @@ from gigastream.sources.files import FileSource
 from tests.engine.accounts import adds_up
 from tests.engine.stepping import plan_of
 from tests.engine.traffic import packet
+from tests.own_memory import own_memory
 from tests.strategies.files import NANOSECONDS, pcap, pcap_record
 
 PACKETS = 300_000
@@ -44,13 +45,6 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with path.open("wb") as file:
         file.writelines(flood())
     return path
-
-
-def own_memory() -> int:
-    """RssAnon of this process, in bytes."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        line = next(line for line in status if line.startswith("RssAnon"))
-    return int(line.split()[1]) * 1024
 
 
 @dataclass

@@ -20,8 +20,8 @@ from gigastream.sessions.threaded_session import ThreadedSession
 from gigastream.settings import LEAST_MEMORY, Settings
 from gigastream.sources.files import FileSource
 from tests.engine.stepping import plan_of
-from tests.engine.test_flood import own_memory
 from tests.engine.traffic import packet
+from tests.own_memory import own_memory
 from tests.strategies.files import NANOSECONDS, pcap, pcap_record
 
 MIB = 1 << 20

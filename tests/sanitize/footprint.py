@@ -3,8 +3,8 @@
 
 `sessions N CAPTURE` opens, runs and closes N sessions; `flood N MAX_GROUPS` answers N packets of
 which no two are of one group, all in one window; `windows N MAX_GROUPS` the same with forged times,
-each in a window of its own. Each prints its samples of RssAnon in bytes, and what the run counted,
-as JSON.
+each in a window of its own. Each prints how much memory it had now and then, in bytes, and what the
+run counted, as JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from gigastream.library import _plan
@@ -24,6 +23,7 @@ from gigastream.plan import Plan
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
+from tests.own_memory import own_memory
 
 TALKERS = """SELECT tb, srcIP, destIP, count(*) AS packets, sum(len) AS bytes, first(id) AS id
 FROM IPV4 GROUP BY time/60 AS tb, srcIP, destIP"""
@@ -35,19 +35,13 @@ SOURCE_ADDRESS = 16 + 14 + 12
 ANY_ORDER = Settings(slack_ns=(1 << 63) - 1)
 
 
-def own_bytes() -> int:
-    """RssAnon of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))
-
-
 def sessions(count: int, capture: str) -> dict[str, Any]:
     """Sessions one after the other, some of them stopped or dropped before their end."""
     plans = [_plan(TALKERS, None), _plan(WORDS, None)]
     samples = []
     for number in range(count):
         _run_once(plans[number % 2], capture, stop_at=number % 5)
-        samples.append(own_bytes())
+        samples.append(own_memory())
     return {"samples": samples}
 
 
@@ -90,7 +84,7 @@ def _pour(writer: int, count: int, samples: list[int], forges_times: bool) -> No
         view = memoryview(piece)
         while view:
             view = view[os.write(writer, view) :]
-        samples.append(own_bytes())
+        samples.append(own_memory())
     os.close(writer)
 
 
