@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -119,7 +120,8 @@ def _make_environment_without_us(interpreter: Path) -> None:
     for name, home in homes.items():
         (site / name).symlink_to(home)
     interpreter.write_text(
-        f'#!/bin/sh\nPYTHONPATH={site}:$PYTHONPATH exec {sys.executable} -S "$@"\n'
+        f"#!/bin/sh\nPYTHONPATH={shlex.quote(str(site))}:$PYTHONPATH "
+        f'exec {shlex.quote(sys.executable)} -S "$@"\n'
     )
     interpreter.chmod(0o755)
 
