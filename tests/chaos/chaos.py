@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.chaos.programs import ChaosError, Driver, Writer
+from tests.chaos.programs import START_SECONDS, ChaosError, Driver, Writer
 from tests.chaos.truth import Rows, expected_rows, plain_rows
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ START_UP_SHARE = 0.25
 """Of the kills of a driver: before the new job has committed anything."""
 PAUSE_SECONDS = 3.0
 START_UP_SECONDS = 12.0
-WORKER_SECONDS = 30.0
 
 
 @dataclass
@@ -87,7 +86,7 @@ class Scene:
         """There may be none just now: Spark starts them when there is something to read."""
         self.driver.wait_for_commit()
         self._pause()
-        deadline = time.monotonic() + WORKER_SECONDS
+        deadline = time.monotonic() + START_SECONDS
         while not (killed := self.driver.kill_workers(self.chance)):
             if time.monotonic() > deadline:
                 raise ChaosError("the job has no Python workers")

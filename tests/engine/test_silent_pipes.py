@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow
@@ -22,8 +22,8 @@ from gigastream.sources.files import FileSource
 from tests.engine.stepping import Stepper, plan_of
 from tests.engine.traffic import packet
 from tests.strategies.files import NANOSECONDS, pcap
+from tests.waiting import PATIENCE_S, wait_until
 
-PATIENCE_S = 300
 EACH = """DEFINE { query_name east; } SELECT tb, count(*) AS n FROM east.PKT GROUP BY time/10 AS tb;
 DEFINE { query_name west; } SELECT tb, count(*) AS n FROM west.PKT GROUP BY time/10 AS tb"""
 PLAN = plan_of(EACH, ("east", "west"))
@@ -163,6 +163,19 @@ def test_a_session_that_is_left_while_a_compressed_pipe_is_silent_keeps_nothing(
     assert set(os.listdir("/proc/self/fd")) == before
 
 
+def writing(fifo: Path, reader: subprocess.Popen[str]) -> int:
+    """A descriptor to write to a FIFO by, once it is read."""
+    found: list[int] = []
+
+    def is_read() -> bool:
+        with suppress(OSError):  # ENXIO: nobody reads it yet
+            found.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(found) or reader.poll() is not None
+
+    wait_until(is_read, "a reader")
+    return found[0]
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_ctrl_c_while_all_are_silent(tmp_path: Path, count: int) -> None:
     """Nothing was opened that could not be left."""
@@ -173,7 +186,7 @@ def test_ctrl_c_while_all_are_silent(tmp_path: Path, count: int) -> None:
     query = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/10 AS tb"
     command = [sys.executable, "-m", "gigastream", "run", "-e", query, *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        writers = [os.open(tmp_path / str(n), os.O_WRONLY) for n in range(count)]
+        writers = [writing(tmp_path / str(n), process) for n in range(count)]
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=600)
         for writer in writers:

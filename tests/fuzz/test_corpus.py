@@ -21,7 +21,7 @@ from tests.fuzz.in_process import TARGETS as PYTHON_TARGETS
 from tests.fuzz.in_process import load
 from tests.fuzz.seeds import seeds
 
-SECONDS = 300
+SECONDS = 900
 
 
 def entries(target: str) -> list[Path]:
