@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 from captures import DEMO_CAPTURE, ROOT
@@ -40,6 +43,14 @@ def wait_for(is_so: Callable[[], bool], command: subprocess.Popen[bytes]) -> Non
         assert command.poll() is None, "the command ended"
         assert time.monotonic() < deadline, "it took too long"
         time.sleep(0.1)
+
+
+def unread(pipe: IO[bytes] | None) -> int:
+    """How many bytes of a pipe nobody has taken."""
+    assert pipe is not None
+    counted = bytearray(4)
+    fcntl.ioctl(pipe.fileno(), termios.FIONREAD, counted)
+    return int.from_bytes(counted, sys.byteorder)
 
 
 def ended(command: subprocess.Popen[bytes], directory: Path) -> str:
@@ -81,6 +92,7 @@ def test_ctrl_c_answers_what_came_through_the_pipe(tmp_path: Path) -> None:
     rows = tmp_path / "out"
     wait_for(lambda: rows.read_bytes().count(b"\n") >= len(closed), command)
     assert in_order(map(json.loads, rows.read_text().splitlines())) == closed
+    wait_for(lambda: unread(command.stdin) == 0, command)
     os.kill(command.pid, signal.SIGINT)
     assert "read 2,010" in ended(command, tmp_path)
     assert in_order(map(json.loads, rows.read_text().splitlines())) == answered_here()
