@@ -13,7 +13,7 @@ from tests.captures import ROOT
 from tests.chaos.programs import SHORT_LIVED
 from tests.processes import descendants, kill, wait_until_gone
 from tests.spark_cluster.bare_python import BarePython
-from tests.spark_cluster.cluster import Cluster, spark_environment, spark_program
+from tests.spark_cluster.cluster import WORKERS, Cluster, spark_environment, spark_program
 
 PATIENCE_SECONDS = 300
 MAX_ROWS = 4_000
@@ -26,7 +26,8 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": SHORT_LIVED,
     "spark.executor.extraJavaOptions": SHORT_LIVED,
     "spark.sql.codegen.wholeStage": "false",
-    # Both executors are there when the first micro-batch begins, however slowly one starts.
+    # All executors are there when the first micro-batch begins, however slowly one starts.
+    "spark.cores.max": str(WORKERS),
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{PATIENCE_SECONDS}s",
 }
