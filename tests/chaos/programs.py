@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from signal import SIGTERM
 
 from tests import processes
 from tests.chaos.feeder import Feeder
+from tests.cli.command import COMMAND
 
 QUERIES = Path(__file__).parent / "queries.gsql"
 INTERFACES = ("east", "west")
@@ -29,7 +29,6 @@ QUICK_START = {
     "spark.driver.extraJavaOptions": SHORT_LIVED,
     "spark.sql.codegen.wholeStage": "false",
 }
-_GIGASTREAM = [sys.executable, "-m", "gigastream"]
 
 
 class ChaosError(Exception):
@@ -183,7 +182,7 @@ class Driver:
     def refused(self, *more: str) -> tuple[int, str]:
         """The exit code and the words of a job that is not to start."""
         done = subprocess.run(
-            [*_GIGASTREAM, *self._command, *more],
+            [*COMMAND, *self._command, *more],
             capture_output=True,
             text=True,
             timeout=START_SECONDS,
@@ -226,7 +225,7 @@ def _started(
 ) -> subprocess.Popen[bytes]:
     with log.open("ab") as stream:
         return subprocess.Popen(
-            [*_GIGASTREAM, *words],
+            [*COMMAND, *words],
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=stream,

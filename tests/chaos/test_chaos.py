@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from tests.captures import DEMO_CAPTURE
 from tests.chaos.chaos import KINDS, Report, Scene, count, run
 from tests.chaos.programs import QUERIES, Driver
 from tests.chaos.truth import Rows
+from tests.cli.command import COMMAND
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ def test_a_job_whose_spool_comes_back_with_other_queries(outcome: Outcome, tmp_p
     """The job answers the spool's own queries, which are not those of the checkpoint any more."""
     reads = [word for name in ("east", "west") for word in ("-r", f"{name}={DEMO_CAPTURE}")]
     output = ["-o", f"spool:{outcome.scene.writer.spool}", "-q"]
-    gigastream = [sys.executable, "-m", "gigastream", "run"]
+    gigastream = [*COMMAND, "run"]
     subprocess.run([*gigastream, changed_queries(tmp_path), *reads, *output], check=True)
     assert_refused(outcome.scene.driver)
 

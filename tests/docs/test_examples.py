@@ -96,6 +96,8 @@ def test_a_program_prints_what_is_shown(block: Block, rows: Block, shell: Shell)
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_name)
 def test_commands_show_what_is_shown(document: Path, shell: Shell) -> None:
+    if document.stem == "spark":
+        pytest.importorskip("pyspark")
     for block in blocks(document):
         if block.file_name:
             shell.write(block.file_name, block.text)

@@ -7,7 +7,6 @@ import gzip
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import pytest
 
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
+from tests.cli.command import COMMAND
 from tests.engine.stepping import Stepper, plan_of
 from tests.engine.traffic import packet
 from tests.strategies.files import NANOSECONDS, pcap
@@ -184,7 +184,7 @@ def test_ctrl_c_while_all_are_silent(tmp_path: Path, count: int) -> None:
         os.mkfifo(tmp_path / str(number))
         words += ["-r", f"i{number}={tmp_path / str(number)}"]
     query = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/10 AS tb"
-    command = [sys.executable, "-m", "gigastream", "run", "-e", query, *words]
+    command = [*COMMAND, "run", "-e", query, *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         writers = [writing(tmp_path / str(n), process) for n in range(count)]
         process.send_signal(signal.SIGINT)

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.command import COMMAND
 from tests.processes import catches
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -162,7 +163,7 @@ class Running:
     def __init__(self, space: Namespace, *words: object, folder: Path) -> None:
         self._space = space
         self._files = [(folder / name).open("w+") for name in ("rows", "account")]
-        command = [sys.executable, "-m", "gigastream", "run", "-o", "json", "--stats", "json"]
+        command = [*COMMAND, "run", "-o", "json", "--stats", "json"]
         self.process = space.start(
             *command, *words, stdout=self._files[0], stderr=self._files[1], cwd=folder
         )

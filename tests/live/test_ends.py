@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.command import COMMAND
 from tests.live.namespace import (
     PATIENCE_S,
     QUERY_ALL,
@@ -145,7 +146,7 @@ def test_packets_that_are_joined_are_told(space: Namespace, tmp_path: Path) -> N
 def test_the_links_are_listed(space: Namespace) -> None:
     space.ip("addr", "add", "10.99.0.7/24", "dev", space.far)
     space.ip("link", "set", space.near, "down")
-    said = space.run(sys.executable, "-m", "gigastream", "run", "-D").splitlines()
+    said = space.run(*COMMAND, "run", "-D").splitlines()
     lines = {line.split()[0]: line for line in said}
     assert "10.99.0.7" in lines["far"]
     assert lines["near"].split()[1] == "down"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.command import COMMAND
 from tests.live.namespace import (
     PATIENCE_S,
     QUERY_ALL,
@@ -207,7 +208,7 @@ def test_a_spool_of_two_rings_is_one_stream(space: Namespace, folder: Path) -> N
         wait_until(lambda: space.packet_sockets() == 2, "both rings")
         sent = replay(space, DEMO_CAPTURE, "--topspeed")
         account = run.stop()
-    command = [sys.executable, "-m", "gigastream", "run", "-q", "-o", "json", "--spool", str(spool)]
+    command = [*COMMAND, "run", "-q", "-o", "json", "--spool", str(spool)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
     assert sum(json.loads(line)["n"] for line in done.stdout.splitlines()) == sent
     assert [stream["interface"] for stream in account["streams"]] == [space.far]

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.command import COMMAND
 from tests.live.namespace import (
     PATIENCE_S,
     QUERY_ALL,
@@ -68,7 +69,7 @@ def bobs(path: Path) -> Path:
 
 
 def refusal(*words: object) -> str:
-    command = [sys.executable, "-m", "gigastream", "run", "-i", "lo", "-e", QUERY, *map(str, words)]
+    command = [*COMMAND, "run", "-i", "lo", "-e", QUERY, *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
@@ -202,9 +203,7 @@ def test_links_in_a_spool_lead_its_next_writer_nowhere(
         path.symlink_to(precious)
         os.chown(path, pwd.getpwnam("nobody").pw_uid, -1, follow_symlinks=False)
         command = ["-i", space.far, "-e", QUERY_ALL, "-o", f"spool:{spool}"]
-        process = space.start(
-            sys.executable, "-m", "gigastream", "run", "-q", *command, stderr=subprocess.DEVNULL
-        )
+        process = space.start(*COMMAND, "run", "-q", *command, stderr=subprocess.DEVNULL)
         status = Path(f"/proc/{process.pid}/status")
         try:
             wait_until(
@@ -257,7 +256,7 @@ def test_a_user_with_the_capability(
     os.chown(own, 65534, 65534)
     python = python_as((*AS_A_USER, "env", f"XDG_CACHE_HOME={own}/cache"))
     words = ["-i", space.far, "-e", QUERY_ALL, "--fanout", fanout, "-o", f"{output}:{own}/out"]
-    command = [*python, "-m", "gigastream", "run", "--stats", "json", *words]
+    command = [*python, "-P", "-m", "gigastream", "run", "--stats", "json", *words]
     process = space.start(*command, stderr=subprocess.PIPE, cwd=own)
     try:
         status = Path(f"/proc/{process.pid}/status")
@@ -402,7 +401,7 @@ def test_the_root_of_a_user_namespace_without_nobody(folder: Path, output: str) 
         pytest.skip("no user namespace")
     words = ["-i", "lo", "-e", QUERY_ALL, "--stats", "json", "-o", f"{output}:{folder}/out"]
     script = 'ip link set lo up; exec "$@"'
-    command = [sys.executable, "-m", "gigastream", "run", *words]
+    command = [*COMMAND, "run", *words]
     process = subprocess.Popen(
         ["unshare", "-rn", "sh", "-c", script, "sh", *command], stderr=subprocess.PIPE, text=True
     )

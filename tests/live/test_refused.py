@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import pytest
 
+from tests.cli.command import COMMAND
 from tests.live.namespace import need
 
 QUERY = "SELECT time AS tb, len FROM PKT"
 
 
 def refusal(*words: str, before: tuple[str, ...] = (), code: int = 2) -> str:
-    command = [*before, sys.executable, "-m", "gigastream", "run", "-e", QUERY, *words]
+    command = [*before, *COMMAND, "run", "-e", QUERY, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == code, done.stderr
     assert done.stdout == ""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.command import COMMAND
 from tests.live.namespace import (
     PATIENCE_S,
     Namespace,
@@ -41,7 +41,7 @@ def space() -> Iterator[Namespace]:
 @contextmanager
 def unread(space: Namespace, *words: str) -> Iterator[subprocess.Popen[str]]:
     """A run whose stdout nobody reads yet."""
-    command = [sys.executable, "-m", "gigastream", "run", "-o", "json", "--stats", "json"]
+    command = [*COMMAND, "run", "-o", "json", "--stats", "json"]
     command += ["-i", space.far, "-e", "SELECT time, len FROM PKT", *words]
     process = space.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:

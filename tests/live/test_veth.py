@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.command import COMMAND
 from tests.live.namespace import (
     PATIENCE_S,
     QUERY_ALL,
@@ -130,7 +131,7 @@ def endless(space: Namespace) -> Iterator[None]:
 
 
 def answer_of_file(path: Path, *words: str) -> Counter[str]:
-    command = [sys.executable, "-m", "gigastream", "run", "-q", "-o", "json", "-r", str(path)]
+    command = [*COMMAND, "run", "-q", "-o", "json", "-r", str(path)]
     done = subprocess.run([*command, *words], capture_output=True, text=True, check=True, cwd=ROOT)
     return Counter(done.stdout.splitlines())
 
@@ -334,7 +335,7 @@ def test_a_spool_is_written_without_privileges_and_gives_the_answer(
         wait_until(lambda: f"CapEff:\t{0:016x}" in status.read_text(), "the drop")
         sent = replay(space, DEMO_CAPTURE, "--topspeed")
         account = run.stop()
-    command = [sys.executable, "-m", "gigastream", "run", "-q", "-o", "json", "--spool", str(spool)]
+    command = [*COMMAND, "run", "-q", "-o", "json", "--spool", str(spool)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert sum(json.loads(line)["n"] for line in done.stdout.splitlines()) == sent
     assert account["sources"][0]["decoded"] == sent

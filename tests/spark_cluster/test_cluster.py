@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from spark_session import why_no_spark
 from tests.chaos.feeder import packets
 from tests.chaos.programs import INTERFACES, QUERIES
 from tests.chaos.truth import Rows, expected_rows, plain_rows
+from tests.cli.command import COMMAND
 from tests.processes import kill
 from tests.spark_cluster.bare_python import PACKAGES, BarePython, bare_python
 from tests.spark_cluster.cluster import PATIENCE_SECONDS, Cluster, cluster
@@ -44,7 +44,7 @@ def spool(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture.write_bytes(pcap(islice(packets(SEED, interface), PACKETS), magic=NANOSECONDS))
         command += ["-r", f"{name}={capture}"]
     command += ["--segment-rows", str(SEGMENT_ROWS), "--batch-rows", str(SEGMENT_ROWS)]
-    subprocess.run([sys.executable, "-m", "gigastream", *command], check=True)
+    subprocess.run([*COMMAND, *command], check=True)
     return folder / "spool"
 
 

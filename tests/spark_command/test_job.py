@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+pytest.importorskip("pyspark")
+
 from cli.command import gigastream
 from spark_command import written
 from spark_command.written import QUERY, SETS, answered_here, in_order, parquet, plain

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow
 import pytest
+
+pytest.importorskip("pyspark")
+
 from captures import ROOT
 
 from gigastream.arrow_schema import arrow_schema

@@ -9,6 +9,10 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import pytest
+
+pytest.importorskip("pyspark")
+
 from gigastream.gsql.order.bounds import END
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Temporal
