@@ -99,7 +99,7 @@ def test_beside_a_ring_and_a_file(space: Namespace, tmp_path: Path) -> None:
 def test_packets_that_are_ahead_of_the_clock_are_carried(space: Namespace, device: str) -> None:
     """Whoever captures them: none is lost, and the step is told."""
     behind = space.start(
-        *(sys.executable, "-m", "tests.live.ahead", device, -3600),
+        *(sys.executable, "-P", ROOT / "tests/live/ahead.py", device, -3600),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=ROOT,

@@ -369,7 +369,7 @@ def attempted(folder: Path, how: str, *attempts: str) -> list[str]:
     below.mkdir()
     for path in (folder, keep, below):
         os.chown(path, 65534, 65534)
-    command = [sys.executable, "-c", PROBE, keep, below, "\n".join(attempts), how]
+    command = [sys.executable, "-P", "-c", PROBE, keep, below, "\n".join(attempts), how]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     if done.stdout == "not there\n":

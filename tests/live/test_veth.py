@@ -419,7 +419,7 @@ def test_a_link_whose_timestamps_are_behind_the_clock(space: Namespace) -> None:
     """More than max-skew: once the clock has been believed, every packet is dropped and counted."""
     begun = time.monotonic_ns()
     ahead = space.start(
-        *(sys.executable, "-m", "tests.live.ahead", space.far, 1000),
+        *(sys.executable, "-P", ROOT / "tests/live/ahead.py", space.far, 1000),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=ROOT,
