@@ -126,7 +126,7 @@ def test_a_job_stops_in_order_and_goes_on_where_it_was(tmp_path: Path) -> None:
 @needs_spark
 def test_what_is_damaged_is_named_and_the_rest_answered(tmp_path: Path) -> None:
     spool = written.spool(tmp_path / "spool", QUERY, [str(DEMO_CAPTURE), f"cut={DEMO_CAPTURE}"])
-    (segment,) = spool.glob("*/cut/*/segment-*")
+    (segment,) = spool.glob("streams/*/cut/*/segment-*")
     segment.write_bytes(segment.read_bytes()[:-100])
     words = ("spark", "--spool", spool, "--checkpoint", tmp_path / "checkpoint", *QUICK)
     words += ("--trigger", "now", "-o", f"json:{tmp_path / 'rows'}")
