@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from tests.answers.reference.typed import INCREASING, VARYING, Typed
+from tests.answers.reference.types import Value
 from tests.oracle.packet import ALIASES, SCHEMAS
 
 TYPES = {
@@ -29,9 +33,17 @@ def field(protocol: str, name: str) -> Typed | None:
     if own not in SCHEMAS[protocol]:
         return None
     type_ = ADDRESS_OF.get(protocol, "INET") if own in ADDRESSES else TYPE_OF[own]
+    is_mac = own.endswith("MAC")
     return Typed(
         type_,
-        (lambda packet: bool(packet[own])) if type_ == "bool" else (lambda packet: packet[own]),
+        _reader(own, bool if type_ == "bool" else int if is_mac else None),
         INCREASING if own in TIMES else VARYING,
-        subtype="mac" if own.endswith("MAC") else "",
+        subtype="mac" if is_mac else "",
     )
+
+
+def _reader(own: str, kind: type[int] | None) -> Callable[[Any], Value]:
+    """A MAC address is a number here: what CASE makes of one is none."""
+    if kind is None:
+        return lambda packet: packet[own]
+    return lambda packet: None if packet[own] is None else kind(packet[own])
