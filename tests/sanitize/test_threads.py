@@ -16,7 +16,16 @@ from tests.sanitize.tree import THREADS, build, environment, runtime_libraries
 pytestmark = pytest.mark.slow
 SECONDS = 1200
 REPORT = "WARNING: ThreadSanitizer"
-RACE = "long shared; void touch(void) { for (int i = 0; i < 1000000; i++) shared++; }"
+RACE = """
+int here; /* neither begins before the other is there, however busy the machine is */
+long shared;
+void touch(void)
+{
+    __atomic_add_fetch(&here, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&here, __ATOMIC_RELAXED) < 2) { }
+    for (int i = 0; i < 1000000; i++) shared++;
+}
+"""
 TWO_THREADS = """
 import ctypes, sys, threading
 touch = ctypes.CDLL(sys.argv[1]).touch
