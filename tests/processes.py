@@ -5,11 +5,22 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.waiting import wait_until
+
+_PROGRAM = """import runpy, sys
+sys.path.append(sys.argv.pop(1))
+runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)"""
+"""What is installed stands before the tree, whose package may have no engine, or another one."""
+
+
+def program(module: str) -> list[str]:
+    """The command that runs a module of the tests with the package that is installed."""
+    return [sys.executable, "-P", "-c", _PROGRAM, str(Path(__file__).parents[1]), module]
 
 
 def descendants(root: int) -> list[int]:

@@ -62,10 +62,7 @@ tunings = st.builds(
 )
 inputs = st.lists(st.tuples(st.sampled_from(INTERFACES), files), min_size=1, max_size=3)
 
-at_random = settings(
-    max_examples=35,
-    derandomize=True,
-)
+at_random = settings(max_examples=35, derandomize=True)
 
 
 @dataclass(frozen=True)

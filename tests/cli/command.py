@@ -8,9 +8,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from typing import Any
+
+from tests.waiting import wait_until
 
 # -P: the package that is installed, whatever the working directory holds.
 COMMAND = (sys.executable, "-P", "-m", "gigastream")
@@ -59,5 +60,4 @@ def account_so_far(process: subprocess.Popen[bytes]) -> dict[str, Any]:
 
 def wait_until_read(process: subprocess.Popen[bytes], packets: int) -> None:
     """Wait until a run has read so many of its first source, whether or not rows came of them."""
-    while account_so_far(process)["sources"][0]["read"] < packets:
-        time.sleep(0.02)
+    wait_until(lambda: account_so_far(process)["sources"][0]["read"] >= packets, "it to be read")

@@ -12,8 +12,9 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -336,47 +337,28 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 @contextmanager
-def writer(root: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+def started(*words: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A run, killed where the test fails or waits for what never comes."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "run", *words], **pipes, **options) as command:
+        timer = threading.Timer(PATIENCE_S, command.kill)
+        timer.start()
+        try:
+            yield command
+        finally:
+            timer.cancel()
+            command.kill()
+
+
+def writer(root: Path, *words: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
     """A run that reads what is written to its stdin, into a spool."""
-    asked = ("run", "-e", QUERY, "-r", "-", "--slack", "0.1s", "--segment-age", "50ms")
-    asked += ("--stats", "json")
-    with (
-        subprocess.Popen(
-            [*COMMAND, *asked, "-o", f"spool:{root}", *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as command,
-        killed_at_the_end(command),
-    ):
-        yield command
+    asked = ("-e", QUERY, "-r", "-", "--slack", "0.1s", "--segment-age", "50ms", "--stats", "json")
+    return started(*asked, "-o", f"spool:{root}", *words, stdin=subprocess.PIPE)
 
 
-@contextmanager
-def reader(root: Path) -> Iterator[subprocess.Popen[bytes]]:
+def reader(root: Path) -> AbstractContextManager[subprocess.Popen[bytes]]:
     """A run that follows a spool."""
-    with (
-        subprocess.Popen(
-            [*COMMAND, "run", "--spool", str(root), "-o", "csv"],
-            bufsize=0,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        ) as command,
-        killed_at_the_end(command),
-    ):
-        yield command
-
-
-@contextmanager
-def killed_at_the_end(command: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Also where the test fails, or waits for what never comes."""
-    timer = threading.Timer(PATIENCE_S, command.kill)
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        command.kill()
+    return started("--spool", str(root), "-o", "csv", bufsize=0)
 
 
 def first_rows(command: subprocess.Popen[bytes], count: int) -> bytes:

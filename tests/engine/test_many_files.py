@@ -6,7 +6,6 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from tests.captures import ROOT
 from tests.engine.traffic import packet
+from tests.processes import program
 from tests.strategies.files import NANOSECONDS, pcap
 
 PACKETS = 10
@@ -44,7 +44,7 @@ def run(folder: Path, by_interface: bool = False, disorder: int = 16 << 20) -> d
     """What the program says that it needed; it may have 64 files open."""
     words = [str(folder), "64", "yes" if by_interface else "no", str(disorder)]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.engine.many_files", *words],
+        [*program("tests.engine.many_files"), *words],
         capture_output=True,
         text=True,
         timeout=900,

@@ -30,6 +30,7 @@ from tests.fuzz.build import (
 from tests.fuzz.in_process import HANGS_SECONDS
 from tests.fuzz.in_process import TARGETS as PYTHON_TARGETS
 from tests.fuzz.seeds import seeds
+from tests.processes import program
 
 WORK = ROOT / "build" / "fuzz"
 LONGEST_INPUT_BYTES = 2048
@@ -90,7 +91,7 @@ def _fuzz(name: str, tools: Toolchain, seconds: float, engine: list[Path]) -> bo
 def _python_runs(names: list[str], seconds: float) -> Iterator[Run]:
     for name in names:
         if name in PYTHON_TARGETS:
-            command = [sys.executable, "-m", "tests.fuzz.in_process", name, str(seconds)]
+            command = [*program("tests.fuzz.in_process"), name, str(seconds)]
             cache = {"XDG_CACHE_HOME": str(WORK / "cache")}
             where = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
             surroundings = {**os.environ, **cache, "PYTHONPATH": where}

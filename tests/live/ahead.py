@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program: count the packets of a device by a clock that is seconds ahead of its timestamps.
 
-    python -P tests/live/ahead.py DEVICE SECONDS_AHEAD
+    python -m tests.live.ahead DEVICE SECONDS_AHEAD
 
 It says "captures" once the clock is believed, and runs until its stdin ends; then it says the
 counters of its source as JSON.

@@ -30,6 +30,7 @@ from tests.live.namespace import (
     namespace,
     need,
 )
+from tests.processes import program
 
 BEFORE, AFTER, SENT, DEMO_PACKETS = 100, 200, 30, 2010
 SEND = """
@@ -65,7 +66,7 @@ def send(space: Namespace, length: int) -> None:
 @pytest.mark.privileged
 def test_what_root_has_opened_is_read_by_nobody(space: Namespace, precious: Path) -> None:
     """And what came in before the link was added is none of it."""
-    command = [sys.executable, "-m", "tests.live.handed_over", space.far, precious, SENT]
+    command = [*program("tests.live.handed_over"), space.far, precious, SENT]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     reader = space.start(*command, cwd=ROOT, **pipes)
     assert reader.stdout is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from tests.live.namespace import (
     wait_until,
 )
 from tests.live.test_veth import DEMO_CAPTURE, Tcpdump, answer_of_file, replay, rows_of
+from tests.processes import program
 
 pytestmark = pytest.mark.privileged
 QUERY = """
@@ -99,7 +99,7 @@ def test_beside_a_ring_and_a_file(space: Namespace, tmp_path: Path) -> None:
 def test_packets_that_are_ahead_of_the_clock_are_carried(space: Namespace, device: str) -> None:
     """Whoever captures them: none is lost, and the step is told."""
     behind = space.start(
-        *(sys.executable, "-P", ROOT / "tests/live/ahead.py", device, -3600),
+        *(*program("tests.live.ahead"), device, -3600),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=ROOT,

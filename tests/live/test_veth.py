@@ -31,6 +31,7 @@ from tests.live.namespace import (
     wait_for_delivery,
     wait_until,
 )
+from tests.processes import program
 
 pytestmark = pytest.mark.privileged
 ROOT = Path(__file__).resolve().parents[2]
@@ -419,7 +420,7 @@ def test_a_link_whose_timestamps_are_behind_the_clock(space: Namespace) -> None:
     """More than max-skew: once the clock has been believed, every packet is dropped and counted."""
     begun = time.monotonic_ns()
     ahead = space.start(
-        *(sys.executable, "-P", ROOT / "tests/live/ahead.py", space.far, 1000),
+        *(*program("tests.live.ahead"), space.far, 1000),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=ROOT,

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 from tests.captures import DEMO_CAPTURE, ROOT
+from tests.processes import program
 
 WARM_SESSIONS, SESSIONS = 100, 300
 SOME_PACKETS, MANY_PACKETS = 1_000_000, 5_000_000
@@ -20,7 +20,7 @@ LIMIT_BYTES = 100_000_000
 
 
 def _measured(*words: object) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.sanitize.footprint", *map(str, words)]
+    command = [*program("tests.sanitize.footprint"), *map(str, words)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
