@@ -189,11 +189,12 @@ def peak_anonymous_bytes(capture: Capture, query: str) -> int:
 
 def _watch(process: subprocess.Popen[str], peaks: list[int]) -> None:
     while process.poll() is None:
-        peaks.append(_anonymous_bytes(process.pid))
+        peaks.append(anonymous_bytes(process.pid))
         time.sleep(0.005)
 
 
-def _anonymous_bytes(process_id: int) -> int:
+def anonymous_bytes(process_id: int) -> int:
+    """RssAnon: memory of its own, no mapped files; 0 where there is no such process."""
     try:
         status = Path(f"/proc/{process_id}/status").read_text()
     except OSError:

@@ -33,6 +33,7 @@ def synthetic_workloads(packets: int) -> dict[str, Synthetic]:
         "quarter-260k": replace(uniform, packets=packets // 4),
         "one-minute": replace(uniform, packets=packets // 5, minutes=1),
         "tenth-26k": replace(uniform, packets=packets // 10, groups=26_000),
+        "half-an-hour": replace(uniform, groups=max(1, packets // 10_000), minutes=30),
         "one-packet": replace(uniform, packets=1),
         "fiftieth-5k": replace(uniform, packets=packets // 50, groups=5_200),
     }

@@ -27,6 +27,7 @@ struct gs_engine_settings {
     bool file_by_slack;
     int64_t heartbeat_ns;       /* of capture time, 0: none */
     uint64_t heartbeat_packets; /* 0: none */
+    bool is_on_demand;          /* operators that wait ask live links for time */
 };
 
 /* How a query set is answered. */
@@ -36,6 +37,7 @@ struct gs_attached_settings {
     int32_t flush_policy;        /* enum gs_flush_policy for every query, -1: what the query says */
     int64_t slot_count;          /* for every query, 0: what the query says */
     uint64_t max_groups;         /* that one aggregation may hold at once */
+    uint64_t max_rows;           /* that one operator may hold */
     uint64_t hash_key[2];
     struct gs_memory *memory; /* the budget, perhaps of several sets, which it outlives; or NULL */
     bool low_level_only;      /* the high level is not built: LFTA rows are counted and dropped */
@@ -45,6 +47,13 @@ struct gs_attached_settings {
     bool deliver_every_burst; /* rows do not wait for a full batch (tests) */
 };
 
+/* What becomes of a run when a source has failed. */
+enum gs_on_failure {
+    GS_ON_FAILURE_WAIT = 0, /* it is told */
+    GS_ON_FAILURE_GO_ON,    /* the others are not held back; what is answered says who is missing */
+    GS_ON_FAILURE_END       /* the input ends */
+};
+
 /* What the host has opened for a source. */
 struct gs_opened {
     int descriptor; /* to be read: the host's until `close`; while waiting, to be polled */
@@ -52,6 +61,10 @@ struct gs_opened {
     uint32_t first_byte_count; /* of a pipe, that were read to see what it is */
     bool wants_room; /* GS_AGAIN: too many files are open; it is asked again when one has ended */
 };
+
+/* Whose time its packets have (OPERATORS section 2): what they say; this host's clock when they are
+ * read, so that they are in order; or the same, and nobody waits for it. */
+enum gs_timestamps { GS_TIMESTAMPS_EXTERNAL = 0, GS_TIMESTAMPS_INTERNAL, GS_TIMESTAMPS_LATENT };
 
 struct gs_source_config {
     const char *interface; /* the Gigastream interface that it is a source of */
@@ -63,11 +76,15 @@ struct gs_source_config {
     void (*close)(void *context); /* at its end, once, unless the engine is freed before */
     void *context;
     bool use_mmap;
-    bool is_pipe;                       /* the pipe's rule of time, else the file's */
-    const struct gs_live_config *live;  /* a live link, which has neither path nor descriptor */
-    int64_t live_slack_ns, max_skew_ns; /* of it (OPERATORS section 2, Ring) */
-    int64_t promise_ns;                 /* known before it is opened, INT64_MIN: nothing */
-    int64_t first_ns; /* its first timestamp, as far as known: when it is opened among others */
+    bool is_pipe;                      /* the pipe's rule of time, else the file's */
+    const struct gs_live_config *live; /* a live link, which has neither path nor descriptor */
+    int64_t live_slack_ns;             /* of it (OPERATORS section 2, Ring) */
+    int64_t max_skew_ns;               /* of what goes by the clock */
+    int32_t timestamps;                /* enum gs_timestamps */
+    int64_t liveness_ns; /* a pipe or link that is not heard of for so long has failed, 0: never */
+    uint32_t on_failure; /* enum gs_on_failure */
+    int64_t promise_ns;  /* known before it is opened, INT64_MIN: nothing */
+    int64_t first_ns;    /* its first timestamp, as far as known: when it is opened among others */
 };
 
 /* A batch that comes into the high level from elsewhere. */
@@ -78,6 +95,7 @@ struct gs_push {
     const gs_bound *bounds;      /* one a column */
     struct gs_joint_bound joint; /* of two temporal columns, the lesser first */
     bool is_heartbeat, is_end;
+    bool is_missing; /* who makes it has failed: this is said in its place */
 };
 
 /* The counters of OPERATORS section 7, and what a person wants to know besides. */
@@ -97,8 +115,11 @@ struct gs_source_statistics {
     uint64_t clock_steps;     /* that were seen of the wall clock, or by its packets */
     int64_t clock_step_ns;    /* how far it stepped at last; negative: back */
     int64_t high_timestamp_ns, promise_ns; /* H and W */
-    struct gs_wanted wanted;               /* what W was asked to be */
+    struct gs_wanted wanted;               /* what W is asked to be */
+    uint64_t answered;                     /* of what was wanted */
     int32_t link_state;                    /* enum gs_link_state */
+    uint64_t failures; /* how often it was not heard of for longer than its liveness */
+    int32_t is_failed; /* it is so now */
     int32_t is_ended, is_damaged;
     const char *message; /* of the damage, or "" */
 };
@@ -108,14 +129,23 @@ struct gs_lfta_statistics {
     const char *interface;
     uint64_t not_of_protocol, prefiltered, rejected, no_value, accepted, evicted;
     uint64_t slots, held_bytes; /* of its table now; it may have grown */
+    uint64_t peak_bytes;
+    uint64_t groups, groups_most; /* in it now; the most at once since it has that size */
+    uint64_t rows_out;
+    int64_t promised_ns; /* packet time below which it puts out nothing more */
 };
 
 struct gs_operator_statistics {
     const char *name;
     const char *kind;
     uint64_t rows_in, rows_out, rejected, no_value, held, groups_refused, beyond_limit;
-    uint64_t refused_for_memory; /* of groups_refused; the others are beyond max_groups */
+    uint64_t rows_refused;       /* that had to wait, and for which there was no room */
+    uint64_t out_of_order;       /* below what their own input had reached */
+    uint64_t refused_for_memory; /* of groups_refused and rows_refused; the others are beyond
+                                  * max_groups, max_rows */
     uint64_t held_bytes, peak_bytes;
+    const gs_bound *bounds; /* that it has given, one a column: its own, as long as it runs */
+    uint32_t column_count;
 };
 
 /* A BPF program for one link type: pcap_offline_filter's arguments; `program` is libpcap's struct
@@ -157,6 +187,9 @@ int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_
 void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns);
 /* Of the record that is read next, as far as it is known; INT64_MAX where there is none. */
 int64_t gs_engine_next_timestamp(const struct gs_engine *engine);
+/* Somebody who gets what the engine's sets put out waits for the packet time of an interface to
+ * come so far, and has not been answered. The last to ask is heard. */
+void gs_engine_want(struct gs_engine *engine, const char *interface, int64_t timestamp_ns);
 /* Input ends here, whatever files and pipes still have; what the kernel has captured of a live link
  * is read. */
 void gs_engine_stop(struct gs_engine *engine);
@@ -207,9 +240,10 @@ struct gs_batch *gs_attached_take(struct gs_attached_set *set, uint32_t *node);
 void gs_attached_free(struct gs_attached_set *set);
 
 /* Asks a node for time: for a bound of this column of at least so much (OPERATORS section 6). The
- * request goes up to the sources, or the ports into which batches are pushed; nobody answers it
- * yet. */
+ * request goes up to the sources, or the ports into which batches are pushed. */
 void gs_attached_ask(struct gs_attached_set *set, uint32_t node, uint32_t column, int64_t value);
+/* Of a set that stands alone: whoever waits in it asks anew, which is then wanted of its ports. */
+void gs_attached_ask_for_time(struct gs_attached_set *set);
 
 /* Whether getlpmid will read the file of that path; GS_REFUSED with what is wrong, and where. */
 int gs_check_prefix_file(const uint8_t *path, uint32_t length, struct gs_error *error);
@@ -220,6 +254,9 @@ const char *gs_attached_node_name(const struct gs_attached_set *set, uint32_t no
 uint32_t gs_attached_port_count(const struct gs_attached_set *set);
 uint32_t gs_attached_port_node(const struct gs_attached_set *set, uint32_t port);
 const char *gs_attached_port_interface(const struct gs_attached_set *set, uint32_t port);
+/* What the bits of a batch's `missing` are, from the least: the last stands for all behind it. */
+uint32_t gs_attached_interface_count(const struct gs_attached_set *set);
+const char *gs_attached_interface_name(const struct gs_attached_set *set, uint32_t interface);
 /* The packet time that was asked of it. */
 struct gs_wanted gs_attached_port_wanted(const struct gs_attached_set *set, uint32_t port);
 uint32_t gs_attached_lfta_count(const struct gs_attached_set *set);

@@ -125,6 +125,8 @@ def _batches(session: Session) -> Generator[pyarrow.RecordBatch]:
             if event.batch.row_count:
                 batch = event.batch.to_arrow()
                 marks = {"gs.partial": "true"} if event.batch.is_partial else {}
+                if event.batch.missing:
+                    marks["gs.missing"] = ",".join(event.batch.missing)
                 yield batch.replace_schema_metadata({"gs.query": event.query, **marks})
         damaged = [source for source in session.statistics().sources if source.damage]
         failure = session.failure()

@@ -8,12 +8,14 @@ OPTIONS is the only list of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Any
 
 from gigastream.flush_policy import FLUSH_POLICIES
+from gigastream.liveness import POLICIES, Liveness
+from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps, parse_timestamps
 
 _BYTES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _BYTES |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -33,6 +35,8 @@ _MAX_SHOWN = 80
 
 
 DEFAULT_SLACK_NS = 1_000_000_000
+TIME_MODES = ("periodic", "on-demand", "both", "none")
+"""Heartbeats by a timer, requests of operators that wait for time, both of them, or neither."""
 RANGES = {
     "disorder_bytes": (0, MAX_SIZE),
     "slack_ns": (0, MAX_SIZE),
@@ -43,11 +47,16 @@ RANGES = {
     "batch_rows": (1, MAX_COUNT),
     "memory_bytes": (LEAST_MEMORY, MAX_SIZE),
     "max_groups": (1, MAX_COUNT),
+    "max_rows": (1, MAX_COUNT),
     "output_queue_bytes": (0, MAX_SIZE),
+    "liveness_ns": (1, MAX_SIZE),
     "packets_max": (1, MAX_COUNT),
 }
 """Of the settings that are whole numbers: the least and the most that options take, too."""
-MAYBE_NONE = ("slack_ns", "slots", "batch_rows", "memory_bytes", "max_groups", "packets_max")
+MAYBE_NONE = (
+    *("slack_ns", "slots", "batch_rows", "memory_bytes", "max_groups", "max_rows", "packets_max"),
+    "liveness_ns",
+)
 
 
 class SettingsError(ValueError):
@@ -70,6 +79,10 @@ class Settings:
     """Capture time between heartbeats; 0: none."""
     heartbeat_packets: int = 1 << 17
     """Packets between heartbeats; 0: none."""
+    time: str = "both"
+    """How time passes where packets do not say it: one of TIME_MODES."""
+    timestamps: Timestamps = EXTERNAL
+    """Whose time packets have, of interfaces that do not say it: one of TIMESTAMPS."""
     flush: str | None = None
     """Flush policy of every LFTA table."""
     slots: int | None = None
@@ -82,8 +95,16 @@ class Settings:
     """Of all tables, groups and held rows of this process; None: half of what there is."""
     max_groups: int | None = None
     """Groups that one high-level aggregation may hold, whatever their size; None: no such limit."""
+    max_rows: int | None = None
+    """Rows that one operator may hold at once; None: no such limit."""
     output_queue_bytes: int = 64 << 20
     """Rows that wait to be written, on the command line; then the engine waits."""
+    liveness_ns: int | None = None
+    """How long a pipe or a link may say nothing before it has failed; None: for ever."""
+    on_failure: str = "wait"
+    """What then: wait for it, go on without it (go-on), or end the run."""
+    livenesses: tuple[tuple[str, Liveness], ...] = ()
+    """The same of interfaces that have their own. No option, but their properties in a file."""
     use_mmap: bool = False
     """Map plain files instead of reading them."""
     hash_key: tuple[int, int] | None = None
@@ -106,10 +127,36 @@ class Settings:
                 _check_whole(name, value, least, most)
         if self.speed is not None:
             _check_speed(self.speed)
+        if self.time not in TIME_MODES:
+            raise _wrong("time", self.time, f"one of {', '.join(TIME_MODES)}")
+        if self.timestamps not in TIMESTAMPS:
+            raise _wrong("timestamps", self.timestamps, f"one of {', '.join(TIMESTAMPS)}")
         if self.flush is not None and self.flush not in FLUSH_POLICIES:
             raise _wrong("flush", self.flush, f"one of {', '.join(FLUSH_POLICIES)}")
+        for policy in (self.on_failure, *(own.on_failure for _, own in self.livenesses)):
+            if policy not in POLICIES:
+                raise _wrong("on_failure", policy, f"one of {', '.join(POLICIES)}")
         if self.hash_key is not None:
             _check_hash_key(self.hash_key)
+
+    @property
+    def is_periodic(self) -> bool:
+        """Whether a timer sends heartbeats, if it has a period."""
+        return self.time in ("periodic", "both")
+
+    @property
+    def is_on_demand(self) -> bool:
+        """Whether operators that wait ask for time."""
+        return self.time in ("on-demand", "both")
+
+    @property
+    def liveness(self) -> Liveness:
+        """Of interfaces that have none of their own."""
+        return Liveness(self.liveness_ns, self.on_failure)
+
+    def liveness_of(self, interface: str) -> Liveness:
+        """How long a source of an interface may say nothing, and what then."""
+        return dict(self.livenesses).get(interface, self.liveness)
 
     @property
     def file_slack_ns(self) -> int | None:
@@ -224,6 +271,30 @@ def parse_flush(text: str) -> str:
     return text
 
 
+def parse_time_mode(text: str) -> str:
+    """Read how time passes."""
+    return _one_of(TIME_MODES, text)
+
+
+def parse_on_failure(text: str) -> str:
+    """Read what becomes of a run when a source has failed."""
+    return _one_of(POLICIES, text)
+
+
+def _one_of(words: Sequence[str], text: str) -> str:
+    if text not in words:
+        raise ValueError(f"'{text}' is none of {', '.join(words)}")
+    return text
+
+
+def parse_period(text: str) -> int:
+    """Read a time above 0."""
+    period = parse_duration(text)
+    if period == 0:
+        raise ValueError("a time above 0, such as 5s")
+    return period
+
+
 def parse_speed(text: str) -> float:
     """Read a factor above 0."""
     try:
@@ -296,6 +367,20 @@ OPTIONS = (
         "packets between heartbeats (131072; 0: none)",
     ),
     Option(
+        "time",
+        "time",
+        parse_time_mode,
+        "MODE",
+        "where packets do not say it: " + ", ".join(TIME_MODES) + " (both)",
+    ),
+    Option(
+        "timestamps",
+        "timestamps",
+        parse_timestamps,
+        "KIND",
+        "whose time packets have: " + ", ".join(TIMESTAMPS) + " (external)",
+    ),
+    Option(
         "flush",
         "flush",
         parse_flush,
@@ -315,6 +400,7 @@ OPTIONS = (
     Option(
         "max-groups", "max_groups", parse_count, "N", "groups that one aggregation may hold at once"
     ),
+    Option("max-rows", "max_rows", parse_count, "N", "rows that one operator may hold at once"),
     Option(
         "output-queue",
         "output_queue_bytes",
@@ -322,7 +408,23 @@ OPTIONS = (
         "BYTES",
         "of rows that wait to be written before reading packets waits for them (64MiB)",
     ),
+    Option(
+        "liveness",
+        "liveness_ns",
+        parse_period,
+        "TIME",
+        "after which a pipe or link that says nothing has failed (never)",
+    ),
+    Option(
+        "on-failure",
+        "on_failure",
+        parse_on_failure,
+        "POLICY",
+        "what becomes of the run then: " + ", ".join(POLICIES),
+    ),
 )
+LIVENESS_OPTIONS = {option.name: option for option in OPTIONS[-2:]}
+"""Those that an interface may have for itself."""
 
 SPOOL_OPTIONS = (
     Option(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests run where: slow ones when asked for, privileged ones for root."""
+"""Which tests run where: long and slow ones when asked for, privileged ones for root."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from spark_session import spark  # noqa: F401
 
 _NOT_ASKED_FOR = pytest.mark.skip(reason="slow: run by `make test-all` (pytest --slow)")
+_NOT_LONG = pytest.mark.skip(reason="long: run by .ci/run and `make test-all` (pytest --long)")
 _NOT_ROOT = pytest.mark.skip(reason="privileged: makes network interfaces, which needs root")
 
 
@@ -29,12 +30,17 @@ hypothesis.settings.load_profile("gigastream")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="run the tests marked slow, too")
+    parser.addoption("--long", action="store_true", help="run the tests marked long, too")
+    parser.addoption("--slow", action="store_true", help="run the tests marked long or slow, too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    is_slow = config.getoption("--slow")
+    is_long = is_slow or config.getoption("--long")
     for item in items:
-        if "slow" in item.keywords and not config.getoption("--slow"):
+        if "slow" in item.keywords and not is_slow:
             item.add_marker(_NOT_ASKED_FOR)
+        elif "long" in item.keywords and not is_long:
+            item.add_marker(_NOT_LONG)
         if "privileged" in item.keywords and os.geteuid() != 0:
             item.add_marker(_NOT_ROOT)

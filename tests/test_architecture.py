@@ -20,7 +20,19 @@ GSQL = {
     *("gsql.regular_expressions", "gsql.syntax"),
 }
 FRONT_END = {*GSQL, "query_texts"}
-LEAVES = {"destination", "flush_policy", "memory", "ownership", "paths", "settings", "words"}
+LEAVES = {
+    *(
+        "destination",
+        "flush_policy",
+        "liveness",
+        "memory",
+        "ownership",
+        "paths",
+        "settings",
+        "timestamps",
+        "words",
+    )
+}
 SPARK_MAY_IMPORT = {*FRONT_END, "arrow_schema", "opaque", "outputs", "paths", "plan", "spool"}
 MAY_IMPORT: dict[str, set[str]] = {
     "memory": set(),
@@ -28,7 +40,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ownership": set(),
     "flush_policy": set(),
     "punctuation": set(),
-    "settings": {"flush_policy"},
+    "liveness": set(),
+    "timestamps": set(),
+    "settings": {"flush_policy", "liveness", "timestamps"},
     "version": set(),
     "words": set(),
     "destination": {"ownership"},
@@ -39,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "gsql.catalog": {"gsql", "gsql.syntax", "opaque", "paths"},
     "gsql.order": {"gsql"},
     "gsql.operations": {"gsql", "gsql.catalog", "gsql.order"},
-    "gsql.binder": {*GSQL, "flush_policy"} - {"gsql.binder"},
+    "gsql.binder": {*GSQL, "flush_policy", "timestamps"} - {"gsql.binder"},
     "arrow_schema": {"gsql"},
     "query_texts": {"gsql", "gsql.binder", "gsql.catalog"},
     "shipped_queries": {"gsql", "paths"},
@@ -53,14 +67,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "paths",
         "plan",
     },
-    "sources": {"settings", "shipped_queries", "words"},
+    "sources": {"settings", "shipped_queries", "timestamps", "words"},
     "outputs": {"destination", "words"},
     "spool": {"arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts"},
     "engine": {
         *("codegen", "flush_policy", "gsql", "memory", "ownership", "plan", "punctuation"),
-        *("settings", "sources"),
+        *("liveness", "settings", "sources", "timestamps"),
     },
     "sessions": {
+        "liveness",
         "punctuation",
         *("codegen", "engine", "gsql", "plan", "query_texts", "settings", "sources", "spool"),
     },

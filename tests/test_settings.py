@@ -70,6 +70,7 @@ def test_refused(parse: Callable[[str], object], text: str) -> None:
 
 
 NO_OPTIONS = {
+    "livenesses",
     "filter",
     "use_mmap",
     "hash_key",

@@ -17,6 +17,7 @@ from questions import (
     thirty_two,
     twenty,
     whole_path,
+    windows,
 )
 
 QUESTIONS = {
@@ -32,6 +33,7 @@ QUESTIONS = {
     "patterns": patterns,
     "thirty-two": thirty_two,
     "twenty": twenty,
+    "windows": windows,
     "heartbeats": heartbeats,
     "table-sizes": table_sizes,
     "memory": memory,

@@ -9,14 +9,11 @@ running over a capture of one packet. The capture has as many packets a second a
 from __future__ import annotations
 
 import json
-import re
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable
 
 from build import HERE
 from context import Bench
+from instructions import counter
 from measure import RunError
 from queries import TALKERS
 from report import Figure
@@ -27,8 +24,6 @@ FLOOR_PERCENT, GOAL_PERCENT = 0.5, 0.1
 WHAT, UNIT = "more instructions with heartbeats", "%"
 NO_HEARTBEATS = {"heartbeat_ns": 0}
 HEARTBEATS = {"heartbeat_ns": 1}
-PERF = ("perf", "stat", "-x,", "-e", "instructions:u", "--")
-CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--")
 
 
 def ask(bench: Bench) -> list[Figure]:
@@ -48,33 +43,13 @@ def _figure(capture: Capture, percent: float | None, note: str) -> Figure:
 
 
 def _count_all(capture: Capture, one_packet: Capture) -> tuple[int, int, int]:
-    count = _counter()
+    _, count = counter()
+    command = (sys.executable, str(HERE / "ours.py"))
     requests = (capture, HEARTBEATS), (capture, NO_HEARTBEATS), (one_packet, NO_HEARTBEATS)
-    with_them, without, nothing = (count(_request(*request)) for request in requests)
+    with_them, without, nothing = (count(command, _request(*request)) for request in requests)
     return with_them, without, nothing
 
 
 def _request(capture: Capture, settings: dict[str, int]) -> str:
     request = {"function": "whole_path", "path": str(capture.path), "query": TALKERS}
     return json.dumps({**request, "settings": settings})
-
-
-def _counter() -> Callable[[str], int]:
-    if shutil.which("perf") and re.search(r"^\d+,", _messages((*PERF, "true"), ""), re.M):
-        return lambda request: _counted(PERF, request, r"^(\d+),[^,]*,instructions")
-    if shutil.which("valgrind"):
-        return lambda request: _counted(CALLGRIND, request, r"Collected : (\d+)")
-    raise RunError("neither hardware counters nor valgrind here")
-
-
-def _counted(tool: tuple[str, ...], request: str, pattern: str) -> int:
-    messages = _messages((*tool, sys.executable, str(HERE / "ours.py")), request)
-    found = re.search(pattern, messages, re.M)
-    if found is None:
-        raise RunError((messages.strip().splitlines() or ["no count"])[-1])
-    return int(found.group(1))
-
-
-def _messages(words: tuple[str, ...], request: str) -> str:
-    done = subprocess.run(words, input=request, capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode == 0 else f"failed: {done.stderr}"

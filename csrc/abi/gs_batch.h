@@ -35,14 +35,14 @@ struct gs_column {
 
 #define GS_TRACE_CAPACITY 16
 
-/* What a heartbeat met on its way (Johnson et al., VLDB 2005, section 4.3). */
+/* What a heartbeat met on its way (Johnson et al., VLDB 2005, sections 3 and 6). */
 struct gs_trace_step {
-    uint32_t node;
-    uint32_t queue_length;
-    int64_t received_ns;
-    uint64_t rows_in;
-    uint64_t rows_out;
-    int64_t cost_ns;
+    uint32_t origin;            /* a node; of an LFTA the number of nodes + its port */
+    uint32_t queue_length;      /* rows that waited to go on when it came */
+    int64_t received_ns;        /* monotonic clock */
+    uint64_t rows_in, rows_out; /* so far, what goes on with it among them */
+    uint64_t held;              /* rows or groups that stay */
+    int64_t cost_ns;            /* from then until it went on, without what consumers took */
 };
 
 struct gs_trace {
@@ -78,12 +78,21 @@ struct gs_batch {
     bool is_heartbeat;  /* sent by the timer, with or without rows */
     bool is_end;        /* the stream's last: every bound is infinite */
     bool is_partial;    /* rows of a window in which groups were refused */
+    /* Interfaces, by their ordinals, of which a source had failed: between the punctuation before
+     * and this one rows of theirs may be missing (Johnson et al., VLDB 2005, section 6.1). */
+    uint64_t missing;
+    uint64_t still_missing; /* behind it */
     struct gs_trace trace;
     uint32_t references;
     struct gs_batch *parent;      /* whose columns these are, where this is a view; else NULL */
     struct gs_schema *own_schema; /* freed with the batch, where no query set owns it; else NULL */
     struct gs_shared_object *object; /* with the schema, once it may outlive its query set */
 };
+
+static inline uint64_t gs_missing_bit(uint32_t interface)
+{
+    return UINT64_C(1) << (interface < 63 ? interface : 63);
+}
 
 static inline void gs_bit_set(void *bits, uint32_t row, bool value)
 {

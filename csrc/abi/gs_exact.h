@@ -48,6 +48,16 @@ static inline void gs_exact_add_whole(uint64_t *words, unsigned count, __int128 
     gs_exact_add(words, count, size, 0, x < 0);
 }
 
+static inline void gs_exact_join(uint64_t *words, const uint64_t *other, unsigned count)
+{
+    uint64_t carry = 0;
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t sum;
+        bool carried = __builtin_add_overflow(words[i], other[i], &sum);
+        carry = (uint64_t)__builtin_add_overflow(sum, carry, &words[i]) | carried;
+    }
+}
+
 static inline bool gs_exact_is_negative(const uint64_t *words, unsigned count)
 {
     return words[count - 1] >> 63 != 0;
@@ -167,6 +177,11 @@ static inline void gs_float_sum_start(struct gs_float_sum *s, double x)
     gs_float_sum_add(s, x);
 }
 
+static inline void gs_float_sum_join(struct gs_float_sum *s, const struct gs_float_sum *other)
+{
+    gs_exact_join(s->words, other->words, GS_FLOAT_SUM_WORDS);
+}
+
 /* The sum divided by `divisor`; false where it is not finite. */
 static inline bool gs_float_sum_quotient(const struct gs_float_sum *s, uint64_t divisor,
                                          double *result)
@@ -198,6 +213,14 @@ static inline void gs_float_moments_add(struct gs_float_moments *m, double x)
     gs_exact_add(m->squares, GS_FLOAT_SQUARES_WORDS, square, 2 * parts.shift, false);
 }
 
+static inline void gs_float_moments_join(struct gs_float_moments *m,
+                                         const struct gs_float_moments *other)
+{
+    m->count += other->count;
+    gs_exact_join(m->sum, other->sum, GS_FLOAT_SUM_WORDS);
+    gs_exact_join(m->squares, other->squares, GS_FLOAT_SQUARES_WORDS);
+}
+
 static inline bool gs_float_moments_variance(const struct gs_float_moments *m, double *result)
 {
     return gs_exact_variance(m->count, m->sum, GS_FLOAT_SUM_WORDS, m->squares,
@@ -216,6 +239,14 @@ static inline void gs_whole_moments_add(struct gs_whole_moments *m, __int128 x)
     m->count++;
     gs_exact_add(m->sum, GS_WHOLE_SUM_WORDS, size, 0, x < 0);
     gs_exact_add(m->squares, GS_WHOLE_SQUARES_WORDS, size * size, 0, false);
+}
+
+static inline void gs_whole_moments_join(struct gs_whole_moments *m,
+                                         const struct gs_whole_moments *other)
+{
+    m->count += other->count;
+    gs_exact_join(m->sum, other->sum, GS_WHOLE_SUM_WORDS);
+    gs_exact_join(m->squares, other->squares, GS_WHOLE_SQUARES_WORDS);
 }
 
 static inline bool gs_whole_moments_variance(const struct gs_whole_moments *m, double *result)

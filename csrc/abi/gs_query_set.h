@@ -9,11 +9,13 @@
 #define GS_QUERY_SET_H
 
 #include "gs_batch.h"
+#include "gs_bounds.h"
 #include "gs_hash.h"
 #include "gs_packet.h"
 #include "gs_scratch.h"
+#include "gs_sliding.h"
 
-#define GS_ABI_VERSION 6
+#define GS_ABI_VERSION 7
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -75,6 +77,7 @@ struct gs_lfta {
     struct gs_lfta_table table;
     struct gs_batch *output; /* rows not yet delivered */
     void *const *handles;    /* of the query set */
+    uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
 
 enum gs_lfta_kind { GS_LFTA_SELECTION = 1, GS_LFTA_AGGREGATION = 2 };
@@ -89,13 +92,18 @@ struct gs_lfta_ops {
     uint32_t kind;
     uint32_t slot_size;
     uint32_t slot_count;     /* asked by the query, 0: the engine's default */
+    bool is_adaptive;        /* its table becomes smaller, too, where it is larger than need be */
     uint32_t flush_policy;   /* enum gs_flush_policy */
     uint32_t slow_flush;     /* one old group every so many accepted packets; 0: adaptive */
     uint32_t max_disorder;   /* max_lfta_disorder, in steps of each temporal variable */
     uint32_t temporal_count; /* length of the vectors of `bounds` */
     const uint32_t *temporal_columns; /* output column of each */
-    uint32_t need_count;              /* length of the vector of `needs` */
-    const char *const *interfaces;    /* names it is bound to, NULL-terminated; NULL: every one */
+    /* The temporal variable that numbers tuples, row_unit of them for each value: its bound is how
+     * many there have been. 0: there is none. */
+    uint64_t row_unit;
+    uint32_t row_variable;
+    uint32_t need_count;           /* length of the vector of `needs` */
+    const char *const *interfaces; /* names it is bound to, NULL-terminated; NULL: every one */
     /* Runs the LFTA over a burst whose columns are filled. */
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
     /* Appends the partial row of a slot to lfta->output, which has room. */
@@ -127,7 +135,9 @@ struct gs_operator_counters {
     uint64_t rejected; /* by WHERE or HAVING */
     uint64_t no_value;
     uint64_t groups_refused; /* rows of groups beyond max_groups, or the budget */
+    uint64_t rows_refused;   /* rows that had to wait, and for which there was no room */
     uint64_t beyond_limit;   /* rows cut by LIMIT */
+    uint64_t out_of_order;   /* rows below what their own input had reached */
 };
 
 struct gs_operator_ops;
@@ -160,8 +170,8 @@ struct gs_select_ops {
     gs_carry_function bounds;
 };
 
-/* aggregate */
-struct gs_aggregate_ops {
+/* what operators that keep groups have */
+struct gs_group_ops {
     struct gs_operator_ops common;
     /* Adds the input's rows to their groups. */
     void (*rows)(struct gs_operator *op, const struct gs_batch *input);
@@ -173,8 +183,26 @@ struct gs_aggregate_ops {
     gs_carry_function group_bounds;
     uint32_t entry_size;
     uint32_t temporal_count; /* group variables that are temporal */
+};
+
+/* aggregate */
+struct gs_aggregate_ops {
+    struct gs_group_ops groups; /* first */
     /* No group variables; its one group is there without a row too, its entry zero. */
     bool is_of_all;
+};
+
+/* slide: an aggregation whose first temporal group variable is the pane, of which a window of
+ * struct gs_sliding has several; the functions from windows' values on have the window in its place
+ */
+struct gs_slide_ops {
+    struct gs_group_ops groups; /* first */
+    struct gs_sliding panes;    /* range and slide, in panes */
+    size_t link;                /* in an entry: a pointer that is the engine's */
+    /* Whether two entries are of one group. */
+    bool (*is_same)(const void *a, const void *b);
+    /* Adds the aggregates of an entry of the same group. */
+    void (*combine)(void *into, const void *from);
 };
 
 /* order: ORDER BY and LIMIT of each window */
@@ -194,6 +222,83 @@ struct gs_order_ops {
 struct gs_limit_ops {
     struct gs_operator_ops common;
     uint64_t limit; /* rows */
+};
+
+/* join */
+
+/* A row that a join holds, the first member of generated code's own; its values of `values_of`
+ * follow. Rows of a side whose hashes fall together are a chain. */
+struct gs_join_row {
+    struct gs_join_row *next, **at; /* in its chain, and where the pointer to it is */
+    uint64_t hash;                  /* of keys, equated times and, of a band, the granule of time */
+    uint32_t in_page;               /* bytes from where its page begins */
+    uint8_t orders;                 /* that still name it */
+    bool is_matched, is_partial, has_left;
+};
+
+/* The row's time in each pair, then its values in the other columns whose least is asked for. */
+static inline const gs_bound *gs_join_values(const struct gs_join_row *row)
+{
+    return (const gs_bound *)(row + 1);
+}
+
+/* What generated code sees of the rows that are held of an input. */
+struct gs_join_side {
+    struct gs_join_row **heads; /* of chains, by the hash's low bits */
+    uint64_t mask;
+    const gs_bound *limits; /* by pair: nothing that a row below it can match is still to come */
+    bool is_over;           /* nothing at all is */
+};
+
+/* How a side bounds a column of the output. */
+struct gs_join_bound {
+    uint32_t output;      /* column */
+    uint32_t side, input; /* and which column of it */
+    uint32_t value;       /* of gs_join_values: a pair's, or the column's own */
+};
+
+struct gs_join_ops {
+    struct gs_operator_ops common;
+    /* By port: rows meet those of the other side, and are held for those that are to come. */
+    void (*rows[2])(struct gs_operator *op, const struct gs_batch *input);
+    /* A row of a kept side goes out alone. NULL: neither side is kept. */
+    void (*alone)(struct gs_operator *op, uint32_t side, const struct gs_join_row *row);
+    /* What a port promises, as inputs[0], to the bounds of its times, one a pair. */
+    gs_carry_function times[2];
+    uint32_t pair_count;
+    const int64_t (*reaches)[2]; /* of each pair: F_0, F_1 */
+    uint32_t value_counts[2];    /* by side, at least pair_count */
+    bool keeps[2];               /* sides whose rows come without a match, too */
+    uint64_t max_rows;           /* held of both, UINT64_MAX: as many as the memory has room for */
+    uint32_t bound_count;
+    const struct gs_join_bound *bounds; /* those of one column together */
+    bool gives_joint;
+    uint32_t joint_outputs[2], joint_inputs[2]; /* by side: its column in the output, and there */
+};
+
+/* A time so much later, or earlier. */
+static inline gs_bound gs_join_shift(gs_bound time, int64_t by)
+{
+    gs_bound sum;
+    if (!__builtin_add_overflow(time, by, &sum)) return sum;
+    return by < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* sort: rows in the order of a column */
+struct gs_sort_ops {
+    struct gs_operator_ops common;
+    /* One row to the output, which has room. */
+    void (*copy)(struct gs_operator *op, const struct gs_batch *input, uint32_t row);
+    uint32_t column; /* temporal */
+};
+
+/* merge: several inputs that are in the order of a column as one that is */
+struct gs_merge_ops {
+    struct gs_operator_ops common;
+    /* One row of any input to the output, which has room. */
+    void (*copy)(struct gs_operator *op, const struct gs_batch *input, uint32_t row);
+    uint32_t column; /* temporal */
+    uint64_t slack;  /* how far an input steps back, in the column's unit */
 };
 
 /* ---- the query set ---- */
@@ -252,6 +357,15 @@ struct gs_host {
      * NULL bytes: refused, counted. */
     struct gs_string (*group_string)(struct gs_operator *op, struct gs_group_table *table,
                                      struct gs_string s, uint32_t room);
+    /* The rows to come are, or are not, of windows in which groups were refused. */
+    void (*operator_mark)(struct gs_operator *op, bool is_partial);
+    const struct gs_join_side *(*join_side)(struct gs_operator *op, uint32_t side);
+    /* Room for a row like this one in so many bytes, its strings behind it. NULL: refused, and
+     * counted. */
+    struct gs_join_row *(*join_admit)(struct gs_operator *op, uint32_t side,
+                                      const struct gs_join_row *row, uint64_t bytes);
+    /* The row that was let in last is complete. */
+    void (*join_keep)(struct gs_operator *op, uint32_t side, struct gs_join_row *row);
 };
 
 /* A string that a group replaces (FIRST, LAST): its room at least doubles when it grows, so that a

@@ -6,6 +6,7 @@
 #include "../base/shared_object.h"
 
 #define GS_BUFFER_ALIGNMENT 64
+#define GS_SPARSE_PART 8 /* of its memory: a batch whose rows take less is copied to be kept */
 
 size_t gs_column_bytes(const struct gs_field *field, uint32_t rows)
 {
@@ -256,4 +257,70 @@ void gs_batch_append(struct gs_batch *batch, const struct gs_batch *from, uint32
             gs_bit_set(to->validity, at, !gs_column_is_null(&from->columns[c], row));
         append_value(to, at, &from->columns[c], row, &batch->schema->fields[c]);
     }
+}
+
+static uint64_t string_bytes(const struct gs_batch *batch, uint32_t column)
+{
+    const int32_t *offsets = batch->columns[column].offsets;
+    return batch->row_count == 0 ? 0 : (uint64_t)(offsets[batch->row_count] - offsets[0]);
+}
+
+/* Its rows take a small part of what has been allocated for it. */
+static bool is_sparse(const struct gs_batch *batch)
+{
+    uint64_t bytes = sizeof *batch;
+    for (uint32_t c = 0; c < batch->schema->column_count; c++)
+        bytes += batch->schema->fields[c].type == GS_STRING
+                     ? string_bytes(batch, c)
+                     : gs_column_bytes(&batch->schema->fields[c], batch->row_count);
+    return bytes < gs_batch_bytes(batch) / GS_SPARSE_PART;
+}
+
+static bool strings_fit(struct gs_batch *batch, const struct gs_batch *from)
+{
+    for (uint32_t c = 0; c < batch->schema->column_count; c++) {
+        if (batch->schema->fields[c].type != GS_STRING) continue;
+        if (!gs_column_reserve(&batch->columns[c], string_bytes(from, c))) return false;
+    }
+    return true;
+}
+
+/* All that a batch says beside its rows. */
+static void describe(struct gs_batch *batch, const struct gs_batch *from)
+{
+    const struct gs_batch own = *batch;
+    *batch = *from;
+    batch->columns = own.columns;
+    batch->punctuation.bounds = own.punctuation.bounds;
+    memcpy(batch->punctuation.bounds, from->punctuation.bounds,
+           batch->schema->column_count * sizeof(gs_bound));
+    batch->row_count = own.row_count;
+    batch->row_capacity = own.row_capacity;
+    batch->references = own.references;
+    batch->parent = NULL;
+    batch->own_schema = NULL;
+    batch->object = NULL;
+}
+
+static struct gs_batch *copy_of(const struct gs_batch *batch)
+{
+    struct gs_batch *copy = gs_batch_new(batch->schema, batch->row_count ? batch->row_count : 1);
+    if (copy == NULL) return NULL;
+    if (!strings_fit(copy, batch)) {
+        gs_batch_release(copy);
+        return NULL;
+    }
+    for (uint32_t row = 0; row < batch->row_count; row++)
+        gs_batch_append(copy, batch, row);
+    describe(copy, batch);
+    return copy;
+}
+
+/* Rows that are incomplete and rows that are not come in batches of their own, by turns where a
+ * join has both: a row that takes the memory of thousands would let what is bounded grow. */
+struct gs_batch *gs_batch_keep(struct gs_batch *batch)
+{
+    bool has_schema_of_node = batch->parent != NULL || batch->own_schema == NULL;
+    struct gs_batch *copy = has_schema_of_node && is_sparse(batch) ? copy_of(batch) : NULL;
+    return copy != NULL ? copy : gs_batch_retain(batch);
 }

@@ -10,6 +10,9 @@
 /* A batch of no rows with room for `row_capacity`; NULL where there is no memory. */
 struct gs_batch *gs_batch_new(const struct gs_schema *schema, uint32_t row_capacity);
 struct gs_batch *gs_batch_retain(struct gs_batch *batch);
+/* For who keeps a batch: another reference, or a copy where its rows take a small part of its
+ * memory, and there is memory for one. */
+struct gs_batch *gs_batch_keep(struct gs_batch *batch);
 /* The rows of `parent` under another schema of the same types, with bounds of its own. */
 struct gs_batch *gs_batch_view(struct gs_batch *parent, const struct gs_schema *schema);
 /* gs_batch_import, but the batch keeps the pointer `schema`. */

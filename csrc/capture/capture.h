@@ -78,6 +78,9 @@ struct gs_capture_ops {
     /* Of live links; NULL elsewhere. */
     /* Records are there that next_burst would give without waiting. */
     bool (*has_unread)(const struct gs_capture *capture);
+    /* All that has come so far has been read: neither does the kernel hold anything back that it
+     * has not handed over yet. NULL, too, where that cannot be known. */
+    bool (*is_empty)(const struct gs_capture *capture);
     /* Once a timer period: counters and the state of the link are looked at again, a link that has
      * come back is taken up. */
     void (*refresh)(struct gs_capture *capture);

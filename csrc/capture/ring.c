@@ -35,6 +35,17 @@ static bool ring_has_unread(const struct gs_capture *capture)
             gs_ring_is_handed_over(gs_ring_block(capture->device, capture->block)));
 }
 
+/* The kernel counts the packets of the block that it fills where we can see it, and sets the count
+ * back when it opens the block, which it does as soon as the one before is handed over: it counts a
+ * packet before it stamps it. A count that is old says that there is something, which is never
+ * wrong. */
+static bool ring_is_empty(const struct gs_capture *capture)
+{
+    if (capture->packets_left > 0 || capture->holds_block || ring_has_unread(capture)) return false;
+    struct tpacket_block_desc *open = gs_ring_block(capture->device, capture->block);
+    return __atomic_load_n(&open->hdr.bh1.num_pkts, __ATOMIC_ACQUIRE) == 0;
+}
+
 static void give_back(struct gs_capture *capture)
 {
     gs_ring_give_back(gs_ring_block(capture->device, capture->block));
@@ -282,6 +293,7 @@ const struct gs_capture_ops gs_ring_capture = {
     .interface = ring_interface,
     .close = ring_close,
     .has_unread = ring_has_unread,
+    .is_empty = ring_is_empty,
     .refresh = ring_refresh,
     .finish = ring_finish,
     .descriptor = ring_descriptor,

@@ -10,10 +10,14 @@
 /* An operator is its file and its line here. */
 #define OPERATORS(DO)                                                                              \
     DO(aggregate)                                                                                  \
+    DO(join)                                                                                       \
     DO(limit)                                                                                      \
+    DO(merge)                                                                                      \
     DO(order)                                                                                      \
     DO(output)                                                                                     \
     DO(select)                                                                                     \
+    DO(slide)                                                                                      \
+    DO(sort)                                                                                       \
     DO(union)
 #define DECLARE(name) extern const struct gs_operator_methods gs_##name##_methods;
 #define ADDRESS(name) &gs_##name##_methods,
@@ -36,7 +40,10 @@ static bool ports_open(struct gs_operator_state *op, uint32_t count,
     op->inputs = calloc(count + 1, sizeof *op->inputs);
     op->sources = calloc(count + 1, sizeof *op->sources);
     op->port_columns = calloc(count + 1, sizeof *op->port_columns);
-    if (op->inputs == NULL || op->sources == NULL || op->port_columns == NULL) return false;
+    op->still_missing = calloc(count + 1, sizeof *op->still_missing);
+    if (op->inputs == NULL || op->sources == NULL || op->port_columns == NULL ||
+        op->still_missing == NULL)
+        return false;
     for (uint32_t port = 0; port < count; port++) {
         op->port_columns[port] = inputs[port]->column_count;
         if (!gs_punctuation_open(&op->inputs[port], inputs[port]->column_count)) return false;
@@ -95,6 +102,7 @@ void gs_operator_close(struct gs_operator_state *op)
     free(op->inputs);
     free(op->sources);
     free(op->port_columns);
+    free(op->still_missing);
     gs_punctuation_close(&op->given);
     gs_punctuation_close(&op->next);
     free(op->carried);
@@ -104,13 +112,24 @@ void gs_operator_close(struct gs_operator_state *op)
     free(op);
 }
 
+static void receive_heartbeat(struct gs_operator_state *op)
+{
+    op->received_ns = gs_monotonic_ns();
+    op->away_ns = 0;
+    op->queue_length = op->base.output->row_count;
+}
+
 void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
+    if (batch->is_heartbeat) receive_heartbeat(op);
+    op->missing |= batch->missing;
+    op->still_missing[port] = batch->is_end ? 0 : batch->still_missing;
     if (batch->row_count > 0) op->methods->on_batch(op, port, batch);
     op->ended_ports += batch->is_end;
     bool grew =
         gs_punctuation_raise(&op->inputs[port], &batch->punctuation, op->port_columns[port]);
     if (grew || batch->is_heartbeat || batch->is_end) op->methods->on_punctuation(op, port, batch);
+    op->received_ns = 0;
 }
 
 void gs_operator_ask(void *maker, uint32_t column, gs_bound value)
@@ -148,7 +167,9 @@ bool gs_operator_raise(struct gs_operator_state *op)
         if (schema->fields[c].temporal == 0) op->next.bounds[c] = GS_BOUND_NONE;
     joint->is_given = joint->is_given && schema->fields[joint->columns[0]].temporal != 0 &&
                       schema->fields[joint->columns[1]].temporal != 0;
-    return gs_punctuation_raise(&op->given, &op->next, schema->column_count);
+    bool grew = gs_punctuation_raise(&op->given, &op->next, schema->column_count);
+    op->has_grown |= grew;
+    return grew;
 }
 
 bool gs_operator_ended(const struct gs_operator_state *op)
@@ -169,14 +190,34 @@ static void trace(struct gs_operator_state *op, const struct gs_batch *cause)
     struct gs_trace *to = &op->base.output->trace;
     *to = cause->trace;
     if (to->step_count == GS_TRACE_CAPACITY) return;
-    struct gs_trace_step *step = &to->steps[to->step_count++];
-    int64_t now = gs_monotonic_ns();
-    step->node = op->index;
-    step->received_ns = now;
-    step->queue_length = (uint32_t)(op->methods->held != NULL ? op->methods->held(op) : 0);
-    step->rows_in = op->base.counters.rows_in;
-    step->rows_out = op->base.counters.rows_out;
-    step->cost_ns = now - cause->made_at_ns;
+    to->steps[to->step_count++] = (struct gs_trace_step){
+        .origin = op->index,
+        .queue_length = op->queue_length,
+        .received_ns = op->received_ns,
+        .rows_in = op->base.counters.rows_in,
+        .rows_out = op->base.counters.rows_out,
+        .held = op->methods->held != NULL ? op->methods->held(op) : 0,
+        .cost_ns = gs_monotonic_ns() - op->received_ns - op->away_ns,
+    };
+}
+
+/* What consumers take of the time while a heartbeat is on its way is theirs. */
+static void push(struct gs_operator_state *op, struct gs_batch *batch)
+{
+    int64_t began_ns = op->received_ns != 0 ? gs_monotonic_ns() : 0;
+    gs_stream_push(&op->stream, batch);
+    if (began_ns != 0) op->away_ns += gs_monotonic_ns() - began_ns;
+}
+
+/* Rows from whom are missing of what this batch closes; behind it, those that still are. */
+static void mark_missing(struct gs_operator_state *op, struct gs_batch *batch)
+{
+    batch->still_missing = 0;
+    for (uint32_t port = 0; port < op->port_count; port++)
+        batch->still_missing |= op->still_missing[port];
+    batch->missing = op->missing;
+    if (op->has_grown) op->missing = batch->still_missing;
+    op->has_grown = false;
 }
 
 void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause)
@@ -187,10 +228,11 @@ void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause
     batch->sequence = op->sequence++;
     batch->source = op->index;
     batch->made_at_ns = gs_monotonic_ns();
+    mark_missing(op, batch);
     batch->is_heartbeat = cause != NULL && cause->is_heartbeat;
-    if (batch->is_heartbeat) trace(op, cause);
     op->base.counters.rows_out += batch->row_count;
-    gs_stream_push(&op->stream, batch);
+    if (batch->is_heartbeat) trace(op, cause);
+    push(op, batch);
     struct gs_batch *renewed = gs_batch_renew(batch);
     if (renewed == NULL)
         *op->failed = true;
@@ -210,13 +252,21 @@ void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint
     view->sequence = op->sequence++;
     view->is_heartbeat = view->is_end = false;
     op->base.counters.rows_out += row_count;
-    gs_stream_push(&op->stream, view);
+    push(op, view);
     gs_batch_release(view);
 }
 
 void gs_operator_flush_output(struct gs_operator_state *op)
 {
     if (op->base.output->row_count > 0) gs_operator_send(op, NULL);
+}
+
+void gs_operator_mark(struct gs_operator *base, bool is_partial)
+{
+    struct gs_operator_state *op = (struct gs_operator_state *)base;
+    if (base->output->is_partial == is_partial) return;
+    gs_operator_flush_output(op);
+    if (!*op->failed) base->output->is_partial = is_partial;
 }
 
 bool gs_operator_room(struct gs_operator *base, const uint32_t *string_lengths)

@@ -17,6 +17,7 @@ struct gs_operator_state;
 struct gs_operator_settings {
     uint32_t batch_rows;
     uint64_t max_groups; /* groups that one aggregation may hold */
+    uint64_t max_rows;   /* rows that one operator may hold */
     const uint64_t *hash_key;
     bool output_punctuation; /* outputs pass on batches without rows too */
     struct gs_output_queue *outputs;
@@ -36,6 +37,10 @@ struct gs_operator_methods {
     /* A consumer wants this bound of an output column, which is not given yet: what is needed for
      * that is asked of the inputs. */
     void (*on_request)(struct gs_operator_state *op, uint32_t column, gs_bound value);
+    /* Nothing comes now. Where it holds rows that only a bound of an input keeps back, it asks for
+     * the least that would let one go (gs_operator_ask_input, gs_operator_ask_through); what it
+     * puts out by itself is not asked for. NULL: it holds nothing. */
+    void (*on_idle)(struct gs_operator_state *op);
     /* Puts out at most a batch of what is due; true while there is more. */
     bool (*step)(struct gs_operator_state *op);
     uint64_t (*held)(const struct gs_operator_state *op);
@@ -59,8 +64,15 @@ struct gs_operator_state {
     struct gs_scratch scratch;
     uint64_t sequence;
     struct gs_holder holder;     /* of what it keeps from batch to batch */
-    uint64_t refused_for_memory; /* of groups_refused */
+    uint64_t refused_for_memory; /* of groups_refused, and rows_refused */
     uint32_t ended_ports;
+    /* For batch->missing: since the bounds that were given, and what each input's last batch says
+     * of the time behind it. */
+    uint64_t missing, *still_missing;
+    bool has_grown; /* the bounds given have, since a batch was sent */
+    /* Of a heartbeat that is on its way through (received_ns is not 0). */
+    int64_t received_ns, away_ns; /* when it came, and what consumers have taken since */
+    uint32_t queue_length;        /* rows that waited in the output batch */
     bool *failed; /* there was no memory: of the graph, for which all is over then */
 };
 
@@ -99,12 +111,19 @@ void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint
 void gs_operator_flush_output(struct gs_operator_state *op);
 /* What generated code calls. */
 bool gs_operator_room(struct gs_operator *op, const uint32_t *string_lengths);
+void gs_operator_mark(struct gs_operator *op, bool is_partial);
 
 /* Aggregate's part of the host. */
 struct gs_group_table *gs_group_window(struct gs_operator *op, const gs_bound *values);
 bool gs_group_admit(struct gs_operator *op, struct gs_group_table *table, uint64_t string_bytes);
 struct gs_string gs_group_string(struct gs_operator *op, struct gs_group_table *table,
                                  struct gs_string s, uint32_t room);
+
+/* Join's part of the host. */
+const struct gs_join_side *gs_join_side(struct gs_operator *op, uint32_t side);
+struct gs_join_row *gs_join_admit(struct gs_operator *op, uint32_t side,
+                                  const struct gs_join_row *row, uint64_t bytes);
+void gs_join_keep(struct gs_operator *op, uint32_t side, struct gs_join_row *row);
 
 /* The end of a query, and its queue: what Python takes. */
 extern const struct gs_operator_methods gs_output_methods;

@@ -3,25 +3,19 @@
  * are copied: one row that stays must not hold the batch that brought it. */
 #include <stdlib.h>
 
+#include "row_store.h"
 #include "window_operator.h"
 
-#define GS_ORDER_FIRST_ROWS 8u
-#define GS_ORDER_BATCH_ROWS 4096u
+#define FIRST_ROWS 8u
 
 struct held_row {
-    struct gs_batch *batch;
+    struct gs_row_chunk *chunk;
     uint32_t row;
 };
 
-/* A window's own copies of rows: batches that are filled one after the other. */
-struct row_store {
-    struct gs_batch **batches;
-    uint32_t count, capacity;
-};
-
 struct order_window {
-    struct gs_window window; /* first */
-    struct row_store store;
+    struct gs_window window;   /* first */
+    struct gs_row_store store; /* its own, to be compacted; opened by the first row */
     struct held_row *rows;
     uint32_t count, capacity;
     uint32_t cursor;
@@ -30,8 +24,7 @@ struct order_window {
 
 struct order_state {
     struct gs_window_operator shared; /* first */
-    uint64_t held;
-    uint32_t *lengths; /* of a row's strings */
+    uint64_t held, max_rows;
 };
 
 static const struct gs_order_ops *ops_of(const struct order_state *state)
@@ -41,72 +34,26 @@ static const struct gs_order_ops *ops_of(const struct order_state *state)
 
 /* ---- rows ---- */
 
-static void store_free(struct order_state *state, struct row_store *store)
-{
-    for (uint32_t i = 0; i < store->count; i++) {
-        gs_let_go(&state->shared.op.holder, gs_batch_bytes(store->batches[i]));
-        gs_batch_release(store->batches[i]);
-    }
-    gs_let_go(&state->shared.op.holder, store->capacity * sizeof *store->batches);
-    free(store->batches);
-    memset(store, 0, sizeof *store);
-}
-
-static bool store_list_grow(struct order_state *state, struct row_store *store)
-{
-    uint32_t capacity = store->capacity ? 2 * store->capacity : 4;
-    uint64_t bytes = (capacity - store->capacity) * sizeof *store->batches;
-    if (!gs_hold(&state->shared.op.holder, bytes)) return false;
-    struct gs_batch **batches = realloc(store->batches, capacity * sizeof *batches);
-    if (batches == NULL) {
-        gs_let_go(&state->shared.op.holder, bytes);
-        return false;
-    }
-    store->batches = batches;
-    store->capacity = capacity;
-    return true;
-}
-
-/* One more batch, twice as long as the one before. */
-static struct gs_batch *store_grow(struct order_state *state, struct row_store *store,
-                                   const struct gs_schema *schema)
-{
-    uint32_t rows = GS_ORDER_FIRST_ROWS;
-    if (store->count > 0) rows = 2 * store->batches[store->count - 1]->row_capacity;
-    if (rows > GS_ORDER_BATCH_ROWS) rows = GS_ORDER_BATCH_ROWS;
-    if (store->count == store->capacity && !store_list_grow(state, store)) return NULL;
-    struct gs_batch *batch = gs_batch_new(schema, gs_batch_rows(schema, rows));
-    if (batch == NULL) return NULL;
-    if (!gs_hold(&state->shared.op.holder, gs_batch_bytes(batch))) {
-        gs_batch_release(batch);
-        return NULL;
-    }
-    return store->batches[store->count++] = batch;
-}
-
-static bool strings_reserve(struct order_state *state, struct gs_batch *batch)
-{
-    uint64_t growth = gs_batch_growth(batch, state->lengths);
-    if (growth == 0) return gs_batch_reserve(batch, state->lengths);
-    uint64_t before = gs_batch_bytes(batch);
-    if (!gs_hold(&state->shared.op.holder, growth)) return false;
-    bool has_room = gs_batch_reserve(batch, state->lengths);
-    gs_let_go(&state->shared.op.holder, growth - (gs_batch_bytes(batch) - before));
-    return has_room;
-}
-
 /* A copy of a row; false where the budget, or the memory, has no room for it. */
-static bool store_row(struct order_state *state, struct row_store *store,
-                      const struct gs_batch *from, uint32_t row, struct held_row *held)
+static bool store_row(struct gs_row_store *store, const struct gs_batch *from, uint32_t row,
+                      struct held_row *held)
 {
-    struct gs_batch *batch = store->count > 0 ? store->batches[store->count - 1] : NULL;
-    gs_batch_lengths(from, row, state->lengths);
-    if (batch == NULL || !gs_batch_takes(batch, state->lengths))
-        batch = store_grow(state, store, from->schema);
-    if (batch == NULL || !strings_reserve(state, batch)) return false;
-    *held = (struct held_row){batch, batch->row_count};
-    gs_batch_append(batch, from, row);
+    struct gs_row_chunk *chunk = gs_row_store_add(store, from, row);
+    if (chunk == NULL) return false;
+    *held = (struct held_row){chunk, chunk->batch->row_count - 1};
     return true;
+}
+
+static void remove_rows(struct gs_row_store *store, const struct held_row *rows, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        gs_row_store_remove(store, rows[i].chunk);
+}
+
+static bool store_open(struct order_state *state, struct gs_row_store *store,
+                       const struct gs_schema *schema)
+{
+    return store->lengths != NULL || gs_row_store_open(store, schema, &state->shared.op.holder);
 }
 
 /* ---- windows of rows ---- */
@@ -115,7 +62,7 @@ static int compare_rows(const void *a, const void *b, void *compare)
 {
     const struct held_row *x = a, *y = b;
     const struct gs_order_ops *ops = compare;
-    return ops->compare(x->batch, x->row, y->batch, y->row);
+    return ops->compare(x->chunk->batch, x->row, y->chunk->batch, y->row);
 }
 
 static void sort(const struct order_state *state, struct order_window *window)
@@ -124,22 +71,24 @@ static void sort(const struct order_state *state, struct order_window *window)
     qsort_r(window->rows, window->count, sizeof *window->rows, compare_rows, (void *)ops_of(state));
 }
 
-/* What the rows that stay point to, without the others; as it is where there is no room for both.
- */
+/* Chunks of the rows that stay alone; as it is where there is no room for both. */
 static void compact(struct order_state *state, struct order_window *window)
 {
-    struct row_store fresh = {0};
-    struct held_row *rows = window->rows;
-    uint32_t moved = 0;
-    while (moved < window->count && store_row(state, &fresh, rows[moved].batch, rows[moved].row,
-                                              &rows[moved + window->count]))
+    struct gs_row_store fresh = {0};
+    struct held_row *rows = window->rows, *copies = rows + window->count;
+    uint32_t count = window->count, moved = 0;
+    bool is_open = store_open(state, &fresh, window->store.schema);
+    while (is_open && moved < count &&
+           store_row(&fresh, rows[moved].chunk->batch, rows[moved].row, &copies[moved]))
         moved++;
-    if (moved < window->count) {
-        store_free(state, &fresh);
+    if (!is_open || moved < count) {
+        remove_rows(&fresh, copies, moved);
+        gs_row_store_close(&fresh);
         return;
     }
-    memcpy(rows, rows + window->count, window->count * sizeof *rows);
-    store_free(state, &window->store);
+    remove_rows(&window->store, rows, count);
+    gs_row_store_close(&window->store);
+    memcpy(rows, copies, count * sizeof *rows);
     window->store = fresh;
 }
 
@@ -149,6 +98,7 @@ static void trim(struct order_state *state, struct order_window *window)
     uint64_t limit = ops_of(state)->limit;
     if (window->count <= limit) return;
     sort(state, window);
+    remove_rows(&window->store, window->rows + limit, window->count - (uint32_t)limit);
     state->held -= window->count - limit;
     state->shared.op.base.counters.beyond_limit += window->count - limit;
     window->count = (uint32_t)limit;
@@ -156,7 +106,7 @@ static void trim(struct order_state *state, struct order_window *window)
 
 static bool rows_grow(struct order_state *state, struct order_window *window)
 {
-    uint32_t capacity = window->capacity ? window->capacity * 2 : GS_ORDER_FIRST_ROWS;
+    uint32_t capacity = window->capacity ? window->capacity * 2 : FIRST_ROWS;
     uint64_t bytes = (uint64_t)(capacity - window->capacity) * sizeof *window->rows;
     if (!gs_hold(&state->shared.op.holder, bytes)) return false;
     struct held_row *rows = realloc(window->rows, capacity * sizeof *rows);
@@ -191,28 +141,6 @@ static struct gs_window *window_admit(void *owner, const gs_bound *values)
     return window;
 }
 
-static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
-{
-    const void *values = batch->columns[column].values;
-    gs_bound value;
-    switch (batch->schema->fields[column].type) {
-    case GS_USHORT:
-        value = ((const uint16_t *)values)[row];
-        break;
-    case GS_UINT:
-    case GS_IP:
-        value = ((const uint32_t *)values)[row];
-        break;
-    case GS_INT:
-        value = ((const int32_t *)values)[row];
-        break;
-    default:
-        value = ((const int64_t *)values)[row];
-        break;
-    }
-    return batch->schema->fields[column].temporal < 0 ? -value : value;
-}
-
 static void refuse(struct order_state *state, struct order_window *window, const gs_bound *values)
 {
     state->shared.op.base.counters.groups_refused++;
@@ -223,15 +151,27 @@ static void refuse(struct order_state *state, struct order_window *window, const
         gs_windows_refuse(&state->shared.windows, values);
 }
 
+/* False, and counted, where as many rows wait as may; those that LIMIT will cut need not. */
+static bool may_hold(struct order_state *state, struct order_window *window)
+{
+    if (window != NULL && state->held >= state->max_rows) trim(state, window);
+    if (state->held < state->max_rows) return true;
+    state->shared.op.base.counters.rows_refused++;
+    if (window != NULL) window->window.is_partial = true;
+    return false;
+}
+
 static void hold(struct order_state *state, struct gs_batch *batch, uint32_t row)
 {
     gs_bound values[GS_TEMPORAL_MAX];
     for (uint32_t k = 0; k < state->shared.windows.value_count; k++)
-        values[k] = value_at(batch, ops_of(state)->temporal_columns[k], row);
-    struct gs_window *met = *gs_window_operator_meet(&state->shared, values, 1);
+        values[k] = gs_row_bound(batch, ops_of(state)->temporal_columns[k], row);
+    struct gs_window *met = gs_window_operator_meet(&state->shared, values);
     struct order_window *window = (struct order_window *)met;
-    if (window == NULL || !make_room(state, window) ||
-        !store_row(state, &window->store, batch, row, &window->rows[window->count])) {
+    if (!may_hold(state, window)) return;
+    if (window == NULL || !store_open(state, &window->store, batch->schema) ||
+        !make_room(state, window) ||
+        !store_row(&window->store, batch, row, &window->rows[window->count])) {
         refuse(state, window, values);
         return;
     }
@@ -274,6 +214,12 @@ static void promise_windows(struct gs_window_operator *op, uint32_t port,
         values->joint = gs_joint_bound(a, joint->bounds[0], b, joint->bounds[1]);
 }
 
+static void ask(struct gs_window_operator *op, uint32_t k, gs_bound value)
+{
+    const struct gs_order_ops *ops = ops_of((struct order_state *)op);
+    gs_operator_ask_input(&op->op, 0, ops->temporal_columns[k], value);
+}
+
 /* A joint bound of other columns than the windows' waits until nothing is held. */
 static struct gs_joint_bound joint_after_windows(const struct order_state *state,
                                                  const struct gs_punctuation *windows)
@@ -309,7 +255,8 @@ static void promise_output(struct gs_window_operator *windowed, struct gs_punctu
 static void window_clear(struct gs_window_operator *op, struct gs_window *base)
 {
     struct order_window *window = (struct order_window *)base;
-    store_free((struct order_state *)op, &window->store);
+    remove_rows(&window->store, window->rows + window->cursor, window->count - window->cursor);
+    gs_row_store_close(&window->store);
     gs_let_go(&op->op.holder, window->capacity * sizeof *window->rows);
     free(window->rows);
 }
@@ -319,16 +266,17 @@ static bool window_leave(struct gs_window_operator *op, struct gs_window *due, u
     struct order_state *state = (struct order_state *)op;
     struct order_window *window = (struct order_window *)due;
     struct gs_operator *base = &op->op.base;
-    struct gs_batch *output = base->output;
+    uint64_t sequence = op->op.sequence;
     if (!window->is_sorted) {
         trim(state, window);
         sort(state, window);
         window->is_sorted = true;
     }
     for (; window->cursor < window->count; window->cursor++, state->held--, --*budget) {
-        if (*budget == 0 || base->output != output) return false;
+        if (*budget == 0 || op->op.sequence != sequence) return false;
         struct held_row *held = &window->rows[window->cursor];
-        ops_of(state)->copy(base, held->batch, held->row);
+        ops_of(state)->copy(base, held->chunk->batch, held->row);
+        gs_row_store_remove(&window->store, held->chunk);
     }
     return true;
 }
@@ -338,6 +286,7 @@ static const struct gs_window_methods window_methods = {
     .admit = window_admit,
     .promise_windows = promise_windows,
     .promise_output = promise_output,
+    .ask = ask,
     .leave = window_leave,
     .clear = window_clear,
 };
@@ -346,9 +295,9 @@ static int open_order(struct gs_operator_state *op, const struct gs_operator_set
                       struct gs_error *error)
 {
     struct order_state *state = (struct order_state *)op;
-    state->lengths = calloc(op->port_columns[0] + 1u, sizeof *state->lengths);
-    if (state->lengths != NULL && gs_window_operator_open(&state->shared, &window_methods,
-                                                          ops_of(state)->temporal_count, settings))
+    state->max_rows = settings->max_rows;
+    if (gs_window_operator_open(&state->shared, &window_methods, ops_of(state)->temporal_count,
+                                settings))
         return GS_OK;
     return gs_fail(error, GS_ERROR, "no memory for ORDER BY");
 }
@@ -360,9 +309,7 @@ static uint64_t held(const struct gs_operator_state *op)
 
 static void close_order(struct gs_operator_state *op)
 {
-    struct order_state *state = (struct order_state *)op;
-    gs_window_operator_close(&state->shared);
-    free(state->lengths);
+    gs_window_operator_close(&((struct order_state *)op)->shared);
 }
 
 const struct gs_operator_methods gs_order_methods = {
@@ -372,6 +319,7 @@ const struct gs_operator_methods gs_order_methods = {
     .on_batch = on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
     .on_request = gs_operator_ask_same,
+    .on_idle = gs_window_operator_on_idle,
     .step = gs_window_operator_step,
     .held = held,
     .close = close_order,

@@ -23,7 +23,8 @@ bool gs_output_push(struct gs_output_queue *queue, uint32_t node, struct gs_batc
         queue->head = 0;
         queue->capacity = capacity;
     }
-    struct gs_output_item item = {gs_batch_retain(batch), gs_batch_bytes(batch), node};
+    struct gs_batch *kept = gs_batch_keep(batch);
+    struct gs_output_item item = {kept, gs_batch_bytes(kept), node};
     gs_hold_anyway(&queue->holder, item.bytes);
     queue->items[queue->head + queue->count++] = item;
     return true;

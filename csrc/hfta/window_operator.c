@@ -14,7 +14,9 @@ static void progress(struct gs_window_operator *op, const struct gs_batch *cause
     struct gs_punctuation values = {.bounds = bounds};
     gs_windows_promise(&op->windows, &values);
     op->methods->promise_output(op, &values);
+    uint64_t missing = op->op.missing;
     gs_operator_progress(&op->op, cause, gs_operator_ended(&op->op) && op->windows.count == 0);
+    if (gs_windows_due(&op->windows) != NULL) op->op.missing |= missing; /* of their rows, too */
 }
 
 void gs_window_operator_on_punctuation(struct gs_operator_state *state, uint32_t port,
@@ -33,6 +35,16 @@ static struct gs_window *due_window(struct gs_window_operator *op)
 {
     if (gs_operator_ended(&op->op)) gs_windows_end(&op->windows);
     return gs_windows_due(&op->windows);
+}
+
+/* The window that waits leaves as soon as any one of its values is passed. */
+void gs_window_operator_on_idle(struct gs_operator_state *state)
+{
+    struct gs_window_operator *op = (struct gs_window_operator *)state;
+    for (uint32_t k = 0; k < op->windows.value_count; k++) {
+        const struct gs_window *window = gs_windows_waiting(&op->windows, k);
+        if (window != NULL) op->methods->ask(op, k, window->values[k] + 1);
+    }
 }
 
 static void window_close(struct gs_window_operator *op, struct gs_window *window)

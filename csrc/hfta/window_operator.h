@@ -19,6 +19,8 @@ struct gs_window_methods {
                             struct gs_punctuation *values);
     /* What holds of the windows still to leave, or to come, to op->next. */
     void (*promise_output)(struct gs_window_operator *op, struct gs_punctuation *values);
+    /* Asks the inputs for what promises at least so much of the windows' value k. */
+    void (*ask)(struct gs_window_operator *op, uint32_t k, gs_bound value);
     /* All input has come; NULL: nothing is to be done then. */
     void (*end)(struct gs_window_operator *op);
     /* Puts out rows as long as the budget of rows lasts and the output stays the same batch; true
@@ -37,17 +39,17 @@ struct gs_window_operator {
 /* False where there is no memory. */
 bool gs_window_operator_open(struct gs_window_operator *op, const struct gs_window_methods *methods,
                              uint32_t value_count, const struct gs_operator_settings *settings);
-/* The windows of a row, `count` of consecutive ids: NULL where one has no room (gs_windows_meet).
- */
-static inline struct gs_window *const *
-gs_window_operator_meet(struct gs_window_operator *op, const gs_bound *values, uint32_t count)
+/* The window of a row; NULL where it has no room. */
+static inline struct gs_window *gs_window_operator_meet(struct gs_window_operator *op,
+                                                        const gs_bound *values)
 {
-    return gs_windows_meet(&op->windows, values, count, op->methods->admit, op);
+    return gs_windows_meet(&op->windows, values, op->methods->admit, op);
 }
 /* For struct gs_operator_methods. */
 void gs_window_operator_on_punctuation(struct gs_operator_state *op, uint32_t port,
                                        const struct gs_batch *batch);
 bool gs_window_operator_step(struct gs_operator_state *op);
+void gs_window_operator_on_idle(struct gs_operator_state *op);
 /* Whatever is left leaves unseen. */
 void gs_window_operator_close(struct gs_window_operator *op);
 

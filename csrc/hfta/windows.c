@@ -19,7 +19,7 @@ bool gs_windows_open(struct gs_windows *windows, uint32_t value_count, const uin
     for (uint32_t k = 0; k < windows->heap_count; k++)
         windows->waiting[k].place = windows->waiting[k].value = windows->due[k].place =
             windows->due[k].value = k;
-    return gs_punctuation_open(&windows->passed, value_count) && gs_windows_slide(windows, 0, 1);
+    return gs_punctuation_open(&windows->passed, value_count);
 }
 
 /* ---- the heaps ---- */
@@ -171,85 +171,15 @@ static bool lookup_grow(struct gs_windows *windows, uint32_t capacity)
     return true;
 }
 
-/* ---- ranges ---- */
+/* ---- windows ---- */
 
-/* Beyond the one window that an operator has from the start, as it has its heaps. */
-static uint64_t range_bytes(const struct gs_window_range *met)
-{
-    return (met->capacity - 1) * sizeof *met->items;
-}
-
-static void range_close(struct gs_windows *windows)
-{
-    if (windows->met.capacity > 0) gs_let_go(windows->holder, range_bytes(&windows->met));
-    free(windows->met.items);
-    free(windows->met.values);
-    memset(&windows->met, 0, sizeof windows->met);
-}
-
-bool gs_windows_slide(struct gs_windows *windows, uint32_t slid, uint32_t count)
-{
-    range_close(windows);
-    struct gs_window_range *met = &windows->met;
-    met->items = calloc(count, sizeof *met->items);
-    met->values = calloc(windows->heap_count, sizeof *met->values);
-    if (met->items == NULL || met->values == NULL) return false;
-    met->capacity = count;
-    met->slid = slid;
-    gs_hold_anyway(windows->holder, range_bytes(met));
-    return true;
-}
-
-/* Where these values belong into the range that was met last; NULL: they do not. */
-static struct gs_window **place_in_range(const struct gs_windows *windows, const gs_bound *values)
-{
-    const struct gs_window_range *met = &windows->met;
-    for (uint32_t k = 0; k < windows->value_count; k++)
-        if (k != met->slid && values[k] != met->values[k]) return NULL;
-    uint64_t at = windows->value_count == 0
-                      ? 0
-                      : (uint64_t)values[met->slid] - (uint64_t)met->values[met->slid];
-    return at < met->count ? &met->items[at] : NULL;
-}
-
-static bool is_met(struct gs_windows *windows, const gs_bound *values, uint32_t count)
-{
-    windows->comparisons++;
-    return windows->met.count == count && place_in_range(windows, values) == windows->met.items;
-}
-
-static struct gs_window *meet_one(struct gs_windows *windows, uint32_t at,
+struct gs_window *gs_windows_meet(struct gs_windows *windows, const gs_bound *values,
                                   gs_window_admit_function *admit, void *owner)
 {
-    gs_bound values[GS_TEMPORAL_MAX];
-    memcpy(values, windows->met.values, windows->value_count * sizeof *values);
-    if (at > 0) values[windows->met.slid] += at;
+    if (windows->met != NULL && equal(windows, windows->met, values)) return windows->met;
     struct gs_window *window = gs_windows_find(windows, values);
-    return window != NULL ? window : admit(owner, values);
+    return windows->met = window != NULL ? window : admit(owner, values);
 }
-
-struct gs_window *const *gs_windows_meet(struct gs_windows *windows, const gs_bound *values,
-                                         uint32_t count, gs_window_admit_function *admit,
-                                         void *owner)
-{
-    struct gs_window_range *met = &windows->met;
-    if (!is_met(windows, values, count)) {
-        memcpy(met->values, values, windows->value_count * sizeof *values);
-        memset(met->items, 0, count * sizeof *met->items);
-        met->count = count;
-    }
-    for (uint32_t at = 0; at < count; at++)
-        if (met->items[at] == NULL) met->items[at] = meet_one(windows, at, admit, owner);
-    return met->items;
-}
-
-static void range_forget(const struct gs_windows *windows, const struct gs_window *window)
-{
-    struct gs_window **place = place_in_range(windows, window->values);
-    if (place != NULL && *place == window) *place = NULL;
-}
-
-/* ---- windows ---- */
 
 /* Only of two clocks or more can there be a joint bound. */
 static uint32_t joint_heap_count(const struct gs_windows *windows)
@@ -356,7 +286,7 @@ void gs_windows_remove(struct gs_windows *windows, struct gs_window *window, siz
     lookup_remove(windows, window);
     heaps_remove(windows, window);
     joint_remove(windows, window);
-    range_forget(windows, window);
+    if (windows->met == window) windows->met = NULL;
     windows->count--;
     gs_let_go(windows->holder, gs_windows_bytes(windows, bytes));
     free(window);
@@ -423,6 +353,12 @@ struct gs_window *gs_windows_due(const struct gs_windows *windows)
     return windows->due[0].count > 0 ? windows->due[0].items[0] : NULL;
 }
 
+struct gs_window *gs_windows_waiting(const struct gs_windows *windows, uint32_t k)
+{
+    const struct gs_window_heap *heap = &windows->waiting[k];
+    return heap->count > 0 ? heap->items[0] : NULL;
+}
+
 struct gs_window *gs_windows_any(const struct gs_windows *windows)
 {
     if (windows->count == 0) return NULL;
@@ -465,7 +401,6 @@ void gs_windows_close(struct gs_windows *windows)
     free(windows->above[1].items);
     free(windows->refused);
     gs_punctuation_close(&windows->passed);
-    range_close(windows);
     if (windows->holder != NULL)
         gs_let_go(windows->holder, index_bytes(windows, windows->capacity));
 }

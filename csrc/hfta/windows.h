@@ -3,8 +3,8 @@
  * passed one of them. A hash table finds them; heaps, one for each temporal value, give the least
  * of those that wait and of those that are due, so that nothing is ever looked for by a scan,
  * however many windows there are and however their clocks disagree. What a window holds is the
- * operator's: its struct begins with struct gs_window. A row belongs to one of them, or, where
- * windows slide, to a range of consecutive ids. */
+ * operator's: its struct begins with struct gs_window. A row belongs to one of them: of windows
+ * that slide to the one of its pane. */
 #ifndef GS_HFTA_WINDOWS_H
 #define GS_HFTA_WINDOWS_H
 
@@ -30,14 +30,6 @@ struct gs_window_heap {
     uint32_t value; /* another by this one */
 };
 
-/* The windows that were met last: those with these values, of which value `slid` runs over `count`
- * consecutive ids. NULL: not there. */
-struct gs_window_range {
-    struct gs_window **items;
-    gs_bound *values; /* of the first */
-    uint32_t count, capacity, slid;
-};
-
 /* Makes a window that is met for the first time; NULL where its owner has no room for it. */
 typedef struct gs_window *gs_window_admit_function(void *owner, const gs_bound *values);
 
@@ -54,7 +46,7 @@ struct gs_windows {
     uint32_t covered_count;
     struct gs_window **lookup; /* open addressing, twice as large as a heap */
     uint32_t lookup_mask;
-    struct gs_window_range met;
+    struct gs_window *met;        /* last; NULL: it has left, or none was made */
     struct gs_punctuation passed; /* the end passes all */
     struct gs_joint_bound out;    /* the last joint bound of which all that it covers has left */
     bool is_over;
@@ -67,16 +59,10 @@ struct gs_windows {
 /* False where there is no memory. */
 bool gs_windows_open(struct gs_windows *windows, uint32_t value_count, const uint64_t *hash_key,
                      struct gs_holder *holder);
-/* A row may belong to up to `count` windows, whose value `slid` runs over consecutive ids
- * (gs_sliding.h); without this it belongs to one. False where there is no memory. */
-bool gs_windows_slide(struct gs_windows *windows, uint32_t slid, uint32_t count);
-/* The windows of a row, the first with these values, by their ids: `count` of them, of which none
- * has been passed if the first has not. Those that are not there are made by `admit`; NULL where
- * that gives none. Rows that meet the same windows, one after the other, look up nothing. Valid
- * until windows are met again, or removed. */
-struct gs_window *const *gs_windows_meet(struct gs_windows *windows, const gs_bound *values,
-                                         uint32_t count, gs_window_admit_function *admit,
-                                         void *owner);
+/* The window of a row. One that is not there is made by `admit`; NULL where that gives none. Rows
+ * that meet the same window, one after the other, look up nothing. */
+struct gs_window *gs_windows_meet(struct gs_windows *windows, const gs_bound *values,
+                                  gs_window_admit_function *admit, void *owner);
 /* NULL where there is none with these values. */
 struct gs_window *gs_windows_find(struct gs_windows *windows, const gs_bound *values);
 /* A window of so many bytes, of which the rest is zero, with these values; NULL without memory. */
@@ -95,6 +81,8 @@ void gs_windows_pass(struct gs_windows *windows, const struct gs_punctuation *pr
 void gs_windows_end(struct gs_windows *windows);
 /* The oldest window that is due; NULL where none is. */
 struct gs_window *gs_windows_due(const struct gs_windows *windows);
+/* The one that waits whose value k is least, and so passed first; NULL where none waits. */
+struct gs_window *gs_windows_waiting(const struct gs_windows *windows, uint32_t k);
 /* Any window; NULL where there is none. */
 struct gs_window *gs_windows_any(const struct gs_windows *windows);
 /* Lowers each bound to the least value among the windows. */

@@ -50,6 +50,27 @@ static bool mark_old(struct gs_lfta_state *lfta)
     return became_old;
 }
 
+static bool is_closed(const struct gs_lfta_state *lfta, uint32_t w)
+{
+    const struct gs_lfta_window *window = &lfta->base.table.windows[w];
+    return window->group_count != 0 &&
+           gs_window_passed(window->values, lfta->promise, lfta->base.ops->temporal_count);
+}
+
+void gs_flush_closed(struct gs_lfta_state *lfta)
+{
+    for (;;) {
+        uint32_t oldest = GS_LFTA_WINDOWS;
+        for (uint32_t w = 0; w < GS_LFTA_WINDOWS; w++)
+            if (is_closed(lfta, w) &&
+                (oldest == GS_LFTA_WINDOWS || gs_table_is_before(lfta, w, oldest)))
+                oldest = w;
+        if (oldest == GS_LFTA_WINDOWS) break;
+        gs_flush_window(lfta, oldest);
+    }
+    gs_flush_set_countdown(lfta);
+}
+
 static bool beyond_disorder(const struct gs_lfta_state *lfta, uint32_t window)
 {
     for (uint32_t k = 0; k < lfta->base.ops->temporal_count; k++)

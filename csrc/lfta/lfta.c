@@ -3,6 +3,7 @@
 #include "lfta.h"
 
 #include "../base/clocks.h"
+#include "../stream/window.h"
 
 #define FIRST_TABLES_PART 8 /* tables begin with at most this part of the budget */
 #define LEAST_SLOTS 64
@@ -62,13 +63,11 @@ static int64_t next_change(const struct gs_lfta_state *lfta, const gs_bound *nee
     return low;
 }
 
-int64_t gs_lfta_time_of(const struct gs_lfta_ops *ops, uint32_t column, gs_bound value)
+/* The least timestamp at which bound k has this value; INT64_MAX where there is none. */
+static int64_t time_of_bound(const struct gs_lfta_ops *ops, uint32_t k, gs_bound value)
 {
     int64_t low = INT64_MIN, high = INT64_MAX;
     gs_bound bounds[GS_TEMPORAL_MAX];
-    uint32_t k = 0;
-    while (k < ops->temporal_count && ops->temporal_columns[k] != column)
-        k++;
     while (low < high && k < ops->temporal_count && ops->bounds != NULL) {
         int64_t middle = (int64_t)(((__int128)low + high) >> 1);
         bounds_at(ops->bounds, ops->temporal_count, middle, bounds);
@@ -80,6 +79,84 @@ int64_t gs_lfta_time_of(const struct gs_lfta_ops *ops, uint32_t column, gs_bound
     return high;
 }
 
+int64_t gs_lfta_time_of(const struct gs_lfta_ops *ops, uint32_t column, gs_bound value)
+{
+    uint32_t k = 0;
+    while (k < ops->temporal_count && ops->temporal_columns[k] != column)
+        k++;
+    return time_of_bound(ops, k, value);
+}
+
+/* The least value k of the windows that are not closed yet. */
+static gs_bound oldest_open(const struct gs_lfta_state *lfta, uint32_t k)
+{
+    gs_bound oldest = GS_BOUND_END;
+    for (uint32_t w = 0; w < GS_LFTA_WINDOWS; w++) {
+        const struct gs_lfta_window *window = &lfta->base.table.windows[w];
+        bool is_open =
+            window->group_count != 0 &&
+            !gs_window_passed(window->values, lfta->promise, lfta->base.ops->temporal_count);
+        if (is_open && window->values[k] < oldest) oldest = window->values[k];
+    }
+    return oldest;
+}
+
+int64_t gs_lfta_starves_for(const struct gs_lfta_state *lfta)
+{
+    const struct gs_lfta_ops *ops = lfta->base.ops;
+    int64_t least = INT64_MAX;
+    if (ops->kind != GS_LFTA_AGGREGATION || lfta->flush_policy == GS_FLUSH_LAZY) return least;
+    for (uint32_t k = 0; k < ops->temporal_count; k++) {
+        gs_bound oldest = oldest_open(lfta, k);
+        int64_t closes = oldest == GS_BOUND_END ? INT64_MAX : time_of_bound(ops, k, oldest + 1);
+        if (closes < least) least = closes;
+    }
+    return least;
+}
+
+uint64_t gs_lfta_packets(const struct gs_lfta_state *lfta)
+{
+    const struct gs_lfta_counters *counters = &lfta->base.counters;
+    return counters->not_of_protocol + counters->prefiltered + counters->rejected +
+           counters->no_value + counters->accepted;
+}
+
+uint64_t gs_lfta_groups(const struct gs_lfta_state *lfta)
+{
+    uint64_t count = 0;
+    for (uint32_t w = 0; w < GS_LFTA_WINDOWS; w++)
+        count += lfta->base.table.windows[w].group_count;
+    return count;
+}
+
+int64_t gs_lfta_promised_ns(const struct gs_lfta_state *lfta)
+{
+    const struct gs_lfta_ops *ops = lfta->base.ops;
+    int64_t promised_ns = GS_BOUND_NONE;
+    for (uint32_t k = 0; k < ops->temporal_count; k++) {
+        gs_bound bound = lfta->punctuation[k];
+        if (bound != GS_BOUND_NONE && bound != GS_BOUND_END)
+            bound = gs_lfta_time_of(ops, ops->temporal_columns[k], bound);
+        if (bound > promised_ns) promised_ns = bound;
+    }
+    return promised_ns;
+}
+
+/* The first step of a heartbeat's trace. */
+static void trace(const struct gs_lfta_state *lfta, struct gs_trace *trace)
+{
+    trace->step_count = 1;
+    trace->steps[0] = (struct gs_trace_step){
+        .origin = lfta->source,
+        .queue_length = lfta->queue_length,
+        .received_ns = lfta->advanced_at_ns,
+        .rows_in = gs_lfta_packets(lfta),
+        .rows_out = lfta->rows_out,
+        .held = gs_lfta_groups(lfta),
+        .cost_ns = gs_monotonic_ns() - lfta->advanced_at_ns - lfta->away_ns,
+    };
+}
+
 static void stamp(struct gs_lfta_state *lfta, bool is_heartbeat)
 {
     struct gs_batch *batch = lfta->base.output;
@@ -88,17 +165,29 @@ static void stamp(struct gs_lfta_state *lfta, bool is_heartbeat)
     batch->sequence = lfta->sequence++;
     batch->source = lfta->source;
     batch->made_at_ns = gs_monotonic_ns();
+    batch->missing = lfta->missing;
+    batch->still_missing = lfta->still_missing;
     batch->is_heartbeat = is_heartbeat;
     batch->trace.trace_id = is_heartbeat ? ++lfta->trace_id : 0;
     batch->trace.step_count = 0;
+    if (is_heartbeat) trace(lfta, &batch->trace);
+}
+
+static void push(struct gs_lfta_state *lfta)
+{
+    int64_t began_ns = lfta->advanced_at_ns != 0 ? gs_monotonic_ns() : 0;
+    gs_stream_push(lfta->stream, lfta->base.output);
+    if (began_ns != 0) lfta->away_ns += gs_monotonic_ns() - began_ns;
 }
 
 static void deliver(struct gs_lfta_state *lfta, bool is_heartbeat, bool is_end)
 {
     if (*lfta->failed) return; /* the batch may be another's already */
+    lfta->rows_out += lfta->base.output->row_count;
     stamp(lfta, is_heartbeat);
     lfta->base.output->is_end = is_end;
-    gs_stream_push(lfta->stream, lfta->base.output);
+    push(lfta);
+    lfta->missing = lfta->still_missing;
     struct gs_batch *renewed = gs_batch_renew(lfta->base.output);
     if (renewed == NULL)
         *lfta->failed = true;
@@ -134,8 +223,28 @@ static bool punctuate(struct gs_lfta_state *lfta)
     return raise(lfta->punctuation, bounds, count);
 }
 
-void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
-                     bool is_heartbeat, bool is_end)
+void gs_lfta_miss(struct gs_lfta_state *lfta, uint64_t missing)
+{
+    lfta->still_missing = missing;
+    lfta->missing |= missing;
+}
+
+static void receive_heartbeat(struct gs_lfta_state *lfta)
+{
+    lfta->advanced_at_ns = gs_monotonic_ns();
+    lfta->away_ns = 0;
+    lfta->queue_length = lfta->base.output->row_count;
+}
+
+static uint64_t count_groups(struct gs_lfta_state *lfta)
+{
+    uint64_t groups = gs_lfta_groups(lfta);
+    if (groups > lfta->groups_most) lfta->groups_most = groups;
+    return groups;
+}
+
+static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
+                    bool is_heartbeat, bool is_end)
 {
     const struct gs_lfta_ops *ops = lfta->base.ops;
     uint32_t count = ops->temporal_count;
@@ -148,13 +257,34 @@ void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promis
     /* another LFTA's time has moved: what this one puts out must not depend on its neighbours */
     if (!promise_grew && !high_grew && !is_heartbeat && !is_end) return;
     if (ops->kind == GS_LFTA_AGGREGATION) {
+        uint64_t groups = count_groups(lfta);
         gs_flush_advance(lfta, promise_grew, is_heartbeat);
-        if (!is_end) gs_table_grow_if_it_helps(lfta);
+        if (!is_end) gs_table_fit(lfta, groups, high_grew);
     } else if (!needed && !is_heartbeat && !is_end) {
         return; /* no consumer would see a change */
     }
     if (is_end) gs_flush_all(lfta);
     if (punctuate(lfta) || is_heartbeat || is_end) deliver(lfta, is_heartbeat, is_end);
+}
+
+void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
+                     bool is_heartbeat, bool is_end)
+{
+    if (is_heartbeat) receive_heartbeat(lfta);
+    advance(lfta, high_ns, promise_ns, is_heartbeat, is_end);
+    lfta->advanced_at_ns = 0;
+}
+
+void gs_lfta_count_rows(struct gs_lfta_state *lfta)
+{
+    const struct gs_lfta_ops *ops = lfta->base.ops;
+    if (ops->row_unit == 0) return;
+    uint32_t k = ops->row_variable;
+    gs_bound bound = (gs_bound)(lfta->base.tuple_count / ops->row_unit);
+    if (bound <= lfta->promise[k]) return;
+    lfta->promise[k] = lfta->high[k] = bound;
+    if (ops->kind == GS_LFTA_AGGREGATION) gs_flush_advance(lfta, true, false);
+    if (punctuate(lfta)) deliver(lfta, false, false);
 }
 
 void gs_lfta_idle(struct gs_lfta_state *lfta)
@@ -166,6 +296,13 @@ void gs_lfta_idle(struct gs_lfta_state *lfta)
         /* also where collisions and drips had emptied the oldest window: no rows carry it */
         if (punctuate(lfta)) deliver(lfta, false, false);
     }
+    gs_lfta_flush_output(lfta);
+}
+
+void gs_lfta_answer(struct gs_lfta_state *lfta)
+{
+    if (lfta->base.ops->kind == GS_LFTA_AGGREGATION) gs_flush_closed(lfta);
+    if (punctuate(lfta)) deliver(lfta, false, false);
     gs_lfta_flush_output(lfta);
 }
 
@@ -192,7 +329,8 @@ static uint32_t default_slots(const struct gs_lfta_state *lfta,
 
 int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
                  const struct gs_lfta_settings *settings, const struct gs_host *host,
-                 void *const *handles, struct gs_stream *stream, struct gs_error *error)
+                 void *const *handles, struct gs_stream *stream, uint32_t source,
+                 struct gs_error *error)
 {
     const struct gs_lfta_ops *ops = node->ops;
     memset(lfta, 0, sizeof *lfta);
@@ -200,6 +338,7 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
     lfta->base.host = host;
     lfta->base.handles = handles;
     lfta->stream = stream;
+    lfta->source = source;
     lfta->failed = settings->failed;
     lfta->holder.memory = settings->memory;
     lfta->flush_policy =
@@ -222,6 +361,7 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
     uint64_t wanted = settings->slot_count > 0 ? (uint64_t)settings->slot_count : ops->slot_count;
     if (wanted > 0) return gs_table_open(lfta, power_of_two(wanted), error);
     lfta->growth.is_wanted = true;
+    lfta->growth.may_shrink = ops->is_adaptive;
     return gs_table_open(lfta, default_slots(lfta, settings), error);
 }
 

@@ -26,13 +26,16 @@ struct gs_table_growth {
     bool is_wanted;    /* nobody has said how many slots there are to be */
     uint64_t occupied; /* empty slots that a group has taken */
     uint64_t accepted_before, evicted_before, occupied_before;
-    double evicted_part; /* of the accepted packets, before it grew; 0: it has not */
+    double evicted_part;  /* of the accepted packets, before it grew; 0: it has not */
+    bool may_shrink;      /* the query says so */
+    uint64_t groups_most; /* at once, in the windows since it was last looked at for that */
+    uint32_t windows;
 };
 
 struct gs_lfta_state {
     struct gs_lfta base; /* first: generated code is given a pointer to it */
     struct gs_stream *stream;
-    uint32_t source; /* for batch->source */
+    uint32_t source; /* for batch->source: the number of nodes + its port */
     uint32_t flush_policy;
     uint64_t sequence;
     void *slots_memory;
@@ -57,25 +60,46 @@ struct gs_lfta_state {
     uint64_t counted;   /* towards the next one, when the countdown was set */
     uint64_t countdown; /* what it was set to */
     uint64_t trace_id;
-    bool *failed; /* no memory for a batch: of the graph, for which all is over then */
+    int64_t advanced_at_ns, away_ns; /* of a heartbeat on its way: as an operator has them */
+    uint32_t queue_length;
+    uint64_t missing, still_missing; /* for the next batch */
+    uint64_t rows_out;               /* delivered */
+    uint64_t groups_most; /* at once in the table as large as it is, where time moved on */
+    bool *failed;         /* no memory for a batch: of the graph, for which all is over then */
 };
 
 int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
                  const struct gs_lfta_settings *settings, const struct gs_host *host,
-                 void *const *handles, struct gs_stream *stream, struct gs_error *error);
+                 void *const *handles, struct gs_stream *stream, uint32_t source,
+                 struct gs_error *error);
 /* The least timestamp that carries this bound, or a greater one, to a temporal column of what an
  * LFTA puts out; INT64_MAX where none does, or nothing is known of the LFTA here. */
 int64_t gs_lfta_time_of(const struct gs_lfta_ops *ops, uint32_t column, gs_bound value);
+/* The least packet time that closes one of its windows, whose groups then leave; INT64_MAX: it has
+ * none, or by its policy they do not leave then. */
+int64_t gs_lfta_starves_for(const struct gs_lfta_state *lfta);
+/* It was asked for what its source has promised already: what is closed leaves first, whatever the
+ * policy, then it says so. */
+void gs_lfta_answer(struct gs_lfta_state *lfta);
 void gs_lfta_close(struct gs_lfta_state *lfta);
 
 /* Time has moved to H and W, or the timer has fired (OPERATORS section 3: W advances; windows
  * become old; the flush policy acts; punctuation). At the end everything leaves. */
 void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
                      bool is_heartbeat, bool is_end);
+/* Whose rows are missing from now on, as batch->missing has them. */
+void gs_lfta_miss(struct gs_lfta_state *lfta, uint64_t missing);
+/* A burst has been counted: windows of rows that are complete are over at once. */
+void gs_lfta_count_rows(struct gs_lfta_state *lfta);
 /* The source is idle: old groups need not wait for packets, rows not for a full batch. */
 void gs_lfta_idle(struct gs_lfta_state *lfta);
 /* Rows gathered so far go to the consumers. */
 void gs_lfta_flush_output(struct gs_lfta_state *lfta);
+/* Packets that it was given, and groups that are in its table. */
+uint64_t gs_lfta_packets(const struct gs_lfta_state *lfta);
+uint64_t gs_lfta_groups(const struct gs_lfta_state *lfta);
+/* The packet time below which it puts out nothing more; GS_BOUND_NONE, GS_BOUND_END. */
+int64_t gs_lfta_promised_ns(const struct gs_lfta_state *lfta);
 
 /* flush.c: the four policies. */
 /* The number of old groups has changed from or to none, or the pace has: set the countdown. */
@@ -84,6 +108,8 @@ void gs_flush_advance(struct gs_lfta_state *lfta, bool promise_grew, bool is_hea
 void gs_flush_drip(struct gs_lfta *lfta);
 /* Every window leaves, oldest first. */
 void gs_flush_all(struct gs_lfta_state *lfta);
+/* Every window that the promise has passed leaves. */
+void gs_flush_closed(struct gs_lfta_state *lfta);
 void gs_flush_window(struct gs_lfta_state *lfta, uint32_t window);
 
 /* table.c: what generated code calls. */
@@ -98,8 +124,8 @@ uint64_t gs_table_bytes(const struct gs_lfta_state *lfta, uint32_t slot_count);
 /* Another size, for which all groups leave; false, and as it was, where memory or budget do not
  * allow it. */
 bool gs_table_resize(struct gs_lfta_state *lfta, uint32_t slot_count);
-/* table_growth.c, between bursts. */
-void gs_table_grow_if_it_helps(struct gs_lfta_state *lfta);
+/* table_growth.c, between bursts; `groups` are in the table, and a window has ended or not. */
+void gs_table_fit(struct gs_lfta_state *lfta, uint64_t groups, bool window_ended);
 /* A group leaves: its row is put out, its slot is free. */
 void gs_table_leave(struct gs_lfta_state *lfta, uint32_t window, uint32_t slot);
 /* Lowest window present, by its values in order; GS_LFTA_WINDOWS where there is none.

@@ -7,6 +7,7 @@
 
 #include "../stream/window.h"
 #include "bitmap.h"
+#include "gs_bounds.h"
 
 bool gs_table_is_before(const struct gs_lfta_state *lfta, uint32_t a, uint32_t b)
 {
@@ -46,6 +47,8 @@ static int64_t least_timestamp_above(const struct gs_lfta_ops *ops, uint32_t k, 
 static gs_bound step_limit(const struct gs_lfta_ops *ops, uint32_t k, gs_bound value)
 {
     gs_bound bounds[GS_TEMPORAL_MAX];
+    if (ops->row_unit != 0 && k == ops->row_variable)
+        return gs_bound_add(value, (int64_t)ops->max_disorder + 1);
     for (uint32_t step = 0; step <= ops->max_disorder; step++) {
         int64_t at = least_timestamp_above(ops, k, value);
         if (at == INT64_MAX) return GS_BOUND_END;
@@ -246,7 +249,10 @@ bool gs_table_resize(struct gs_lfta_state *lfta, uint32_t slot_count)
 {
     struct table_memory memory;
     uint64_t bytes = gs_table_bytes(lfta, slot_count);
-    if (!gs_hold_for_table(&lfta->holder, bytes)) return false;
+    if (slot_count < lfta->base.table.slot_count)
+        gs_hold_anyway(&lfta->holder, bytes); /* more is given back at once */
+    else if (!gs_hold_for_table(&lfta->holder, bytes))
+        return false;
     if (!allocate(lfta, slot_count, &memory)) {
         gs_let_go(&lfta->holder, bytes);
         return false;
@@ -254,6 +260,7 @@ bool gs_table_resize(struct gs_lfta_state *lfta, uint32_t slot_count)
     gs_flush_all(lfta);
     gs_table_close(lfta);
     install(lfta, slot_count, &memory);
+    lfta->groups_most = 0;
     return true;
 }
 

@@ -45,9 +45,13 @@ static int check(const struct gs_attached_set *set, uint32_t port, struct gs_err
 static void enter(struct gs_attached_set *set, uint32_t at, struct gs_batch *batch)
 {
     struct gs_port *port = &set->graph.ports[at];
-    batch->source = at;
+    batch->source = set->query_set->node_count + at;
+    if (batch->trace.step_count > 0) batch->trace.steps[0].origin = batch->source;
     batch->sequence = port->sequence++;
+    if (batch->missing != 0) batch->missing = gs_missing_bit(port->interface);
+    if (batch->still_missing != 0) batch->still_missing = gs_missing_bit(port->interface);
     port->is_ended = batch->is_end;
+    (void)gs_wanted_forget(&port->wanted); /* who wants more asks again */
     gs_stream_push(&port->stream, batch);
 }
 
@@ -74,6 +78,7 @@ int gs_attached_push(struct gs_attached_set *set, const struct gs_push *push,
     batch->made_at_ns = gs_monotonic_ns();
     batch->is_heartbeat = push->is_heartbeat;
     batch->is_end = push->is_end;
+    batch->missing = batch->still_missing = push->is_missing;
     batch->trace.trace_id = push->is_heartbeat ? port->sequence + 1 : 0;
     enter(set, push->port, batch);
     gs_batch_release(batch);

@@ -70,6 +70,11 @@ void gs_attached_ask(struct gs_attached_set *set, uint32_t node, uint32_t column
     gs_graph_ask(&set->graph, node, column, value);
 }
 
+void gs_attached_ask_for_time(struct gs_attached_set *set)
+{
+    gs_graph_ask_for_time(&set->graph);
+}
+
 int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
 {
     const struct gs_attached_settings *s = &set->settings;
@@ -82,6 +87,7 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                          .operators = {.batch_rows = s->batch_rows,
                                                        .memory = s->memory,
                                                        .max_groups = s->max_groups,
+                                                       .max_rows = s->max_rows,
                                                        .output_punctuation = s->output_punctuation,
                                                        .hash_key = s->hash_key},
                                          .low_level_only = s->low_level_only,
@@ -129,8 +135,9 @@ void gs_attached_burst(struct gs_attached_set *set, const struct gs_burst *burst
     set->query_set->unpack(&own, set->columns);
     for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
         struct gs_lfta_state *lfta = &set->graph.lftas[at];
-        if (set->graph.ports[at].interface == burst->interface)
-            lfta->base.ops->burst(&lfta->base, &own, set->columns);
+        if (set->graph.ports[at].interface != burst->interface) continue;
+        lfta->base.ops->burst(&lfta->base, &own, set->columns);
+        gs_lfta_count_rows(lfta);
     }
 }
 
@@ -148,6 +155,13 @@ void gs_attached_advance(struct gs_attached_set *set, uint32_t interface, int64_
     for (uint32_t at = 0; at < set->graph.lfta_count; at++)
         if (set->graph.ports[at].interface == interface)
             gs_lfta_advance(&set->graph.lftas[at], high_ns, promise_ns, is_heartbeat, is_end);
+}
+
+void gs_attached_miss(struct gs_attached_set *set, uint32_t interface, bool is_missing)
+{
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++)
+        if (set->graph.ports[at].interface == interface)
+            gs_lfta_miss(&set->graph.lftas[at], is_missing ? gs_missing_bit(interface) : 0);
 }
 
 static int64_t least(int64_t a, int64_t b)

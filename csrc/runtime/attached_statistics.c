@@ -27,6 +27,16 @@ const char *gs_attached_port_interface(const struct gs_attached_set *set, uint32
     return set->interfaces[set->graph.ports[port].interface];
 }
 
+uint32_t gs_attached_interface_count(const struct gs_attached_set *set)
+{
+    return set->interface_count;
+}
+
+const char *gs_attached_interface_name(const struct gs_attached_set *set, uint32_t interface)
+{
+    return set->interfaces[interface];
+}
+
 struct gs_wanted gs_attached_port_wanted(const struct gs_attached_set *set, uint32_t port)
 {
     return set->graph.ports[port].wanted;
@@ -40,7 +50,8 @@ uint32_t gs_attached_lfta_count(const struct gs_attached_set *set)
 void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lfta,
                                  struct gs_lfta_statistics *statistics)
 {
-    const struct gs_lfta_counters *counters = &set->graph.lftas[lfta].base.counters;
+    const struct gs_lfta_state *state = &set->graph.lftas[lfta];
+    const struct gs_lfta_counters *counters = &state->base.counters;
     const struct gs_node *node = &set->query_set->nodes[set->graph.ports[lfta].node];
     *statistics =
         (struct gs_lfta_statistics){.name = node->name,
@@ -51,8 +62,13 @@ void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lft
                                     .no_value = counters->no_value,
                                     .accepted = counters->accepted,
                                     .evicted = counters->evicted,
-                                    .slots = set->graph.lftas[lfta].base.table.slot_count,
-                                    .held_bytes = set->graph.lftas[lfta].holder.held_bytes};
+                                    .slots = state->base.table.slot_count,
+                                    .groups = gs_lfta_groups(state),
+                                    .groups_most = state->groups_most,
+                                    .rows_out = state->rows_out,
+                                    .promised_ns = gs_lfta_promised_ns(state),
+                                    .held_bytes = state->holder.held_bytes,
+                                    .peak_bytes = state->holder.peak_bytes};
 }
 
 uint32_t gs_attached_operator_count(const struct gs_attached_set *set)
@@ -77,8 +93,12 @@ void gs_attached_operator_statistics(const struct gs_attached_set *set, uint32_t
     statistics->no_value = counters->no_value;
     statistics->groups_refused = counters->groups_refused;
     statistics->beyond_limit = counters->beyond_limit;
+    statistics->rows_refused = counters->rows_refused;
+    statistics->out_of_order = counters->out_of_order;
     statistics->refused_for_memory = op->refused_for_memory;
     statistics->held_bytes = op->holder.held_bytes;
     statistics->peak_bytes = op->holder.peak_bytes;
     statistics->held = op->methods->held != NULL ? op->methods->held(op) : 0;
+    statistics->bounds = op->given.bounds;
+    statistics->column_count = op->node->schema->column_count;
 }

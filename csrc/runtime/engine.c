@@ -33,6 +33,7 @@ static int add_interface(struct gs_engine *engine, const char *name, struct gs_e
     *added = (struct gs_interface){.name = strdup(name),
                                    .high_ns = INT64_MIN,
                                    .promise_ns = INT64_MIN,
+                                   .wanted_ns = GS_BOUND_NONE,
                                    .heartbeat_at_ns = INT64_MAX,
                                    .records_to_heartbeat = UINT64_MAX};
     if (added->name == NULL) return gs_fail(error, GS_ERROR, "no memory for interface %s", name);
@@ -189,6 +190,7 @@ static int look_now_and_then(struct gs_engine *engine, struct gs_error *error)
 {
     if (++engine->bursts_unlooked < BURSTS_UNLOOKED_MAX) return GS_OK;
     int status = gs_engine_look_at_waiting(engine, error);
+    (void)gs_engine_serve_requests(engine);
     return status == GS_AGAIN ? GS_OK : status;
 }
 
@@ -214,6 +216,7 @@ int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
         gs_engine_find_next_changes(engine, i);
     }
     engine->is_started = true;
+    gs_engine_watch(engine);
     /* what files promise unopened is known already: captures of an hour ago need not hold theirs
      * back until those of this hour are reached */
     for (uint32_t i = 0; i < engine->interface_count; i++)
@@ -267,11 +270,13 @@ static int run_once(struct gs_engine *engine, uint64_t packet_budget, int timeou
                     uint64_t *records, struct gs_error *error)
 {
     gs_engine_tick(engine);
+    gs_engine_look_for_failures(engine);
     GS_RETURN_IF_ERROR(look_now_and_then(engine, error));
     struct gs_source *source = gs_engine_next_source(engine);
     if (source == NULL) {
         if (all_ended(engine)) return GS_END;
         settle(engine);
+        if (gs_engine_serve_requests(engine)) return GS_OK;
         return has_output(engine) ? GS_AGAIN : wait_for_sources(engine, timeout_ms, error);
     }
     if (is_ahead_of_replay(engine, source)) return GS_AGAIN;

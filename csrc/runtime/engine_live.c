@@ -8,6 +8,7 @@
 #define WAITING_MAX 64   /* sources that are waited for with one system call */
 #define WAIT_SHARE_MS 10 /* of a wait, where there are more */
 #define NS_PER_MS 1000000
+#define REFRESH_NS 1000000000 /* links are looked at as often where no heartbeats are sent */
 
 struct gs_clock_reading gs_engine_now(const struct gs_engine *engine)
 {
@@ -20,23 +21,31 @@ void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t
     engine->set_clock = (struct gs_clock_reading){monotonic_ns, wall_ns};
 }
 
-static void heartbeat(struct gs_engine *engine, uint32_t index, struct gs_clock_reading reading)
+static bool sends_heartbeats(const struct gs_engine *engine)
+{
+    return engine->settings.heartbeat_ns > 0;
+}
+
+/* Its links are looked at again, and, where heartbeats are sent, time passes. */
+static void fire(struct gs_engine *engine, uint32_t index, struct gs_clock_reading reading)
 {
     struct gs_interface *interface = &engine->interfaces[index];
-    interface->timer_at_ns = reading.monotonic_ns + engine->settings.heartbeat_ns;
-    interface->timer_has_fired = true;
+    bool is_heartbeat = sends_heartbeats(engine);
+    interface->timer_at_ns =
+        reading.monotonic_ns + (is_heartbeat ? engine->settings.heartbeat_ns : REFRESH_NS);
+    interface->timer_has_fired = is_heartbeat;
     for (uint32_t s = 0; s < engine->running_count; s++) {
         struct gs_source *source = engine->running[s];
-        if (source->interface == index && gs_source_is_live(source) && !source->is_ended)
-            gs_source_heartbeat(source, reading);
+        if (source->interface != index || !gs_source_is_live(source) || source->is_ended) continue;
+        source->ops->refresh(source->capture);
+        if (is_heartbeat) gs_source_heartbeat(source, reading);
     }
-    gs_engine_advance(engine, index);
+    if (is_heartbeat) gs_engine_advance(engine, index);
 }
 
 static bool has_timer(const struct gs_engine *engine, uint32_t index)
 {
-    const struct gs_interface *interface = &engine->interfaces[index];
-    return interface->is_live && !interface->is_ended && engine->settings.heartbeat_ns > 0;
+    return engine->interfaces[index].is_live && !engine->interfaces[index].is_ended;
 }
 
 /* Monotonic time of the next heartbeat of any interface; INT64_MAX: there is no timer. */
@@ -49,23 +58,61 @@ static int64_t next_timer(const struct gs_engine *engine)
     return next_ns;
 }
 
+static bool is_latent(const struct gs_source *source)
+{
+    return source->timestamps == GS_TIMESTAMPS_LATENT && !source->is_ended;
+}
+
+/* Nobody waits for packets that have no time but the clock's: it is given unasked. */
+static void pass_latent(struct gs_engine *engine)
+{
+    for (uint32_t s = 0; s < engine->running_count; s++) {
+        struct gs_source *source = engine->running[s];
+        if (!is_latent(source)) continue;
+        gs_source_pass(source, gs_engine_now(engine));
+        if (source->time.promise_ns >= engine->interfaces[source->interface].next_promise_ns)
+            gs_engine_advance_due(engine, source->interface);
+    }
+}
+
+/* Monotonic time at which a consumer notices that time has passed on one of these. */
+static int64_t next_latent(const struct gs_engine *engine)
+{
+    int64_t next_ns = INT64_MAX;
+    for (uint32_t s = 0; s < engine->running_count; s++) {
+        const struct gs_source *source = engine->running[s];
+        if (!is_latent(source)) continue;
+        int64_t at_ns =
+            gs_source_reaches(source, engine->interfaces[source->interface].next_promise_ns);
+        if (at_ns < next_ns) next_ns = at_ns;
+    }
+    return next_ns;
+}
+
 void gs_engine_tick(struct gs_engine *engine)
 {
     int64_t due_ns = next_timer(engine);
+    pass_latent(engine);
     if (due_ns == INT64_MAX) return;
     /* read before any ring is looked at: what is unread then may be as old as this, not older */
     struct gs_clock_reading reading = gs_engine_now(engine);
     if (reading.monotonic_ns < due_ns) return;
     for (uint32_t i = 0; i < engine->interface_count; i++)
         if (has_timer(engine, i) && reading.monotonic_ns >= engine->interfaces[i].timer_at_ns)
-            heartbeat(engine, i, reading);
+            fire(engine, i, reading);
 }
 
 /* ---- waiting ---- */
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int until_next_timer(const struct gs_engine *engine, int timeout_ms)
 {
-    int64_t due_ns = next_timer(engine);
+    int64_t due_ns =
+        least(least(next_timer(engine), next_latent(engine)), gs_engine_answers_at(engine));
     if (engine->has_set_clock) return 0;
     if (due_ns == INT64_MAX) return timeout_ms;
     int64_t left_ms = (due_ns - gs_engine_now(engine).monotonic_ns + NS_PER_MS - 1) / NS_PER_MS;

@@ -88,8 +88,12 @@ int gs_engine_make_ready(struct gs_engine *engine, struct gs_source *source, str
     bool is_new = source->cursor == source->filled;
     int status = gs_source_fill(source, 0, error);
     source->is_waiting = status == GS_AGAIN;
+    if (status != GS_AGAIN && source->is_failed && !engine->is_stopping)
+        gs_engine_hear(engine, source);
     /* read after the packets: none of them can be ahead of a clock that is right */
-    if (status == GS_OK && is_new && gs_source_is_live(source))
+    if (status == GS_OK && is_new && source->timestamps != GS_TIMESTAMPS_EXTERNAL)
+        gs_source_stamp(source, gs_engine_now(engine));
+    else if (status == GS_OK && is_new && gs_source_is_live(source))
         gs_source_hold(source, gs_engine_now(engine));
     if (status != GS_END) return status;
     end_source(engine, source);

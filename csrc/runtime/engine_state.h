@@ -17,9 +17,11 @@ struct gs_interface {
     uint32_t coming_count;
     int64_t heartbeat_at_ns; /* H at which the timer fires */
     uint64_t records_to_heartbeat;
-    bool is_live;         /* one of its sources is: the timer runs by the clock */
-    bool timer_has_fired; /* and the LFTAs are to be told */
-    int64_t timer_at_ns;  /* monotonic time of the next heartbeat */
+    int64_t wanted_ns;      /* by somebody outside; GS_BOUND_NONE: nothing */
+    bool is_live;           /* one of its sources is: the timer runs by the clock */
+    bool timer_has_fired;   /* and the LFTAs are to be told */
+    int64_t timer_at_ns;    /* monotonic time of the next heartbeat */
+    uint32_t missing_count; /* of its sources, that have failed and do not hold others back */
     bool is_ended;
 };
 
@@ -41,6 +43,7 @@ struct gs_engine {
     uint32_t filter_count;
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;
+    bool watches;       /* some of the sources have a liveness */
     bool has_set_clock; /* tests: the clock stands */
     struct gs_clock_reading set_clock;
 };
@@ -66,12 +69,25 @@ void gs_engine_advance(struct gs_engine *engine, uint32_t interface);
 /* The same where H or W has come to where they matter to a set: the others are not told, since
  * what a set answers must not depend on its neighbours. */
 void gs_engine_advance_due(struct gs_engine *engine, uint32_t interface);
-/* The sources of an interface are asked to come so far: noted, and not answered yet. */
-void gs_engine_ask(struct gs_engine *engine, uint32_t interface, int64_t timestamp_ns);
 /* A set that comes later is told how far its interfaces are. */
 void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set);
 /* The next H and W at which an LFTA of the interface, of any set, or the timer, must be told. */
 void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t interface);
+
+/* engine_requests.c: the sources of an interface are asked to come so far. */
+void gs_engine_ask(struct gs_engine *engine, uint32_t interface, int64_t timestamp_ns);
+/* Nothing comes of some sources: who waits for their time asks for it, and they answer. True where
+ * that was of use. */
+bool gs_engine_serve_requests(struct gs_engine *engine);
+/* Monotonic time at which one of them can answer what it was asked, as things are; INT64_MAX:
+ * never. */
+int64_t gs_engine_answers_at(const struct gs_engine *engine);
+
+/* engine_liveness.c: those that have a liveness are watched from now on; those that have failed are
+ * found; one of them is heard. */
+void gs_engine_watch(struct gs_engine *engine);
+void gs_engine_look_for_failures(struct gs_engine *engine);
+void gs_engine_hear(struct gs_engine *engine, struct gs_source *source);
 
 /* engine_live.c: what goes by the clock, which a test may have set. Timers that are due fire. */
 struct gs_clock_reading gs_engine_now(const struct gs_engine *engine);

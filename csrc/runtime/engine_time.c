@@ -7,15 +7,48 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* H and W of an interface are the least of its sources that are open or still to come. */
+/* Those that it has are missing, all of them. */
+static bool is_missing(const struct gs_engine *engine, uint32_t index)
+{
+    uint32_t count = engine->interfaces[index].coming_count;
+    if (engine->interfaces[index].missing_count == 0) return false;
+    for (uint32_t s = 0; s < engine->running_count; s++)
+        count += engine->running[s]->interface == index && !engine->running[s]->is_ended;
+    return engine->interfaces[index].missing_count == count;
+}
+
+/* An interface of which nothing is heard is as far as the others that have not ended; without any,
+ * where it was. */
+static void observe_others(const struct gs_engine *engine, uint32_t index, int64_t *high_ns,
+                           int64_t *promise_ns)
+{
+    *high_ns = *promise_ns = INT64_MAX;
+    for (uint32_t i = 0; i < engine->interface_count; i++) {
+        const struct gs_interface *other = &engine->interfaces[i];
+        if (i == index || other->is_ended || is_missing(engine, i)) continue;
+        *high_ns = least(*high_ns, other->high_ns);
+        *promise_ns = least(*promise_ns, other->promise_ns);
+    }
+    if (*high_ns == INT64_MAX) *high_ns = INT64_MIN;
+    if (*promise_ns == INT64_MAX) *promise_ns = INT64_MIN;
+}
+
+/* H and W of an interface are the least of its sources that are open or still to come, but for
+ * those that the others do not wait for. */
 static void observe_interface(const struct gs_engine *engine, uint32_t index, int64_t *high_ns,
                               int64_t *promise_ns)
 {
-    *high_ns = engine->interfaces[index].coming_high_ns;
-    *promise_ns = engine->interfaces[index].coming_promise_ns;
+    const struct gs_interface *interface = &engine->interfaces[index];
+    *high_ns = interface->coming_high_ns;
+    *promise_ns = interface->coming_promise_ns;
+    if (is_missing(engine, index)) {
+        observe_others(engine, index, high_ns, promise_ns);
+        return;
+    }
     for (uint32_t s = 0; s < engine->running_count; s++) {
         const struct gs_source *source = engine->running[s];
         if (source->interface != index || source->is_ended) continue;
+        if (source->is_failed && interface->missing_count > 0) continue;
         *high_ns = least(*high_ns, source->time.high_timestamp_ns);
         *promise_ns = least(*promise_ns, source->time.promise_ns);
     }
@@ -79,21 +112,31 @@ static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
     only_due &= !fires && !interface->is_ended;
     for (uint32_t s = 0; s < engine->set_count; s++) {
         struct gs_attached_set *set = engine->sets[s];
-        if (gs_attached_is_running(set) && (!only_due || is_due(set, interface, index)))
-            gs_attached_advance(set, index, interface->high_ns, interface->promise_ns, fires,
-                                interface->is_ended);
+        if (!gs_attached_is_running(set) || (only_due && !is_due(set, interface, index))) continue;
+        gs_attached_miss(set, index, interface->missing_count > 0);
+        gs_attached_advance(set, index, interface->high_ns, interface->promise_ns, fires,
+                            interface->is_ended);
     }
     gs_engine_find_next_changes(engine, index);
+}
+
+/* Interfaces of which nothing is heard keep up with the others. */
+static void follow(struct gs_engine *engine, uint32_t index)
+{
+    for (uint32_t i = 0; engine->watches && i < engine->interface_count; i++)
+        if (i != index && is_missing(engine, i)) advance(engine, i, true);
 }
 
 void gs_engine_advance(struct gs_engine *engine, uint32_t index)
 {
     advance(engine, index, false);
+    follow(engine, index);
 }
 
 void gs_engine_advance_due(struct gs_engine *engine, uint32_t index)
 {
     advance(engine, index, true);
+    follow(engine, index);
 }
 
 static int64_t greatest(int64_t a, int64_t b)
@@ -110,14 +153,5 @@ void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set 
         gs_attached_advance(set, i, greatest(high_ns, interface->high_ns),
                             greatest(promise_ns, interface->promise_ns), false,
                             interface->is_ended);
-    }
-}
-
-void gs_engine_ask(struct gs_engine *engine, uint32_t interface, int64_t timestamp_ns)
-{
-    for (uint32_t s = 0; s < engine->source_count; s++) {
-        struct gs_source *source = engine->sources[s];
-        if (source->interface == interface && !source->is_ended)
-            gs_wanted_note(&source->wanted, timestamp_ns, source->time.promise_ns);
     }
 }

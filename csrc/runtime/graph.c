@@ -13,6 +13,10 @@ static const struct gs_host host = {
     .group_window = gs_group_window,
     .group_admit = gs_group_admit,
     .group_string = gs_group_string,
+    .operator_mark = gs_operator_mark,
+    .join_side = gs_join_side,
+    .join_admit = gs_join_admit,
+    .join_keep = gs_join_keep,
 };
 
 static bool is_bound_to(const struct gs_lfta_ops *ops, const char *interface)
@@ -116,15 +120,19 @@ static int open_output(struct gs_operator_state **tap, const struct gs_graph *gr
     return connect(stream, *tap, 0, error);
 }
 
+static void want(struct gs_port *port, int64_t timestamp_ns)
+{
+    const struct gs_graph *graph = port->graph;
+    if (timestamp_ns == INT64_MAX) return;
+    if (gs_wanted_note(&port->wanted, timestamp_ns, GS_BOUND_NONE))
+        graph->ask(graph->ask_context, port->interface, timestamp_ns);
+}
+
 /* What an LFTA, or who pushes its batches, is asked for: the packet time that says as much. */
 static void ask_port(void *maker, uint32_t column, gs_bound value)
 {
     struct gs_port *port = maker;
-    const struct gs_graph *graph = port->graph;
-    int64_t timestamp_ns = gs_lfta_time_of(node_at(graph, port->node)->ops, column, value);
-    if (timestamp_ns == INT64_MAX) return;
-    if (gs_wanted_note(&port->wanted, timestamp_ns, GS_BOUND_NONE))
-        graph->ask(graph->ask_context, port->interface, timestamp_ns);
+    want(port, gs_lfta_time_of(node_at(port->graph, port->node)->ops, column, value));
 }
 
 static int open_port(struct gs_graph *graph, uint32_t n, uint32_t interface,
@@ -143,7 +151,8 @@ static int open_port(struct gs_graph *graph, uint32_t n, uint32_t interface,
                                        &port->stream, settings, error));
     if (settings->high_level_only) return GS_OK;
     return gs_lfta_open(&graph->lftas[graph->lfta_count++], node_at(graph, n), &settings->lfta,
-                        &host, graph->handles, &port->stream, error);
+                        &host, graph->handles, &port->stream, graph->query_set->node_count + at,
+                        error);
 }
 
 static int open_ports(struct gs_graph *graph, uint32_t n, const char *const *interfaces,
@@ -239,6 +248,43 @@ void gs_graph_ask(const struct gs_graph *graph, uint32_t n, uint32_t column, gs_
     if (n >= node_count(graph)) return;
     struct gs_operator_state *op = graph->unions[n] ? graph->unions[n] : graph->operators[n];
     if (op != NULL && column < op->node->schema->column_count) gs_operator_ask(op, column, value);
+}
+
+void gs_graph_ask_for_time(struct gs_graph *graph)
+{
+    for (uint32_t at = 0; at < graph->port_count; at++)
+        (void)gs_wanted_forget(&graph->ports[at].wanted);
+    for (uint32_t n = 0; n < node_count(graph); n++) {
+        struct gs_operator_state *op = graph->operators[n];
+        if (op != NULL && op->methods->on_idle != NULL) op->methods->on_idle(op);
+    }
+    for (uint32_t at = 0; at < graph->lfta_count; at++)
+        want(&graph->ports[at], gs_lfta_starves_for(&graph->lftas[at]));
+}
+
+void gs_graph_want(struct gs_graph *graph, uint32_t interface, int64_t timestamp_ns)
+{
+    for (uint32_t at = 0; at < graph->port_count; at++)
+        if (graph->ports[at].interface == interface) want(&graph->ports[at], timestamp_ns);
+}
+
+bool gs_graph_answer(struct gs_graph *graph, uint32_t interface, int64_t high_ns,
+                     int64_t promise_ns)
+{
+    bool has_answered = false;
+    for (uint32_t at = 0; at < graph->lfta_count; at++) {
+        struct gs_port *port = &graph->ports[at];
+        struct gs_lfta_state *lfta = &graph->lftas[at];
+        uint64_t sequence = lfta->sequence;
+        if (port->interface != interface || port->wanted.value == GS_BOUND_NONE ||
+            port->wanted.value > promise_ns)
+            continue;
+        (void)gs_wanted_forget(&port->wanted);
+        gs_lfta_advance(lfta, high_ns, promise_ns, false, false);
+        gs_lfta_answer(lfta);
+        has_answered |= lfta->sequence != sequence;
+    }
+    return has_answered;
 }
 
 bool gs_graph_is_answered(const struct gs_graph *graph)

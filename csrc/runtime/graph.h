@@ -58,6 +58,15 @@ bool gs_graph_step(struct gs_graph *graph);
 bool gs_graph_is_answered(const struct gs_graph *graph);
 /* Asks a node for time: for a bound of this column of at least so much. */
 void gs_graph_ask(const struct gs_graph *graph, uint32_t node, uint32_t column, gs_bound value);
+/* Every operator, and every LFTA, that waits for time asks for it anew: what its ports want then.
+ */
+void gs_graph_ask_for_time(struct gs_graph *graph);
+/* Somebody outside wants a packet time of an interface. */
+void gs_graph_want(struct gs_graph *graph, uint32_t interface, int64_t timestamp_ns);
+/* H and W of an interface are these: LFTAs of which no more was wanted let go of what is closed,
+ * and say so. True where one had something to say. */
+bool gs_graph_answer(struct gs_graph *graph, uint32_t interface, int64_t high_ns,
+                     int64_t promise_ns);
 /* Rows held for a fuller batch go on. */
 void gs_graph_flush_output(struct gs_graph *graph);
 void gs_graph_close(struct gs_graph *graph);

@@ -6,6 +6,7 @@
 static struct gs_source_time time_of(const struct gs_source_config *config,
                                      const struct gs_engine_settings *settings)
 {
+    if (config->timestamps != GS_TIMESTAMPS_EXTERNAL) return gs_source_time_by_slack(0);
     if (config->live != NULL) return gs_source_time_by_slack(config->live_slack_ns);
     if (config->is_pipe || settings->file_by_slack)
         return gs_source_time_by_slack(settings->slack_ns);
@@ -18,8 +19,6 @@ static bool copy_live(struct gs_source *source, const struct gs_source_config *c
     source->live = *config->live;
     source->live.device = strdup(config->live->device);
     source->config.live = &source->live;
-    source->clock.max_skew_ns = config->max_skew_ns;
-    source->carries_until_ns = source->empty_at_ns = INT64_MIN;
     return source->live.device != NULL;
 }
 
@@ -37,7 +36,12 @@ int gs_source_init(struct gs_source *source, const struct gs_source_config *conf
     source->close = config->close;
     source->context = config->context;
     source->first_ns = config->first_ns;
+    source->timestamps = (enum gs_timestamps)config->timestamps;
+    source->clock.max_skew_ns = config->max_skew_ns;
+    source->carries_until_ns = source->empty_at_ns = source->rose_at_ns = INT64_MIN;
     source->wanted.value = GS_BOUND_NONE;
+    source->liveness_ns = config->liveness_ns;
+    source->on_failure = config->on_failure;
     source->is_pipe = config->is_pipe || config->live != NULL;
     if (config->live != NULL && !copy_live(source, config))
         return gs_fail(error, GS_ERROR, "no memory for source %s", config->label);
@@ -246,6 +250,7 @@ void gs_source_statistics(const struct gs_source *source, struct gs_source_stati
     statistics->high_timestamp_ns = source->time.high_timestamp_ns;
     statistics->promise_ns = source->time.promise_ns;
     if (gs_source_is_live(source)) balance(statistics);
+    statistics->is_failed = source->is_failed;
     statistics->is_ended = source->is_ended;
     statistics->is_damaged = source->is_damaged;
     statistics->message = source->message != NULL ? source->message : "";

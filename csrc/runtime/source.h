@@ -31,6 +31,7 @@ struct gs_source {
     int (*open)(void *context, struct gs_opened *opened, struct gs_error *error);
     void (*close)(void *context);
     void *context;
+    enum gs_timestamps timestamps;
     int64_t first_ns;           /* before it is open, what its next timestamp is taken to be */
     struct gs_live_config live; /* of a live link */
     struct gs_clock clock;      /* of it, and the next ones */
@@ -38,6 +39,7 @@ struct gs_source {
     int64_t read_at_ns;         /* monotonic time of that */
     int64_t empty_at_ns;        /* monotonic: when a heartbeat found nothing unread */
     int64_t carries_until_ns;   /* monotonic: what a step back has done is seen until then */
+    int64_t rose_at_ns;         /* monotonic: when what raised H was read; INT64_MIN: nothing has */
     bool is_ahead;              /* packets of the last burst were */
     const struct gs_capture_ops *ops;
     struct gs_capture *capture;
@@ -45,6 +47,11 @@ struct gs_source {
     struct gs_string interface_name;
     struct gs_source_time time;
     bool is_open, is_ended, is_damaged, is_waiting, is_observed;
+    int64_t liveness_ns; /* engine_liveness.c, with the next ones */
+    uint32_t on_failure;
+    int64_t heard_at_ns;  /* monotonic: when something was last heard of it, or it was begun with */
+    uint64_t read_before; /* records read by then */
+    bool is_failed;
     bool is_pipe;    /* others need not wait while it is silent; for a decompressor they do */
     bool wants_room; /* to be opened: too many files are */
     enum gs_timeliness timeliness; /* of the packet at the cursor, if is_observed */
@@ -52,8 +59,8 @@ struct gs_source {
     struct gs_packet *packets; /* GS_BURST_CAPACITY, while it is open */
     struct gs_string *names;   /* by packet->interface */
     uint32_t name_count;
-    uint64_t section;        /* of the capture, that they are of */
-    struct gs_wanted wanted; /* packet time that was asked of it */
+    uint64_t section;                       /* of the capture, that they are of */
+    struct gs_wanted wanted, wanted_before; /* packet time that is asked of it */
     struct gs_source_statistics statistics;
     struct gs_capture_stats last_stats; /* once it is closed */
     char *message;                      /* of the damage, or NULL */
@@ -62,6 +69,12 @@ struct gs_source {
 static inline bool gs_source_is_live(const struct gs_source *source)
 {
     return source->config.live != NULL;
+}
+
+/* The clock says something of its time. */
+static inline bool gs_source_has_clock(const struct gs_source *source)
+{
+    return gs_source_is_live(source) || source->timestamps != GS_TIMESTAMPS_EXTERNAL;
 }
 
 int gs_source_init(struct gs_source *source, const struct gs_source_config *config,
@@ -80,9 +93,23 @@ bool gs_source_is_ready(const struct gs_source *source);
 void gs_source_hold(struct gs_source *source, struct gs_clock_reading reading);
 /* A packet below W is none that lost its way if the clock had just stepped: W carries it along. */
 void gs_source_carry(struct gs_source *source, struct gs_packet *packet);
-/* The timer of a live link: looks at the link again, and lets time pass on it where all that has
+/* The timer of a live link, when it has been looked at again: time passes on it where all that has
  * come was read by the time of the reading. */
 void gs_source_heartbeat(struct gs_source *source, struct gs_clock_reading reading);
+/* What has just been read gets the time of this host's clock, in the order in which it came. */
+void gs_source_stamp(struct gs_source *source, struct gs_clock_reading reading);
+/* Time passes by the clock alone, of packets that have no time but the clock's: not beyond those
+ * that have it and have not been taken yet. */
+void gs_source_pass(struct gs_source *source, struct gs_clock_reading reading);
+/* The least W that may be promised at this reading, which was taken before: nothing has come that
+ * is not read, and what comes from now on is no further back than packets ever are. GS_BOUND_NONE:
+ * nothing is known. */
+int64_t gs_source_answer(struct gs_source *source, struct gs_clock_reading reading);
+/* Monotonic time at which it can answer what is wanted of it, as things are; INT64_MAX: never. */
+int64_t gs_source_answers_at(const struct gs_source *source);
+/* Monotonic time at which the clock will have come to a timestamp, as it went at its last reading;
+ * INT64_MAX: that is not known. */
+int64_t gs_source_reaches(const struct gs_source *source, int64_t timestamp_ns);
 /* No more input; a live link then ends when what the kernel has captured is read. */
 void gs_source_finish(struct gs_source *source);
 /* No more input, and what the kernel has captured of a live link stays unread: it is counted. */

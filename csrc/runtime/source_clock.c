@@ -79,13 +79,79 @@ void gs_source_carry(struct gs_source *source, struct gs_packet *packet)
     packet->flags |= GS_FRAME_CARRIED;
 }
 
-void gs_source_heartbeat(struct gs_source *source, struct gs_clock_reading reading)
+void gs_source_pass(struct gs_source *source, struct gs_clock_reading reading)
 {
     read_clock(source, reading);
-    source->ops->refresh(source->capture);
+    if (source->cursor == source->filled)
+        gs_source_time_raise_by_clock(&source->time, source->believed_ns);
+}
+
+/* No packet that comes later gets less. */
+void gs_source_stamp(struct gs_source *source, struct gs_clock_reading reading)
+{
+    read_clock(source, reading);
+    gs_source_time_raise_by_clock(&source->time, source->believed_ns);
+    for (uint32_t i = source->cursor; i < source->filled; i++) {
+        source->packets[i].timestamp_ns = source->time.promise_ns;
+        source->packets[i].flags &= (uint8_t)~GS_FRAME_NO_TIME;
+    }
+}
+
+void gs_source_heartbeat(struct gs_source *source, struct gs_clock_reading reading)
+{
+    if (source->timestamps != GS_TIMESTAMPS_EXTERNAL) {
+        gs_source_pass(source, reading);
+        return;
+    }
+    read_clock(source, reading);
     if (has_waiting(source)) return;
     source->empty_at_ns = source->read_at_ns;
     gs_source_time_raise_by_clock(&source->time, source->believed_ns - source->clock.max_skew_ns);
+}
+
+/* A live link that has spoken, and of which all has been read. */
+static bool can_answer(const struct gs_source *source)
+{
+    return gs_source_is_live(source) && source->is_open && !source->is_ended &&
+           source->rose_at_ns != INT64_MIN && source->cursor == source->filled &&
+           source->ops->is_empty != NULL && source->ops->is_empty(source->capture);
+}
+
+/* Its next packet is further on than H by no less than the time that has passed since H was read,
+ * but for the disorder that packets may have (Bai et al., ICDE 2007, section 5). */
+int64_t gs_source_answer(struct gs_source *source, struct gs_clock_reading reading)
+{
+    if (source->timestamps != GS_TIMESTAMPS_EXTERNAL) {
+        read_clock(source, reading);
+        return source->cursor == source->filled ? source->believed_ns : GS_BOUND_NONE;
+    }
+    if (!can_answer(source)) return GS_BOUND_NONE;
+    return source->time.high_timestamp_ns + (reading.monotonic_ns - source->rose_at_ns) -
+           source->time.slack_ns;
+}
+
+int64_t gs_source_answers_at(const struct gs_source *source)
+{
+    int64_t left_ns, at_ns;
+    bool is_asked = source->wanted.value > source->time.promise_ns;
+    if (source->cursor < source->filled) return INT64_MAX;
+    if (is_asked && source->timestamps != GS_TIMESTAMPS_EXTERNAL)
+        return gs_source_reaches(source, source->wanted.value);
+    if (!is_asked || !can_answer(source) ||
+        __builtin_sub_overflow(source->wanted.value, source->time.high_timestamp_ns, &left_ns) ||
+        __builtin_add_overflow(source->rose_at_ns + source->time.slack_ns, left_ns, &at_ns))
+        return INT64_MAX;
+    return at_ns;
+}
+
+int64_t gs_source_reaches(const struct gs_source *source, int64_t timestamp_ns)
+{
+    int64_t left_ns, at_ns;
+    if (timestamp_ns == INT64_MAX || source->clock.count == 0 ||
+        __builtin_sub_overflow(timestamp_ns, source->believed_ns, &left_ns) ||
+        __builtin_add_overflow(source->read_at_ns, left_ns, &at_ns))
+        return INT64_MAX;
+    return at_ns;
 }
 
 int64_t gs_source_lag(const struct gs_source *source, struct gs_clock_reading reading)

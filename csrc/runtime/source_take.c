@@ -149,6 +149,7 @@ bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limi
                     uint32_t *count, uint64_t *records)
 {
     uint32_t kept = 0, begin = source->cursor;
+    int64_t high_ns = source->time.high_timestamp_ns;
     bool reached = false;
     *records = 0;
     if (!source->is_observed && take_quiet(source, limits, most(source, limits)))
@@ -174,6 +175,7 @@ bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limi
         if (begin + kept != source->cursor - 1) source->packets[begin + kept] = *packet;
         kept++;
     }
+    if (source->time.high_timestamp_ns != high_ns) source->rose_at_ns = source->read_at_ns;
     source->statistics.read += *records;
     *first = begin;
     *count = kept;

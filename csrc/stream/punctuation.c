@@ -36,6 +36,29 @@ bool gs_punctuation_raise(struct gs_punctuation *to, const struct gs_punctuation
     return grew;
 }
 
+static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
+{
+    const void *values = batch->columns[column].values;
+    switch (batch->schema->fields[column].type) {
+    case GS_USHORT:
+        return ((const uint16_t *)values)[row];
+    case GS_UINT:
+    case GS_IP:
+        return ((const uint32_t *)values)[row];
+    case GS_INT:
+        return ((const int32_t *)values)[row];
+    default:
+        return ((const int64_t *)values)[row];
+    }
+}
+
+gs_bound gs_row_bound(const struct gs_batch *batch, uint32_t column, uint32_t row)
+{
+    if (gs_column_is_null(&batch->columns[column], row)) return GS_BOUND_END;
+    gs_bound value = value_at(batch, column, row);
+    return batch->schema->fields[column].temporal < 0 ? -value : value;
+}
+
 struct gs_joint_bound gs_joint_bound(uint32_t a, gs_bound bound_a, uint32_t b, gs_bound bound_b)
 {
     if (bound_a == GS_BOUND_NONE || bound_b == GS_BOUND_NONE) return (struct gs_joint_bound){0};

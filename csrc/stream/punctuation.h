@@ -15,6 +15,10 @@ void gs_punctuation_copy(struct gs_punctuation *to, const struct gs_punctuation 
 bool gs_punctuation_raise(struct gs_punctuation *to, const struct gs_punctuation *from,
                           uint32_t column_count);
 
+/* A value of a temporal column as bounds have it: of a decreasing one its negative. NULL is below
+ * no bound. */
+gs_bound gs_row_bound(const struct gs_batch *batch, uint32_t column, uint32_t row);
+
 /* Of two columns that differ. A bound that promises nothing makes it one that is not given. */
 struct gs_joint_bound gs_joint_bound(uint32_t a, gs_bound bound_a, uint32_t b, gs_bound bound_b);
 static inline bool gs_joint_has_columns(const struct gs_joint_bound *joint, uint32_t a, uint32_t b)

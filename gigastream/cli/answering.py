@@ -82,6 +82,28 @@ def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> RowOutp
     return RowOutput(*parse_output(wanted), output_queries(plan), inputs)
 
 
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where rows go, and traces of heartbeats, if they are wanted."""
+
+    rows: RowOutput
+    traces: RowOutput | None = None
+
+
+def open_outputs(
+    arguments: argparse.Namespace, wanted: str, plan: Plan, inputs: dict[Identity, str]
+) -> Outputs:
+    """Open the output that is asked for and, with --trace, the file of the heartbeats."""
+    from gigastream.cli.traces import open_traces
+
+    rows = open_output(wanted, plan, inputs)
+    if arguments.trace is None:
+        return Outputs(rows)
+    own = (place.file.fileno() for place in rows.places)
+    taken = {key: "what the rows go to" for file in own if (key := identity(file)) is not None}
+    return Outputs(rows, open_traces(Path(arguments.trace), {**inputs, **taken}))
+
+
 def inputs_of(
     arguments: argparse.Namespace,
     config: Config,
@@ -124,6 +146,11 @@ class Ends:
     windows: Windows | None = None
 
 
+def looks_at_punctuation(arguments: argparse.Namespace) -> bool:
+    """Whether somebody here wants batches that have no rows, too."""
+    return arguments.windows is not None or arguments.trace is not None
+
+
 def ends_of(arguments: argparse.Namespace, plan: Plan) -> Ends:
     """Return what the command line says of the end."""
     from gigastream.cli.windows import Windows
@@ -132,48 +159,95 @@ def ends_of(arguments: argparse.Namespace, plan: Plan) -> Ends:
     return Ends(arguments.duration, windows)
 
 
+class _Answer:
+    """Rows, and traces where they are wanted, on their way out of a session."""
+
+    def __init__(
+        self,
+        session: ReadingSession[Iterable[Event]],
+        plan: Plan,
+        outputs: Outputs,
+        status: Status,
+        account: Account,
+        settings: Settings,
+        windows: Windows | None,
+        asked: Asked,
+    ) -> None:
+        from gigastream.cli.traces import Traces
+
+        self._session = session
+        self._output = outputs.rows
+        self._status = status
+        self._account = account
+        self._windows = windows
+        self._asked = asked
+        self._traces: Traces | None = None
+        aside = status.line.aside
+        self._delivery = Delivery(outputs.rows, settings.output_queue_bytes, self._wait, aside)
+        if outputs.traces is not None:
+            self._traces = Traces(outputs.traces, plan, self._wait)
+
+    def take(self, event: Event) -> None:
+        """Pass on what one event brings."""
+        if self._traces is not None:
+            self._traces.take(event)
+        batch = event.batch if self._windows is None else self._windows.pass_on(event)
+        if batch is not None and batch.row_count:
+            self._delivery.put(event.query, batch)
+
+    def attend(self) -> None:
+        """Look after all that goes on beside."""
+        self._status.tick()
+        account = self._account
+        tell_if_asked(self._asked, self._status.line, lambda: account(self._delivery.so_far()))
+        if self._is_over():
+            self._session.stop()
+
+    def finish(self) -> Delivered:
+        """Write what waits, and return what became of all."""
+        delivered = self._delivery.finish()
+        if self._traces is not None:
+            delivered = replace(delivered, failures=delivered.failures + self._traces.finish())
+        left_out = 0 if self._windows is None else self._windows.left_out
+        return replace(delivered, left_out=left_out) if left_out else delivered
+
+    def _wait(self) -> bool:
+        """Attend to it while a reader is slow; False when it is to be given up."""
+        self.attend()
+        return self._asked.is_patient
+
+    def _is_over(self) -> bool:
+        no_place = self._traces is not None and self._traces.has_failed
+        no_place = no_place or bool(self._output.failures)
+        return no_place or (self._windows is not None and self._windows.are_over)
+
+
 def answer(
     session: ReadingSession[Iterable[Event]],
-    output: RowOutput,
+    plan: Plan,
+    outputs: Outputs,
     status: Status,
     account: Account,
     settings: Settings,
     ends: Ends = Ends(),
 ) -> Delivered:
     """Write all rows as they come; return what became of them."""
-    windows = ends.windows
     with stopped_by_signals(session, ends.after_s) as asked:
-        delivery = Delivery(
-            output,
-            settings.output_queue_bytes,
-            lambda: attend() and asked.is_patient,
-            status.line.aside,
-        )
-
-        def attend() -> bool:
-            status.tick()
-            tell_if_asked(asked, status.line, lambda: account(delivery.so_far()))
-            if output.failures or (windows is not None and windows.are_over):
-                session.stop()
-            return True
-
+        rows = _Answer(session, plan, outputs, status, account, settings, ends.windows, asked)
         status.begin()
         try:
             for turn in session.turns():
                 for event in turn:
-                    batch = event.batch if windows is None else windows.pass_on(event)
-                    if batch is not None and batch.row_count:
-                        delivery.put(event.query, batch)
-                attend()
+                    rows.take(event)
+                rows.attend()
         except BrokenPipeError:
             raise
         except BaseException:
-            delivery.finish()
+            rows.finish()
             raise
         finally:
             status.finish()
-        delivered = delivery.finish()
-        return delivered if windows is None else replace(delivered, left_out=windows.left_out)
+        return rows.finish()
 
 
 def tell_if_asked(asked: Asked, line: Line, account: Callable[[], str]) -> None:
@@ -197,23 +271,37 @@ def account_of(
     streams: Sequence[StreamAccount] = (),
 ) -> str:
     """Return the account of a run, so far or at its end."""
+    from gigastream.cli.operator_table import recommendations, table
     from gigastream.cli.summary import as_json, as_text
 
-    form = as_json if arguments.stats == "json" else as_text
-    return form(statistics, delivered, seconds, streams)
+    if arguments.stats == "json":
+        return as_json(statistics, delivered, seconds, streams)
+    text = as_text(statistics, delivered, seconds, streams)
+    if arguments.stats == "text":
+        return text
+    return "\n".join([text, *recommendations(statistics), table(statistics, seconds)])
 
 
 def incomplete(statistics: Statistics) -> bool:
-    """Say, and return, whether groups were refused for want of memory."""
-    refused = sum(operator.refused_for_memory for operator in statistics.operators)
-    if refused and statistics.memory is not None:
+    """Say, and return, whether groups, or rows of joins, were refused for want of memory."""
+    refusing = [operator for operator in statistics.operators if operator.refused_for_memory]
+    groups = sum(o.refused_for_memory for o in refusing if not o.rows_refused)
+    rows = sum(o.refused_for_memory for o in refusing if o.rows_refused)
+    limit = "" if statistics.memory is None else in_bytes(statistics.memory.limit_bytes)
+    if groups and limit:
         complain(
-            f"{in_bytes(statistics.memory.limit_bytes)} of memory were not enough for all groups: "
-            f"{counted(refused, 'row')} of groups that were not let in; "
+            f"{limit} of memory were not enough for all groups: "
+            f"{counted(groups, 'row')} of groups that were not let in; "
             "their windows are incomplete",
             "a greater --memory; shorter windows or fewer group variables need less",
         )
-    return refused > 0
+    if rows and limit:
+        complain(
+            f"{limit} of memory were not enough for the joins: {counted(rows, 'row')} were not "
+            "held, and lack the matches that came later",
+            "a greater --memory; a narrower band, or conditions on either side, need less",
+        )
+    return bool(refusing)
 
 
 def summarise(

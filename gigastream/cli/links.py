@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gigastream.cli.answering import Ends, account_of, answer, summarise
+from gigastream.cli.answering import Ends, Outputs, account_of, answer, summarise
 from gigastream.cli.errors import UsageError
+from gigastream.cli.failures import with_failures
 from gigastream.cli.hints import joined_hint, tag_hint
+from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.stderr import Line, is_terminal
 from gigastream.config import Config
-from gigastream.outputs import RowOutput
 from gigastream.outputs.delivery import Delivered
 from gigastream.sources.live import LIVE_OPTIONS, LiveSettings, LiveSource, Source
 from gigastream.words import counted
@@ -81,7 +82,7 @@ def answer_links(
     sources: Sequence[Source],
     settings: Settings,
     include: Sequence[Path],
-    open_output: Callable[[], RowOutput],
+    open_outputs: Callable[[], Outputs],
     ends: Ends,
 ) -> tuple[Statistics, Delivered]:
     """Run both levels here over links, and files beside them, until a signal; give the account.
@@ -92,10 +93,10 @@ def answer_links(
     from gigastream.sessions.threaded_session import open_session
 
     started = time.monotonic()
-    outputs: list[RowOutput] = []
+    outputs: list[Outputs] = []
 
     def links_are_open() -> dict[str, int]:
-        outputs.append(open_output())
+        outputs.append(open_outputs())
         _give_up_privileges(sources, ())
         return {}
 
@@ -107,8 +108,12 @@ def answer_links(
             seconds = time.monotonic() - started
             return account_of(arguments, session.statistics(), delivered, seconds)
 
-        status = LinkStatus(session.statistics, not arguments.quiet, settings.filter)
-        delivered = answer(session, outputs[0], status, account, settings, ends)
+        links = LinkStatus(session.statistics, not arguments.quiet, settings.filter)
+        status = with_tables(links, session.statistics, arguments)
+        status = with_failures(
+            status, lambda: session.statistics().sources, settings, quiet=arguments.quiet
+        )
+        delivered = answer(session, plan, outputs[0], status, account, settings, ends)
         statistics = session.statistics()
     summarise(arguments, statistics, delivered, time.monotonic() - started)
     return statistics, delivered
@@ -152,7 +157,9 @@ def _give_up_privileges(sources: Sequence[Source], folders: Sequence[Path]) -> N
 
     From then on files change below `folders` alone.
     """
-    import gigastream.cli.summary  # noqa: F401
+    import gigastream.cli.operator_table
+    import gigastream.cli.summary
+    import gigastream.cli.traces  # noqa: F401
     from gigastream.engine.privileges import confine, give_up_privileges
 
     give_up_privileges(_user(sources))

@@ -5,20 +5,24 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.answering import (
     Ends,
+    Outputs,
     account_of,
     answer,
     ends_of,
     incomplete,
     inputs_of,
+    looks_at_punctuation,
     open_output,
+    open_outputs,
     position_of,
     summarise,
     wanted_output,
@@ -27,15 +31,20 @@ from gigastream.cli.arguments import add_query_options, argument_type, split_wor
 from gigastream.cli.devices import device_lines
 from gigastream.cli.ending import told_when_slow
 from gigastream.cli.errors import UsageError, complain
+from gigastream.cli.failures import with_failures
+from gigastream.cli.interfaces import properties_of, with_timestamps
 from gigastream.cli.links import answer_links, has_links, links_of
+from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import config_of, default_query, plan_of, query_texts
 from gigastream.cli.run_on_spark import answer_on_spark, refuse_on_spark
 from gigastream.cli.run_spool import read_spool, spool_root, write_spool
 from gigastream.cli.stderr import is_terminal
 from gigastream.config import Config
-from gigastream.outputs import FORMATS, RowOutput
+from gigastream.liveness import Liveness
+from gigastream.outputs import FORMATS
 from gigastream.settings import (
+    LIVENESS_OPTIONS,
     OPTIONS,
     SPOOL_OPTIONS,
     Option,
@@ -131,7 +140,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="end when each query has answered so many windows",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
-    parser.add_argument("--stats", choices=("text", "json"), default="text", help="of the summary")
+    parser.add_argument(
+        "--stats",
+        choices=("text", "json", "table"),
+        nargs="?",
+        const="table",
+        default="text",
+        help="the form of the summary; --stats alone adds a table of the operators",
+    )
+    parser.add_argument(
+        "--stats-every",
+        type=argument_type(_parse_seconds),
+        metavar="TIME",
+        help="show that table so often while the run goes on",
+    )
+    parser.add_argument(
+        "--trace", metavar="FILE", help="the way of every heartbeat, a JSON object a line"
+    )
     add_query_options(parser)
     _add_options(parser, "engine", OPTIONS)
     _add_options(parser, "of live links (-i)", LIVE_OPTIONS)
@@ -164,16 +189,18 @@ def execute(arguments: argparse.Namespace) -> int:
         return read_spool(arguments, config, settings)
     paths, bpf_filter = split_words(arguments.words)
     sources = _sources([*links_of(arguments, config), *arguments.read], arguments.words)
+    sources = with_timestamps(sources, config)
     paths = paths or default_query(arguments)
     wanted = wanted_output(arguments, config)
     root = spool_root(wanted)
+    interfaces = properties_of(sources, config, settings)
     is_finite = root is None and arguments.on != "spark" and are_finite(sources)
-    plan, texts = _asked(arguments, paths, config, _interfaces(sources, config), is_finite)
+    plan, texts = _asked(arguments, paths, config, interfaces, is_finite)
     settings = replace(settings, filter=bpf_filter, packets_max=arguments.count)
-    if arguments.windows is not None and (root is not None or arguments.on == "spark"):
-        raise UsageError("--windows counts what is answered here", "--count, or --duration")
+    if root is not None or arguments.on == "spark":
+        _refuse_what_is_answered_here(arguments)
     ends = ends_of(arguments, plan)
-    settings = replace(settings, output_punctuation=ends.windows is not None)
+    settings = replace(settings, output_punctuation=looks_at_punctuation(arguments))
     if not any(path.endswith(OBJECT_SUFFIX) for path in paths):
         _compile(plan, texts.include, arguments.quiet)
     if arguments.on == "spark" and arguments.interface:
@@ -187,20 +214,19 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.on == "spark":
         output = open_output(wanted, plan, inputs)
         return verdict(*answer_on_spark(arguments, plan, texts, sources, settings, output))
-    if has_links(sources):
-        return verdict(
-            *answer_links(
-                arguments,
-                plan,
-                sources,
-                settings,
-                texts.include,
-                lambda: open_output(wanted, plan, inputs),
-                ends,
-            )
+    answering = _answer if not has_links(sources) else answer_links
+    outputs = partial(open_outputs, arguments, wanted, plan, inputs)
+    return verdict(*answering(arguments, plan, sources, settings, texts.include, outputs, ends))
+
+
+def _refuse_what_is_answered_here(arguments: argparse.Namespace) -> None:
+    if arguments.windows is not None:
+        raise UsageError("--windows counts what is answered here", "--count, or --duration")
+    if arguments.trace is not None:
+        raise UsageError(
+            "--trace follows heartbeats to what is answered here",
+            "both levels here, or gigastream run --spool PATH --trace FILE",
         )
-    output = open_output(wanted, plan, inputs)
-    return verdict(*_answer(arguments, plan, sources, settings, texts.include, output, ends))
 
 
 def _parse_seconds(text: str) -> float:
@@ -254,7 +280,24 @@ def settings_of(arguments: argparse.Namespace, config: Config) -> Settings:
     given = {option.field: getattr(arguments, option.field) for option in OPTIONS}
     chosen: dict[str, Any] = dict(config.settings)
     chosen.update((name, value) for name, value in given.items() if value is not None)
-    return Settings(**chosen)
+    settings = Settings(**chosen)
+    return replace(settings, livenesses=livenesses_of(settings, config))
+
+
+def livenesses_of(settings: Settings, config: Config) -> tuple[tuple[str, Liveness], ...]:
+    """Return those of interfaces that have `liveness` or `on-failure` among their properties."""
+    found = []
+    for name, properties in config.interfaces.items():
+        chosen = {}
+        for option in LIVENESS_OPTIONS.values():
+            if option.name in properties:
+                try:
+                    chosen[option.field] = option.parse(properties[option.name])
+                except ValueError as error:
+                    raise UsageError(f"interface.{name}: {option.name}: {error}") from None
+        if chosen:
+            found.append((name, replace(settings, **chosen).liveness))
+    return tuple(found)
 
 
 def _sources(sources: list[Source], words: Sequence[str]) -> list[Source]:
@@ -277,24 +320,20 @@ def _meant(words: Sequence[str]) -> str:
     return "-r FILE.pcap, -r - for stdin, or -i DEVICE"
 
 
-def _interfaces(sources: list[Source], config: Config) -> dict[str, dict[str, str]]:
-    """Return the interfaces that are read, with their properties."""
-    return {s.interface: dict(config.interfaces.get(s.interface, {})) for s in sources}
-
-
 def _answer(
     arguments: argparse.Namespace,
     plan: Plan,
     sources: list[Source],
     settings: Settings,
     include: tuple[Path, ...],
-    output: RowOutput,
+    outputs: Callable[[], Outputs],
     ends: Ends,
 ) -> tuple[Statistics, Delivered]:
     """Run both levels here over files, write the rows and give the account."""
     from gigastream.sessions.session import Session
     from gigastream.sessions.shape import SessionOptions
 
+    opened = outputs()
     started = time.monotonic()
 
     with Session(plan, sources, settings, SessionOptions(include=include)) as session:
@@ -304,7 +343,11 @@ def _answer(
             return account_of(arguments, session.statistics(), delivered, seconds)
 
         progress = Progress(lambda: position_of(session.statistics()), wanted=not arguments.quiet)
-        delivered = answer(session, output, progress, account, settings, ends)
+        status = with_tables(progress, session.statistics, arguments)
+        status = with_failures(
+            status, lambda: session.statistics().sources, settings, quiet=arguments.quiet
+        )
+        delivered = answer(session, plan, opened, status, account, settings, ends)
         statistics = session.statistics()
     summarise(arguments, statistics, delivered, time.monotonic() - started)
     return statistics, delivered
@@ -321,6 +364,10 @@ def verdict(statistics: Statistics, delivered: Delivered) -> int:
     gone = [source.label for source in statistics.sources if source.link in ("gone", "lost")]
     if gone:
         complain(f"{', '.join(gone)}: the link is gone; what was captured before that is answered")
+    failed = [source.label for source in statistics.sources if source.is_failed]
+    if failed:
+        complain(f"{', '.join(failed)}: failed; what came before that is answered")
     for failure in delivered.failures:
         complain(failure.message, failure.hint)
-    return 1 if incomplete(statistics) or damaged or gone or delivered.failures else 0
+    is_short = damaged or gone or failed or delivered.failures
+    return 1 if incomplete(statistics) or is_short else 0

@@ -17,7 +17,8 @@ from gigastream.cli.answering import (
     ends_of,
     incomplete,
     inputs_of,
-    open_output,
+    looks_at_punctuation,
+    open_outputs,
     position_of,
     summarise,
     tell_if_asked,
@@ -26,7 +27,9 @@ from gigastream.cli.answering import (
 from gigastream.cli.arguments import split_words
 from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import UsageError, complain
+from gigastream.cli.failures import with_failures
 from gigastream.cli.links import LinkStatus, hand_over, has_links
+from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import query_texts
 from gigastream.cli.stderr import say
@@ -124,6 +127,10 @@ def _fill(
         return account_of(arguments, session.statistics(), Delivered(session.rows), seconds)
 
     status = _status(session, arguments, sources, settings)
+    status = with_tables(status, session.statistics, arguments)
+    status = with_failures(
+        status, lambda: session.statistics().sources, settings, quiet=arguments.quiet
+    )
     with stopped_by_signals(session, arguments.duration) as asked:
         status.begin()
         try:
@@ -181,9 +188,9 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
     for path in filter(Path.is_file, Path(arguments.spool).rglob("*")):
         if (own := identity(path)) is not None:
             inputs[own] = "a file of the spool that is read"
-    output = open_output(wanted, plan, inputs)
+    outputs = open_outputs(arguments, wanted, plan, inputs)
     ends = ends_of(arguments, plan)
-    settings = replace(settings, output_punctuation=ends.windows is not None)
+    settings = replace(settings, output_punctuation=looks_at_punctuation(arguments))
     with SpoolSession(spool, plan, theirs.interfaces, settings, include=include) as session:
 
         def account(delivered: Delivered) -> str:
@@ -193,8 +200,11 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
             )
 
         progress = Progress(session.position, wanted=not arguments.quiet)
-        delivered = answer(session, output, progress, account, settings, ends)
+        status = with_tables(progress, session.statistics, arguments)
+        status = with_failures(status, lambda: session.watched, settings, quiet=arguments.quiet)
+        delivered = answer(session, plan, outputs, status, account, settings, ends)
         statistics, streams, damage = session.statistics(), session.accounts(), session.damage
+        damage += [f"{feed.label} has failed" for feed in session.watched if feed.is_failed]
     summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
     verdict = _verdict([*spool.damage, *damage], delivered.failures)
     return 1 if incomplete(statistics) else verdict

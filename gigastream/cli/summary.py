@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from gigastream.cli.progress import in_bytes
+from gigastream.cli.table_slots import collides, wanted_slots
 from gigastream.words import counted
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ FILES_SHOWN = 10
 """Captures of one interface that have a line each; more of them share one."""
 _LFTA_TERMS = ("not_of_protocol", "prefiltered", "rejected", "no_value", "accepted")
 _SECOND_NS = 10**9
-_EVICTED_PART = 8
-"""One packet in so many that pushes a group out is worth a word."""
 
 
 def as_json(
@@ -113,8 +112,10 @@ def _source_line(source: SourceStatistics) -> str:
     )
     terms = _sum(source, _SOURCE_TERMS)
     kernel = _kernel_terms(source) if source.link is not None else ""
+    failed = f"failed {counted(source.failures, 'time')}; " if source.failures else ""
     return (
-        f"{source.label} ({source.interface}): {kernel}read {source.read:,} = {terms}{properties}"
+        f"{source.label} ({source.interface}): {failed}{kernel}read {source.read:,} = "
+        f"{terms}{properties}"
     )
 
 
@@ -161,7 +162,8 @@ def _lost(stream: StreamAccount) -> str:
 
 
 def _operator_line(operator: OperatorStatistics) -> str:
-    counts = ("rejected", "no_value", "held", "groups_refused", "beyond_limit")
+    refused = ("groups_refused", "rows_refused", "out_of_order")
+    counts = ("rejected", "no_value", "held", *refused, "beyond_limit")
     return ", ".join(
         [
             f"{operator.name} ({operator.kind}): {counted(operator.rows_in, 'row')} in",
@@ -191,9 +193,11 @@ def _remarks(statistics: Statistics) -> Iterator[str]:
             f"late packets were dropped, up to {worst:.3g} s behind: --disorder all (files) or a "
             "greater --slack (pipes) keeps them"
         )
-    yield from map(_evictions, filter(_thrashes, statistics.lftas))
+    yield from map(_evictions, filter(collides, statistics.lftas))
     if any(o.groups_refused > o.refused_for_memory for o in statistics.operators):
         yield "some windows are incomplete: --max-groups allows more groups"
+    if any(o.rows_refused > o.refused_for_memory for o in statistics.operators):
+        yield "rows, or matches of rows, are missing: --max-rows allows more of them to wait"
 
 
 def _output_remarks(delivered: Delivered) -> Iterator[str]:
@@ -204,16 +208,19 @@ def _output_remarks(delivered: Delivered) -> Iterator[str]:
         )
 
 
-def _thrashes(lfta: LftaStatistics) -> bool:
-    return lfta.evicted * _EVICTED_PART > lfta.accepted
-
-
 def _evictions(lfta: LftaStatistics) -> str:
-    """Say what makes a table too small, and what makes it greater."""
+    """Say why groups left a table, and what keeps more in, where anything does."""
+    evicted = f"{lfta.name} on {lfta.interface}: evicted {lfta.evicted:,}: so many "
+    if wanted_slots(lfta) == lfta.slots:
+        return (
+            f"{evicted}groups left while its table was smaller than its {lfta.slots:,} slots, or "
+            "because windows as short as its own crowd each other out; longer ones are less to do "
+            "for the high level"
+        )
     return (
-        f"{lfta.name} on {lfta.interface}: evicted {lfta.evicted:,}: so many packets found another "
-        f"group in one of its {lfta.slots:,} slots, which is more to do for the high level; a "
-        "greater --slots, or without --slots a greater --memory, keeps more in"
+        f"{evicted}packets found another group in one of its {lfta.slots:,} slots, which is more "
+        "to do for the high level; a greater --slots, or without --slots a greater --memory, "
+        "keeps more in"
     )
 
 

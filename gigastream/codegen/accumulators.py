@@ -43,6 +43,8 @@ class AccumulatorWriter:
     """The values of a low slot's partial row."""
     merge_start: Callable[[str, Sequence[str]], list[str]]
     merge: Callable[[str, Sequence[str]], list[str]]
+    combine: Callable[[str, str], list[str]]
+    """The members of a high group take those of another: of two panes' groups that are one."""
 
 
 def _member(name: str, a: Accumulator) -> list[StructMember]:
@@ -65,6 +67,10 @@ def _value(at: str) -> list[str]:
     return [at]
 
 
+def _added(at: str, other: str) -> list[str]:
+    return [f"{at} += {other};"]
+
+
 def _count() -> AccumulatorWriter:
     return AccumulatorWriter(
         _u64,
@@ -75,6 +81,7 @@ def _count() -> AccumulatorWriter:
         _value,
         _set,
         lambda at, x: [f"{at} += {x[0]};"],
+        _added,
     )
 
 
@@ -111,6 +118,7 @@ def _whole_sum(
         _value,
         _set,
         add,
+        _added,
     )
 
 
@@ -120,6 +128,21 @@ def _nothing(at: str) -> list[str]:
 
 def _never_merged(at: str, x: Sequence[str]) -> list[str]:
     raise AssertionError("an accumulator of plain rows alone")
+
+
+def _never_combined(at: str, other: str) -> list[str]:
+    raise AssertionError("an accumulator below the border")
+
+
+def _joined(function: str) -> Callable[[str, str], list[str]]:
+    return lambda at, other: [f"{function}(&{at}, &{other});"]
+
+
+def _of_value(
+    add: Callable[[str, Sequence[str]], list[str]],
+) -> Callable[[str, str], list[str]]:
+    """A group's value is added as one more row's."""
+    return lambda at, other: add(at, [other])
 
 
 def _float_sum() -> AccumulatorWriter:
@@ -137,6 +160,7 @@ def _float_sum() -> AccumulatorWriter:
         _nothing,
         _never_merged,
         _never_merged,
+        _joined("gs_float_sum_join"),
     )
 
 
@@ -145,18 +169,22 @@ def _order(a: str, b: str, sign: str) -> str:
     return f"(GS_ORDER({a}, {b}) {sign} 0)"
 
 
+def _of_one_value(add: Callable[[str, Sequence[str]], list[str]]) -> AccumulatorWriter:
+    return AccumulatorWriter(_member, _member, _set, add, _never, _value, _set, add, _of_value(add))
+
+
 def _extreme(sign: str) -> AccumulatorWriter:
     def add(at: str, x: Sequence[str]) -> list[str]:
         return [f"if ({_order(x[0], at, sign)}) {at} = {x[0]};"]
 
-    return AccumulatorWriter(_member, _member, _set, add, _never, _value, _set, add)
+    return _of_one_value(add)
 
 
 def _bits(sign: str) -> AccumulatorWriter:
     def add(at: str, x: Sequence[str]) -> list[str]:
         return [f"{at} {sign}= {x[0]};"]
 
-    return AccumulatorWriter(_member, _member, _set, add, _never, _value, _set, add)
+    return _of_one_value(add)
 
 
 def _order_of_bytes(a: str, b: str, sign: str) -> str:
@@ -186,7 +214,10 @@ def _positioned(
     def partial(at: str) -> list[str]:
         return [at, *(f"{at}_at.{part}" for part in ("timestamp_ns", "interface", "place"))]
 
-    return AccumulatorWriter(state, state, start, add, _never, partial, start, add)
+    def combine(at: str, other: str) -> list[str]:
+        return add(at, partial(other))
+
+    return AccumulatorWriter(state, state, start, add, _never, partial, start, add, combine)
 
 
 def _positioned_string(sign: str) -> AccumulatorWriter:
@@ -207,6 +238,7 @@ def _positioned_string(sign: str) -> AccumulatorWriter:
     def add(at: str, x: Sequence[str]) -> list[str]:
         return [kept(statement, at, x) for statement in whole.add(at, x)]
 
+    # combined, a group only points at what the other has: the window's panes keep the bytes
     return replace(whole, high=state, start=start, add=add)
 
 
@@ -231,6 +263,7 @@ def _shifted_moments(c_type: str) -> AccumulatorWriter:
         ],
         _never_merged,
         _never_merged,
+        _never_combined,
     )
 
 
@@ -253,7 +286,8 @@ def _high_moments(kind: str) -> AccumulatorWriter:
         return lambda at, x: [f"memset(&{at}, 0, sizeof {at});", *then(at, x)]
 
     return AccumulatorWriter(
-        state, state, started(add), add, _never, _nothing, started(merge), merge
+        *(state, state, started(add), add, _never, _nothing, started(merge), merge),
+        _joined(f"gs_{kind}_moments_join"),
     )
 
 

@@ -39,6 +39,8 @@ class CodeContext:
     own_headers: set[str] = field(default_factory=set)
     """Of functions of the user's: they include what they need of ours."""
     prefixes: dict[str, str] = field(default_factory=dict)
+    presence_rows: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
+    """By what a packet must be, where unpack leaves whether it is so (unpack.py)."""
 
     def prefix(self, node_name: str) -> str:
         """A unique C prefix for what belongs to a node."""

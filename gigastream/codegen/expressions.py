@@ -177,6 +177,8 @@ class ExpressionWriter:
         return "(" + " || ".join(tests) + ")"
 
     def _arithmetic(self, e: Operation, codes: list[str]) -> str:
+        if e.operator == "//":
+            return f"gs_bound_floor_quotient({codes[0]}, {codes[1]})"
         if e.checked:
             return self._checked_arithmetic(e, codes)
         c_type = C_TYPE[e.type]

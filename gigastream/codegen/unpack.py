@@ -14,7 +14,7 @@ from functools import partial
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
 from gigastream.codegen.context import CodeContext, base_of, bit_of, bits_of
 from gigastream.codegen.expressions import CValue, ExpressionWriter
-from gigastream.gsql.expressions import Expression, FieldRef
+from gigastream.gsql.expressions import ROW_NUMBER, Expression, FieldRef
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
@@ -40,6 +40,12 @@ def presence_of(node: LowNode) -> Presence:
     return Presence(bits_of(node), required)
 
 
+def numbered_of(node: LowNode) -> Presence:
+    """What is counted as a tuple by a window of rows: of the protocol, whatever WHERE narrows."""
+    required = tuple(f for f in node.source.required if isinstance(f, FieldRef))
+    return Presence(bit_of(base_of(node)), required)
+
+
 def narrowing_of(node: LowNode) -> tuple[Presence, Presence] | None:
     """Where WHERE narrows the protocol (`ipversion = 4`): its test, and the narrower one.
 
@@ -54,13 +60,25 @@ def presences(plan: Plan) -> list[Presence]:
     """The distinct presence tests of a plan."""
     wanted = [presence_of(node) for node in plan.low]
     wanted += [test for node in plan.low for test in narrowing_of(node) or ()]
+    wanted += [numbered_of(node) for node in plan.low if node.row_column is not None]
     return list({test.key: test for test in wanted}.values())
 
 
-def presence_row(plan: Plan, test: Presence) -> str:
+def presence_row(context: CodeContext, test: Presence) -> str:
     """Where unpack leaves the bits of a presence test, for 64 packets."""
-    index = [known.key for known in presences(plan)].index(test.key)
-    return f"columns->present[{index}][base / 64]"
+    if not context.presence_rows:  # once: every LFTA asks, and each is one of the tests
+        known = enumerate(presences(context.plan))
+        context.presence_rows.update((test.key, index) for index, test in known)
+    return f"columns->present[{context.presence_rows[test.key]}][base / 64]"
+
+
+def early_fields_of(plan: Plan, node: LowNode) -> list[FieldRef]:
+    """Those of an LFTA that are unpacked for the whole burst."""
+    mine = [plan.prefilter[i] for i in node.signature]
+    read = fields_of(*node.expressions, *mine)
+    return [
+        field for field in read if field.accessor in plan.early_fields and not field.is_optional
+    ]
 
 
 def early_fields(plan: Plan) -> list[tuple[FieldRef, str]]:
@@ -72,11 +90,9 @@ def early_fields(plan: Plan) -> list[tuple[FieldRef, str]]:
     fields: dict[str, FieldRef] = {}
     guards: dict[str, set[str]] = {}
     for node in plan.low:
-        mine = [plan.prefilter[i] for i in node.signature]
-        for field in fields_of(*node.expressions, *mine):
-            if field.accessor in plan.early_fields and not field.is_optional:
-                fields.setdefault(field.accessor, field)
-                guards.setdefault(field.accessor, set()).add(has_bits(bits_of(node)))
+        for field in early_fields_of(plan, node):
+            fields.setdefault(field.accessor, field)
+            guards.setdefault(field.accessor, set()).add(has_bits(bits_of(node)))
     return [(f, " || ".join(sorted(guards[accessor]))) for accessor, f in fields.items()]
 
 
@@ -89,6 +105,8 @@ def read_field(field: FieldRef, packet: str, to: str) -> str:
     """C expression that reads a field and is true where the packet has it."""
     if field.accessor == INTERFACE_ORDINAL:
         return f"(({to} = burst->interface), true)"
+    if field.accessor == ROW_NUMBER:
+        return f"(({to} = row_number), true)"
     if field.accessor == "interface":
         return f"gs_field_interface({packet}, burst->interface_names, &{to})"
     if field.accessor == "community_id":

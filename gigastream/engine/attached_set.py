@@ -11,11 +11,14 @@ from typing import Any
 from gigastream.engine import counters
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, NativeBatch, check
-from gigastream.engine.events import Event, Origin, origins, ports, take
+from gigastream.engine.events import Event, Origin, interfaces, origins, ports, take
 from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
 from gigastream.engine.statistics import LftaStatistics, OperatorStatistics
 from gigastream.plan import Plan
+from gigastream.plan.base_time import base_times
 from gigastream.settings import Settings
+
+NOTHING = -(1 << 63)
 
 
 class AttachedSet:
@@ -47,6 +50,7 @@ class AttachedSet:
         self.memory_bytes = settings.memory_bytes
         """The setting."""
         self._nodes = [node.name for node in plan.nodes]
+        self._times = base_times(plan)
         self._error = ffi.new("struct gs_error *")
         path = compiled(plan, include, is_low_elsewhere=is_low_elsewhere)
         native = set_settings(settings)
@@ -93,7 +97,7 @@ class AttachedSet:
 
     def taken(self) -> Iterator[Event]:
         """The batches that wait, oldest first."""
-        while (event := take(self.native, self._origins)) is not None:
+        while (event := take(self.native, self._origins, self._interfaces)) is not None:
             yield event
 
     def drained(self) -> Iterator[Event]:
@@ -102,6 +106,16 @@ class AttachedSet:
         while status != lib.GS_END:
             status = check(lib.gs_attached_drain(self.native, self._error), self._error)
             yield from self.taken()
+
+    def wanted(self) -> dict[int, int]:
+        """The packet time (ns) that is waited for, by port, of a set that stands alone."""
+        lib.gs_attached_ask_for_time(self.native)
+        found = {}
+        for port in range(len(self.ports)):
+            value = int(lib.gs_attached_port_wanted(self.native, port).value)
+            if value != NOTHING:
+                found[port] = value
+        return found
 
     def check(self) -> None:
         """Raise EngineError where there was no memory to go on: it gets no more packets then."""
@@ -118,6 +132,10 @@ class AttachedSet:
         return tuple(ports(self.native))
 
     @cached_property
+    def _interfaces(self) -> list[str]:
+        return interfaces(self.native)
+
+    @cached_property
     def _origins(self) -> list[Origin]:
         return origins(self.native)
 
@@ -127,7 +145,7 @@ class AttachedSet:
 
     def operators(self) -> tuple[OperatorStatistics, ...]:
         """The counters of its high level so far."""
-        return counters.operators(self.native)
+        return counters.operators(self.native, self._times)
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""

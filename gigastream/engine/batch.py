@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gigastream.engine._native import ffi, lib
+from gigastream.engine.trace import Trace, TraceStep
 from gigastream.punctuation import JointBound
 
 if TYPE_CHECKING:
     import pyarrow
 
     from gigastream.gsql.types import Schema
+
+
+LAST_INTERFACE_BIT = 63
+"""Stands for all interfaces from there on."""
 
 
 class EngineError(Exception):
@@ -32,11 +38,12 @@ def check(status: int, error: Any) -> int:
 class NativeBatch:
     """Rows with the punctuation that closes them. The memory is the engine's until it is let go."""
 
-    __slots__ = ("_batch",)
+    __slots__ = ("_batch", "_interfaces")
 
-    def __init__(self, batch: Any) -> None:
-        """Take over a reference to a `struct gs_batch`."""
+    def __init__(self, batch: Any, interfaces: Sequence[str] = ()) -> None:
+        """Take over a reference to a `struct gs_batch`; `interfaces` are those of its query set."""
         self._batch = ffi.gc(batch, lib.gs_batch_release)
+        self._interfaces = interfaces
 
     @classmethod
     def from_arrow(cls, record_batch: pyarrow.RecordBatch, schema: Schema) -> NativeBatch:
@@ -82,9 +89,24 @@ class NativeBatch:
         return bool(self._batch.is_partial)
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """Interfaces of which a source had failed when its windows were answered."""
+        bits = self._batch.missing
+        if not bits:
+            return ()
+        names = self._interfaces
+        found = {name for at, name in enumerate(names) if bits >> min(at, LAST_INTERFACE_BIT) & 1}
+        return tuple(sorted(found))
+
+    @property
     def sequence(self) -> int:
         """Number of the batch in its stream, from 0."""
         return int(self._batch.sequence)
+
+    @property
+    def made_at_ns(self) -> int:
+        """When its maker let it go, by the clock of time.monotonic_ns()."""
+        return int(self.pointer.made_at_ns)
 
     @property
     def bounds(self) -> tuple[int, ...]:
@@ -100,15 +122,23 @@ class NativeBatch:
             return None
         return JointBound((joint.columns[0], joint.columns[1]), (joint.bounds[0], joint.bounds[1]))
 
-    @property
-    def trace(self) -> tuple[int, tuple[tuple[int, ...], ...]]:
-        """Of a heartbeat: its id, and (node, received ns, queue, rows in, rows out, cost ns)."""
+    def trace(self, origins: Sequence[tuple[str, str | None]]) -> Trace:
+        """Of a heartbeat, its way; `origins` names whose batches its query set puts out."""
         trace = self._batch.trace
-        steps = tuple(
-            (s.node, s.received_ns, s.queue_length, s.rows_in, s.rows_out, s.cost_ns)
-            for s in trace.steps[0 : trace.step_count]
+        steps = (
+            TraceStep(
+                origins[step.origin][0],
+                origins[step.origin][1],
+                step.received_ns,
+                step.queue_length,
+                step.rows_in,
+                step.rows_out,
+                step.held,
+                step.cost_ns,
+            )
+            for step in trace.steps[0 : trace.step_count]
         )
-        return int(trace.trace_id), steps
+        return Trace(trace.trace_id, tuple(steps))
 
     def to_arrow(self) -> pyarrow.RecordBatch:
         """The rows as Arrow; nothing is copied."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gigastream.engine._native import ffi, lib
@@ -14,6 +14,7 @@ from gigastream.engine.statistics import (
     OperatorStatistics,
     SourceStatistics,
 )
+from gigastream.plan.base_time import BaseTimes, promised
 from gigastream.sources.files import OpenSource
 from gigastream.sources.packets import OpenPackets
 
@@ -21,15 +22,15 @@ _SOURCE_COUNTERS = (
     "read", "undecodable", "filtered", "late", "skew", "decoded", "truncated",
     "carried", "clock_steps", "clock_step_ns",
     "worst_lateness_ns", "kernel_received", "kernel_dropped", "freezes", "nic_dropped", "lag_ns",
-    "oversized", "unread", "filtered_tagged",
+    "oversized", "unread", "filtered_tagged", "promise_ns", "answered", "failures",
 )  # fmt: skip
 _LFTA_COUNTERS = (
     "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted", "slots",
-    "held_bytes",
+    "held_bytes", "peak_bytes", "rows_out", "groups", "groups_most", "promised_ns",
 )  # fmt: skip
 _OPERATOR_COUNTERS = (
-    "rows_in", "rows_out", "rejected", "no_value", "held", "groups_refused", "refused_for_memory",
-    "beyond_limit",
+    "rows_in", "rows_out", "rejected", "no_value", "held", "groups_refused", "rows_refused",
+    "refused_for_memory", "beyond_limit", "out_of_order",
     "held_bytes", "peak_bytes",
 )  # fmt: skip
 
@@ -59,7 +60,10 @@ def _source(native: Any, opened: OpenSource | OpenPackets | None) -> SourceStati
         bytes=done,
         total_bytes=total,
         damage=damage,
+        high_ns=native.high_timestamp_ns,
+        is_failed=bool(native.is_failed),
         link=LINK_STATES[native.link_state],
+        asked=native.wanted.count,
         **{name: getattr(native, name) for name in _SOURCE_COUNTERS},
     )
 
@@ -75,8 +79,8 @@ def lftas(attached: Any) -> tuple[LftaStatistics, ...]:
     return tuple(found)
 
 
-def operators(attached: Any) -> tuple[OperatorStatistics, ...]:
-    """The counters of a query set's high level so far."""
+def operators(attached: Any, times: Mapping[str, BaseTimes]) -> tuple[OperatorStatistics, ...]:
+    """The counters of a query set's high level so far; `times` are those of its plan."""
     native = ffi.new("struct gs_operator_statistics *")
     found = []
     for index in range(lib.gs_attached_operator_count(attached)):
@@ -84,7 +88,11 @@ def operators(attached: Any) -> tuple[OperatorStatistics, ...]:
         if _string(native.kind) in ("lfta", "output"):
             continue
         counters = {name: getattr(native, name) for name in _OPERATOR_COUNTERS}
-        found.append(OperatorStatistics(_string(native.name), _string(native.kind), **counters))
+        name = _string(native.name)
+        bounds = ffi.unpack(native.bounds, native.column_count) if native.column_count else ()
+        promised_ns = promised(times.get(name, ()), bounds)
+        kind = _string(native.kind)
+        found.append(OperatorStatistics(name, kind, **counters, promised_ns=promised_ns))
     return tuple(found)
 
 

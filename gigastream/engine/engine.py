@@ -17,10 +17,12 @@ from gigastream.engine.live import FULL_PACKET_BYTES, configure, hint_for
 from gigastream.engine.opening import check_tables, engine_settings
 from gigastream.engine.privileges import open_link
 from gigastream.engine.statistics import SourceStatistics
+from gigastream.liveness import Liveness, OnFailure
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, SourceError
-from gigastream.sources.live import LiveSource
+from gigastream.sources.live import DEFAULT_MAX_SKEW_NS, LiveSource
 from gigastream.sources.packets import PacketSource
+from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps
 
 File = FileSource | PacketSource
 
@@ -66,11 +68,12 @@ class Engine:
         sets need that will ever be attached.
         """
         source.check()
-        if self._settings.heartbeat_ns == 0:
+        if self._settings.is_periodic and self._settings.heartbeat_ns == 0:
             raise SourceError(f"{source.label}: without heartbeats no window of a link would end")
         self._opened.append(None)
-        config, texts = _named(source)
+        config, texts = _config(source, self._settings.liveness_of(source.interface))
         config.promise_ns = NOTHING
+        config.timestamps = TIMESTAMPS.index(self._timestamps(source))
         kept = configure(config, source, snap)
         self._keep.append(source.group)
         status = open_link(lambda: lib.gs_engine_add_source(self.native, config, self._error))
@@ -91,21 +94,28 @@ class Engine:
             name = os.fsencode(interface)
             check(lib.gs_engine_promise(self.native, name, promise, self._error), self._error)
         has_siblings = len(self._opened) + len(files) > 1
-        seen = [self._scanned(file) if has_siblings and file.is_file else UNKNOWN for file in files]
+        seen = [self._scanned(file) if has_siblings else UNKNOWN for file in files]
         for file, scanned in zip(files, seen, strict=True):
             self._add_file(file, scanned, promises.get(file.interface, NOTHING))
 
     def _scanned(self, file: File) -> Scanned:
         """What is known of a file before it is opened: asked where one waits for another."""
+        if not file.is_file or self._timestamps(file) != EXTERNAL:
+            return UNKNOWN
         return scan(file, self._settings)
+
+    def _timestamps(self, source: File | LiveSource) -> Timestamps:
+        return source.timestamps or self._settings.timestamps
 
     def _add_file(self, source: File, seen: Scanned, promise_ns: int) -> None:
         host = HostSource(source)
         self._opened.append(host)
-        config, texts = _named(source)
+        config, texts = _config(source, self._settings.liveness_of(source.interface))
         config.open, config.close, config.context = lib.gs_host_open, lib.gs_host_close, host.handle
         config.use_mmap = self._settings.use_mmap
         config.is_pipe = host.source.is_pipe
+        config.timestamps = TIMESTAMPS.index(self._timestamps(source))
+        config.max_skew_ns = DEFAULT_MAX_SKEW_NS
         config.promise_ns = max(seen.promise_ns, promise_ns)
         config.first_ns = seen.first_ns
         check(lib.gs_engine_add_source(self.native, config, self._error), self._error)
@@ -138,6 +148,10 @@ class Engine:
         if status == lib.GS_REFUSED:
             raise self._problem() or SourceError(message_of(self._error))
         return bool(check(status, self._error) != lib.GS_END)
+
+    def want(self, interface: str, timestamp_ns: int) -> None:
+        """Ask on behalf of who gets the sets' batches: for packet time to come so far."""
+        lib.gs_engine_want(self.native, os.fsencode(interface), timestamp_ns)
 
     def stop(self) -> None:
         """End the input here; what the kernel has captured of a link is read."""
@@ -198,9 +212,11 @@ def _check_descriptors(files: Sequence[File]) -> None:
             seen.add(number)
 
 
-def _named(source: File | LiveSource) -> tuple[Any, list[Any]]:
+def _config(source: File | LiveSource, liveness: Liveness) -> tuple[Any, list[Any]]:
     """A `struct gs_source_config *` with its names, and what must live until it is added."""
     texts = [ffi.new("char[]", os.fsencode(text)) for text in (source.interface, source.label)]
     config = ffi.new("struct gs_source_config *")
     config.interface, config.label = texts
+    config.liveness_ns = liveness.silence_ns or 0
+    config.on_failure = OnFailure(liveness.on_failure).number
     return config, texts

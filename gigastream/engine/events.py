@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import NativeBatch
+from gigastream.engine.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,13 @@ class Event:
     batch: NativeBatch
     interface: str | None = None
     """Of an LFTA's own batch, before the union of its interfaces; else None."""
+    origins: Sequence[Origin] = field(default=(), repr=False, compare=False)
+    """Whose batches its query set puts out."""
+
+    @property
+    def trace(self) -> Trace | None:
+        """Of a heartbeat, its way."""
+        return self.batch.trace(self.origins) if self.batch.is_heartbeat else None
 
 
 Origin = tuple[str, str | None]
@@ -44,11 +52,18 @@ def origins(attached: Any) -> list[Origin]:
     return [*((name, None) for name in nodes), *ports(attached)]
 
 
-def take(attached: Any, known: Sequence[Origin]) -> Event | None:
-    """The oldest batch of a query set that waits, if one does."""
+def interfaces(attached: Any) -> list[str]:
+    """The interfaces of a query set at work, by their ordinals."""
+    count = lib.gs_attached_interface_count(attached)
+    names = (lib.gs_attached_interface_name(attached, at) for at in range(count))
+    return [os.fsdecode(ffi.string(name)) for name in names]
+
+
+def take(attached: Any, known: Sequence[Origin], names: Sequence[str]) -> Event | None:
+    """The oldest batch of a query set that waits, if one does; `names` are its interfaces."""
     number = ffi.new("uint32_t *")
     batch = lib.gs_attached_take(attached, number)
     if batch == ffi.NULL:
         return None
     name, interface = known[number[0]]
-    return Event(name, NativeBatch(batch), interface)
+    return Event(name, NativeBatch(batch, names), interface, known)

@@ -67,8 +67,9 @@ def engine_settings(s: Settings) -> Any:
     native.disorder_bytes = s.disorder_bytes
     native.slack_ns = DEFAULT_SLACK_NS if s.slack_ns is None else s.slack_ns
     native.file_by_slack = s.file_slack_ns is not None
-    native.heartbeat_ns = s.heartbeat_ns
-    native.heartbeat_packets = s.heartbeat_packets
+    native.heartbeat_ns = s.heartbeat_ns if s.is_periodic else 0
+    native.heartbeat_packets = s.heartbeat_packets if s.is_periodic else 0
+    native.is_on_demand = s.is_on_demand
     return native
 
 
@@ -79,6 +80,7 @@ def set_settings(s: Settings) -> Any:
     native.flush_policy = -1 if s.flush is None else FlushPolicy(s.flush).number
     native.slot_count = s.slots or 0
     native.max_groups = s.max_groups or NO_LIMIT
+    native.max_rows = s.max_rows or NO_LIMIT
     native.hash_key = s.hash_key or _random_key()
     native.memory = account(s.memory_bytes)
     native.low_level_only = s.low_level_only

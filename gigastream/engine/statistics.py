@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NONE, END = -(1 << 63), (1 << 63) - 1
+"""Of times in ns: nothing is known or promised; all is over."""
 LINK_STATES = (None, "up", "down", "gone", "lost")
 
 
@@ -50,6 +52,18 @@ class SourceStatistics:
     """Of a live link: how often its clock was seen to step."""
     clock_step_ns: int = 0
     """How far it stepped at last; negative: back."""
+    high_ns: int = NONE
+    """H: the greatest time that two packets in a row have reached; NONE: not yet any."""
+    promise_ns: int = NONE
+    """W: no later packet that counts is below it; END: the source has ended."""
+    asked: int = 0
+    """Requests for time that reached it (on demand)."""
+    answered: int = 0
+    """Of a live link: those of them that it could answer, before packets or the timer did."""
+    failures: int = 0
+    """How often it said nothing for longer than its liveness."""
+    is_failed: bool = False
+    """It has said nothing since."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
@@ -71,6 +85,21 @@ class LftaStatistics:
     """Of its table now, which may have grown; 0: it has none."""
     held_bytes: int = 0
     """Of its table."""
+    peak_bytes: int = 0
+    rows_out: int = 0
+    """Rows, of an aggregation partial groups, that it has put out."""
+    groups: int = 0
+    """In its table now."""
+    groups_most: int = 0
+    """At once since its table has that size, as often as time moved on."""
+    promised_ns: int = NONE
+    """Packet time below which it puts out nothing more."""
+
+    @property
+    def packets(self) -> int:
+        """What it was given: each is in one of these counters."""
+        tried = self.not_of_protocol + self.prefiltered + self.rejected + self.no_value
+        return tried + self.accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +115,19 @@ class OperatorStatistics:
     held: int
     groups_refused: int
     """Rows of groups that were not let in: beyond max_groups, or the memory."""
+    rows_refused: int = 0
+    """Rows that had to wait, in a join or for their turn: beyond max_rows, or the memory."""
     refused_for_memory: int = 0
-    """Those of them for which there was no memory."""
+    """Those of groups_refused and rows_refused for which there was no memory."""
     beyond_limit: int = 0
     """Rows cut by LIMIT."""
+    out_of_order: int = 0
+    """Rows of an input that stepped back further than it may (MERGE: SLACK)."""
     held_bytes: int = 0
     """What its groups, or rows, take now: tables, strings and all."""
     peak_bytes: int = 0
+    promised_ns: int = NONE
+    """Packet time below which it puts out nothing more; NONE, too, where it has no clock."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from gigastream.gsql.source import Span
-from gigastream.gsql.types import Temporal, Type
+from gigastream.gsql.source import NOWHERE, Span
+from gigastream.gsql.types import Column, Temporal, Type
+
+ROW_NUMBER = "@row_number"
+"""The accessor of a tuple's number among those of the protocol, which no query can name."""
 
 ConstantValue = bool | int | float | bytes
 """IP: the address, an int in host order; IPV6, INET: 16 bytes; TIMESTAMP: ns; STRING: bytes."""
@@ -76,6 +79,19 @@ class ColumnRef(Expression):
     name: str
     port: int = 0
 
+    @classmethod
+    def to(cls, column: Column, index: int, *, port: int = 0, span: Span = NOWHERE) -> ColumnRef:
+        """What reads this column as it comes in."""
+        return cls(
+            type=column.type,
+            temporal=column.temporal,
+            nullable=column.nullable,
+            index=index,
+            name=column.name,
+            port=port,
+            span=span,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRef(Expression):
@@ -98,7 +114,8 @@ class Operation(Expression):
     """An operator of GSQL section 4.
 
     `operator` is one of: + - * / % & | ^ << >> (arithmetic; operands are cast to `operand_type`),
-    neg ~ (unary), = <> < <= > >= (comparison, operands of one type), AND OR NOT, IS_NULL (unary),
+    // (a quotient rounded down: of windows, no query can write it), neg ~ (unary),
+    = <> < <= > >= (comparison, operands of one type), AND OR NOT, IS_NULL (unary),
     IS_PREFIX (address, Constant address; `prefix_length`), IN (x, constants…).
     The right operand of << and >> is an ullong; the left one has the result's type.
     """

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from math import gcd
 
 from gigastream.flush_policy import FlushPolicy
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.source import NOWHERE, Span
-from gigastream.gsql.types import Schema, Type
+from gigastream.gsql.types import Column, Schema, Type
 
 NO_COLUMNS = Schema(())
 
@@ -30,6 +31,8 @@ class ProtocolSource:
     every named field whose presence the protocol (or `narrowed_to`) does not guarantee."""
     headers: tuple[str, ...] = ()
     """C headers of user protocols that hold the accessors."""
+    is_in_order: bool = False
+    """Its packets come in the order of their time, from one interface."""
     narrowed_to: str = ""
     """IPV4 or IPV6 where WHERE has `ipversion = 4` (6): fields are those of that protocol, so its
     bit is tested first; a packet without it would be rejected by WHERE in any case."""
@@ -46,10 +49,66 @@ class QuerySource:
 class UnionSource:
     """FROM a UNION b UNION c: rows of all, one schema."""
 
-    inputs: tuple[ProtocolSource | QuerySource, ...]
+    inputs: tuple[ProtocolSource | QuerySource | PacketRows, ...]
 
 
-Source = ProtocolSource | QuerySource | UnionSource
+@dataclass(frozen=True, slots=True)
+class JoinInput:
+    """A side of a join: the rows of a source that pass `where`, and these columns of them."""
+
+    name: str
+    """What the query calls it; empty for a join within a join."""
+    source: Source
+    columns: tuple[OutputColumn, ...]
+    """Over the source, as a selection's."""
+    where: Expression | None = None
+
+
+Sides = tuple[Expression, Expression]
+"""An expression of each side of a join: over columns of port 0, and of port 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRelation:
+    """Temporal expressions that a join relates, f of the one side and g of the other.
+
+    Both move in one direction; decreasing ones are held as their negatives, as bounds are. With
+    `reach` (F_0, F_1) a row of side i can match only rows of the other side whose value is at most
+    its own + F_i (OPERATORS section 4): -F_1 <= g - f <= F_0, in the values' own unit.
+    """
+
+    sides: Sides
+    reach: tuple[int, int]
+
+    @property
+    def is_equality(self) -> bool:
+        return self.reach == (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinColumn:
+    """A column of joined rows: which column of each side it is, None where of none.
+
+    Of both: they are equated, and that of the side that is present is taken.
+    """
+
+    column: Column
+    places: tuple[int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSource:
+    """Pairs of rows of two inputs that match; of a kept side those that match nothing too."""
+
+    inputs: tuple[JoinInput, JoinInput]
+    keeps: tuple[bool, bool]
+    times: tuple[TimeRelation, ...]
+    keys: tuple[Sides, ...]
+    """Other equalities, both sides of one type."""
+    residual: tuple[Expression, ...]
+    """Conditions over both ports, or over one that is kept."""
+    columns: tuple[JoinColumn, ...]
+    span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +141,55 @@ class OutputColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class PacketRows:
+    """Packets as rows of a stream: of each these fields."""
+
+    source: ProtocolSource
+    columns: tuple[OutputColumn, ...]
+    """Over the packets."""
+
+
+Source = ProtocolSource | QuerySource | PacketRows | UnionSource | JoinSource
+
+
+@dataclass(frozen=True, slots=True)
+class MergeClause:
+    """MERGE a.t : b.t SLACK n: all sources as one stream in the order of t."""
+
+    column: int
+    """In which place of every source, and of the output, t stands."""
+    slack: int
+    """How far a source may step back, in the unit of t."""
+
+
+@dataclass(frozen=True, slots=True)
 class SortKey:
     expression: Expression
     """Over GroupRef and AggregateRef."""
     descending: bool
+
+
+ADAPTIVE_SLOTS = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindow:
+    """`[RANGE …, SLIDE …]`: window w covers [(w + 1) * slide - range, (w + 1) * slide)."""
+
+    range: int
+    slide: int
+    unit: str
+    """What they count: a clock's `s`, `ms`, `us` or `ns`; empty: whatever the attribute does."""
+
+    @property
+    def has_panes(self) -> bool:
+        """Windows overlap, and are made of panes; else a row is in one at most."""
+        return self.range > self.slide
+
+    @property
+    def pane(self) -> int:
+        """The length of what rows are aggregated by."""
+        return gcd(self.range, self.slide) if self.has_panes else self.slide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +197,7 @@ class QueryOptions:
     """What DEFINE says of a query (GSQL section 1); None: nothing, so that the engine decides."""
 
     aggregate_slots: int | None = None
-    """Of its table, a power of two."""
+    """Of its table, a power of two; ADAPTIVE_SLOTS: as many as the groups that there are need."""
     flush: FlushPolicy | None = None
     slow_flush: int | None = None
     """Accepted packets until one old group leaves."""
@@ -102,6 +206,8 @@ class QueryOptions:
     real_time: bool | None = None
     select_lfta: bool | None = None
     lfta_aggregation: bool | None = None
+    in_order: bool | None = None
+    """Its operators in the forms that need their input in order, for comparison."""
     no_temporal_aggr: bool | None = None
     algorithm: str | None = None
     num_bloom: int | None = None
@@ -122,6 +228,8 @@ class QueryOptions:
     def given(self) -> dict[str, str]:
         """What it says, be it what goes without saying, by name; switches as true and false."""
         said = {item.name: getattr(self, item.name) for item in fields(self)}
+        if self.aggregate_slots == ADAPTIVE_SLOTS:
+            said["aggregate_slots"] = "adaptive"
         return {
             name: str(value).lower() if isinstance(value, bool) else str(value)
             for name, value in sorted(said.items())
@@ -142,8 +250,10 @@ class CheckedQuery:
     text: str
     """The query as printed back from the syntax tree."""
     sources: tuple[Source, ...]
-    """One a port: what stands between the commas of FROM. A UNION is one."""
+    """One but in a MERGE: a UNION is one, and a join, whose columns all expressions are over."""
     outputs: tuple[OutputColumn, ...]
+    merge: MergeClause | None = None
+    """Its outputs are the columns of the first source then, and it has no other clause."""
     where: Expression | None = None
     is_aggregation: bool = False
     groups: tuple[GroupVariable, ...] = ()
@@ -152,6 +262,9 @@ class CheckedQuery:
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     """Rows of each closed window, or of a selection: all that it ever gives."""
+    window: SlidingWindow | None = None
+    """Of an aggregation: the first of `groups` is the window, or the pane where it has some; in
+    what is said of groups it is the window."""
     limit_span: Span = NOWHERE
     """Of a selection's."""
     options: QueryOptions = QueryOptions()
@@ -160,7 +273,7 @@ class CheckedQuery:
 
     @property
     def sole_source(self) -> Source:
-        """The source of a query that is no join."""
+        """The source of a query that is no merge."""
         (source,) = self.sources
         return source
 

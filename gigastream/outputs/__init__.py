@@ -31,6 +31,8 @@ from gigastream.words import are, counted
 
 PARTIAL, PARTIAL_ROWS = "gs.partial", "gs.partial_rows"
 """Metadata: groups of the rows' windows were refused; how many such rows a whole file has."""
+MISSING, MISSING_ROWS = "gs.missing", "gs.missing_rows"
+"""The same of windows that were answered without interfaces, which are named: a source failed."""
 JSON_KEY = "query"
 """The member that names a row's query, where there are several."""
 
@@ -57,6 +59,10 @@ class Batch(Protocol):
     @property
     def is_partial(self) -> bool:
         """Whether groups of its rows' windows were refused."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Interfaces of which a source had failed when its rows' windows were answered."""
 
     def csv(self) -> bytes:
         """Return one csv line a row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from gigastream.outputs import PARTIAL, Batch, OutputQuery
+from gigastream.outputs import MISSING, PARTIAL, Batch, OutputQuery
 
 
 class ArrowWriter:
@@ -18,8 +18,10 @@ class ArrowWriter:
 
     def write(self, _query: OutputQuery, batch: Batch) -> None:
         """Write one record batch, which says whether its windows are incomplete."""
-        marks = {PARTIAL: "true"} if batch.is_partial else None
-        self._writer.write_batch(batch.to_arrow(), custom_metadata=marks)
+        marks = {PARTIAL: "true"} if batch.is_partial else {}
+        if batch.missing:
+            marks[MISSING] = ",".join(batch.missing)
+        self._writer.write_batch(batch.to_arrow(), custom_metadata=marks or None)
 
     def close(self) -> None:
         """Write the end of the stream."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from gigastream.outputs import PARTIAL, PARTIAL_ROWS, Batch, OutputQuery
+from gigastream.outputs import MISSING, MISSING_ROWS, PARTIAL, PARTIAL_ROWS, Batch, OutputQuery
 
 ROWS_PER_GROUP = 1 << 17
 
@@ -19,13 +19,16 @@ class ParquetWriter:
         self._schema = schema
         self._writer = pyarrow.parquet.ParquetWriter(stream, schema)
         self._gathered: list[Any] = []
-        self._rows = self._partial_rows = 0
+        self._rows = self._partial_rows = self._missing_rows = 0
+        self._missing: set[str] = set()
 
     def write(self, _query: OutputQuery, batch: Batch) -> None:
         """Take a batch; write a row group when there are enough."""
         self._gathered.append(batch.to_arrow())
         self._rows += batch.row_count
         self._partial_rows += batch.row_count * batch.is_partial
+        self._missing_rows += batch.row_count * bool(batch.missing)
+        self._missing.update(batch.missing)
         if self._rows >= ROWS_PER_GROUP:
             self._write_group()
 
@@ -34,6 +37,10 @@ class ParquetWriter:
         self._write_group()
         if self._partial_rows:
             marks = {PARTIAL: "true", PARTIAL_ROWS: str(self._partial_rows)}
+            self._writer.add_key_value_metadata(marks)
+        if self._missing_rows:
+            names = ",".join(sorted(self._missing))
+            marks = {MISSING: names, MISSING_ROWS: str(self._missing_rows)}
             self._writer.add_key_value_metadata(marks)
         self._writer.close()
 

@@ -35,6 +35,21 @@ def base_bound(node: LowNode, bounds: Sequence[int]) -> int:
     return max((f.inverse(bound) for f, bound in carried if f is not None), default=NONE)
 
 
+def bounds_at(node: LowNode, base_ns: int) -> tuple[int, ...]:
+    """The bounds of a stream's columns where no later packet is below this base time."""
+    return tuple(NONE if f is None else f.forward(base_ns) for f in node.bounds)
+
+
+def promised(columns: BaseTimes, bounds: Sequence[int]) -> int:
+    """The base time in ns below which a node puts out nothing more, from its columns' bounds.
+
+    NONE where no column is temporal, or nothing is promised yet.
+    """
+    carried = zip(columns, bounds, strict=False)
+    reached = (min(f.inverse(bound) for f in ways) for ways, bound in carried if ways)
+    return max(reached, default=NONE)
+
+
 def base_times(plan: Plan) -> dict[str, BaseTimes]:
     """For each node but the outputs, by name, its columns as functions of base time."""
     found: dict[str, BaseTimes] = {}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gigastream.gsql.expressions import Expression, Operation
@@ -49,9 +49,32 @@ def column_of(output: OutputColumn) -> Column:
 
 def progressing(schema: Schema) -> tuple[Order | None, ...]:
     """The order of a stream whose temporal columns may step back."""
-    return tuple(
-        Order.PROGRESSING if column.temporal.is_temporal else None for column in schema.columns
-    )
+    return _order(schema, Order.PROGRESSING)
+
+
+def ordered(schema: Schema) -> tuple[Order | None, ...]:
+    """The order of a stream whose temporal columns do not step back."""
+    return _order(schema, Order.ORDERED)
+
+
+def _order(schema: Schema, order: Order) -> tuple[Order | None, ...]:
+    return tuple(order if column.temporal.is_temporal else None for column in schema.columns)
+
+
+def ordered_on(schema: Schema, ordered: int) -> tuple[Order | None, ...]:
+    """The order of a stream of which one temporal column never steps back."""
+    found = list(progressing(schema))
+    found[ordered] = Order.ORDERED
+    return tuple(found)
+
+
+def first_temporal(schema: Schema, among: Container[int] | None = None) -> int | None:
+    """The first temporal column that every row has, perhaps of these alone."""
+    for index, column in enumerate(schema.columns):
+        is_meant = among is None or index in among
+        if is_meant and column.temporal.is_temporal and not column.nullable:
+            return index
+    return None
 
 
 def leaves(expression: Expression) -> Iterator[Expression]:

@@ -19,6 +19,8 @@ DIVISION = 5
 EXPENSIVE = 1000
 """From this cost on (COST EXPENSIVE) a function stays above the border."""
 
+DIVISIONS = ("/", "//", "%")
+
 
 def cost(expression: Expression) -> int:
     """A unit is about a load or an addition."""
@@ -29,7 +31,7 @@ def _own_cost(node: Expression) -> int:
     if isinstance(node, FieldRef | FunctionCall):
         return node.cost
     if isinstance(node, Operation):
-        return DIVISION if node.operator in ("/", "%") else 1
+        return DIVISION if node.operator in DIVISIONS else 1
     return 0
 
 
@@ -65,7 +67,7 @@ def _is_prefilter_node(node: Expression) -> bool:
     if isinstance(node, FieldRef):
         return node.cost < DIVISION and not node.type.is_wide
     if isinstance(node, Operation):
-        return not node.checked and node.operator not in ("/", "%")
+        return not node.checked and node.operator not in DIVISIONS
     return isinstance(node, Cast | Case) and not getattr(node, "checked", False)
 
 

@@ -25,7 +25,7 @@ def explain(plan: Plan) -> str:
 
 def _query(name: str, plan: Plan) -> list[str]:
     top = next(node for node in plan.nodes if node.name == name and not node.is_output)
-    own = own_nodes(top, plan)
+    own = plan.own_nodes(top)
     root: Node = next((node for node in plan.outputs if node.name == name), top)
     lines = [f"query {name}", *_indented(plan.texts[name].splitlines()), ""]
     if not root.is_low:
@@ -36,20 +36,6 @@ def _query(name: str, plan: Plan) -> list[str]:
         for node in low:
             lines += _indented(_node_lines(describe(node, plan)))
     return lines
-
-
-def own_nodes(top: Node, plan: Plan) -> list[Node]:
-    """The nodes of a query, its top first: those below it down to other queries' tops."""
-    found: dict[str, Node] = {}
-
-    def visit(node: Node) -> None:
-        if node.name not in found and (node is top or node.name not in plan.texts):
-            found[node.name] = node
-            for child in node.inputs:
-                visit(child)
-
-    visit(top)
-    return list(found.values())
 
 
 def _tree(node: Node, own: Sequence[Node], plan: Plan) -> Iterator[str]:

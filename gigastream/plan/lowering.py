@@ -4,27 +4,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gigastream.gsql.queries import (
     CheckedQuery,
+    JoinSource,
+    PacketRows,
     ProtocolSource,
     QuerySource,
     Source,
     UnionSource,
 )
-from gigastream.plan.accumulators import decompose
-from gigastream.plan.builders import NodeNames, conjuncts
+from gigastream.plan.builders import NodeNames
+from gigastream.plan.clocks import check_clocks
+from gigastream.plan.high import high
+from gigastream.plan.joins import over_join
 from gigastream.plan.limits import check_limits
 from gigastream.plan.nodes import Node, topological
-from gigastream.plan.operators import CLAUSES, with_hidden
-from gigastream.plan.operators.aggregate import aggregate_node
+from gigastream.plan.operators import CLAUSES
+from gigastream.plan.operators.merge import merge_node
 from gigastream.plan.operators.output import output_node
-from gigastream.plan.operators.select import select_node
 from gigastream.plan.operators.union import union_of
 from gigastream.plan.plan import Plan
-from gigastream.plan.position import stream_position
 from gigastream.plan.rules import RULES
-from gigastream.plan.split import split
+from gigastream.plan.split import packet_rows, split
 
 Tops = Mapping[str, Node]
 """The top node of each query so far, by lower-case name."""
@@ -34,12 +37,14 @@ def plan_queries(queries: Sequence[CheckedQuery]) -> Plan:
     """The plan of a query set: queries that no output needs are left out.
 
     `queries` come inputs before readers. Raises GsqlError where a DEFINE option demands of the low
-    level what it cannot do, or where a query has more temporal columns than can be followed.
+    level what it cannot do, where a query has more temporal columns than can be followed, or where
+    a join relates times of unrelated clocks.
     """
     plan = lower(queries)
     for rule in RULES:
         plan = rule(plan)
     check_limits(plan)
+    check_clocks(plan)
     return plan
 
 
@@ -56,46 +61,60 @@ def lower(queries: Sequence[CheckedQuery]) -> Plan:
     return Plan(
         nodes,
         texts={query.name: query.text for query in queries if query.name in used},
+        in_order={query.name: query.span for query in queries if query.options.in_order},
         pruned=tuple(query.name for query in queries if query.name not in used),
     )
 
 
 def _lower(query: CheckedQuery, tops: Tops, names: NodeNames) -> Node:
-    packets = _packet_sources(query.sole_source)
-    if packets:
-        top = split(query, packets, names)
-    else:
-        top = _high(query, _stream(query, query.sole_source, tops, names))
+    top = _rows(query, tops, names)
     for clause in CLAUSES:
         top = clause.on_top(query, top, names)
     return top
 
 
+def _rows(query: CheckedQuery, tops: Tops, names: NodeNames) -> Node:
+    """What a query's clauses on top are about."""
+    if query.merge is not None:
+        parts = tuple(_stream(query, source, tops, names) for source in query.sources)
+        merge = merge_node(query.name, query.schema, parts, query.merge)
+        return replace(merge, span=query.span)
+    source = query.sole_source
+    if isinstance(source, JoinSource):
+        return over_join(query, source, names, lambda side: _side(side, tops, names))
+    packets = _packet_sources(source)
+    if packets:
+        return split(query, packets, names)
+    return high(query, _stream(query, source, tops, names))
+
+
+def _side(query: CheckedQuery, tops: Tops, names: NodeNames) -> Node:
+    """A side of a join; a query's rows as they are, where none is left out: it carries the rest."""
+    source = query.sole_source
+    if query.where is not None or _packet_sources(source):
+        return _rows(query, tops, names)
+    return _stream(query, source, tops, names)
+
+
 def _packet_sources(source: Source) -> tuple[ProtocolSource, ...]:
-    """The protocols that are read; none where queries are (the binder lets nobody mix them)."""
-    inputs = source.inputs if isinstance(source, UnionSource) else (source,)
-    return tuple(part for part in inputs if isinstance(part, ProtocolSource))
+    """The protocols that are read; none where streams are (the binder lets nobody mix them)."""
+    return tuple(part for part in _parts(source) if isinstance(part, ProtocolSource))
+
+
+def _parts(source: Source) -> tuple[Source, ...]:
+    return source.inputs if isinstance(source, UnionSource) else (source,)
 
 
 def _stream(query: CheckedQuery, source: Source, tops: Tops, names: NodeNames) -> Node:
-    inputs = source.inputs if isinstance(source, UnionSource) else (source,)
-    parts = tuple(tops[part.query.lower()] for part in inputs if isinstance(part, QuerySource))
-    return parts[0] if len(parts) == 1 else union_of(names.fresh(f"{query.name}_union"), parts)
+    """The rows of a source that is no packets."""
+    parts = tuple(_part(query, part, tops, names) for part in _parts(source))
+    if len(parts) == 1:
+        return parts[0]
+    return union_of(names.fresh(f"{query.name}_union"), parts, in_order=query.options.in_order)
 
 
-def _high(query: CheckedQuery, stream: Node) -> Node:
-    """A query over streams: everything is above the border."""
-    where = conjuncts(query.where)
-    if not query.is_aggregation:
-        return select_node(query, stream, where, query.outputs)
-    accumulators, finals = decompose(query.aggregates, stream_position(stream, query.span))
-    return aggregate_node(
-        query,
-        stream,
-        where,
-        query.groups,
-        accumulators,
-        finals,
-        with_hidden(query),
-        merges_partials=False,
-    )
+def _part(query: CheckedQuery, part: Source, tops: Tops, names: NodeNames) -> Node:
+    if isinstance(part, PacketRows):
+        return packet_rows(query, part, names)
+    assert isinstance(part, QuerySource)
+    return tops[part.query.lower()]

@@ -22,7 +22,7 @@ from gigastream.plan.evaluated import Evaluated
 from gigastream.plan.text import expression_text, punctuation_text
 
 if TYPE_CHECKING:
-    from gigastream.gsql.queries import CheckedQuery, OutputColumn
+    from gigastream.gsql.queries import CheckedQuery, OutputColumn, TimeRelation
     from gigastream.plan.builders import NodeNames
     from gigastream.plan.plan import Plan
 
@@ -45,6 +45,8 @@ class Node:
     is_output: ClassVar[bool] = False
     keeps_inputs_apart: ClassVar[bool] = False
     """Whether each input is a node of its own, though two of them may want the same."""
+    sorts_in_order: ClassVar[bool] = False
+    """Whether its in-order form is itself over inputs that are in order (OPERATORS section 1)."""
 
     name: str
     schema: Schema
@@ -86,6 +88,31 @@ class Node:
 
     def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
         """What consumers watch of its columns, over its inputs'; nothing where it answers them."""
+        return ()
+
+    def ordered_by(self, port: int) -> int | None:
+        """The column in whose order an input must come, whatever the query says of it."""
+        return None
+
+    def watched_of(self, port: int) -> tuple[Expression, ...]:
+        """`watched` of one input."""
+        return self.watched
+
+    def asked_of(self, port: int, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+        """`asked_below` of one input."""
+        return self.asked_below(watched)
+
+    def together(self, columns: frozenset[int]) -> frozenset[int]:
+        """The input's columns whose bounds it takes together, given those that consumers do."""
+        return frozenset()
+
+    def with_joint(self, together: frozenset[int]) -> Node:
+        """The same, which gives a joint bound of columns that consumers take together."""
+        return self
+
+    @property
+    def related_times(self) -> tuple[TimeRelation, ...]:
+        """Times of two inputs by which it lets rows go."""
         return ()
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from gigastream.gsql.expressions import Expression
+from gigastream.gsql.source import Span
 from gigastream.plan.nodes import Node
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class Plan:
     """Accessors unpacked into a column for the whole burst; others are read where needed."""
     texts: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
     """The source of each query that an output needs, by name; inputs before readers."""
+    in_order: dict[str, Span] = field(default_factory=dict, hash=False, compare=False)
+    """Queries whose operators are the in-order forms, and where they stand."""
     pruned: tuple[str, ...] = field(default=(), compare=False)
     """Queries that no output needs."""
 
@@ -49,3 +52,16 @@ class Plan:
             if child is node
         )
         return sorted(frozenset().union(*read))
+
+    def own_nodes(self, top: Node) -> list[Node]:
+        """The nodes of a query, its top first: those below it down to other queries' tops."""
+        found: dict[str, Node] = {}
+
+        def visit(node: Node) -> None:
+            if node.name not in found and (node is top or node.name not in self.texts):
+                found[node.name] = node
+                for child in node.inputs:
+                    visit(child)
+
+        visit(top)
+        return list(found.values())

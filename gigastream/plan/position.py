@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from gigastream.gsql.expressions import Cast, ColumnRef, Constant, Expression, FieldRef
 from gigastream.gsql.source import Span
-from gigastream.gsql.types import Temporal, Type
+from gigastream.gsql.types import Order, Temporal, Type
+from gigastream.plan.builders import first_temporal
 from gigastream.plan.nodes import Node
 
 INTERFACE_ORDINAL = "@interface_ordinal"
@@ -35,13 +36,18 @@ def _field(name: str, accessor: str, span: Span) -> FieldRef:
 
 
 def stream_position(stream: Node, span: Span) -> tuple[Expression, ...]:
-    """Rows of a stream come by their first temporal column; the value decides between equals."""
+    """Rows of a stream come by the column that is in order, or else by the first temporal one.
+
+    The value decides between equals.
+    """
     nothing = _zero(Type.ULLONG, span)
-    for index, column in enumerate(stream.schema.columns):
-        if column.temporal.is_temporal:
-            read = ColumnRef(type=column.type, span=span, index=index, name=column.name)
-            return (Cast(type=Type.LLONG, span=span, operand=read), nothing, nothing)
-    return (_zero(Type.LLONG, span), nothing, nothing)
+    ordered = (index for index, order in enumerate(stream.order) if order is Order.ORDERED)
+    place = next(ordered, first_temporal(stream.schema))
+    if place is None:
+        return (_zero(Type.LLONG, span), nothing, nothing)
+    column = stream.schema.columns[place]
+    read = ColumnRef(type=column.type, span=span, index=place, name=column.name)
+    return (Cast(type=Type.LLONG, span=span, operand=read), nothing, nothing)
 
 
 def _zero(type_: Type, span: Span) -> Constant:

@@ -13,7 +13,13 @@ from dataclasses import replace
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
-from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn, ProtocolSource
+from gigastream.gsql.queries import (
+    CheckedQuery,
+    GroupVariable,
+    OutputColumn,
+    PacketRows,
+    ProtocolSource,
+)
 from gigastream.gsql.types import Schema, Type
 from gigastream.plan.accumulators import (
     HIGH_ONLY,
@@ -23,7 +29,7 @@ from gigastream.plan.accumulators import (
     expression_key,
     partial_columns,
 )
-from gigastream.plan.builders import NodeNames, column_of, conjuncts, progressing
+from gigastream.plan.builders import NodeNames, column_of, conjuncts, ordered, progressing
 from gigastream.plan.costs import is_low_legal, why_not_low
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
@@ -31,6 +37,7 @@ from gigastream.plan.operators.aggregate import aggregate_node
 from gigastream.plan.operators.low_select import LowSelect
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.operators.select import select_node
+from gigastream.plan.operators.slide import over_windows
 from gigastream.plan.operators.union import union_of
 from gigastream.plan.partials import over_partials
 from gigastream.plan.position import packet_position
@@ -74,8 +81,16 @@ def _why_high(
     values = [e for a in accumulators for e in a.expressions]
     reasons = [why_not_low(e) for e in high]
     reasons += [_why_not_exact(a) for a in accumulators]
+    reasons += [_why_not_of_partials(query)]
     reasons += [_why_not_kept(e) for e in (*(g.expression for g in query.groups), *values)]
     return "; ".join(dict.fromkeys(filter(None, reasons)))
+
+
+def _why_not_of_partials(query: CheckedQuery) -> str:
+    """Why partial groups alone are no answer; empty if they are, or need not be."""
+    slides = query.window is not None and query.window.has_panes
+    is_asked = query.options.lfta_aggregation
+    return "its windows overlap, and are made of panes above it" if slides and is_asked else ""
 
 
 def _why_not_exact(accumulator: Accumulator) -> str:
@@ -124,10 +139,10 @@ def _split_aggregation(
             options=query.options,
         )
 
-    stream = _over_sources(names.fresh(f"{query.name}_low"), sources, names, part)
+    stream = _over_sources(query, names.fresh(f"{query.name}_low"), sources, names, part)
     if query.options.lfta_aggregation:
         return _partials_as_rows(query, stream, accumulators, finals)
-    return aggregate_node(
+    top = aggregate_node(
         query,
         stream,
         (),
@@ -137,6 +152,7 @@ def _split_aggregation(
         with_hidden(query),
         merges_partials=True,
     )
+    return over_windows(query, top)
 
 
 def _partial_schema(query: CheckedQuery, accumulators: tuple[Accumulator, ...]) -> Schema:
@@ -189,7 +205,7 @@ def _aggregate_high(
         with_hidden(query),
         merges_partials=False,
     )
-    return replace(top, why_high=reason)
+    return replace(over_windows(query, top), why_high=reason)
 
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
@@ -218,6 +234,12 @@ def _split_selection(
     return replace(top, why_high=reason)
 
 
+def packet_rows(query: CheckedQuery, rows: PacketRows, names: NodeNames) -> Node:
+    """Packets as a stream of these fields."""
+    name = names.fresh(f"{query.name}_{rows.source.protocol.lower()}")
+    return _low_select(query, name, (rows.source,), names, (), rows.columns)
+
+
 def _low_select(
     query: CheckedQuery,
     name: str,
@@ -232,17 +254,18 @@ def _low_select(
         return LowSelect(
             name=name,
             schema=schema,
-            order=progressing(schema),
+            order=ordered(schema) if source.is_in_order else progressing(schema),
             source=source,
             predicates=predicates,
             outputs=outputs,
             options=query.options,
         )
 
-    return _over_sources(name, sources, names, part)
+    return _over_sources(query, name, sources, names, part)
 
 
 def _over_sources(
+    query: CheckedQuery,
     name: str,
     sources: Sources,
     names: NodeNames,
@@ -252,7 +275,7 @@ def _over_sources(
     if len(sources) == 1:
         return part(name, sources[0])
     parts = [part(names.fresh(f"{name}_{i}"), source) for i, source in enumerate(sources)]
-    return union_of(name, tuple(parts))
+    return union_of(name, tuple(parts), in_order=query.options.in_order)
 
 
 # What a low selection carries for expressions above the border

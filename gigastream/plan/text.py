@@ -89,6 +89,10 @@ def _operation_text(e: Operation) -> str:
     if e.operator == "IN":
         items = ", ".join(map(_text, e.operands[1:]))
         return f"{_operand(e.operands[0])} IN [{items}]"
+    if e.operator == "//":
+        return f"floor({_operand(e.operands[0])}/{_operand(e.operands[1])})"
+    if e.operator == "IS_NULL":
+        return f"{_operand(e.operands[0])} IS NULL"
     if len(e.operands) == 1:
         word = {"neg": "-", "NOT": "NOT "}.get(e.operator, e.operator)
         return f"{word}{_operand(e.operands[0])}"

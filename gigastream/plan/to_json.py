@@ -26,7 +26,7 @@ FORMAT = 1
 _AS_THEY_ARE = frozenset((type(None), bool, int, float, str))
 KEYS = {"port": "source"}
 """What form 1 calls an input; spools hold its hash."""
-_LEFT_OUT = frozenset(("span", "flexible", "why_high", "cost", "include"))
+_LEFT_OUT = frozenset(("span", "asked_at", "flexible", "why_high", "cost", "include"))
 
 
 def to_json(plan: Plan) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def node_to_json(node: Node) -> dict[str, Any]:
     own = {
         item.name: _value(getattr(node, item.name))
         for item in fields(node)
-        if item.name not in ("input", "parts", *_LEFT_OUT)
+        if item.name not in ("input", "parts", "left", "right", *_LEFT_OUT)
     }
     inputs = [child.name for child in node.inputs]
     bounds = [_bound(function) for function in node.bounds]

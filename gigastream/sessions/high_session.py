@@ -79,11 +79,13 @@ class HighSession(Closing):
         joint: JointBound | None = None,
         is_heartbeat: bool = False,
         is_end: bool = False,
+        is_missing: bool = False,
     ) -> None:
         """Give a batch of a low node's stream on an interface: rows, then what they promise.
 
         `bounds` has one value for each column, below which no later row is (-2^63: nothing is
-        promised; of a decreasing column the negative); `joint` is of two temporal ones. EngineError
+        promised; of a decreasing column the negative); `joint` is of two temporal ones.
+        `is_missing`: the stream has failed, and this is promised in its place. EngineError
         where the rows are not of the stream's types, or the stream has ended. KeyError where there
         is no such port; ValueError where bounds are missing.
         """
@@ -92,7 +94,7 @@ class HighSession(Closing):
         push = ffi.new("struct gs_push *")
         keep = [ffi.new("int64_t[]", list(bounds))]
         push.port, push.bounds = self._ports[stream, interface], keep[0]
-        push.is_heartbeat, push.is_end = is_heartbeat, is_end
+        push.is_heartbeat, push.is_end, push.is_missing = is_heartbeat, is_end, is_missing
         if joint is not None:
             (a, b), (least_a, least_b) = joint  # C would take what is missing for 0
             push.joint = (True, (a, b), (least_a, least_b))
@@ -115,6 +117,10 @@ class HighSession(Closing):
     def batches(self) -> Iterator[Event]:
         """Batches that are due by what was pushed; more may be due after the next push."""
         return self._queries.drained()
+
+    def wanted(self) -> dict[int, int]:
+        """The packet time (ns) that operators which hold rows wait for, by port."""
+        return self._queries.wanted()
 
     @property
     def is_answered(self) -> bool:

@@ -52,6 +52,19 @@ def _refuse_limits(plan: Plan) -> None:
         raise GsqlError(found)
 
 
+def _refuse_row_windows(plan: Plan) -> None:
+    """Raise GsqlError where tuples are numbered: the next run would begin at 0 again."""
+    message = "a window of rows cannot go through a spool: its next run counts from 0 again"
+    hint = "window a time; or run it without a spool"
+    found = [
+        Diagnostic("error", "rows-in-spool", message, node.bounded[node.row_column].span, hint)
+        for node in plan.low
+        if node.row_column is not None
+    ]
+    if found:
+        raise GsqlError(found)
+
+
 @dataclass(frozen=True, slots=True)
 class _Stream:
     node: LowNode
@@ -82,6 +95,7 @@ class LowSession(Closing):
         `links_are_open` is called when all links are open and nothing is read, nor of the spool.
         """
         _refuse_limits(plan)
+        _refuse_row_windows(plan)
         self._is_closed = False
         self.rows = 0
         """That were to be written so far."""

@@ -16,6 +16,7 @@ from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.sessions.limit import PacketLimit
 from gigastream.sessions.pace import Pace
+from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
@@ -39,6 +40,7 @@ class Session(Closing):
         options: SessionOptions = NO_OPTIONS,
     ) -> None:
         """Open a plan over sources."""
+        check_row_windows(plan, sources)
         self._settings = settings or Settings()
         self._limit = options.limit
         if self._limit is None and self._settings.packets_max is not None:
@@ -81,6 +83,14 @@ class Session(Closing):
     def stop(self) -> None:
         """End the input here: the open windows are answered. May be called by a signal handler."""
         self._stopped = True
+
+    def want(self, wanted: Mapping[str, int]) -> None:
+        """Ask interfaces for packet time (ns), on behalf of who gets the batches.
+
+        Only between two turns.
+        """
+        for interface, timestamp_ns in wanted.items():
+            self._engine.want(interface, timestamp_ns)
 
     def statistics(self) -> Statistics:
         """The counters so far."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import Statistics
+from gigastream.liveness import Liveness, OnFailure
+from gigastream.plan.base_time import bounds_at
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.shape import Closing
+from gigastream.settings import Settings
 from gigastream.spool import END, NOTHING, Entry, SegmentDamage, Spool, Track, TrackProgress
 from gigastream.spool.account import ReadAccount, StreamAccount
 
@@ -20,10 +23,10 @@ if TYPE_CHECKING:
     import pyarrow
 
     from gigastream.plan import Plan
-    from gigastream.settings import Settings
 
 POLL_SECONDS = 0.05
 """Between two looks at a spool that has nothing new."""
+_SECOND_NS = 10**9
 PATIENCE_SECONDS = 2.0
 """A writer that begins makes its streams one after the other, sooner than this."""
 Push = tuple["pyarrow.RecordBatch | None", TrackProgress, bool]
@@ -33,9 +36,15 @@ Push = tuple["pyarrow.RecordBatch | None", TrackProgress, bool]
 class _Feed:
     """A track on its way into the high level."""
 
-    def __init__(self, track: Track) -> None:
+    def __init__(self, track: Track, liveness: Liveness, clock: Callable[[], float]) -> None:
         self.track = track
+        self.liveness = liveness
         self.is_over = False
+        self.is_failed = False
+        """Nothing was listed for longer than its liveness, and nothing has been since."""
+        self.failures = 0
+        self._clock = clock
+        self._heard_s: float | None = None
         self.read = ReadAccount()
         self._waiting: deque[Entry] = deque()
         self._announced = TrackProgress((NOTHING,) * len(track.schema), NOTHING)
@@ -44,11 +53,42 @@ class _Feed:
     @property
     def has_more(self) -> bool:
         """Whether something is listed that is not taken; looks at the spool now and then."""
-        if not self._waiting and not self.is_over and time.monotonic() >= self._look_due_s:
+        if not self._waiting and not self.is_over and self._clock() >= self._look_due_s:
             self._waiting.extend(self.track.poll())
             if not self._waiting:
-                self._look_due_s = time.monotonic() + POLL_SECONDS
+                self._look_due_s = self._clock() + POLL_SECONDS
         return bool(self._waiting) and not self.is_over
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return f"{self.track.stream} of {self.track.interface}"
+
+    @property
+    def interface(self) -> str:
+        """Whose it is."""
+        return self.track.interface
+
+    @property
+    def is_passed_over(self) -> bool:
+        """Whether the others go on without it."""
+        return self.is_failed and self.liveness.on_failure == OnFailure.GO_ON
+
+    def look(self) -> bool:
+        """Look whether it has failed; return whether it has done so now."""
+        silence_ns, now = self.liveness.silence_ns, self._clock()
+        if self.has_more or self._heard_s is None:
+            self._heard_s, self.is_failed = now, False
+        if silence_ns is None or self.is_over or self.is_failed:
+            return False
+        self.is_failed = (now - self._heard_s) * _SECOND_NS >= silence_ns
+        self.failures += self.is_failed
+        return self.is_failed
+
+    def promise(self, base_ns: int, bounds: Sequence[int]) -> Push:
+        """What is said in its place: that it is as far as others are."""
+        self._announced = self._announced.advanced(bounds, base_ns)
+        return None, self._announced, False
 
     @property
     def base_ns(self) -> int:
@@ -113,8 +153,12 @@ class SpoolSession(Closing):
         settings: Settings | None = None,
         *,
         include: Sequence[Path] = (),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open a plan over a spool; `plan` is of gigastream.spool.plan.plan_of_spools."""
+        self._settings = settings or Settings()
+        self._clock = clock
+        self._nodes = {node.name: node for node in plan.low}
         self._high = HighSession(
             plan, tuple(interfaces), settings, include=include, is_low_elsewhere=True
         )
@@ -138,10 +182,12 @@ class SpoolSession(Closing):
         What is given is to be looked through before the next is asked for.
         """
         while not self._stopped and not self._high.is_answered:
+            self._look_for_failures()
             feed = self._next()
             if feed is not None:
                 yield self._pushed(feed, feed.take())
-            elif all(feed.is_over or feed.is_without_end for feed in self._feeds):
+                yield from self._follow()
+            elif self._is_over:
                 break
             else:
                 time.sleep(POLL_SECONDS)
@@ -153,6 +199,32 @@ class SpoolSession(Closing):
     def stop(self) -> None:
         """End the input here: the open windows are answered. May be called by a signal handler."""
         self._stopped = True
+
+    @property
+    def watched(self) -> Sequence[_Feed]:
+        """The streams, of which each says whether it has failed."""
+        return self._feeds
+
+    # ---- silence ----
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether nothing more comes of any stream that is waited for."""
+        waited_for = [feed for feed in self._feeds if not feed.is_passed_over]
+        return bool(waited_for) and all(f.is_over or f.is_without_end for f in waited_for)
+
+    def _look_for_failures(self) -> None:
+        failed = [feed for feed in self._feeds if feed.look()]
+        if any(feed.liveness.on_failure == OnFailure.END for feed in failed):
+            self.stop()
+
+    def _follow(self) -> Iterator[Iterable[Event]]:
+        """Streams that are passed over are as far as the others."""
+        missing = [feed for feed in self._feeds if feed.is_passed_over]
+        others = [f.base_ns for f in self._feeds if not f.is_passed_over and not f.is_over]
+        for feed in missing if others else ():
+            bounds = bounds_at(self._nodes[feed.track.stream], min(others))
+            yield self._pushed(feed, iter([feed.promise(min(others), bounds)]))
 
     def statistics(self) -> Statistics:
         """The counters of the operators so far."""
@@ -186,7 +258,11 @@ class SpoolSession(Closing):
             if (stream, interface) not in tracks:
                 self.missing.append(f"{spool.path} has no stream {stream} of {interface}")
                 self._high.end(stream, interface)
-        return [_Feed(track) for port, track in tracks.items() if port in self._high.ports]
+        return [
+            _Feed(track, self._settings.liveness_of(track.interface), self._clock)
+            for port, track in tracks.items()
+            if port in self._high.ports
+        ]
 
     def _tracks(self, spool: Spool) -> dict[tuple[str, str], Track]:
         """By port; one whose stream another run has changed since the plan was made is not ours."""
@@ -211,5 +287,14 @@ class SpoolSession(Closing):
         track = feed.track
         for rows, promised, is_end in pushes:
             bounds, _, joint = promised
-            self._high.push(track.stream, track.interface, rows, bounds, joint=joint, is_end=is_end)
+            self._high.push(
+                track.stream,
+                track.interface,
+                rows,
+                bounds,
+                joint=joint,
+                is_heartbeat=rows is None,  # each line of a manifest is one
+                is_end=is_end,
+                is_missing=feed.is_passed_over,
+            )
             yield from self._high.batches()

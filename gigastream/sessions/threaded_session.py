@@ -22,6 +22,7 @@ from gigastream.engine.statistics import LftaStatistics, Statistics
 from gigastream.plan import Plan
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.limit import PacketLimit
+from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.session import WAIT_MS, Session
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
 from gigastream.settings import Settings
@@ -68,6 +69,7 @@ def open_session(
     options: SessionOptions = NO_OPTIONS,
 ) -> Session | ThreadedSession:
     """Open a session with as many threads as the links have rings. SourceError, EngineError."""
+    check_row_windows(plan, sources)
     parts = parts_of(sources)
     if len(parts) > 1:
         return ThreadedSession(plan, parts, settings, options)
@@ -107,6 +109,8 @@ class ThreadedSession(Closing):
         options: SessionOptions,
     ) -> None:
         names = [sorted({source.interface for source in part}) for part in parts]
+        self._asks = settings.is_on_demand and not options.low_taps
+        self._wanted: list[dict[str, int]] = [{} for _ in parts]
         low = replace(settings, low_level_only=True)
         if options.low_taps:
             self._routes = self._unions(plan, names, low, options)
@@ -161,6 +165,8 @@ class ThreadedSession(Closing):
             handed = self._next()
             running -= handed is None
             yield tuple(self._answered(handed or ()))
+            if self._asks:
+                self._ask()
 
     def stop(self) -> None:
         """End the input here: the open windows are answered. May be called by a signal handler."""
@@ -207,6 +213,17 @@ class ThreadedSession(Closing):
             if route.up.is_answered:
                 self.stop()
 
+    def _ask(self) -> None:
+        """Let each part know what is waited for of its interfaces; it looks between its turns."""
+        (up,) = self._highs
+        wanted = up.wanted()
+        found: list[dict[str, int]] = [{} for _ in self._lows]
+        for (part, _, interface), route in self._routes.items():
+            if route.port in wanted:
+                least = min(wanted[route.port], found[part].get(interface, wanted[route.port]))
+                found[part][interface] = least
+        self._wanted = found
+
     # ---- the other threads ----
 
     def _read(self, part: int) -> None:
@@ -224,6 +241,7 @@ class ThreadedSession(Closing):
                 self._put([(self._route(part, event), event.batch) for event in turn])
             if self._is_closing:
                 return
+            session.want(self._wanted[part])
             if time.monotonic() >= due:
                 self._counted[part] = session.statistics()
                 due = time.monotonic() + COUNTED_EVERY_S
@@ -262,6 +280,7 @@ def _summed(lftas: Sequence[LftaStatistics]) -> tuple[LftaStatistics, ...]:
         before = found.get((lfta.name, lfta.interface))
         if before is not None:
             sums = {name: getattr(before, name) + getattr(lfta, name) for name in counts}
+            sums["promised_ns"] = min(before.promised_ns, lfta.promised_ns)
             lfta = replace(lfta, **sums)
         found[lfta.name, lfta.interface] = lfta
     return tuple(found.values())

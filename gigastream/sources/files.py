@@ -25,6 +25,7 @@ from gigastream.sources.decompress import (
     is_readable,
     leave_room,
 )
+from gigastream.timestamps import Timestamps
 
 DEFAULT_INTERFACE = "default"
 STDIN = "-"
@@ -144,6 +145,8 @@ class FileSource:
     It stays the caller's, who may close it when nothing more is read. A file is read from its
     beginning, whatever its offset, which is moved: it is a source once.
     """
+    timestamps: Timestamps | None = None
+    """Whose time its packets have; None: what the settings say."""
 
     @property
     def is_stdin(self) -> bool:

@@ -9,11 +9,13 @@ from typing import Any
 
 from gigastream.settings import Option, parse_bytes, parse_count, parse_duration
 from gigastream.sources.files import FileSource, SourceError
+from gigastream.timestamps import Timestamps
 
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_.:-]*)=(.+)", re.DOTALL)
 _LEAST_BLOCK_BYTES = 1 << 16
 _SECOND_NS = 10**9
 RINGS_MAX = 64
+DEFAULT_MAX_SKEW_NS = 2 * 10**9
 _GREATEST_DESCRIPTOR = (1 << 31) - 1
 
 
@@ -27,7 +29,7 @@ class LiveSettings:
     """Of a block of the ring, which is handed over when it is full."""
     retire_ns: int = 10**8
     """After which a block is handed over that is not full."""
-    max_skew_ns: int = 2 * 10**9
+    max_skew_ns: int = DEFAULT_MAX_SKEW_NS
     """How far behind this host's clock a packet's timestamp may be."""
     link_slack_ns: int = 10**7
     """How far behind the packet before it a packet's timestamp may be."""
@@ -79,6 +81,8 @@ class LiveSource:
 
     It stays the caller's, who may close it when the link has been added.
     """
+    timestamps: Timestamps | None = None
+    """Whose time its packets have; None: what the settings say."""
 
     @property
     def label(self) -> str:

@@ -21,6 +21,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from gigastream.sources.files import DEFAULT_INTERFACE, SourceError
+from gigastream.timestamps import Timestamps
 from gigastream.words import counted, kind_of
 
 LINK_TYPES = {
@@ -84,6 +85,8 @@ class PacketSource:
     interface: str = DEFAULT_INTERFACE
     link_type: int | str | None = None
     """A number or name of LINK_TYPES; None: what the packets say themselves, else Ethernet."""
+    timestamps: Timestamps | None = None
+    """Whose time its packets have; None: what the settings say."""
 
     @property
     def label(self) -> str:

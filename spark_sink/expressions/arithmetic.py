@@ -61,6 +61,8 @@ def calculated(e: Operation, operands: list[Column]) -> Column:
     if e.operator in ("<<", ">>"):
         shift = shifted_left if e.operator == "<<" else shifted_right
         return shift(e, left, right)
+    if e.operator == "//":
+        return _quotient(long(left) - F.pmod(long(left), right), right)
     if e.operator in _GROWING:
         return _grown(e, left, right)
     return _divided(e, left, right) if e.operator == "/" else F.try_mod(left, right)

@@ -7,20 +7,28 @@ from typing import Any
 
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.join import Join
 from gigastream.plan.operators.limit import Limit
 from gigastream.plan.operators.low_select import LowSelect
+from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.order_limit import OrderLimit
 from gigastream.plan.operators.output import Output
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.operators.select import Select
+from gigastream.plan.operators.slide import Slide
+from gigastream.plan.operators.sort import Sort
 from gigastream.plan.operators.union import Union
 from spark_sink.operators.aggregate import AggregateOnSpark
+from spark_sink.operators.join import JoinOnSpark
 from spark_sink.operators.limit import LimitOnSpark
 from spark_sink.operators.low_stream import LowStream
+from spark_sink.operators.merge import MergeOnSpark
 from spark_sink.operators.operator import SparkOperator
 from spark_sink.operators.order_limit import OrderLimitOnSpark
 from spark_sink.operators.output import OutputOnSpark
 from spark_sink.operators.select import SelectOnSpark
+from spark_sink.operators.slide import SlideOnSpark
+from spark_sink.operators.sort import SortOnSpark
 from spark_sink.operators.union import UnionOnSpark
 from spark_sink.operators.unknown import Unknown
 
@@ -29,7 +37,11 @@ OPERATORS: dict[type[Node], SparkOperator[Any]] = {
     PartialAggregate: LowStream(),
     Select: SelectOnSpark(),
     Aggregate: AggregateOnSpark(),
+    Slide: SlideOnSpark(),
     Union: UnionOnSpark(),
+    Join: JoinOnSpark(),
+    Sort: SortOnSpark(),
+    Merge: MergeOnSpark(),
     OrderLimit: OrderLimitOnSpark(),
     Limit: LimitOnSpark(),
     Output: OutputOnSpark(),

@@ -41,6 +41,10 @@ class Golden:
         """The interfaces that are read."""
         return tuple(interface for interface, _ in self.inputs)
 
+    def is_marked(self, mark: str) -> bool:
+        """True if a line says so, as `-- not spooled`."""
+        return f"\n-- {mark}\n" in self.text
+
     def answers(self) -> dict[str, Answer]:
         """The reference's answers, internal queries left out."""
         sources = [Source(_decoded(name), interface) for interface, name in self.inputs]
@@ -82,13 +86,16 @@ def read(path: Path) -> Golden:
     return Golden(path, text, tuple(inputs))
 
 
-def golden_queries(*, of_spools: bool = False) -> list[Golden]:
+def golden_queries(*, of_spools: bool = False, on_spark: bool = False) -> list[Golden]:
     """All of them; `of_spools`, or of several sources at once, without `-- not spooled`.
 
+    `on_spark`, those of spools without `-- not on Spark`, which refuses them.
     `-- not streamed`: Spark answers it otherwise where it streams (docs/spark.md).
     """
     found = [read(path) for path in sorted(FOLDER.glob("*.gsql"))]
-    return [golden for golden in found if not of_spools or "\n-- not spooled\n" not in golden.text]
+    marks = ("not spooled",) if of_spools else ()
+    marks = ("not spooled", "not on Spark") if on_spark else marks
+    return [golden for golden in found if not any(map(golden.is_marked, marks))]
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from captures import DEMO_CAPTURE
 
+from tests.answers.links import Links, links_of
 from tests.answers.mixture import START_NS, Mixture, packets_of
 from tests.strategies import frames
 from tests.strategies.files import NANOSECONDS, Packet, pcap, pcapng
@@ -38,6 +39,18 @@ def _few() -> bytes:
     return pcap(list(map(Packet, times, data)), magic=NANOSECONDS)
 
 
+NEAR, FAR = links_of(Links(seed=20070401, conversations=90, seconds=150))
+
+
+def _near() -> bytes:
+    """One of two links that see the same conversations: links.py."""
+    return pcap(NEAR, magic=NANOSECONDS)
+
+
+def _far() -> bytes:
+    return pcap(FAR, magic=NANOSECONDS)
+
+
 def _none() -> bytes:
     return pcap([])
 
@@ -47,5 +60,7 @@ INPUTS: dict[str, Callable[[], bytes]] = {
     "mixture": _mixture,
     "other": _other,
     "few": _few,
+    "near": _near,
+    "far": _far,
     "none": _none,
 }

@@ -110,7 +110,7 @@ def _variants() -> list[Variant]:
     ]
 
 
-STEP = 13
+STEP = 41
 """Every so many variants are tried by default; prime to the number of choices of each setting."""
 
 
@@ -152,6 +152,7 @@ def _rows(golden: Golden) -> dict[str, list[tuple[object, ...]]]:
 INPUTS_USED = sorted({golden.inputs for golden in GOLDEN})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("inputs", INPUTS_USED, ids=str)
 def test_nothing_changes_a_row(inputs: Inputs, folder: Path) -> None:
     for variant in _variants()[::STEP]:

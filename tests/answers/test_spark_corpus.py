@@ -76,12 +76,14 @@ def asked(capture: Path, spark: SparkSession, root: Path) -> Asked:
     return Asked(Spooled(spark, root), expected, here)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("capture", chosen(every=1, by_default=1))
 def test_a_capture_on_spark(capture: Path, spark: SparkSession, tmp_path: Path) -> None:
     found = asked(capture, spark, tmp_path / "spool")
     found.check(found.spooled.answers())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("capture", chosen(every=10, by_default=1))
 def test_a_capture_streamed(capture: Path, spark: SparkSession, tmp_path: Path) -> None:
     found = asked(capture, spark, tmp_path / "spool")

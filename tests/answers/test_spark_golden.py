@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tests.answers.engine import Rows
 
 SECOND_NS = 10**9
-GOLDEN = golden_queries(of_spools=True)
+GOLDEN = golden_queries(on_spark=True)
 Inputs = tuple[tuple[str, str], ...]
 INPUTS_USED = sorted({golden.inputs for golden in GOLDEN})
 
@@ -142,6 +142,7 @@ def _batches() -> Iterator[Any]:
             yield pytest.param(inputs, variant, id=f"{names}-{variant.name}", marks=marks)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("inputs", "variant"), list(_batches()))
 def test_spark_gives_the_golden_rows(inputs: Inputs, variant: Variant, spools: Spools) -> None:
     given = spools.of(inputs, variant).answers()
@@ -168,6 +169,7 @@ def _streamed() -> Iterator[Any]:
         yield pytest.param(golden, name, variant, id=f"{name}-{variant.name}", marks=marks)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("golden", "name", "variant"), list(_streamed()))
 def test_a_stream_gives_the_golden_rows(
     golden: Golden, name: str, variant: Variant, spools: Spools, tmp_path: Path

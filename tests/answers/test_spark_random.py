@@ -125,6 +125,7 @@ def _case(seed: int, count: int, spark: SparkSession, folder: Path) -> Case:
     return case
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_queries(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = _case(seed, 5, spark, tmp_path)

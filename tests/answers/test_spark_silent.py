@@ -153,6 +153,7 @@ class Run:
         return min(position["hb"] for line in lines for position in json.loads(line).values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [pytest.param("interfaces", marks=pytest.mark.slow), "queries"])
 def test_rows_come_within_two_triggers_of_their_heartbeat(
     name: str, spark: SparkSession, tmp_path: Path
@@ -191,6 +192,7 @@ def _delays(run: Run, batch: int) -> set[int]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["interfaces", pytest.param("queries", marks=pytest.mark.slow)])
 def test_without_heartbeats_no_row_comes_in_ten_times_that_time(
     name: str, spark: SparkSession, tmp_path: Path

@@ -21,7 +21,15 @@ from gigastream.gsql.expressions import (
     Operation,
 )
 from gigastream.gsql.order.inference import monotone
-from gigastream.gsql.queries import CheckedQuery, ProtocolSource, QuerySource, Source, UnionSource
+from gigastream.gsql.queries import (
+    CheckedQuery,
+    JoinSource,
+    PacketRows,
+    ProtocolSource,
+    QuerySource,
+    Source,
+    UnionSource,
+)
 
 
 def shown(expression: Expression) -> str:
@@ -81,9 +89,14 @@ def _lines(query: CheckedQuery) -> Iterator[str]:
     for name, value in query.options.given.items():
         yield f"  option {name} = {value}"
     for source in query.sources:
-        yield f"  from {_source(source)}"
+        yield from _from(source)
+    if query.merge is not None:
+        yield f"  merge on column {query.merge.column}, slack {query.merge.slack}"
     if query.where is not None:
         yield f"  where {shown(query.where)}"
+    if query.window is not None:
+        window = query.window
+        yield f"  window range {window.range}, slide {window.slide} {window.unit}".rstrip()
     for number, group in enumerate(query.groups):
         yield f"  group {number} {group.name} = {_moving(group.expression)}"
     for number, item in enumerate(query.aggregates):
@@ -112,11 +125,45 @@ def _moving(expression: Expression) -> str:
     return f"{shown(expression)}  [{function.forward_text}{inverse}]"
 
 
+def _from(source: Source) -> Iterator[str]:
+    if not isinstance(source, JoinSource):
+        yield f"  from {_source(source)}"
+        return
+    yield "  from a join"
+    yield from (f"    {line}" for line in _join(source))
+
+
+def _join(source: JoinSource) -> Iterator[str]:
+    for port, side in enumerate(source.inputs):
+        yield f"side {port}" + (", kept" if source.keeps[port] else "")
+        yield from (f"  {line}" for line in _from(side.source))
+        if side.where is not None:
+            yield f"    where {shown(side.where)}"
+        for column in side.columns:
+            yield f"    {port}.{column.name} = {shown(column.expression)}"
+    for times in source.times:
+        f, g = map(shown, times.sides)
+        yield f"times {f} and {g}, reach {times.reach[0]} and {times.reach[1]}"
+    for a, b in source.keys:
+        yield f"key {shown(a)} = {shown(b)}"
+    for condition in source.residual:
+        yield f"rest {shown(condition)}"
+    for number, joined in enumerate(source.columns):
+        places = [f"{port}.{at}" for port, at in enumerate(joined.places) if at is not None]
+        mark = "?" if joined.column.nullable else ""
+        column = f"{joined.column.name} {joined.column.type}{mark}"
+        yield f"joined {number} {column} of {' or '.join(places)}"
+
+
 def _source(source: Source) -> str:
     if isinstance(source, QuerySource):
         return f"query {source.query}"
+    if isinstance(source, PacketRows):
+        columns = ", ".join(column.name for column in source.columns)
+        return f"{_packets(source.source)} as rows of {columns}"
     if isinstance(source, UnionSource):
         return "union of " + "; ".join(_source(branch) for branch in source.inputs)
+    assert isinstance(source, ProtocolSource)
     return _packets(source)
 
 

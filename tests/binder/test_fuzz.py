@@ -34,6 +34,7 @@ def mutilated(draw: st.DrawFn) -> str:
     return " ".join(words)
 
 
+@pytest.mark.long
 @settings(max_examples=600)
 @given(st.lists(mutilated(), min_size=1, max_size=3))
 def test_whatever_is_asked_is_answered_or_refused(queries: list[str]) -> None:

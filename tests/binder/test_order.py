@@ -193,7 +193,11 @@ def test_no_later_value_is_below_the_bound(text: str, data: st.DataObject) -> No
     for _ in range(5):
         later = [b + data.draw(st.integers(0, 200)) for b in given_bounds]
         found = _held(expression, function, later)
-        assert found is None or found >= promise
+        assert found is None or promise == NONE or found >= promise
+
+
+FAR = 1 << 40
+"""Beyond it a step between may leave the range of bounds, and then promises less."""
 
 
 @settings(max_examples=400)
@@ -204,7 +208,10 @@ def test_the_bound_is_reached(text: str, data: st.DataObject) -> None:
     found = _held(expression, function, given_bounds)
     assume(found is not None)
     assert found is not None
-    assert function.forward(*given_bounds) == min(found, END - 1)
+    promise = function.forward(*given_bounds)
+    assert promise == NONE or promise <= found
+    if all(abs(bound) < FAR for bound in given_bounds):
+        assert promise == found
 
 
 @settings(max_examples=400)

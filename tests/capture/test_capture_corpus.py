@@ -16,6 +16,7 @@ PCAPS = Path(os.environ.get("GIGASTREAM_PCAPS", DEFAULT))
 FILES = sorted(p for p in PCAPS.glob("*/*") if p.is_file())
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FILES, reason="no collection of captures beside the checkout")
 @pytest.mark.parametrize("how", ["mmap", "read"])
 def test_collection(driver: Callable[..., list[str]], how: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Five kills, and what a job that comes back with other queries is told."""
+"""Three kills, and what a job that comes back with other queries is told."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from tests.cli.command import COMMAND
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-KILLS = 5
+pytestmark = pytest.mark.long
+
+KILLS = 3
 SEED = "GIGASTREAM_CHAOS_SEED"
 REFUSAL = "belongs to a job with other queries"
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from enum import Enum
 from pathlib import Path
@@ -18,6 +19,7 @@ from gigastream.query_texts import QueryTexts, check_texts
 from tests.captures import DEMO_CAPTURE
 from tests.cli.command import Result, gigastream
 
+OF_SANITIZERS = ("LD_PRELOAD", "ASAN_OPTIONS", "LSAN_OPTIONS")
 QUERIES = """
 DEFINE { query_name talkers; }
 PARAM { least uint; }
@@ -68,6 +70,7 @@ def test_what_it_carries_is_the_same_for_each_python(
 
 def run_without_compiler(made: Path, *words: str, **options: object) -> Result:
     nowhere = {"PATH": "/nowhere", "XDG_CACHE_HOME": str(made.parent / "cache")}
+    nowhere |= {name: os.environ[name] for name in OF_SANITIZERS if name in os.environ}
     read = ("-q", "-o", "csv", "-r", DEMO_CAPTURE)
     return gigastream("run", made, *read, *words, env=nowhere, **options)  # type: ignore[arg-type]
 
@@ -173,6 +176,7 @@ def test_only_plans_are_read(tmp_path: Path) -> None:
         compiled._PlanUnpickler(io.BytesIO(b"cos\nsystem\n(S'true'\ntR.")).load()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "query",
     [

@@ -25,6 +25,7 @@ def rows(result: Result) -> list[list[str]]:
     return sorted(csv.reader(result.lines))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("output", ["csv", "json", "table"])
 def test_files_are_answered_once_and_a_note_says_so(output: str) -> None:
     found = gigastream("run", *FILE, "-e", QUERY, "-o", output)
@@ -80,6 +81,7 @@ def test_what_does_not_know_of_an_end_refuses_it(words: tuple[str, ...], tmp_pat
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.long
 def test_a_spool_that_has_ended_is_answered(tmp_path: Path) -> None:
     low = "DEFINE { query_name low; } SELECT time, protocol, len FROM IPV4"
     written = gigastream("run", "-q", *FILE, "-e", low, "-o", f"spool:{tmp_path / 's'}")

@@ -57,6 +57,7 @@ def test_a_case_of_a_thousand_branches(tmp_path: Path) -> None:
 LENGTHS = range(60, 30_060)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "condition",
     [
@@ -80,6 +81,7 @@ def test_a_long_chain_of_different_conditions(sign: str, count: int, tmp_path: P
     assert found == [n for n in map(int, rows(SELECTED, tmp_path)) if n > least]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "items",
     [

@@ -44,6 +44,7 @@ def partial_rows(path: Path) -> int:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["arrow", "parquet"])
 def test_a_file_says_which_windows_are_incomplete(tmp_path: Path, form: str) -> None:
     """The first of three minutes has more groups than are let in; no other row is marked."""
@@ -80,6 +81,15 @@ def test_evictions_are_explained_in_the_text() -> None:
     assert "query_low on default: evicted " in done.err
     assert "in one of its 2 slots" in done.err
     assert "a greater --slots, or without --slots a greater --memory, keeps more in" in done.err
+
+
+@pytest.mark.parametrize("form", ["text", "table"])
+def test_more_slots_are_not_advised_where_short_panes_crowd_each_other_out(form: str) -> None:
+    query = "SELECT srcIP, count(*) AS n FROM TCP [RANGE 10 ROWS, SLIDE 1 ROWS] GROUP BY srcIP"
+    words = ("-o", "csv", "-e", query, "--slots", "4096", "--stats", form)
+    done = gigastream("run", "-r", DEMO_CAPTURE, *words)
+    assert "windows as short as its own crowd each other out" in done.err
+    assert "a greater --slots" not in done.err
 
 
 def test_tables_that_are_not_thrashed_need_no_word() -> None:

@@ -69,6 +69,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # The same rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("inputs", GOLDEN_INPUTS, ids=str)
 def test_golden_queries(inputs: Inputs, tmp_path: Path) -> None:
     """All of the same inputs as one query set."""
@@ -107,6 +108,7 @@ def test_every_output(form: str, whole: Path) -> None:
     assert READERS[form](read(whole, "-o", form).out) == READERS[form](alone.out)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", ["immediate", "slow_inorder", "lazy"])
 def test_two_interfaces_and_two_queries(policy: str, tmp_path: Path) -> None:
     """Two streams each; one interface ends earlier than the other."""

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import DEMO_CAPTURE, ROOT
+from captures import DEMO_CAPTURE
 from cli.command import Result, gigastream
 
+from tests.answers.shipped import CASES, FOLDER
 from tests.oracle.packet import Packet
 from tests.oracle.query import (
     aggregate,
@@ -29,7 +30,7 @@ from tests.oracle.values import Timestamp
 MINUTE = 60 * 10**9
 SECOND = 10**9
 DEMO = ("-r", str(DEMO_CAPTURE))
-NAMES = sorted(path.stem for path in (ROOT / "configs" / "queries").glob("*.gsql"))
+NAMES = sorted(path.stem for path in FOLDER.glob("*.gsql"))
 Row = tuple[Any, ...]
 
 
@@ -158,10 +159,11 @@ def demand_rows(result: Result, rows: list[Row]) -> None:
 
 
 def test_every_query_has_its_oracle() -> None:
-    assert sorted(EXPECTED) == NAMES
+    combining = {case.name for case in CASES if case.path.parent == FOLDER}
+    assert sorted({*EXPECTED, *combining}) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_query_by_name_gives_the_oracles_rows(name: str) -> None:
     demand_rows(gigastream("run", name, *DEMO, "-o", "csv"), EXPECTED[name]())
 
@@ -217,7 +219,7 @@ def test_queries_are_listed_with_what_they_answer_and_their_columns() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_text_of_a_query_is_shown_and_can_be_a_file(name: str, tmp_path: Path) -> None:
     text = gigastream("queries", "--show", name).out
-    assert text == (ROOT / "configs" / "queries" / f"{name}.gsql").read_bytes()
+    assert text == (FOLDER / f"{name}.gsql").read_bytes()
     (tmp_path / f"{name}.gsql").write_bytes(text)
     result = gigastream("check", tmp_path / f"{name}.gsql")
     assert (result.code, result.err) == (0, "")

@@ -36,7 +36,7 @@ if hasattr(run, sys.argv[1]):
 sys.argv[1:2] = []
 sys.exit(main())
 """
-MOMENTS = ("config_of", "plan_of", "open_output", "summarise", "verdict", "at the very end")
+MOMENTS = ("config_of", "plan_of", "open_outputs", "summarise", "verdict", "at the very end")
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

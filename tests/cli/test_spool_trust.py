@@ -84,6 +84,7 @@ def test_a_library_is_kept_with_the_queries(here: Path) -> None:
     assert rows(read(here)) == answer
 
 
+@pytest.mark.long
 def test_code_is_taken_from_files_that_the_reader_names(here: Path) -> None:
     answer = written(here, HIGH)
     refused = read(here)
@@ -95,6 +96,7 @@ def test_code_is_taken_from_files_that_the_reader_names(here: Path) -> None:
     assert rows(read(here, "--definitions", own, "-e", HIGH)) == answer
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", ["own.gsql", "own.h"])
 def test_another_file_of_that_name_is_refused(here: Path, file: str) -> None:
     written(here, HIGH)
@@ -114,6 +116,7 @@ def change(folder: Path, name: str, act: Callable[[dict[str, Any]], object]) -> 
     path.write_text(json.dumps(value))
 
 
+@pytest.mark.long
 def test_definition_files_that_a_spool_names_are_not_opened(here: Path) -> None:
     """Neither by the words of an earlier version, nor by a header's path in place of its hash."""
     written(here, HIGH)

@@ -22,7 +22,7 @@ WRONG = {
     "misspelt query to check": (("check", "flow"), "did you mean the query flows?"),
     "word that is no query": (
         ("run", *SELECT, "http", *DEMO),
-        "the queries that ship are dns, flows, load",
+        "the queries that ship are asymmetric, dns,",
     ),
     "file that has no name": (("check", "http"), "a query file ends in .gsql"),
     "object to check": (("check", "talkers.so"), "gigastream run takes it"),

@@ -10,6 +10,7 @@ from tests.decode.harness import HERE, Case, decode, read_cases
 FILES = sorted((HERE / "cases").glob("*.txt"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_rule(driver: Path, path: Path) -> None:
     cases = list(read_cases(path))

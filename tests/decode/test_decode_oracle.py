@@ -41,6 +41,7 @@ MUTANTS = 20_000
 SEED = 20050830
 
 
+@pytest.mark.long
 def test_cases(driver: Path) -> None:
     _assert_same(driver, _case_frames())
 
@@ -49,6 +50,7 @@ def test_mutants(driver: Path) -> None:
     _assert_same(driver, list(_mutants(_case_frames(), random.Random(SEED))))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not PCAPS.is_dir(), reason=f"no captures in {PCAPS}")
 @pytest.mark.parametrize("folder", ["good", "hostile", "broken", "ng-odd"])
 def test_captures(driver: Path, folder: str) -> None:

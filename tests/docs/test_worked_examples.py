@@ -106,6 +106,7 @@ def test_what_the_table_names_is_there(path: str) -> None:
     assert (ROOT / path).exists()
 
 
+@pytest.mark.long
 def test_every_tenth_row_passes(tree: Path) -> None:
     every = rows(tree, PACKETS)
     assert len(every) > 1000

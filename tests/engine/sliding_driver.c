@@ -37,11 +37,10 @@ static void row(struct gs_windows *windows, struct gs_sliding sliding, int64_t v
         printf("late %" PRId64 "\n", value);
         return;
     }
-    printf("ids %" PRId64 " %" PRId64 " %" PRIu32 "\n", value, ids.first, ids.count);
-    struct gs_window *const *met = gs_windows_meet(windows, values, ids.count, admit, windows);
-    for (uint32_t i = 0; i < ids.count; i++) {
-        struct counted *window = (struct counted *)met[i];
-        if (window == NULL || window->window.values[1] != ids.first + i) abort();
+    printf("ids %" PRId64 " %" PRId64 " %" PRIu64 "\n", value, ids.first, ids.count);
+    for (uint64_t i = 0; i < ids.count; i++, values[1]++) {
+        struct counted *window = (struct counted *)gs_windows_meet(windows, values, admit, windows);
+        if (window == NULL || window->window.values[1] != values[1]) abort();
         window->rows++;
         window->sum += value % 1000;
     }
@@ -60,7 +59,7 @@ static void leave(struct gs_windows *windows)
 
 static void bound(struct gs_windows *windows, struct gs_sliding sliding, int64_t value)
 {
-    gs_bound bounds[2] = {GS_BOUND_NONE, gs_sliding_bound(sliding, value)}, promised[2];
+    gs_bound bounds[2] = {GS_BOUND_NONE, gs_bound_floor_div(value, sliding.slide)}, promised[2];
     struct gs_punctuation given = {.bounds = bounds}, promise = {.bounds = promised};
     gs_windows_pass(windows, &given);
     gs_windows_promise(windows, &promise);
@@ -78,9 +77,7 @@ int main(int argc, char **argv)
     struct gs_windows windows = {0};
     int64_t value, clock;
     char word[8];
-    if (!gs_windows_open(&windows, 2, key, &holder) ||
-        !gs_windows_slide(&windows, 1, gs_sliding_count(sliding)))
-        return EXIT_FAILURE;
+    if (!gs_windows_open(&windows, 2, key, &holder)) return EXIT_FAILURE;
     while (scanf("%7s", word) == 1) {
         if (word[0] == 'r' && scanf("%" SCNd64 " %" SCNd64, &value, &clock) == 2)
             row(&windows, sliding, value, clock);

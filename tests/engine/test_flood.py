@@ -16,6 +16,7 @@ from tests.engine.accounts import adds_up
 from tests.engine.stepping import plan_of
 from tests.engine.traffic import packet
 from tests.own_memory import own_memory
+from tests.sanitizers import not_sanitized
 from tests.strategies.files import NANOSECONDS, pcap, pcap_record
 
 PACKETS = 300_000
@@ -80,6 +81,7 @@ def run(capture: Path, max_groups: int) -> Flood:
     return found
 
 
+@not_sanitized("what is freed is kept by AddressSanitizer, to see who touches it")
 def test_the_low_level_does_not_grow(capture: Path) -> None:
     found = run(capture, max_groups=1)
     assert len(found.memory) >= PACKETS // 10_000
@@ -88,6 +90,7 @@ def test_the_low_level_does_not_grow(capture: Path) -> None:
     assert (found.rows, found.groups_refused) == (1, PACKETS - 1)
 
 
+@not_sanitized("what is freed is kept by AddressSanitizer, to see who touches it")
 def test_the_high_level_meets_its_limit(capture: Path) -> None:
     limit = 20_000
     found = run(capture, max_groups=limit)

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from itertools import product
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow
 import pytest
 
 from gigastream.engine.batch import EngineError
 from gigastream.flush_policy import FLUSH_POLICIES
+from gigastream.gsql.order.bounds import NONE
+from gigastream.plan.nodes import topological
 from gigastream.sessions.high_session import HighSession
 from gigastream.settings import Settings
 from tests.engine.stepping import INFINITE, NOTHING, plan_of
@@ -20,6 +23,7 @@ from tests.engine.whole_and_parts import (
     Inputs,
     Piece,
     pieces_above,
+    plan_of_all,
     run_high,
     run_low,
     run_whole,
@@ -29,7 +33,20 @@ KEY = (3, 5)
 """Of the group hash: with the same one, groups leave in the same order."""
 BATCH_ROWS = (None, 1, 7)
 by_inputs = pytest.mark.parametrize("inputs", GOLDEN_INPUTS, ids=str)
-by_policy = pytest.mark.parametrize("policy", FLUSH_POLICIES, ids=lambda name: f"flush-{name}")
+
+
+def _policies_and_batches() -> Iterator[Any]:
+    """Every policy, in batches of one size by default, in all of them when asked."""
+    for at, policy in enumerate(FLUSH_POLICIES):
+        for number, batch_rows in enumerate(BATCH_ROWS):
+            marks = () if number == at % len(BATCH_ROWS) else pytest.mark.slow
+            name = f"flush-{policy}-{batch_rows or 'default'}"
+            yield pytest.param(policy, batch_rows, id=name, marks=marks)
+
+
+by_policy_and_batch = pytest.mark.parametrize(
+    ("policy", "batch_rows"), list(_policies_and_batches())
+)
 
 
 def settings_of(policy: str | None, batch_rows: int | None) -> Settings:
@@ -38,42 +55,79 @@ def settings_of(policy: str | None, batch_rows: int | None) -> Settings:
     )
 
 
-Told = tuple[bytes, tuple[int, ...], bool, bool]
+Told = tuple[tuple[bytes, ...], tuple[int, ...]]
 
 
-def shown(pieces: Iterable[Piece]) -> dict[tuple[str, str | None], list[Told]]:
+@dataclass
+class Shown:
+    """The rows of a stream before each bound that is greater, its heartbeats, its end."""
+
+    told: list[Told] = field(default_factory=list)
+    heartbeats: int = 0
+    is_ended: bool = False
+    waiting: list[bytes] = field(default_factory=list)
+
+    def take(self, each: Piece) -> None:
+        """The next batch."""
+        self.waiting += each.text.splitlines()
+        self.heartbeats += each.is_heartbeat
+        self.is_ended |= each.is_end
+        last = self.told[-1][1] if self.told else (NONE,) * len(each.bounds)
+        if each.bounds != last or each.is_end:
+            self.told.append((tuple(sorted(self.waiting)), each.bounds))
+            self.waiting = []
+
+
+def shown(pieces: Iterable[Piece]) -> dict[tuple[str, str | None], Shown]:
     """By stream and interface: the rows before each punctuation, and what it says.
 
-    Into how many batches the rows between two are cut depends on when somebody looks.
+    Into how many batches the rows between two are cut, and between which of them a heartbeat that
+    says nothing new passes, depends on when somebody looks.
     """
-    found = defaultdict[tuple[str, str | None], list[Told]](list)
-    waiting = defaultdict[tuple[str, str | None], bytes](bytes)
+    found = defaultdict[tuple[str, str | None], Shown](Shown)
     for each in pieces:
-        stream = each.node, each.interface
-        told, text = found[stream], waiting.pop(stream, b"") + each.text
-        if told and told[-1][1] == each.bounds and not each.is_heartbeat and not each.is_end:
-            waiting[stream] = text
-        else:
-            told.append((text, each.bounds, each.is_heartbeat, each.is_end))
-    assert not any(waiting.values()), "every stream ends"
+        found[each.node, each.interface].take(each)
+    assert all(stream.is_ended and not stream.waiting for stream in found.values())
     return found
 
 
-@by_policy
+def above_joins(inputs: Inputs) -> set[str]:
+    """The queries whose rows and bounds wait for a join's steps, of which none is input's."""
+    outputs = plan_of_all(inputs).outputs
+    return {o.name for o in outputs if any(n.kind == "Join" for n in topological((o,)))}
+
+
+def shown_of_answers(
+    inputs: Inputs, pieces: Iterable[Piece]
+) -> dict[tuple[str, str | None], Shown]:
+    """The same of queries; of those above a join all rows at once."""
+    found = shown(pieces)
+    for (name, _), stream in found.items():
+        if name in above_joins(inputs):
+            rows = sorted(row for before, _ in stream.told for row in before)
+            stream.told = [(tuple(rows), stream.told[-1][1])]
+    return found
+
+
+@pytest.mark.long
+@by_policy_and_batch
 @by_inputs
-def test_apart_as_together(inputs: Inputs, policy: str) -> None:
+def test_apart_as_together(inputs: Inputs, policy: str, batch_rows: int | None) -> None:
     """The same rows and the same punctuation, in the same order."""
-    for batch_rows in BATCH_ROWS:
-        settings = settings_of(policy, batch_rows)
-        low, whole = run_whole(inputs, settings)
-        assert shown(run_high(inputs, settings, low)) == shown(whole)
+    settings = settings_of(policy, batch_rows)
+    low, whole = run_whole(inputs, settings)
+    apart = run_high(inputs, settings, low)
+    assert shown_of_answers(inputs, apart) == shown_of_answers(inputs, whole)
 
 
+@pytest.mark.long
+@by_policy_and_batch
 @by_inputs
-def test_the_low_level_does_not_know_what_is_above(inputs: Inputs) -> None:
-    for policy, batch_rows in product(FLUSH_POLICIES, BATCH_ROWS):
-        settings = settings_of(policy, batch_rows)
-        assert shown(run_low(inputs, settings)) == shown(run_whole(inputs, settings)[0])
+def test_the_low_level_does_not_know_what_is_above(
+    inputs: Inputs, policy: str, batch_rows: int | None
+) -> None:
+    settings = settings_of(policy, batch_rows)
+    assert shown(run_low(inputs, settings)) == shown(run_whole(inputs, settings)[0])
 
 
 def rows(pieces: Iterable[Piece]) -> dict[str, list[bytes]]:

@@ -172,6 +172,7 @@ OPERATORS: dict[str, tuple[Sequence[str], str, Callable[[], Follower]]] = {
 }
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(stream=st.lists(steps, max_size=14), batch_rows=st.sampled_from([1, 2, None]))
 def test_every_operator(stream: list[Step], batch_rows: int | None) -> None:

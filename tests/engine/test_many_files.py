@@ -15,6 +15,7 @@ import pytest
 from tests.captures import ROOT
 from tests.engine.traffic import packet
 from tests.processes import program
+from tests.sanitizers import not_sanitized
 from tests.strategies.files import NANOSECONDS, pcap
 
 PACKETS = 10
@@ -56,6 +57,8 @@ def run(folder: Path, by_interface: bool = False, disorder: int = 16 << 20) -> d
     return found
 
 
+@pytest.mark.long
+@not_sanitized("what is freed is kept by AddressSanitizer, to see who touches it")
 def test_thousands_of_rotated_files_need_what_a_few_need(tmp_path: Path) -> None:
     write_files(tmp_path / "many", 2_400, 10)
     write_files(tmp_path / "few", 24, 10)
@@ -67,6 +70,7 @@ def test_thousands_of_rotated_files_need_what_a_few_need(tmp_path: Path) -> None
     assert per_file < 8_192, "a name and counters, no buffer, no mapping"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("disorder", [16 << 20, 0], ids=["blocks", "all"])
 @pytest.mark.parametrize("by_interface", [False, True], ids=["one", "each"])
 def test_more_files_of_one_time_than_may_be_open(

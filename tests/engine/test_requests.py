@@ -66,13 +66,16 @@ def test_the_value_goes_through_the_inverse(
 
 
 def test_both_clocks_are_asked_where_either_is_enough() -> None:
-    """Of one interface the seconds, which the other has promised, of both the thousandths."""
+    """Of one interface the seconds, which the other has promised, of both the thousandths.
+
+    What can be met first is outstanding.
+    """
     of = plan("two_clocks")
     with HighSession(of, PORTS, Settings()) as session:
         nothing = [NOTHING] * 4
         session.push("clocks", "east", None, [30, *nothing[1:]])
         ask(session._queries, of, "selected", 0, 20)
-        assert wanted(session) == [(20 * MILLISECOND, 1), (20 * SECOND, 1)]
+        assert wanted(session) == [(20 * MILLISECOND, 1), (20 * MILLISECOND, 2)]
 
 
 @pytest.mark.parametrize("column", [2, 3, 99])
@@ -101,19 +104,21 @@ def test_what_no_packet_time_says_is_not_asked(value: int) -> None:
 
 
 def test_one_request_is_outstanding() -> None:
-    """The same again, or less, or what is known already, is no news; more is."""
+    """The same again, or more, or what is known already, is no news; less is."""
     of = plan("two_clocks")
     with HighSession(of, PORTS, Settings()) as session:
-        for value in (5, 5, 4):
+        for value in (5, 5, 6):
             ask(session._queries, of, "grouped", 0, value)
         assert wanted(session) == [(50 * SECOND, 1)] * 2
         for port in PORTS:
             session.push("clocks", port, None, [60, NOTHING, NOTHING, NOTHING])
         assert not list(session.batches())
         ask(session._queries, of, "grouped", 0, 6)
-        assert wanted(session) == [(50 * SECOND, 1)] * 2
+        assert wanted(session) == [(NOTHING, 1)] * 2
         ask(session._queries, of, "grouped", 0, 7)
         assert wanted(session) == [(70 * SECOND, 2)] * 2
+        ask(session._queries, of, "grouped", 1, 61)
+        assert wanted(session) == [(305 * MILLISECOND, 3)] * 2
 
 
 def test_sources_note_what_they_are_asked() -> None:

@@ -64,6 +64,7 @@ def answer(calls: list[Call]) -> Counter[Row]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", [TENS, FALLING, TWO], ids=lambda case: case.name)
 @quickly
 @given(tuning=tunings, one=streams(max_packets=30), other=streams(max_packets=30))

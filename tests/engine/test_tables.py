@@ -170,3 +170,47 @@ def test_a_spool_answers_a_query_whose_stream_another_named(tmp_path: Path) -> N
 
 def _of(query: str, rows: Counter[Any]) -> Counter[Any]:
     return Counter({line: count for (name, line), count in rows.items() if name == query})
+
+
+def adaptive(option: str, capture: Path, **settings: Any) -> tuple[Counter[Any], LftaStatistics]:
+    text = f"DEFINE {{ {option} }} {PAIRS}".replace("time/60", "time/5")
+    rows, (table,) = run(text, capture, replace(SMALL, **settings))
+    return rows, table
+
+
+@pytest.mark.parametrize("option", ["aggregate_slots adaptive;", "flush adaptive;"])
+def test_an_adaptive_table_becomes_as_small_as_its_groups_allow(
+    tmp_path: Path, option: str
+) -> None:
+    capture = written(tmp_path, hosts=100, packets=20_000)
+    rows, table = adaptive(option, capture)
+    expected, other = adaptive("", capture)
+    assert rows == expected
+    assert table.slots < other.slots
+    assert 8 * 100 <= table.slots < 16 * 100, "eight for a group, as a power of two"
+    assert table.held_bytes < other.held_bytes
+    assert table.evicted * 8 <= table.accepted
+
+
+def test_it_grows_again_where_more_groups_come(tmp_path: Path) -> None:
+    few = [packet(at / 200, at % 20) for at in range(8_000)]
+    many = random.Random(1).choices(range(2_000), k=40_000)
+    packets = [*few, *(packet(40 + at / 400, host) for at, host in enumerate(many))]
+    path = tmp_path / "more.pcap"
+    path.write_bytes(pcap(packets, magic=NANOSECONDS))
+    rows, table = adaptive("aggregate_slots adaptive;", path, disorder_bytes=1 << 16)
+    expected, _ = adaptive("", path, disorder_bytes=1 << 16)
+    assert rows == expected
+    assert table.slots >= 2 * 2_000
+
+
+def test_a_size_that_somebody_has_given_stays(tmp_path: Path) -> None:
+    capture = written(tmp_path, hosts=100, packets=20_000)
+    for option in ("flush adaptive; aggregate_slots 4096;", "aggregate_slots 4096;"):
+        assert adaptive(option, capture)[1].slots == 4096
+    assert adaptive("aggregate_slots adaptive;", capture, slots=2048)[1].slots == 2048
+
+
+def test_what_it_is_is_told() -> None:
+    text = f"DEFINE {{ aggregate_slots adaptive; }} {PAIRS}"
+    assert "as many slots as the groups of the last windows need" in explain(plan_of(text))

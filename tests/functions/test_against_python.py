@@ -30,6 +30,7 @@ networks = st.one_of(
 )
 
 
+@pytest.mark.long
 @MANY
 @given(inets, st.integers(0, 130))
 def test_prefix(driver: Driver, address: str, n: int) -> None:

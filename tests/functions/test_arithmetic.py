@@ -55,6 +55,7 @@ def within(type_name: str, value: int | None) -> int | None:
     return value if value is not None and low <= value <= high else None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("type_name", ["llong", "ullong"])
 @pytest.mark.parametrize("operation", ["add", "subtract", "multiply", "divide", "modulo"])
 @MANY

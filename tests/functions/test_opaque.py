@@ -54,6 +54,7 @@ def rows_in(folder: Path) -> dict[str, list[Row]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", SIZES)
 def test_a_file(size: int, declared: Path, capture: Path, tmp_path: Path) -> None:
     words = ("--definitions", declared, "-e", QUERIES.format(n=size), "-r", capture)
@@ -64,6 +65,7 @@ def test_a_file(size: int, declared: Path, capture: Path, tmp_path: Path) -> Non
     assert rows_in(tmp_path) == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [1, 13, 4096])
 def test_a_spool(size: int, declared: Path, capture: Path, tmp_path: Path) -> None:
     """Above the border nothing of the functions is needed."""

@@ -67,6 +67,7 @@ def definitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("own"), declarations, text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TYPES)
 def test_every_type_low_and_high(definitions: Path, name: str) -> None:
     """What comes back is what went in: in an LFTA, above the border, and as no value."""

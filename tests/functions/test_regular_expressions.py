@@ -126,6 +126,7 @@ WIDE = (b"(a|b)*a(a|b){14}c", b"user.{1,60}pass", b"a.{30}b.{30}c", b"(.*)(.*)(.
 """Patterns whose sets of steps are too many for a table, or were too much for glibc."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", WIDE)
 def test_what_has_no_table_is_run_step_by_step(driver: Driver, pattern: bytes) -> None:
     matcher = Matcher(compiled(pattern))

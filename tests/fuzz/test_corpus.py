@@ -34,6 +34,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return build_engine(replaying(), tmp_path_factory.mktemp("engine"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_is_kept_is_harmless_in_c(target: str, engine: list[Path], tmp_path: Path) -> None:
     program = build(target, replaying(), tmp_path, engine)

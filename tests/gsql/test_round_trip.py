@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from gsql.trees import expressions, queries
 from hypothesis import given, settings
 
@@ -25,6 +26,7 @@ def test_expression(tree: ast.SyntaxExpression) -> None:
     assert print_expression(again) == text
 
 
+@pytest.mark.long
 @RELAXED
 @given(queries())
 def test_query(tree: ast.Query) -> None:

@@ -170,7 +170,7 @@ selects = st.builds(
     st.one_of(st.none(), numbers, st.builds(ast.Parameter, names)),
 )
 merges = st.builds(
-    ast.Merge,
+    ast.MergeStatement,
     st.lists(columns, min_size=2, max_size=4).map(tuple),
     st.lists(sources(), min_size=1, max_size=3).map(tuple),
     conditions,

@@ -23,6 +23,15 @@ from gigastream.sources.live import LiveSource
 
 QUERY = "SELECT tb, count(*) AS n FROM PKT GROUP BY time AS tb"
 NEVER_NS = -(2**63)
+AT_ONCE_NS = 1_000_000
+
+
+def both_clocks() -> tuple[int, int]:
+    """The monotonic and the wall clock at one time: what lies between two readings is a step."""
+    while True:
+        before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        if after_ns - before_ns < AT_ONCE_NS:
+            return after_ns, wall_ns
 
 
 class SessionAhead(Session):
@@ -31,8 +40,8 @@ class SessionAhead(Session):
     ahead_ns = 0
 
     def _run(self) -> bool:
-        wall_ns = time.time_ns() + self.ahead_ns
-        lib.gs_engine_set_clock(self._engine.native, time.monotonic_ns(), wall_ns)
+        monotonic_ns, wall_ns = both_clocks()
+        lib.gs_engine_set_clock(self._engine.native, monotonic_ns, wall_ns + self.ahead_ns)
         return super()._run()
 
 

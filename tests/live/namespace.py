@@ -23,6 +23,7 @@ import pytest
 
 from tests.cli.command import COMMAND
 from tests.processes import catches
+from tests.sanitizers import without_sanitizers
 from tests.waiting import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +46,12 @@ class Namespace:
     def run(self, *command: object) -> str:
         """Run a command in the namespace; return what it says."""
         done = subprocess.run(
-            self.command(*command), capture_output=True, text=True, timeout=6000, check=False
+            self.command(*command),
+            capture_output=True,
+            text=True,
+            timeout=6000,
+            check=False,
+            env=None if command[0] == sys.executable else without_sanitizers(),
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -57,6 +57,7 @@ def space() -> Iterator[Namespace]:
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("capture", chosen())
 def test_a_capture(space: Namespace, tmp_path: Path, capture: Path) -> None:
     tcpdump = Tcpdump(space, tmp_path / "seen.pcap")

@@ -48,6 +48,7 @@ def wait_to_hear(run: Running, what: str, times: int) -> None:
     wait_until(lambda: run.told().count(what) == times, f"to hear that it {what}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rings", [1, 2])
 @pytest.mark.parametrize("is_noticed", [False, True], ids=["at once", "later"])
 def test_another_device_under_the_name_and_the_index(
@@ -86,6 +87,7 @@ def test_a_device_that_was_in_another_namespace_meanwhile(space: Namespace, tmp_
         assert totals(run.rows())["n"] == 2 * DEMO_PACKETS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rings", [1, 2])
 def test_a_device_that_is_renamed_is_captured_until_another_has_its_name(
     space: Namespace, tmp_path: Path, rings: int

@@ -87,15 +87,16 @@ def test_it_says_that_it_listens_when_it_does(space: Namespace, tmp_path: Path) 
         run.stop()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("output", ["json", "spool"])
 def test_whoever_hears_that_it_listens_may_end_it(space: Namespace, output: str) -> None:
     """A signal that comes right then ends it in good order, each time."""
-    words = ["gigastream", "run", "-i", space.far, "-e", QUERY_ALL, "-o"]
+    words = ["run", "-i", space.far, "-e", QUERY_ALL, "-o"]
     for _ in range(4):
         with folder_for_all() as folder:
             where = output if output == "json" else f"spool:{folder / 'spool'}"
             process = space.start(
-                *(sys.executable, "-m", *words, where),
+                *(*COMMAND, *words, where),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
             )

@@ -58,6 +58,7 @@ def sources_of(account: dict[str, Any]) -> dict[str, int]:
     return {source["label"]: source["read"] for source in account["sources"]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [[], ["tcp"]], ids=["all", "filtered"])
 def test_two_rings_answer_like_one(space: Namespace, tmp_path: Path, words: list[str]) -> None:
     """Each packet is read by one of them, from the first on."""
@@ -127,6 +128,7 @@ def test_a_link_with_rings_that_goes_down(space: Namespace, tmp_path: Path) -> N
         assert totals(run.rows())["n"] == first + second
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [[], ["udp"]], ids=["all", "filtered"])
 def test_a_link_with_rings_that_is_removed_is_taken_up_again(
     space: Namespace, tmp_path: Path, words: list[str]
@@ -151,6 +153,7 @@ def test_a_link_with_rings_that_is_removed_is_taken_up_again(
     assert read == 3 * json.loads(once)["n"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("output", ["json", "spool"])
 def test_a_run_ends_with_1_when_all_links_are_lost(
     space: Namespace, folder: Path, output: str
@@ -201,6 +204,7 @@ def test_two_captures_do_not_share_packets(space: Namespace, tmp_path: Path) -> 
     assert counts == {0: sent, 1: sent}
 
 
+@pytest.mark.long
 def test_a_spool_of_two_rings_is_one_stream(space: Namespace, folder: Path) -> None:
     spool = folder / "spool"
     words = ["-i", space.far, "--fanout", "2", "-e", QUERY_ALL, "-o", f"spool:{spool}"]

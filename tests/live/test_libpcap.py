@@ -42,6 +42,7 @@ def space() -> Iterator[Namespace]:
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [[], ["udp", "port", "53"]], ids=["all", "filtered"])
 def test_all_devices_at_once(space: Namespace, tmp_path: Path, words: list[str]) -> None:
     """Each packet is there where it leaves one end and where it comes in at the other."""

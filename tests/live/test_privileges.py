@@ -32,6 +32,7 @@ from tests.live.namespace import (
     wait_until,
 )
 from tests.processes import parts_of
+from tests.sanitizers import IS_SANITIZED
 
 pytestmark = pytest.mark.privileged
 PRECIOUS = "precious"
@@ -84,7 +85,7 @@ def is_untouched(path: Path) -> bool:
 @pytest.fixture
 def filter_of_calls() -> None:
     """What is waited for: that all rights are given up."""
-    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+    if IS_SANITIZED:
         pytest.skip("a sanitized engine is not confined: its reports need what is refused")
 
 

@@ -39,7 +39,7 @@ def link() -> MockLink:
 def session_of(
     link: MockLink, *, policy: str | None = None, burst: int = 64, **settings: object
 ) -> MockSession:
-    run = Settings(flush=policy, burst=burst, hash_key=(1, 2))
+    run = Settings(flush=policy, burst=burst, hash_key=(1, 2), time="periodic")
     return MockSession(PLAN, [link.source(**settings)], run)
 
 

@@ -141,6 +141,7 @@ def rows_of(rows: list[dict[str, Any]]) -> Counter[str]:
     return Counter(json.dumps(row, separators=(",", ":")) for row in rows)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rate", RATES, ids=["paced", "topspeed"])
 def test_the_answer_is_that_of_tcpdumps_capture(
     space: Namespace, tmp_path: Path, rate: list[str]
@@ -156,6 +157,7 @@ def test_the_answer_is_that_of_tcpdumps_capture(
     assert len(rows) > 30
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("expression", ["udp port 53", "tcp", "vlan 7 and tcp", "ip6"])
 def test_a_filter_says_what_it_says_of_a_file(
     space: Namespace, tmp_path: Path, expression: str
@@ -244,6 +246,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("removal", [False, True], ids=["down", "removed"])
 def test_a_link_that_flaps(space: Namespace, tmp_path: Path, removal: bool) -> None:
     """It is told, and packets count again when it is back, though all privileges are gone."""

@@ -58,6 +58,7 @@ class RingTime:
         self._was_ahead = False
         self._carries_until: float = NEVER
         self._empty_at: float = NEVER
+        self._rose_at: int | None = None
         self.promise: Bound = NEVER
 
     @property
@@ -89,6 +90,19 @@ class RingTime:
             self._expect_carried(monotonic, believed)
         return [self._packet(timestamp, monotonic, believed) for timestamp in stamped]
 
+    def ask(self, monotonic: int, wanted: int) -> bool:
+        """Want a promise of so much, all that has come having been read; whether it is given.
+
+        H + time since H rose - slack (section 6): the whole of it, as soon as it is enough.
+        """
+        if self._rose_at is None:
+            return False
+        answer = self._high.value + (monotonic - self._rose_at) - self._slack_ns
+        if answer < wanted or wanted <= self.promise:
+            return False
+        self._raise(answer, by_clock=True)
+        return True
+
     def _read_clock(self, monotonic: int, wall: int) -> int:
         steps = len(self._clock.steps)
         believed = self._clock.believe(monotonic, wall)
@@ -117,7 +131,10 @@ class RingTime:
             came_at = max(self._empty_at, monotonic - max(0, believed - timestamp))
             if came_at <= self._carries_until:
                 timestamp = int(self.promise)
+        before = self._high.value
         self._high.observe(timestamp)
+        if self._high.value != before:
+            self._rose_at = monotonic
         self._raise(self._high.value - self._slack_ns, by_clock=False)
         verdict = "timely"
         if timestamp < self.promise:

@@ -35,6 +35,7 @@ MAX_TSHARK_BYTES = 100_000
 TSHARK_FIELDS = ("ip.src", "ipv6.src", "tcp.srcport", "udp.srcport", "frame.protocols")
 
 
+@pytest.mark.long
 def test_every_capture_is_read() -> None:
     for entry in entries():
         decoded = decode(entry.path)

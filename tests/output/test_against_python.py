@@ -7,6 +7,7 @@ import datetime
 import ipaddress
 import math
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def test_powers_of_ten_and_their_neighbours(printer: Printer) -> None:
     assert printer.cells("float", values) == list(map(repr, values))
 
 
+@pytest.mark.long
 @SOME
 @given(st.lists(int64s, max_size=100))
 def test_integers(printer: Printer, values: list[int]) -> None:

@@ -32,6 +32,7 @@ class Rows:
     cells: tuple[tuple[str, ...], ...]
     memory_bytes = 0
     is_partial = False
+    missing = ()
 
     @property
     def row_count(self) -> int:

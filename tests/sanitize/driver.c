@@ -89,6 +89,7 @@ int main(int argc, char **argv)
                                             .slot_count = atoi(argv[4]),
                                             .flush_policy = atoi(argv[5]),
                                             .max_groups = 100000,
+                                            .max_rows = 100000,
                                             .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
     struct gs_text text = {0};
     for (int i = 7; i < argc; i++)

@@ -126,7 +126,7 @@ static void count_refused(const struct gs_attached_set *set, struct outcome *out
     struct gs_operator_statistics statistics;
     for (uint32_t op = 0; op < gs_attached_operator_count(set); op++) {
         gs_attached_operator_statistics(set, op, &statistics);
-        outcome->refused += statistics.groups_refused;
+        outcome->refused += statistics.groups_refused + statistics.rows_refused;
     }
 }
 
@@ -186,6 +186,7 @@ static struct gs_attached_settings settings_of(void)
                                          .default_slot_count = 64,
                                          .flush_policy = -1,
                                          .max_groups = 100000,
+                                         .max_rows = 100000,
                                          .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
 }
 

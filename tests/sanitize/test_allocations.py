@@ -108,6 +108,7 @@ def _right(run: Run) -> Outcome:
     return right
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["once", "from"])
 def test_some_allocations_fail(run: Run, mode: str) -> None:
     right = _right(run)

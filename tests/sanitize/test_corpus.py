@@ -26,8 +26,10 @@ SECONDS_PER_MEGABYTE = 120.0
 two rows it is Python that takes the time."""
 FEWER_BATCHES = {"batch_rows": 64, "deliver_every_burst": False}
 """Of levels that are apart: each batch goes through Python, and has a hundred columns."""
-EVERY = 60
-"""Of the large classes the default test takes one capture in so many."""
+EVERY = 240
+"""Of the large classes the default test takes one capture in so many,"""
+EVERY_SMALL = 4
+"""and of those whose captures are few or short."""
 SMALL_CLASSES = ("broken", "ng-odd", "empty")
 
 
@@ -38,9 +40,10 @@ def _all() -> list[Path]:
 def _some() -> list[Path]:
     small = [path for path in _all() if path.stat().st_size < 100_000]
     chosen = [path for path in small if path.parent.name in SMALL_CLASSES]
-    return [*chosen, *small[::EVERY]]
+    return [*chosen[::EVERY_SMALL], *small[::EVERY], DEMO_CAPTURE]
 
 
+@pytest.mark.long
 def test_some_captures(worker: Worker, query_set: QuerySet) -> None:
     for number, capture in enumerate(_some()):
         _run_capture(worker, query_set, capture, number, variants=1)

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from tests.captures import DEMO_CAPTURE, captures
 from tests.sanitize.expected import expected
 from tests.sanitize.jobs import Job
@@ -29,6 +31,7 @@ def _seeds() -> list[bytes]:
     return [path.read_bytes() for path in paths] or [DEMO_CAPTURE.read_bytes()[:SEED_BYTES]]
 
 
+@pytest.mark.long
 def test_mutants(worker: Worker, query_set: QuerySet, tmp_path: Path) -> None:
     random, seeds = Random(f"{query_set.name} {SEED}"), _seeds()
     until, number = time.monotonic() + SECONDS, 0

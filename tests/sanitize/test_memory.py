@@ -11,6 +11,7 @@ import pytest
 
 from tests.captures import DEMO_CAPTURE, ROOT
 from tests.processes import program
+from tests.sanitizers import not_sanitized
 
 WARM_SESSIONS, SESSIONS = 100, 300
 SOME_PACKETS, MANY_PACKETS = 1_000_000, 5_000_000
@@ -27,11 +28,14 @@ def _measured(*words: object) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_sessions_give_back_what_they_take() -> None:
     samples = _measured("sessions", SESSIONS, DEMO_CAPTURE)["samples"]
     assert max(samples[-WARM_SESSIONS:]) - max(samples[:WARM_SESSIONS]) < GROWTH_BYTES, samples
 
 
+@pytest.mark.long
+@not_sanitized("what is freed is kept by AddressSanitizer, to see who touches it")
 @pytest.mark.parametrize("kind", ["flood", "windows"])
 @pytest.mark.parametrize(
     "packets", [SOME_PACKETS, pytest.param(MANY_PACKETS, marks=pytest.mark.slow)]

@@ -90,6 +90,7 @@ def _compile(text: str) -> None:
     assert done.returncode == 0, f"{text}\n{done.stderr}"
 
 
+@pytest.mark.long
 def test_what_is_passed_runs(sanitized: None, tmp_path: Path) -> None:
     """Sets of random queries over a few captures: no report, and settings change no row."""
     random = Random(SEED)

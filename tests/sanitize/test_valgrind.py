@@ -14,6 +14,9 @@ from gigastream.codegen.query_set import generate
 from tests.captures import DEMO_CAPTURE, ROOT, captures
 from tests.sanitize.query_sets import QuerySet
 from tests.sanitize.worker import plan_of
+from tests.sanitizers import not_sanitized
+
+pytestmark = not_sanitized("valgrind is a sanitizer of its own, and takes no other")
 
 CSRC = ROOT / "csrc"
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Werror"]
@@ -37,6 +40,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
+@pytest.mark.long
 def test_a_few_captures(driver: Path, query_set: QuerySet) -> None:
     """Small ones of each kind."""
     paths = captures("good", "hostile", "broken", "ng-odd", "empty")

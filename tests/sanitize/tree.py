@@ -24,6 +24,7 @@ NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.so", "*.c.tmp")
 # the worker asks for a leak check itself and looks whose they are.
 # Two frames say whose an allocation is; through Python's, which keep no frame pointers, more would
 # be addresses at random, for each of which LSan reads all mappings again: seconds for one leak.
+# Why __tls_get_addr is left alone says the Makefile.
 ASAN_OPTIONS = ":".join(
     (
         "detect_leaks=1",
@@ -31,6 +32,7 @@ ASAN_OPTIONS = ":".join(
         "abort_on_error=1",
         "allocator_may_return_null=1",
         "malloc_context_size=2",
+        "intercept_tls_get_addr=0",
     )
 )
 UBSAN_OPTIONS = "print_stacktrace=1:halt_on_error=1"

@@ -130,6 +130,7 @@ def test_retention_waits_for_a_reader_that_it_knows(root: Path) -> None:
     assert Spool(root).tracks()[0].retained().first == end["eth0"]["seq"]
 
 
+@pytest.mark.long
 def test_through_spark_the_rest_is_read(spark: SparkSession, root: Path) -> None:
     _change(segment_of(root, 0))
     frame = spark.read.format("gigastream").load(str(root))

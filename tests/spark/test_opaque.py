@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [1, 13, 4096])
 def test_through_a_spool(spark: SparkSession, size: int, tmp_path: Path) -> None:
     packets, capture, root = frames(size), tmp_path / "frames.pcap", tmp_path / "spool"

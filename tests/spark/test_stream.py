@@ -297,6 +297,7 @@ def silent_link(root: Path) -> None:
     spool.write("eth1", [(None, seconds(30)), (None, seconds(119.9999)), (None, seconds(120))])
 
 
+@pytest.mark.long
 def test_heartbeats_alone_close_windows(spark: SparkSession, tmp_path: Path) -> None:
     silent_link(tmp_path / "spool")
     frame = counts_per_minute(spark, tmp_path / "spool")
@@ -310,6 +311,7 @@ def test_without_heartbeats_nothing_comes_out(spark: SparkSession, tmp_path: Pat
     assert answers(frame, tmp_path / "checkpoint") == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", ["maxRowsPerTrigger", "maxSegmentsPerTrigger"])
 def test_available_now_reads_a_finished_spool_in_steps(
     limit: str, spark: SparkSession, tmp_path: Path
@@ -323,6 +325,7 @@ def test_available_now_reads_a_finished_spool_in_steps(
     assert len(list((tmp_path / "checkpoint" / "offsets").glob("[0-9]*"))) >= 4
 
 
+@pytest.mark.long
 def test_a_query_goes_on_where_its_checkpoint_is(spark: SparkSession, tmp_path: Path) -> None:
     spool = Written(tmp_path / "spool")
     spool.write("eth0", [(packets(1, 2), seconds(59))])

@@ -123,6 +123,7 @@ def test_every_row_is_there_once(
     assert any("pyspark.daemon" in run for run in job.python.runs()), "executors ran that Python"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("package", PACKAGES)
 def test_executors_do_not_have_the_package(python: BarePython, package: str) -> None:
     command = [python.program, "-c", f"import pyspark, pyarrow, {package}"]

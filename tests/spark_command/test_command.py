@@ -12,6 +12,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +25,7 @@ from spark_session import why_no_spark
 
 from spark_sink.session import QUICK_START
 
+needs_pyspark = pytest.mark.skipif(find_spec("pyspark") is None, reason="PySpark is not installed")
 needs_spark = pytest.mark.skipif(why_no_spark() is not None, reason=str(why_no_spark()))
 SECONDS = 900
 QUICK = tuple(word for item in QUICK_START.items() for word in ("--conf", "=".join(item)))
@@ -61,6 +63,7 @@ def ended(command: subprocess.Popen[bytes], directory: Path) -> str:
     return errors
 
 
+@pytest.mark.long
 @needs_spark
 def test_on_spark_answers_as_here_and_leaves_nothing(tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
@@ -158,6 +161,7 @@ def test_spark_submit_runs_the_job(tmp_path: Path) -> None:
     assert in_order(rows) == answered_here()
 
 
+@needs_pyspark
 def test_what_spark_cannot_run_is_told_before_it_starts() -> None:
     query = "SELECT s, count(*) FROM PKT GROUP BY 1000000000/(time+1) AS s"
     result = gigastream("run", "-e", query, "-r", DEMO_CAPTURE, "--on", "spark")
@@ -180,6 +184,7 @@ def test_what_does_not_go_together_is_told(words: tuple[str, ...], message: str)
     assert message in result.err
 
 
+@needs_pyspark
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -62,6 +62,7 @@ def here(query: str) -> list[dict[str, Any]]:
     return in_order({key: row[key] for key in row if key != "query"} for row in rows)
 
 
+@pytest.mark.long
 def test_each_query_gets_its_rows_once_and_a_restart_adds_none(
     spark: SparkSession, spool: Path, tmp_path: Path
 ) -> None:
@@ -73,6 +74,7 @@ def test_each_query_gets_its_rows_once_and_a_restart_adds_none(
             assert parquet(tmp_path / "rows" / query) == here(query)
 
 
+@pytest.mark.long
 def test_each_output_gets_the_rows_once(spark: SparkSession, one: Path, tmp_path: Path) -> None:
     outputs = f"csv:{tmp_path}/rows.csv", f"spark:text:{tmp_path}/text"
     text, printed = run(options(one, tmp_path / "checkpoint", *outputs)).running[::-1]
@@ -88,6 +90,7 @@ def test_each_output_gets_the_rows_once(spark: SparkSession, one: Path, tmp_path
     assert sorted(found) == sorted(expected)
 
 
+@pytest.mark.long
 def test_windows_that_were_due_when_a_job_died_leave_when_it_comes_back(
     spark: SparkSession, one: Path, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ ADDRESS: dict[Type, Callable[[str], Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("type_", ADDRESS, ids=str)
 def test_addresses_print_as_the_engine_prints_them(spark: SparkSession, type_: Type) -> None:
     with (ROOT / "tests/output/values.tsv").open() as stream:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 BY_SUFFIX = {declaration.suffix: declaration for declaration in declarations()}
 
 
+@pytest.mark.long
 def test_calls(spark: SparkSession) -> None:
     """Constants are columns here, so that Spark does not compute them before the job."""
     calls = [_call(text) for text, _ in ROWS]

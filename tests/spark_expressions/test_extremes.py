@@ -156,6 +156,7 @@ def wanted() -> list[list[Outcome]]:
     return expected(EXPRESSIONS, rows())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ansi", "first"), [("true", 0), ("false", 1)])
 def test_extremes(spark: SparkSession, wanted: list[list[Outcome]], ansi: str, first: int) -> None:
     """Every other expression in one mode, the rest in the other one."""

@@ -120,6 +120,7 @@ def _cell(type_: str, result: object) -> Outcome:
     return inet_bytes(str(result)) if type_ in ("ipv6", "inet") else result  # type: ignore
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ansi", ["true", pytest.param("false", marks=pytest.mark.slow)])
 def test_functions(spark: SparkSession, wanted: list[list[Outcome]], ansi: str) -> None:
     data = rows()

@@ -65,6 +65,7 @@ def _check(spark: SparkSession, seed: int, ansi: str) -> None:
     assert_same(texts, data, expected(texts, data), given)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("seed", "ansi"), [(1, "true"), pytest.param(2, "false", marks=pytest.mark.slow)]
 )

@@ -55,7 +55,7 @@ def test_every_expected_file_has_its_query() -> None:
     assert {path.with_suffix(".expected") for path in FILES} == set(FOLDER.glob("*.expected"))
 
 
-@pytest.mark.parametrize("golden", golden_queries(of_spools=True), ids=lambda golden: golden.name)
+@pytest.mark.parametrize("golden", golden_queries(on_spark=True), ids=lambda golden: golden.name)
 def test_golden_queries_are_not_refused(golden: Golden) -> None:
     check(engine.plan_of(golden.text, golden.name, golden.interfaces))
 

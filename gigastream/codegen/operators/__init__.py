@@ -9,22 +9,30 @@ from gigastream.codegen.c_text import Lines
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.operators import (
     aggregate,
+    join,
     limit,
     low_select,
+    merge,
     order_limit,
     output,
     partial_aggregate,
     select,
+    slide,
+    sort,
     union,
 )
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.join import Join
 from gigastream.plan.operators.limit import Limit
 from gigastream.plan.operators.low_select import LowSelect
+from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.order_limit import OrderLimit
 from gigastream.plan.operators.output import Output
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.operators.select import Select
+from gigastream.plan.operators.slide import Slide
+from gigastream.plan.operators.sort import Sort
 from gigastream.plan.operators.union import Union
 
 
@@ -43,7 +51,11 @@ CODES: dict[type[Node], OperatorCode] = {
     PartialAggregate: partial_aggregate.CODE,
     Select: select.CODE,
     Aggregate: aggregate.CODE,
+    Slide: slide.CODE,
     Union: union.CODE,
+    Join: join.CODE,
+    Sort: sort.CODE,
+    Merge: merge.CODE,
     OrderLimit: order_limit.CODE,
     Limit: limit.CODE,
     Output: output.CODE,

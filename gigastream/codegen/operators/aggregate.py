@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gigastream.codegen.accumulators import writer_of
 from gigastream.codegen.c_text import C_TYPE, Lines, is_struct
 from gigastream.codegen.columns import (
@@ -13,7 +15,7 @@ from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import ExpressionWriter
 from gigastream.codegen.keys import equal, size_rank, to_bound, write_hash
 from gigastream.codegen.operators.group_out import write_group_out
-from gigastream.codegen.operators.high_code import HighCode, write_ops
+from gigastream.codegen.operators.high_code import HighCode
 from gigastream.codegen.operators.high_parts import (
     is_nullable,
     note_calls,
@@ -22,30 +24,45 @@ from gigastream.codegen.operators.high_parts import (
     write_bounds,
     write_where,
 )
-from gigastream.gsql.expressions import (
-    ColumnRef,
-    Expression,
-    FunctionCall,
-    walk,
-)
+from gigastream.codegen.operators.row_bursts import row_burst, write_bursts, write_scratch_reset
+from gigastream.gsql.expressions import ColumnRef, Expression
 from gigastream.gsql.order.inference import Monotone, monotone
+from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import KINDS, Accumulator
 from gigastream.plan.operators.aggregate import Aggregate
 
-ROW_BURST = 64
-"""Rows that an aggregation looks up together, so that their groups are prefetched."""
-
 
 def _write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
+    write_aggregate_functions(lines, context, prefix, node, node.groups)
+    with lines.block(f"static const struct gs_aggregate_ops {prefix}_ops =", "};"):
+        write_group_ops(lines, "aggregate", prefix, node)
+        lines.add(f".is_of_all = {int(node.is_of_all)},")
+    lines.add("")
+
+
+def write_aggregate_functions(
+    lines: Lines,
+    context: CodeContext,
+    prefix: str,
+    node: Aggregate,
+    bounded: Sequence[GroupVariable],
+    *,
+    engine_members: Sequence[tuple[str, str]] = (),
+) -> None:
+    """All that an aggregation's rows and groups are told by.
+
+    `bounded` are the group variables of which bounds are given; `engine_members`, as (C type,
+    name), stand in an entry beside what the groups have.
+    """
     note_calls(context, _aggregate_reads(node))
     note_calls(context, node.column_expressions)
     note_calls(context, node.conditions_of_groups)
-    _write_entry(lines, prefix, node)
+    _write_entry(lines, prefix, node, engine_members)
     _write_rows(lines, context, prefix, node)
     write_group_out(lines, context, prefix, node)
     windows = list(node.temporal_groups)
-    incoming = [over_columns(node.groups[i].expression) for i in windows]
+    incoming = [over_columns(bounded[i].expression) for i in windows]
     write_bounds(lines, f"{prefix}_bounds", incoming)
     places = {group: k for k, group in enumerate(windows)}
     write_bounds(
@@ -53,18 +70,20 @@ def _write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggr
         f"{prefix}_group_bounds",
         [_over_groups(o.expression, places) for o in node.outputs],
     )
-    write_ops(
-        lines,
-        "aggregate",
-        prefix,
-        f".rows = {prefix}_rows,",
-        f".bounds = {prefix}_bounds,",
-        f".emit = {prefix}_emit,",
-        f".group_bounds = {prefix}_group_bounds,",
-        f".entry_size = sizeof(struct {prefix}_entry),",
-        f".temporal_count = {len(windows)},",
-        f".is_of_all = {int(node.is_of_all)},",
-    )
+
+
+def write_group_ops(lines: Lines, kind: str, prefix: str, node: Aggregate) -> None:
+    """The first member of what an operator with groups is described by."""
+    with lines.block(".groups =", "},"):
+        lines.add(
+            f'.common = {{"{kind}"}},',
+            f".rows = {prefix}_rows,",
+            f".bounds = {prefix}_bounds,",
+            f".emit = {prefix}_emit,",
+            f".group_bounds = {prefix}_group_bounds,",
+            f".entry_size = sizeof(struct {prefix}_entry),",
+            f".temporal_count = {len(node.temporal_groups)},",
+        )
 
 
 def _over_groups(
@@ -110,8 +129,10 @@ def _aggregate_reads(node: Aggregate) -> list[Expression]:
     return [*node.predicates, *groups, *(e for part in _arguments(node) for e in part)]
 
 
-def _write_entry(lines: Lines, prefix: str, node: Aggregate) -> None:
-    members = []
+def _write_entry(
+    lines: Lines, prefix: str, node: Aggregate, engine_members: Sequence[tuple[str, str]]
+) -> None:
+    members = list(engine_members)
     for i in _keys(node):
         e = node.groups[i].expression
         members.append((C_TYPE[e.type], f"g{i}"))
@@ -145,39 +166,24 @@ def _write_entry(lines: Lines, prefix: str, node: Aggregate) -> None:
     lines.add("")
 
 
-def _row_burst(node: Aggregate) -> int:
-    """How many rows are looked up together; one where their values are in the scratch, or large."""
-    read = _aggregate_reads(node)
-    makes_strings = any(
-        isinstance(part, FunctionCall) and part.type is Type.STRING
-        for e in read
-        for part in walk(e)
-    )
-    return 1 if makes_strings or any(e.type.is_opaque for e in read) else ROW_BURST
-
-
 def _write_rows(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
-    count, burst = max(1, len(node.temporal_groups)), _row_burst(node)
+    read, count = _aggregate_reads(node), max(1, len(node.temporal_groups))
+    burst = row_burst(read, read)
     head = f"static void {prefix}_rows(struct gs_operator *op, const struct gs_batch *input)"
     with lines.block(head):
-        write_inputs(lines, _aggregate_reads(node), "input")
+        write_inputs(lines, read, "input")
         lines.add(
             f"struct {prefix}_row rows[{burst}];",
             "struct gs_group_table *table = NULL;",
             f"gs_bound last[{count}] = {{0}};",
         )
-        with lines.block(f"for (uint32_t base = 0; base < input->row_count; base += {burst})"):
-            lines.add(
-                f"const uint32_t end = input->row_count - base < {burst} ? input->row_count "
-                f": base + {burst};",
-                "uint32_t count = 0;",
-            )
-            with lines.block("for (uint32_t row = base; row < end; row++)"):
-                _write_lookup(lines, context, prefix, node)
-            with lines.block("for (uint32_t at = 0; at < count; at++)"):
-                _write_prefetch(lines, prefix)
-            with lines.block("for (uint32_t at = 0; at < count; at++)"):
-                _write_group_in(lines, prefix, node)
+        write_bursts(
+            lines,
+            burst,
+            lambda: _write_lookup(lines, context, prefix, node),
+            lambda: _write_prefetch(lines, prefix),
+            lambda: _write_group_in(lines, prefix, node),
+        )
     lines.add("")
 
 
@@ -185,8 +191,7 @@ def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggrega
     """The first pass: a row's values, its window's table, its home there, prefetched."""
     leaf = column_leaf(("input", "row"))
     writer = operator_writer(lines, context, leaf, "op->counters.no_value++; continue;")
-    if any(isinstance(n, FunctionCall) for e in _aggregate_reads(node) for n in walk(e)):
-        lines.add("op->scratch->used = 0;")
+    write_scratch_reset(lines, _aggregate_reads(node))
     write_where(lines, writer, node.predicates)
     _write_window(lines, writer, node)
     lines.add(f"struct {prefix}_row *r = &rows[count];", "r->table = table;")
@@ -248,7 +253,7 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
             f"struct {prefix}_entry *found = (struct {prefix}_entry *)groups->entries + "
             "(uint32_t)groups->index[place];"
         )
-        with lines.block(f"if ({_same_group(node)})"):
+        with lines.block(f"if ({same_group(node, 'found', 'r')})"):
             lines.add("entry = found;", "break;")
     with lines.block("if (GS_LIKELY(entry != NULL))"):
         _write_accumulate(lines, node, is_start=False)
@@ -294,13 +299,14 @@ def _write_prefetch(lines: Lines, prefix: str) -> None:
     )
 
 
-def _same_group(node: Aggregate) -> str:
+def same_group(node: Aggregate, one: str, other: str) -> str:
+    """C condition: the keys of two entries or rows, pointers, are equal."""
     tests = []
     for i in _keys(node):
         e = node.groups[i].expression
         if e.nullable:
-            tests.append(f"found->g{i}_null == r->g{i}_null")
-        tests.append(equal(e.type, f"found->g{i}", f"r->g{i}"))
+            tests.append(f"{one}->g{i}_null == {other}->g{i}_null")
+        tests.append(equal(e.type, f"{one}->g{i}", f"{other}->g{i}"))
     return " && ".join(tests) or "true"
 
 

@@ -13,7 +13,7 @@ from gigastream.codegen.context import CodeContext
 from gigastream.codegen.interfaces import write_interfaces
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
-from gigastream.gsql.queries import QueryOptions
+from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
 from gigastream.plan.operators.low_node import LowNode
 
 
@@ -65,11 +65,13 @@ class LowCode:
                 f".kind = GS_LFTA_{self.kind},",
                 f".slot_size = {f'sizeof(struct {prefix}_slot)' if self.has_table else '0'},",
                 f".slot_count = {options.aggregate_slots or 0},",
+                f".is_adaptive = {str(options.aggregate_slots == ADAPTIVE_SLOTS).lower()},",
                 f".flush_policy = {(options.flush or FlushPolicy.SLOW).constant},",
                 f".slow_flush = {options.slow_flush or 0},",
                 f".max_disorder = {_max_disorder(options)},",
                 f".temporal_count = {len(temporal)},",
                 f".temporal_columns = {prefix}_temporal,",
+                *_row_members(node, temporal),
                 f".need_count = {len(node.needs)},",
                 f".interfaces = {interfaces},",
                 f".burst = {prefix}_burst,",
@@ -78,6 +80,14 @@ class LowCode:
                 f".needs = {prefix}_needs,",
             )
         lines.add("")
+
+
+def _row_members(node: LowNode, temporal: Sequence[int]) -> list[str]:
+    """Which temporal column numbers tuples, and how many of them have one value."""
+    if node.row_column is None:
+        return []
+    unit = node.row_unit
+    return [f".row_unit = {unit},", f".row_variable = {temporal.index(node.row_column)},"]
 
 
 def _max_disorder(options: QueryOptions) -> int:

@@ -7,8 +7,9 @@ from gigastream.codegen.c_text import C_TYPE, Lines, comment, zero
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.codegen.unpack import (
-    early_fields,
+    early_fields_of,
     narrowing_of,
+    numbered_of,
     presence_of,
     presence_row,
     read_field,
@@ -27,7 +28,7 @@ class TupleWriter:
         self._lines = lines
         self._node = node
         self._context = context
-        self._early = {field.accessor for field, _ in early_fields(context.plan)}
+        self._early = {field.accessor for field in early_fields_of(context.plan, node)}
         self._loaded: set[str] = set()
         self.writer = self._writer("lfta->counters.no_value++; continue;")
 
@@ -101,12 +102,18 @@ def _uses_scratch(node: LowNode) -> bool:
 
 def write_candidates(lines: Lines, context: CodeContext, node: LowNode) -> None:
     """`candidates` of 64 packets: present and passed; the others are counted by their cause."""
-    present = presence_row(context.plan, presence_of(node))
+    present = presence_row(context, presence_of(node))
     lines.add(
         "const uint32_t end = burst->count - base < 64 ? burst->count - base : 64;",
         f"uint64_t candidates = {present};",
     )
     _write_absent(lines, context, node)
+    if node.row_column is not None:
+        numbered = presence_row(context, numbered_of(node))
+        lines.add(
+            f"const uint64_t numbered = {numbered}, first_row = lfta->tuple_count;",
+            "lfta->tuple_count += (uint32_t)__builtin_popcountll(numbered);",
+        )
     if not node.signature:
         return
     signature = " & ".join(f"columns->passed[{bit}][base / 64]" for bit in node.signature)
@@ -123,7 +130,7 @@ def _write_absent(lines: Lines, context: CodeContext, node: LowNode) -> None:
         absent = "end - (uint32_t)__builtin_popcountll(candidates)"
         lines.add(f"lfta->counters.not_of_protocol += {absent};")
         return
-    protocol, narrow = (presence_row(context.plan, test) for test in narrowing)
+    protocol, narrow = (presence_row(context, test) for test in narrowing)
     lines.add(
         f"const uint64_t protocol = {protocol}, narrow = {narrow};",
         "lfta->counters.not_of_protocol += end - (uint32_t)__builtin_popcountll(protocol) +",
@@ -147,5 +154,10 @@ def write_packet(lines: Lines, node: LowNode) -> None:
         "const struct gs_packet *packet = &burst->packets[at];",
         "(void)packet;",
     )
+    if node.row_column is not None:
+        lines.add(
+            "const uint64_t before = numbered & ((UINT64_C(1) << (at - base)) - 1);",
+            "const int64_t row_number = (int64_t)first_row + __builtin_popcountll(before);",
+        )
     if _uses_scratch(node):
         lines.add("burst->scratch->used = 0;")

@@ -10,12 +10,12 @@ from gigastream.gsql.binder.columns import (
     demand_unique,
     made_name,
     unique,
-    written_name,
 )
 from gigastream.gsql.binder.groups import Group, Groups, group_items
-from gigastream.gsql.binder.names import Scope
+from gigastream.gsql.binder.names import WINDOW_COLUMNS, Scope
 from gigastream.gsql.binder.select_list import Item, outputs, select_list
 from gigastream.gsql.binder.statement import Statement, refuse_low_only
+from gigastream.gsql.binder.windows import BoundWindow, counts_rows
 from gigastream.gsql.expressions import Constant, Expression
 from gigastream.gsql.operations.conversion import is_flexible
 from gigastream.gsql.order.inference import monotone
@@ -40,18 +40,28 @@ class Aggregation:
 # GROUP BY
 
 
-def bind_groups(statement: Statement) -> Groups:
-    """Bind the group variables."""
+def bind_groups(statement: Statement, window: BoundWindow | None) -> Groups:
+    """Bind the group variables; a window is the first."""
     items = group_items(statement.body.group_by)
-    taken = {written_name(item).lower() for item in items}
-    found = [_group(statement, item, position, taken) for position, item in enumerate(items, 1)]
+    given = statement.names_of(items)
+    taken = {name.lower() for name in given}
+    found = [
+        _group(statement, item, name, position, taken)
+        for position, (item, name) in enumerate(zip(items, given, strict=True), 1)
+    ]
     names = [(group.name, group.span) for group in found]
     demand_unique(names, "group variable", statement.sink)
-    return Groups(found)
+    if window is not None:
+        return Groups([window.group, *found], window.columns)
+    if statement.body.window is None:
+        return Groups(found)
+    wrong = Group("", None, statement.body.window.span)
+    return Groups([wrong, *found], dict.fromkeys(WINDOW_COLUMNS))
 
 
-def _group(statement: Statement, item: ast.GroupItem, position: int, taken: set[str]) -> Group:
-    name = written_name(item)
+def _group(
+    statement: Statement, item: ast.GroupItem, name: str, position: int, taken: set[str]
+) -> Group:
     binder = statement.binder("GROUP BY", statement.columns)
     errors = statement.sink.error_count
     expression = binder.bind(_meant(statement, item.expression))
@@ -99,7 +109,7 @@ def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggre
     if not groups.are_known:
         return None
     aggregates = statement.aggregates.found
-    origins = Origins(statement.columns.sources, groups.variables, aggregates)
+    origins = Origins(statement.origins, groups.variables, aggregates)
     columns = outputs(items, origins)
     if columns is None:
         return None
@@ -124,7 +134,7 @@ def bind_distinct(statement: Statement, rows: Scope) -> Aggregation | None:
     limit = _limit_of_windows(statement)
     demand_temporal(statement, groups)
     grouped = [_grouped(statement, groups, item) for item in items]
-    columns = outputs(grouped, Origins(statement.columns.sources, groups.variables))
+    columns = outputs(grouped, Origins(statement.origins, groups.variables))
     if columns is None:
         return None
     return Aggregation(columns, groups.variables, order_by=order, limit=limit)
@@ -198,7 +208,8 @@ def demand_temporal(statement: Statement, groups: Groups) -> None:
     windowed = statement.body.window is not None
     windowed |= any(item.node.window is not None for item in statement.items)
     moving = any(variable.expression.temporal.is_temporal for variable in groups.variables)
-    if moving and statement.reads_packets:
+    follows_packets = statement.reads_packets and statement.joined is None
+    if moving and follows_packets and not counts_rows(statement.body.window):
         _warn_of_clockless(statement, groups)
     if windowed or moving or not statement.sources_are_known:
         return
@@ -255,4 +266,5 @@ def _temporal_example(statement: Statement) -> str:
     names = [name for name, column in pairs if column.temporal.is_temporal]
     if not names:
         return ""
-    return "time/60 AS tb" if names[0] == "time" else names[0]
+    owner = f"{statement.items[0].names.shown}." if len(statement.items) > 1 else ""
+    return f"{owner}time/60 AS tb" if names[0] == "time" else owner + names[0]

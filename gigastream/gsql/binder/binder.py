@@ -14,12 +14,12 @@ from pathlib import Path
 
 from gigastream.gsql.binder.aggregates import NAMES
 from gigastream.gsql.binder.context import BindingContext
-from gigastream.gsql.binder.joins import check_merge, flat_sources
+from gigastream.gsql.binder.merge import bind_merge
 from gigastream.gsql.binder.options import bind_options
 from gigastream.gsql.binder.parameters import GivenParameters, bind_parameters
 from gigastream.gsql.binder.query_set import Library, QueryEntry, QuerySet
 from gigastream.gsql.binder.select import bind_select
-from gigastream.gsql.binder.sources import QueryOutput, Tables, bind_source
+from gigastream.gsql.binder.sources import QueryOutput, Tables
 from gigastream.gsql.catalog.catalog import Catalog
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.queries import CheckedQuery
@@ -53,8 +53,10 @@ def check(
     queries.resolve()
     known = None if interfaces is None else frozenset(interfaces)
     tables = Tables(catalog, sink, {}, known, is_finite)
-    checked = _check_all(queries.ordered(), tables, GivenParameters(parameters or {}))
-    if checked and not any(query.is_output for query in checked):
+    ordered = queries.ordered()
+    checked = _check_all(ordered, tables, GivenParameters(parameters or {}))
+    is_whole = len(checked) == len(ordered)
+    if checked and is_whole and not any(query.is_output for query in checked):
         _refuse_silence(queries.entries.values(), sink)
     sink.raise_if_errors()
     return checked
@@ -82,7 +84,7 @@ def _check_all(
     found = []
     for entry in entries:
         visible = {**outputs, **_beside(entry, outputs)}
-        tables = replace(of_run, queries=visible)
+        tables = replace(of_run, queries=visible, readers=_readers(entry, entries))
         if entry.is_broken:
             _check_rest(entry.node, tables, given)
             continue
@@ -92,6 +94,16 @@ def _check_all(
             outputs[entry.key] = QueryOutput(entry.node.name, checked.schema)
     given.report_unwanted(of_run.sink)
     return found
+
+
+def _readers(
+    entry: QueryEntry, entries: Sequence[QueryEntry]
+) -> Sequence[tuple[ast.Query, ast.Table]]:
+    """The queries that read this one, and where."""
+    if not isinstance(entry.node.body, ast.MergeStatement):
+        return ()
+    reads = ((each.node, *read) for each in entries for read in each.reads)
+    return [(node, table) for node, table, key in reads if key == entry.key]
 
 
 def _beside(entry: QueryEntry, outputs: Mapping[str, QueryOutput]) -> dict[str, QueryOutput]:
@@ -128,8 +140,4 @@ def _check_query(query: ast.Query, tables: Tables, given: GivenParameters) -> Ch
     )
     if isinstance(query.body, ast.SelectStatement):
         return bind_select(query, query.body, context, tables, options)
-    nodes = flat_sources(query.body.sources)
-    items = [bind_source(node, index, tables) for index, node in enumerate(nodes)]
-    if items and query.body.columns:
-        check_merge(query.body, items, sink)
-    return None
+    return bind_merge(query, query.body, context, tables, options)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from gigastream.gsql.binder.names import PacketNames, SourceNames, StreamNames
@@ -28,6 +29,23 @@ def written_name(item: ast.SelectItem | ast.GroupItem) -> str:
     if item.alias is not None:
         return item.alias
     return item.expression.name if isinstance(item.expression, ast.Name) else ""
+
+
+def written_names(items: Sequence[ast.SelectItem | ast.GroupItem]) -> list[str]:
+    """The names that a join's query gives its columns: `a.ts, b.ts` are a_ts and b_ts."""
+    names = [written_name(item) for item in items]
+    counts = Counter(name.lower() for name in names)
+    return [
+        name if counts[name.lower()] == 1 else _qualified_name(item)
+        for name, item in zip(names, items, strict=True)
+    ]
+
+
+def _qualified_name(item: ast.SelectItem | ast.GroupItem) -> str:
+    name = item.expression
+    if item.alias is None and isinstance(name, ast.Name) and name.qualifier:
+        return f"{name.qualifier[-1]}_{name.name}"
+    return written_name(item)
 
 
 def made_name(span: Span, position: int) -> str:

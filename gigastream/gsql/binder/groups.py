@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gigastream.gsql.diagnostics import DiagnosticSink
@@ -26,8 +26,11 @@ class Group:
 class Groups:
     """The group variables of a query."""
 
-    def __init__(self, found: Sequence[Group]) -> None:
+    def __init__(
+        self, found: Sequence[Group], window_columns: Mapping[str, Expression | None] | None = None
+    ) -> None:
         self.found = found
+        self._window_columns = window_columns or {}
 
     @property
     def variables(self) -> tuple[GroupVariable, ...]:
@@ -49,7 +52,7 @@ class Groups:
 
     def references(self) -> dict[str, Expression | None]:
         """What their names mean where groups are spoken of."""
-        references: dict[str, Expression | None] = {}
+        references: dict[str, Expression | None] = dict(self._window_columns)
         for index, group in self._indexed():
             if group.name:
                 references[group.name.lower()] = _reference(index, group)

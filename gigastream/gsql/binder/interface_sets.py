@@ -14,9 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
-from gigastream.gsql.queries import CheckedQuery, ProtocolSource, Source, UnionSource
+from gigastream.gsql.queries import (
+    CheckedQuery,
+    JoinSource,
+    PacketRows,
+    ProtocolSource,
+    Source,
+    UnionSource,
+)
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
+from gigastream.timestamps import IN_ORDER
 
 Properties = Mapping[str, str]
 
@@ -56,11 +64,22 @@ class _Binder:
         if isinstance(source, UnionSource):
             parts = tuple(self._source(part, span) for part in source.inputs)
             return UnionSource(parts)  # type: ignore[arg-type]
-        if not isinstance(source, ProtocolSource) or source.interface:
+        if isinstance(source, PacketRows):
+            packets = self._source(source.source, span)
+            return replace(source, source=packets)  # type: ignore[arg-type]
+        if isinstance(source, JoinSource):
+            left, right = (replace(i, source=self._source(i.source, span)) for i in source.inputs)
+            return replace(source, inputs=(left, right))
+        if not isinstance(source, ProtocolSource):
             return source
-        if source.interface_set.lower() not in self._sets:
-            return source
-        return replace(source, interfaces=self._members(source.interface_set, span))
+        if not source.interface and source.interface_set.lower() in self._sets:
+            source = replace(source, interfaces=self._members(source.interface_set, span))
+        return replace(source, is_in_order=self._is_in_order(source))
+
+    def _is_in_order(self, source: ProtocolSource) -> bool:
+        """By construction: this host's clock stamps them as it reads them (OPERATORS section 1)."""
+        names = [source.interface] if source.interface else source.interfaces or self._interfaces
+        return [IN_ORDER in self._interfaces.get(name, {}) for name in names] == [True]
 
     def _members(self, name: str, span: Span) -> tuple[str, ...]:
         key = name.lower()

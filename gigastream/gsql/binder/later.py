@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from gigastream.gsql.binder.aggregates import RUNNING
 from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
 from gigastream.gsql.binder.groups import Groups
+from gigastream.gsql.binder.joins import is_join
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.binder.sources import SourceItem
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
@@ -32,10 +33,10 @@ def refuse_watchlist(body: ast.SelectStatement, sink: DiagnosticSink) -> bool:
 def check_windows(
     body: ast.SelectStatement, items: Sequence[SourceItem], context: BindingContext
 ) -> Iterator[Feature]:
-    """Report windows on an attribute that is no time; yield the others."""
+    """Report windows of a join on an attribute that is no time; yield the others."""
     scope = Scope(tuple(item.names for item in items))
     owned = [(item.node.window, Scope((item.names,))) for item in items]
-    for window, names in [(body.window, scope), *owned]:
+    for window, names in [(body.window if is_join(body) else None, scope), *owned]:
         if window is not None and _has_good_attribute(window, names, context.sink):
             yield "a window", window.span
 

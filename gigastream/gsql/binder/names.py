@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gigastream.gsql.binder.context import not_supported
@@ -39,6 +40,13 @@ class SourceNames:
     def shown(self) -> str:
         """How a message calls it."""
         return self.alias or " UNION ".join(dict.fromkeys(self.tables))
+
+    def is_called(self, qualifier: Sequence[str]) -> bool:
+        """True if the qualifier is its alias, or a table's name that no alias stands for."""
+        alias = self.alias
+        return (
+            self.answers_to(qualifier) and (alias or qualifier[-1]).lower() == qualifier[-1].lower()
+        )
 
     def answers_to(self, qualifier: Sequence[str]) -> bool:
         """True if `alias.col` or `Table.col` can mean this item."""
@@ -90,16 +98,7 @@ class StreamNames(SourceNames):
         return [column.name for column in self.schema.columns]
 
     def _column(self, position: int, span: Span) -> ColumnRef:
-        column = self.schema.columns[position]
-        return ColumnRef(
-            type=column.type,
-            temporal=column.temporal,
-            nullable=column.nullable,
-            index=position,
-            name=column.name,
-            port=self.index,
-            span=span,
-        )
+        return ColumnRef.to(self.schema.columns[position], position, port=self.index, span=span)
 
 
 class PacketNames(SourceNames):
@@ -143,6 +142,12 @@ class PacketNames(SourceNames):
                 reference = self._reference(found, span)
                 chosen.append((item.name, replace(reference, is_optional=True, nullable=True)))
         return [(name, reference) for name, reference in chosen if reference is not None]
+
+    def chosen(self, wanted: Container[str], span: Span) -> list[tuple[str, Expression]]:
+        """The fields, and their other names, that are among these, in lower case."""
+        names = [item.name for item in self._shared if item.name.lower() in wanted]
+        found = [(name, self.find(name, span)) for name in names]
+        return [(name, reference) for name, reference in found if reference is not None]
 
     @property
     def names(self) -> list[str]:
@@ -234,13 +239,15 @@ class Scope:
     """There is a window, whose ends have names."""
     equated: frozenset[str] = frozenset()
     """Columns, in lower case, that a join's predicate equates: either side's will do."""
+    seen: Callable[[Sequence[Expression]], Expression] | None = None
+    """What a column is where rows are joined; several are columns that a join equates."""
 
     def resolve(self, node: ast.Name, sink: DiagnosticSink) -> Expression | None:
         """The meaning of a name; an error if it has none, or several."""
         key = node.name.lower()
         if not node.qualifier and key in self.variables:
             return _at(self.variables[key], node.span)
-        candidates = [s for s in self.sources if not node.qualifier or s.answers_to(node.qualifier)]
+        candidates = self._candidates(node.qualifier)
         if not candidates:
             _report_qualifier(node, self.sources, sink)
             return None
@@ -250,21 +257,48 @@ class Scope:
             _report_ambiguous(node, [source for source, _ in good], sink)
             return None
         if good:
-            return good[0][1]
+            return self.as_seen([item for _, item in good])
         if not node.qualifier and key in self.aliases:
             return _at(self.aliases[key], node.span)
         later = self._of_later(node, candidates)
-        if later is not None:
+        if self.is_windowed and not node.qualifier and key in WINDOW_COLUMNS:
+            message = f"{node.name} is the window's: no row has it before the window is complete"
+            hint = "SELECT, HAVING and ORDER BY may name it; the window groups without being named"
+            sink.error("misplaced-window", message, node.span, hint)
+        elif later is not None:
             not_supported(sink, later, node.span)
         elif all(source.is_known for source in candidates):
             self._report_unknown(node, candidates, sink)
         return None
 
+    def _candidates(self, qualifier: Sequence[str]) -> Sequence[SourceNames]:
+        """The FROM items that a qualifier may mean; in a self-join the one that it is called."""
+        if not qualifier:
+            return self.sources
+        called = [source for source in self.sources if source.is_called(qualifier)]
+        return called or [source for source in self.sources if source.answers_to(qualifier)]
+
+    def everything(
+        self, sources: Sequence[SourceNames], span: Span
+    ) -> list[tuple[str, Expression]]:
+        """The columns that `*` stands for; a name that several sources have tells its source."""
+        pairs = [(source, *pair) for source in sources for pair in source.everything(span)]
+        counts = Counter(name.lower() for _, name, _ in pairs)
+        return [
+            (
+                name if counts[name.lower()] == 1 else f"{source.shown}_{name}",
+                self.as_seen([expression]),
+            )
+            for source, name, expression in pairs
+        ]
+
+    def as_seen(self, columns: Sequence[Expression]) -> Expression:
+        """A source's column, or one of several that are equated, in the rows that are spoken of."""
+        return columns[0] if self.seen is None else self.seen(columns)
+
     def _of_later(self, node: ast.Name, candidates: Sequence[SourceNames]) -> str | None:
         """What a name means in a part of the language that does not run yet."""
         key = node.name.lower()
-        if self.is_windowed and not node.qualifier and key in WINDOW_COLUMNS:
-            return f"the column {node.name} of a window"
         inner = key.removeprefix(OUTER)
         packets = [source for source in candidates if isinstance(source, PacketNames)]
         if inner != key and any(source.find(inner, node.span) for source in packets):
@@ -308,4 +342,6 @@ def _report_qualifier(node: ast.Name, sources: Sequence[SourceNames], sink: Diag
 def _report_ambiguous(node: ast.Name, sources: Sequence[SourceNames], sink: DiagnosticSink) -> None:
     places = [f"{source.shown}.{node.name}" for source in sources]
     message = f"{node.name} is ambiguous: it is {' and '.join(places)}"
-    sink.error("ambiguous-name", message, node.span, f"write {places[0]}")
+    is_one = len(set(places)) == 1
+    hint = "give each source its own name" if is_one else f"write {places[0]}"
+    sink.error("ambiguous-name", message, node.span, hint)

@@ -9,18 +9,21 @@ from typing import Any
 from gigastream.flush_policy import FLUSH_POLICIES, FlushPolicy
 from gigastream.gsql.binder.context import not_supported
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean, printable
-from gigastream.gsql.queries import QueryOptions
+from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.blocks import OPTIONS
 
 HELD_WINDOWS = 16
 """Windows that a table of the low level holds at once (GS_LFTA_WINDOWS)."""
 
+ADAPTIVE = "adaptive"
+"""Of aggregate_slots: the table fits itself to the groups. Of flush: that, and slow."""
+
 _SWITCH = {"true": True, "on": True, "yes": True, "1": True}
 _SWITCH |= {"false": False, "off": False, "no": False, "0": False}
 
 _CHOICES = {
-    "flush": FLUSH_POLICIES,
+    "flush": (*FLUSH_POLICIES, ADAPTIVE),
     "algorithm": ("bloom", "hash"),
     "visibility": ("external", "internal"),
     "outer_default": ("null", "zero"),
@@ -36,6 +39,9 @@ def bind_options(query: ast.Query, sink: DiagnosticSink) -> QueryOptions:
             value = _checked(name, entry, sink)
             if value is not None:
                 found[name] = value
+    if found.get("flush") == ADAPTIVE:
+        found["flush"] = FlushPolicy.SLOW
+        found.setdefault("aggregate_slots", ADAPTIVE_SLOTS)
     options = QueryOptions(**found)
     _check_window(query, options, sink)
     return options
@@ -44,7 +50,8 @@ def bind_options(query: ast.Query, sink: DiagnosticSink) -> QueryOptions:
 def _checked(name: str, entry: ast.DefineEntry, sink: DiagnosticSink) -> Any:
     if name in _CHOICES:
         value = _choice(entry, _CHOICES[name], sink)
-        return value and FlushPolicy(value) if name == "flush" else value
+        is_policy = name == "flush" and value != ADAPTIVE
+        return FlushPolicy(value) if is_policy and value else value
     check = _CHECKS.get(name)
     return entry.value if check is None else check(entry, sink)
 
@@ -77,7 +84,9 @@ def _at_least(least: int) -> Callable[[ast.DefineEntry, DiagnosticSink], int | N
 
 
 def _power_of_two(entry: ast.DefineEntry, sink: DiagnosticSink) -> int | None:
-    """A number of slots, the next power of two of what is asked for."""
+    """A number of slots, the next power of two of what is asked for; or `adaptive`."""
+    if entry.value.lower() == ADAPTIVE:
+        return ADAPTIVE_SLOTS
     slots = _at_least(1)(entry, sink)
     return None if slots is None else 1 << (slots - 1).bit_length()
 
@@ -94,6 +103,7 @@ _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], int | None]] = {
     "select_lfta": _switch,
     "lfta_aggregation": _switch,
     "no_temporal_aggr": _switch,
+    "in_order": _switch,
     "num_bloom": _at_least(1),
     "bloom_size": _at_least(1),
     "decapsulate": _not_yet,

@@ -15,13 +15,16 @@ from gigastream.gsql.binder.aggregation import (
 from gigastream.gsql.binder.columns import Origins, schema_of
 from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
 from gigastream.gsql.binder.groups import Groups
-from gigastream.gsql.binder.joins import check_filter_join, check_join, is_join, join_conditions
+from gigastream.gsql.binder.join import joins_rows, over_joined_rows
+from gigastream.gsql.binder.joins import check_filter_join, join_conditions
 from gigastream.gsql.binder.later import check_later_clauses, check_windows, refuse_watchlist
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.binder.select_list import outputs, select_list
 from gigastream.gsql.binder.sources import Tables
 from gigastream.gsql.binder.statement import Statement, open_statement, refuse_low_only
+from gigastream.gsql.binder.windows import BoundWindow, bind_window
 from gigastream.gsql.expressions import Expression
+from gigastream.gsql.operations.conditions import logical
 from gigastream.gsql.queries import CheckedQuery, OutputColumn, QueryOptions
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.printer import print_query
@@ -39,9 +42,12 @@ def bind_select(
         return None
     errors = context.sink.error_count
     statement = open_statement(query, body, context, tables, options)
-    groups = bind_groups(statement)
+    if joins_rows(body):
+        statement = over_joined_rows(statement)
+    window = bind_window(statement)
+    groups = bind_groups(statement, window)
     rows = replace(statement.columns, variables=groups.expressions())
-    conditions = _conditions(statement, rows)
+    conditions = [] if joins_rows(body) else _conditions(statement, rows)
     found = _columns(statement, groups, rows)
     of_rows = None if statement.is_aggregation or body.distinct else bind_limit(statement)
     _check_levels(statement, groups, conditions, found)
@@ -51,10 +57,21 @@ def bind_select(
             not_supported(context.sink, what, span)
     if found is None or context.sink.error_count > errors:
         return None
-    checked = _checked(statement, found, conditions[0] if body.where is not None else None)
+    checked = _checked(statement, found, _where(statement, conditions))
+    if checked is not None and window is not None:
+        checked = _windowed(checked, window)
     if checked is None or of_rows is None or body.limit is None:
         return checked
     return replace(checked, limit=of_rows, limit_span=body.limit.span)
+
+
+def _windowed(query: CheckedQuery, window: BoundWindow) -> CheckedQuery:
+    """A row in a gap between windows is dropped, and counted, as one that WHERE drops."""
+    parts = tuple(e for e in (window.condition, query.where) if e is not None)
+    where = logical("AND", parts, window.group.span) if len(parts) > 1 else next(iter(parts), None)
+    outputs = tuple(window.with_clock(column) for column in query.outputs)
+    schema = schema_of(outputs)
+    return replace(query, window=window.window, where=where, outputs=outputs, schema=schema)
 
 
 def _conditions(statement: Statement, rows: Scope) -> list[Expression | None]:
@@ -64,6 +81,12 @@ def _conditions(statement: Statement, rows: Scope) -> list[Expression | None]:
     if statement.body.where is not None:
         nodes.insert(0, statement.body.where)
     return [binder.condition(node) for node in nodes]
+
+
+def _where(statement: Statement, conditions: list[Expression | None]) -> Expression | None:
+    if statement.joined is not None:
+        return statement.joined.filters
+    return conditions[0] if statement.body.where is not None else None
 
 
 Columns = tuple[OutputColumn, ...] | Aggregation
@@ -86,7 +109,7 @@ def _selection(statement: Statement, rows: Scope) -> tuple[OutputColumn, ...] | 
     if body.order_by:
         message = "ORDER BY needs an aggregation: it sorts the groups of a closed window"
         sink.error("misplaced-clause", message, body.order_by[0].span)
-    return outputs(items, Origins(statement.columns.sources))
+    return outputs(items, Origins(statement.origins))
 
 
 def _check_levels(
@@ -96,7 +119,8 @@ def _check_levels(
     found: Columns | None,
 ) -> None:
     """A query that reads a query runs at the high level, all of it."""
-    if statement.reads_packets or not statement.sources_are_known:
+    reads_packets = statement.reads_packets and not joins_rows(statement.body)
+    if reads_packets or not statement.sources_are_known:
         return
     expressions = [*conditions, *(variable.expression for variable in groups.variables)]
     expressions += [aggregate.argument for aggregate in statement.aggregates.found]
@@ -110,12 +134,11 @@ def _features(
 ) -> list[Feature]:
     """What the query asks for that is not there yet; mistakes in it are reported."""
     body, context = statement.body, statement.context
-    found = [*check_windows(body, statement.items, context)]
+    found = [] if joins_rows(body) else [*check_windows(body, statement.items, context)]
     found += check_later_clauses(body, groups, context)
-    if is_join(body):
-        if body.join is not None:
-            check_filter_join(body.join, statement.columns, context)
-        found += check_join(body, statement.items, conditions, context.sink)
+    if body.join is not None and body.join.kind == "FILTER":
+        check_filter_join(body.join, statement.columns, context)
+        found.append(("FILTER_JOIN", body.join.span))
     return found
 
 
@@ -124,6 +147,8 @@ def _checked(statement: Statement, found: Columns, where: Expression | None) -> 
     builds = [item.build for item in statement.items]
     if None in builds:
         return None
+    if statement.joined is not None:
+        builds = [statement.joined.source]
     columns = found.outputs if isinstance(found, Aggregation) else found
     query = CheckedQuery(
         name=statement.query.name,

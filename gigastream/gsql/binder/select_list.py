@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from gigastream.gsql.binder.columns import Origins, demand_unique, made_name, unique, written_name
+from gigastream.gsql.binder.columns import Origins, demand_unique, made_name, unique
 from gigastream.gsql.binder.expressions import Binder
 from gigastream.gsql.binder.statement import Statement
 from gigastream.gsql.expressions import Constant, Expression
@@ -29,11 +29,12 @@ class Item:
 def select_list(statement: Statement, binder: Binder) -> list[Item]:
     """Bind the SELECT list; `*` becomes the columns that it stands for."""
     items: list[Item] = []
-    for node in statement.body.items:
+    names = statement.names_of(statement.body.items)
+    for node, name in zip(statement.body.items, names, strict=True):
         if isinstance(node.expression, ast.Star):
             items += _star(statement, node.expression)
         else:
-            items.append(Item(written_name(node), binder.bind(node.expression), node.span))
+            items.append(Item(name, binder.bind(node.expression), node.span))
     demand_unique([(item.name, item.span) for item in items], "column", statement.sink)
     return items
 
@@ -49,7 +50,7 @@ def _star(statement: Statement, star: ast.Star) -> list[Item]:
     if not chosen:
         message = f"{'.'.join(star.qualifier)} does not stand in FROM"
         statement.sink.error("unknown-source", message, star.span)
-    pairs = [pair for source in chosen for pair in source.everything(star.span)]
+    pairs = statement.columns.everything(chosen, star.span)
     return [Item(name, expression, star.span) for name, expression in pairs]
 
 

@@ -3,14 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gigastream.gsql.binder.columns import schema_of
 from gigastream.gsql.binder.context import not_supported
 from gigastream.gsql.binder.names import PacketNames, SourceNames, StreamNames
+from gigastream.gsql.binder.packet_rows import fields_like
 from gigastream.gsql.catalog.catalog import Catalog, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
-from gigastream.gsql.queries import ProtocolSource, QuerySource, Source, UnionSource
+from gigastream.gsql.queries import (
+    OutputColumn,
+    PacketRows,
+    ProtocolSource,
+    QuerySource,
+    Source,
+    UnionSource,
+)
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Column, Schema, Temporal
 
@@ -37,6 +46,8 @@ class Tables:
     """Known interfaces; None where they are not known yet."""
     is_finite: bool = False
     """All input has an end."""
+    readers: Sequence[tuple[ast.Query, ast.Table]] = ()
+    """Who reads the query that is checked, and where in its FROM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +73,26 @@ class _Branch:
     interface_set: str = ""
     interface: str = ""
     query: QueryOutput | None = None
+    packets: PacketNames | None = None
+    """Of packets that are read as rows, with `columns`."""
+    columns: tuple[OutputColumn, ...] = ()
 
-    def source(self, names: SourceNames) -> ProtocolSource | QuerySource:
-        if self.protocol is None or not isinstance(names, PacketNames):
+    @property
+    def schema(self) -> Schema | None:
+        """Of the rows that it gives."""
+        if self.packets is not None:
+            return schema_of(self.columns)
+        return None if self.query is None else self.query.schema
+
+    def source(self, names: SourceNames) -> ProtocolSource | QuerySource | PacketRows:
+        if self.packets is not None:
+            return PacketRows(self._packets(self.packets), self.columns)
+        if not isinstance(names, PacketNames):
             return QuerySource(self.query.name if self.query else "")
+        return self._packets(names)
+
+    def _packets(self, names: PacketNames) -> ProtocolSource:
+        assert self.protocol is not None
         return ProtocolSource(
             protocol=self.protocol.name,
             interface_set=self.interface_set,
@@ -194,25 +221,45 @@ def _union(
 ) -> SourceItem:
     protocols = [branch.protocol for branch in branches if branch.protocol is not None]
     shown = [branch.table.name for branch in branches]
-    if len(protocols) == len(branches):
-        names: SourceNames = PacketNames(index, shown, node.alias, protocols, tables.catalog)
-    elif protocols:
-        mixed = "a union of packets and a query's output"
-        not_supported(tables.sink, mixed, node.span, "let a query read the packets")
-        return _broken(node, index)
-    else:
-        schema = _shared_schema(branches, tables.sink)
-        if schema is None:
-            return _broken(node, index)
-        names = StreamNames(index, shown, node.alias, schema)
+    if len(protocols) < len(branches):
+        return _union_of_rows(node, branches, index, tables)
+    names = PacketNames(index, shown, node.alias, protocols, tables.catalog)
     return SourceItem(
         node, names, lambda: UnionSource(tuple(branch.source(names) for branch in branches))
     )
 
 
+def _union_of_rows(
+    node: ast.Table | ast.UnionItem, branches: list[_Branch], index: int, tables: Tables
+) -> SourceItem:
+    """Of queries, and perhaps of packets: of these the fields named as the queries' columns."""
+    queries = [branch for branch in branches if branch.query is not None]
+    like = _shared_schema(queries, tables.sink)
+    if like is None:
+        return _broken(node, index)
+    rows = [_rows(branch, like, tables) for branch in branches]
+    good = [branch for branch in rows if branch is not None]
+    schema = _shared_schema(good, tables.sink) if len(good) == len(branches) else None
+    if schema is None:
+        return _broken(node, index)
+    names = StreamNames(index, [branch.table.name for branch in branches], node.alias, schema)
+    return SourceItem(
+        node, names, lambda: UnionSource(tuple(branch.source(names) for branch in good))
+    )
+
+
+def _rows(branch: _Branch, like: Schema, tables: Tables) -> _Branch | None:
+    """A branch that gives rows of these columns; packets give their fields of these names."""
+    if branch.protocol is None:
+        return branch
+    names = PacketNames(0, [branch.table.name], None, [branch.protocol], tables.catalog)
+    columns = fields_like(names, like, branch.table.name_span, tables.sink)
+    return None if columns is None else replace(branch, packets=names, columns=columns)
+
+
 def _shared_schema(branches: list[_Branch], sink: DiagnosticSink) -> Schema | None:
     """The first input's columns, as far as all inputs agree on what they promise."""
-    schemas = [branch.query.schema if branch.query else None for branch in branches]
+    schemas = [branch.schema for branch in branches]
     shared = schemas[0]
     for branch, schema in zip(branches[1:], schemas[1:], strict=True):
         if shared is None or schema is None:
@@ -235,7 +282,7 @@ def _met(branch: _Branch, left: Schema, right: Schema, sink: DiagnosticSink) -> 
             _refuse_union(branch, message, sink)
             return None
     pairs = zip(left.columns, right.columns, strict=True)
-    return Schema(tuple(_met_column(a, b) for a, b in pairs))
+    return Schema(tuple(met_column(a, b) for a, b in pairs))
 
 
 def _columns(schema: Schema) -> str:
@@ -248,7 +295,7 @@ def _refuse_union(branch: _Branch, message: str, sink: DiagnosticSink) -> None:
     sink.error("different-schemas", message, branch.table.name_span, hint)
 
 
-def _met_column(a: Column, b: Column) -> Column:
+def met_column(a: Column, b: Column) -> Column:
     """A union's column is temporal only if it is so, in one direction, in every input."""
     return replace(
         a,

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gigastream.gsql.binder.aggregates import Aggregates, is_aggregate
+from gigastream.gsql.binder.columns import written_name, written_names
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.expressions import Binder, ClauseContext
+from gigastream.gsql.binder.join_rows import JoinedNames, JoinedRows
 from gigastream.gsql.binder.joins import equated_names, flat_sources, join_conditions
-from gigastream.gsql.binder.names import PacketNames, Scope, narrow
+from gigastream.gsql.binder.names import PacketNames, Scope, SourceNames, narrow
 from gigastream.gsql.binder.sources import SourceItem, Tables, bind_source
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Expression, FunctionCall, walk
@@ -29,6 +32,17 @@ class Statement:
     columns: Scope
     """The columns of the sources."""
     aggregates: Aggregates
+    joined: JoinedRows | None = None
+    """What a join's clauses are about."""
+
+    def names_of(self, items: Sequence[ast.SelectItem | ast.GroupItem]) -> list[str]:
+        """What the query calls these columns; empty where it gives one no name."""
+        return written_names(items) if len(self.items) > 1 else list(map(written_name, items))
+
+    @property
+    def origins(self) -> tuple[SourceNames, ...]:
+        """Where the columns of rows are declared."""
+        return self.columns.sources if self.joined is None else (JoinedNames(self.joined),)
 
     @property
     def sink(self) -> DiagnosticSink:
@@ -81,7 +95,7 @@ def open_statement(
     windows = [body.window, *(item.node.window for item in items)]
     columns = Scope(tuple(item.names for item in items), is_windowed=any(windows), equated=equated)
     _narrow(body, items)
-    may_be_of_nothing = not (body.group_by or options.lfta_aggregation)
+    may_be_of_nothing = not (body.group_by or body.window or options.lfta_aggregation)
     aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing)
     return Statement(query, body, context, options, items, columns, aggregates)
 

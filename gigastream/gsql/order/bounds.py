@@ -117,7 +117,7 @@ class Multiply(Step):
         return f"{_factor(x)}*{self.constant}"
 
     def inverse_text(self, v: str) -> str:
-        return f"ceil({v}/{self.constant})"
+        return f"ceil({_factor(v)}/{self.constant})"
 
 
 class Divide(Step):

@@ -132,6 +132,14 @@ def _quotient(left: Expression, right: Expression) -> Rule | None:
     return _reciprocal(left, right)
 
 
+def _floor_quotient(left: Expression, right: Expression) -> Rule | None:
+    """The number of a window, or of a pane: operator of no query."""
+    divisor = _whole(right)
+    if left.temporal is not Temporal.INCREASING or divisor is None or divisor <= 0:
+        return None
+    return _stepped(left.temporal, left, bounds.FloorDivide(divisor))
+
+
 def _reciprocal(left: Expression, right: Expression) -> Rule | None:
     """Of c / x, which goes on in one direction only where x does not change its sign."""
     dividend = _whole(left)
@@ -189,6 +197,7 @@ _RULES: dict[str, Callable[[Expression, Expression], Rule | None]] = {
     "-": _difference,
     "*": _product,
     "/": _quotient,
+    "//": _floor_quotient,
     ">>": _shift_right,
     "&": _masked,
 }

@@ -379,7 +379,7 @@ class SelectStatement(SyntaxNode):
 
 
 @dataclass(frozen=True, slots=True)
-class Merge(SyntaxNode):
+class MergeStatement(SyntaxNode):
     """`MERGE a.t : b.t [: c.t …] [SLACK n] FROM A a, B b, …`."""
 
     columns: tuple[Name, ...]
@@ -416,7 +416,7 @@ class Query(SyntaxNode):
     """One query. The name comes from `query_name`, or for a file's first one from the file."""
 
     name: str
-    body: SelectStatement | Merge
+    body: SelectStatement | MergeStatement
     parameters: tuple[ParameterDeclaration, ...] = ()
     defines: tuple[DefineEntry, ...] = ()
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)

@@ -25,10 +25,11 @@ OPTIONS = (
     *("query_name", "aggregate_slots", "flush", "slow_flush", "max_lfta_disorder", "real_time"),
     *("select_lfta", "lfta_aggregation", "no_temporal_aggr", "algorithm", "num_bloom"),
     *("bloom_size", "visibility", "comment", "title", "namespace", "outer_default", "decapsulate"),
+    "in_order",
 )
 """The names in DEFINE that mean something; every other one is a string constant `#name`."""
 
-SWITCHES = ("real_time", "select_lfta", "lfta_aggregation", "no_temporal_aggr")
+SWITCHES = ("real_time", "select_lfta", "lfta_aggregation", "no_temporal_aggr", "in_order")
 """Options that are on when they stand without a value."""
 
 _Entry = TypeVar("_Entry", ParameterDeclaration, DefineEntry, FieldDeclaration, UnpackFunction)

@@ -11,7 +11,7 @@ from gigastream.gsql.diagnostics import DiagnosticSink, printable
 from gigastream.gsql.source import MAX_CHARACTERS, UNDECODED, SourceFile, Span
 from gigastream.gsql.syntax.ast import (
     DefineEntry,
-    Merge,
+    MergeStatement,
     Query,
     SelectStatement,
     SyntaxExpression,
@@ -129,7 +129,7 @@ def _query(cursor: Cursor, name: str | None) -> Query | None:
     return query if demand_shallow(cursor, query) else None
 
 
-def _body(cursor: Cursor) -> SelectStatement | Merge:
+def _body(cursor: Cursor) -> SelectStatement | MergeStatement:
     if cursor.token.kind == "SELECT":
         return parse_select(cursor)
     if cursor.is_word("MERGE"):

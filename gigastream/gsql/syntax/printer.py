@@ -31,7 +31,7 @@ def print_queries(queries: Iterable[ast.Query]) -> str:
     return ";\n\n".join(print_query(query) for query in queries) + ";\n"
 
 
-def print_body(body: ast.SelectStatement | ast.Merge) -> str:
+def print_body(body: ast.SelectStatement | ast.MergeStatement) -> str:
     """Return a query's body, a clause a line."""
     lines = _select(body) if isinstance(body, ast.SelectStatement) else _merge(body)
     return "\n".join(lines)
@@ -223,7 +223,7 @@ def _clause(word: str, parts: list[str], separator: str = ",") -> str:
     return line
 
 
-def _merge(body: ast.Merge) -> list[str]:
+def _merge(body: ast.MergeStatement) -> list[str]:
     head = "MERGE " + " : ".join(print_expression(column) for column in body.columns)
     if body.slack is not None:
         head += f" SLACK {print_expression(body.slack)}"

@@ -16,7 +16,7 @@ from gigastream.gsql.syntax.ast import (
     GroupingSets,
     GroupItem,
     JoinClause,
-    Merge,
+    MergeStatement,
     Name,
     OrderItem,
     Rollup,
@@ -315,7 +315,7 @@ _CLAUSES: dict[str, tuple[int, str, Callable[[Cursor], Any]]] = {
 # MERGE
 
 
-def parse_merge(cursor: Cursor) -> Merge:
+def parse_merge(cursor: Cursor) -> MergeStatement:
     """Read a MERGE; the current token is that word."""
     mark = cursor.mark()
     cursor.advance()
@@ -327,7 +327,7 @@ def parse_merge(cursor: Cursor) -> Merge:
     if cursor.token.kind in _CLAUSES:
         hint = "a MERGE has no clauses: filter or aggregate in a query that reads it"
         cursor.unexpected("';'", hint)
-    return Merge(columns, sources, slack, span=cursor.since(mark))
+    return MergeStatement(columns, sources, slack, span=cursor.since(mark))
 
 
 def _merge_columns(cursor: Cursor) -> tuple[Name, ...]:

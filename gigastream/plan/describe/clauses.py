@@ -16,10 +16,15 @@ def predicate_texts(predicates: Sequence[Expression]) -> tuple[str, ...]:
     return tuple(f"{expression_text(p)} (cost {cost(p)})" for p in predicates)
 
 
+def named(group: GroupVariable) -> str:
+    """`tb = time/60`."""
+    text = expression_text(group.expression)
+    return text if text == group.name else f"{group.name} = {text}"
+
+
 def group_text(group: GroupVariable) -> str:
     """`tb = time/60, a window`."""
-    text = expression_text(group.expression)
-    shown = text if text == group.name else f"{group.name} = {text}"
+    shown = named(group)
     return f"{shown}, a window" if group.expression.temporal.is_temporal else shown
 
 

@@ -11,6 +11,7 @@ from gigastream.gsql.queries import ProtocolSource
 from gigastream.plan.costs import fields_of
 from gigastream.plan.describe.clauses import predicate_texts
 from gigastream.plan.text import expression_text
+from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.plan.nodes import Detail, Node
@@ -33,8 +34,9 @@ def reader_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     late = [field.field for field in read if field.accessor not in plan.early_fields]
     yield "reads", _early_and_late(early, late)
     yield "feeds", _shared_by(node, plan)
+    rows = [] if node.row_column is None else [f"at each {counted(node.row_unit, 'tuple')}"]
     changes = (f"when timestamp {function.forward_text} grows" for function in node.needs)
-    yield "announces", (*changes, "at each heartbeat")
+    yield "announces", (*rows, *changes, "at each heartbeat")
 
 
 def _packets(source: ProtocolSource) -> str:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
-from gigastream.gsql.queries import QueryOptions
+from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
 
 
 def slots_text(options: QueryOptions) -> str:
     """How many groups it holds."""
     asked = options.aggregate_slots
+    if asked == ADAPTIVE_SLOTS:
+        return "as many slots as the groups of the last windows need"
     return "the engine's default number of slots" if asked is None else f"{asked:,} slots"
 
 

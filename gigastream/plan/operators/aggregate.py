@@ -30,6 +30,7 @@ class Aggregate(OneInputNode):
     """Aggregation high: over rows, or completing the partial groups of a PartialAggregate."""
 
     title: ClassVar[str] = "aggregation"
+    sorts_in_order: ClassVar[bool] = True
 
     merges_partials: bool
     predicates: tuple[Expression, ...]
@@ -78,6 +79,11 @@ class Aggregate(OneInputNode):
         windows = () if self.merges_partials else self.temporal_groups
         return tuple(self.groups[index].expression for index in windows)
 
+    def together(self, columns: frozenset[int]) -> frozenset[int]:
+        """A window of several times, or of the greater of two, is passed by a joint bound."""
+        functions = (monotone(expression) for expression in self.watched)
+        return frozenset(item.index for f in functions if f is not None for item in f.inputs)
+
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         return through(self.bounds, [self.group_times(inputs)])
 
@@ -117,10 +123,15 @@ class Aggregate(OneInputNode):
     def details(self, plan: Plan) -> Iterator[Detail]:
         yield "high for", (self.why_high,) if self.why_high else ()
         yield "where", predicate_texts(self.predicates)
-        yield "groups", tuple(map(group_with_progress, self.groups))
+        yield "groups", self.group_texts
         yield "keeps", kept(self.row_accumulators)
         yield "completes" if self.merges_partials else "makes", completed(self)
         yield "having", tuple(map(expression_text, self.conditions_of_groups))
+
+    @property
+    def group_texts(self) -> tuple[str, ...]:
+        """The group variables for explain, with what passes those that are windows."""
+        return tuple(map(group_with_progress, self.groups))
 
 
 def _is_aggregated(expression: Expression) -> bool:

@@ -44,6 +44,9 @@ class Limit(ClauseNode):
     def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
         return tuple(watched)
 
+    def together(self, columns: frozenset[int]) -> frozenset[int]:
+        return columns
+
     @property
     def ends_at(self) -> Span | None:
         return self.span

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from gigastream.gsql.expressions import Expression
+from gigastream.gsql.expressions import ROW_NUMBER, Expression, FieldRef, walk
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import ProtocolSource, QueryOptions
 from gigastream.plan.base_time import BaseTimes
@@ -35,12 +35,36 @@ class LowNode(Node):
         return (expression for expression, _ in self.evaluated)
 
     @property
+    def row_column(self) -> int | None:
+        """The column that is made of the number of the tuple, where a window counts rows."""
+        return None
+
+    @property
+    def row_unit(self) -> int:
+        """How many tuples have one value of it."""
+        function = None if self.row_column is None else monotone(self.bounded[self.row_column])
+        return 0 if function is None else function.inverse(1)
+
+    def punctuation(self, index: int) -> str:
+        if index == self.row_column:
+            return "punctuation of the number of tuples so far"
+        return Node.punctuation(self, index)
+
+    @property
     def own_needs(self) -> tuple[Monotone, ...]:
         """What it must announce whoever reads it; where it is nothing, the consumers decide."""
         return ()
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         return tuple(() if function is None else (function,) for function in self.bounds)
+
+
+def row_column_of(expressions: Iterable[Expression]) -> int | None:
+    """The first that reads the number of the tuple."""
+    for index, expression in enumerate(expressions):
+        if any(isinstance(e, FieldRef) and e.accessor == ROW_NUMBER for e in walk(expression)):
+            return index
+    return None
 
 
 def over_timestamp(expression: Expression) -> Monotone | None:

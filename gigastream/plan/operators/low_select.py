@@ -13,7 +13,7 @@ from gigastream.gsql.queries import OutputColumn
 from gigastream.plan.describe.low import packet_details, reader_details
 from gigastream.plan.evaluated import Evaluated, columns, conditions
 from gigastream.plan.nodes import Detail, over
-from gigastream.plan.operators.low_node import LowNode, over_timestamp
+from gigastream.plan.operators.low_node import LowNode, over_timestamp, row_column_of
 
 if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
@@ -34,6 +34,10 @@ class LowSelect(LowNode):
     @property
     def bounded(self) -> tuple[Expression, ...]:
         return self.column_expressions
+
+    @property
+    def row_column(self) -> int | None:
+        return row_column_of(self.column_expressions)
 
     def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
         return over(self.column_expressions, watched)

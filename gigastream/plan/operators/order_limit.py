@@ -23,6 +23,7 @@ class OrderLimit(ClauseNode):
     """ORDER BY … LIMIT for each closed window; the input's last columns are only sorted by."""
 
     title: ClassVar[str] = "order"
+    sorts_in_order: ClassVar[bool] = True
 
     keys: tuple[tuple[int, bool], ...]
     """(column of the input, descending)."""
@@ -99,7 +100,7 @@ def _window_refs(query: CheckedQuery) -> list[GroupRef]:
             nullable=group.expression.nullable,
             span=query.span,
             index=index,
-            name=group.name,
+            name="wid" if index == 0 and query.window is not None else group.name,
         )
         for index, group in enumerate(query.groups)
         if group.expression.temporal.is_temporal

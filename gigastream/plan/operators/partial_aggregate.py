@@ -17,7 +17,7 @@ from gigastream.plan.describe.low import packet_details, reader_details
 from gigastream.plan.describe.table import flush_text, slots_text
 from gigastream.plan.evaluated import Evaluated, arguments, columns, conditions
 from gigastream.plan.nodes import Detail
-from gigastream.plan.operators.low_node import LowNode, over_timestamp
+from gigastream.plan.operators.low_node import LowNode, over_timestamp, row_column_of
 from gigastream.plan.text import expression_text
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ class PartialAggregate(LowNode):
     @property
     def bounded(self) -> tuple[Expression, ...]:
         return tuple(group.expression for group in self.groups)
+
+    @property
+    def row_column(self) -> int | None:
+        return row_column_of(group.expression for group in self.groups)
 
     @property
     def own_needs(self) -> tuple[Monotone, ...]:

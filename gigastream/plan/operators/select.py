@@ -40,6 +40,10 @@ class Select(OneInputNode):
     def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
         return over(self.column_expressions, watched)
 
+    def together(self, columns: frozenset[int]) -> frozenset[int]:
+        functions = (self.bounds[index] for index in columns)
+        return frozenset(item.index for f in functions if f is not None for item in f.inputs)
+
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         return through(self.bounds, inputs)
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from gigastream.gsql.expressions import Expression
+from gigastream.gsql.queries import MergeClause
 from gigastream.gsql.types import Column, Schema, Temporal
 from gigastream.plan.base_time import BaseTimes, joined
-from gigastream.plan.builders import progressing
+from gigastream.plan.builders import first_temporal, progressing
 from gigastream.plan.nodes import Node
+from gigastream.plan.operators.merge import merge_node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +42,15 @@ class Union(Node):
         return "least punctuation of all inputs"
 
 
-def union_of(name: str, parts: tuple[Node, ...]) -> Node:
-    """The union of streams; a single one is itself."""
+def union_of(name: str, parts: tuple[Node, ...], *, in_order: bool | None = None) -> Node:
+    """The union of streams; a single one is itself; in order it is their merge."""
     if len(parts) == 1:
         return parts[0]
     columns = zip(*(part.schema.columns for part in parts), strict=True)
     schema = Schema(tuple(map(_shared_column, columns)))
+    ordered = first_temporal(schema)
+    if in_order and ordered is not None:
+        return merge_node(name, schema, parts, MergeClause(ordered, slack=0))
     return Union(name=name, schema=schema, order=progressing(schema), parts=parts)
 
 

@@ -34,8 +34,8 @@ def describe_needs(plan: Plan) -> Plan:
     """
     needs: dict[int, list[Monotone]] = {id(node): [] for node in plan.low}
     for node in plan.nodes:
-        for child in node.inputs:
-            _ask(child, node.watched, needs)
+        for port, child in enumerate(node.inputs):
+            _ask(child, node.watched_of(port), needs)
 
     def change(node: LowNode) -> LowNode:
         wanted = node.own_needs or _distinct(needs[id(node)])
@@ -46,13 +46,13 @@ def describe_needs(plan: Plan) -> Plan:
 
 def _ask(node: Node, watched: Sequence[Expression], needs: dict[int, list[Monotone]]) -> None:
     """Carry what is watched of a node's columns down to the LFTAs."""
-    below = node.asked_below(watched)
-    if not below:
+    if not watched:
         return
     if node.is_low:
+        below = node.asked_below(watched)
         needs[id(node)] += [f for f in map(over_timestamp, below) if f is not None]
-    for child in node.inputs:
-        _ask(child, below, needs)
+    for port, child in enumerate(node.inputs):
+        _ask(child, node.asked_of(port, watched), needs)
 
 
 def _distinct(functions: list[Monotone]) -> tuple[Monotone, ...]:

@@ -18,3 +18,11 @@ def change_low(plan: Plan, change: Callable[[LowNode], LowNode]) -> Plan:
         if not node.is_low:
             made[id(node)] = map_inputs(node, lambda child: made[id(child)])
     return replace(plan, nodes=tuple(made[id(node)] for node in plan.nodes))
+
+
+def change_all(plan: Plan, change: Callable[[Node, Node], Node]) -> Plan:
+    """The plan with every node changed: `change` is given it over changed inputs, and as it was."""
+    made: dict[int, Node] = {}
+    for node in plan.nodes:
+        made[id(node)] = change(map_inputs(node, lambda child: made[id(child)]), node)
+    return replace(plan, nodes=tuple(made[id(node)] for node in plan.nodes))

@@ -24,7 +24,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 def comparison(sign: str, left: Typed, right: Typed) -> Typed:
     """Exact, whatever the signs and widths of the two; NULL with a NULL."""
-    a, b = _comparable(left, right)
+    a, b = comparable(left, right)
     compare = COMPARE[sign]
 
     def read(row: object) -> Value:
@@ -35,7 +35,7 @@ def comparison(sign: str, left: Typed, right: Typed) -> Typed:
     return Typed("bool", read)
 
 
-def _comparable(left: Typed, right: Typed) -> tuple[Typed, Typed]:
+def comparable(left: Typed, right: Typed) -> tuple[Typed, Typed]:
     """Whole numbers are compared as Python has them; the rest in the type where they meet."""
     if "bool" in (left.type, right.type):
         return _truth(left), _truth(right)

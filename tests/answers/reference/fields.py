@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tests.answers.reference.typed import INCREASING, VARYING, Typed
 from tests.answers.reference.types import Value
-from tests.oracle.packet import ALIASES, SCHEMAS
+from tests.oracle.packet import ALIASES, SCHEMAS, FieldAbsentError
 
 TYPES = {
     "uint": "time systemTime len caplen mpls_label total_length id flow_label data_length"
@@ -24,6 +25,15 @@ TYPES = {
 TYPE_OF = {name: type_ for type_, names in TYPES.items() for name in names.split()}
 TIMES = frozenset({"time", "systemTime", "time_ms", "timestamp"})
 ADDRESSES = frozenset({"srcIP", "destIP"})
+CLOCKS = {"time": "s", "systemTime": "s", "time_ms": "ms"}
+STAR = (
+    "time time_ms timestamp len caplen interface packet_id srcMAC destMAC etherType vlan inner_vlan"
+    " mpls_label ipversion hdr_length tos dscp ecn total_length id dont_frag more_frag offset ttl"
+    " protocol srcIP destIP flow_label community_id srcPort destPort data_length sequence_number"
+    " ack_number flags syn ack fin rst psh urg window TCP_data UDP_data icmp_type icmp_code"
+)
+"""The fields of all protocols in the order of their declarations, each once."""
+FIRST_NAMES = {("IPV6", "ttl"): "hop_limit"}
 ADDRESS_OF = {"IPV4": "IP", "IPV6": "IPV6"}
 
 
@@ -39,7 +49,29 @@ def field(protocol: str, name: str) -> Typed | None:
         _reader(own, bool if type_ == "bool" else int if is_mac else None),
         INCREASING if own in TIMES else VARYING,
         subtype="mac" if is_mac else "",
+        clock=CLOCKS.get(own, ""),
     )
+
+
+def all_fields(protocol: str) -> list[tuple[str, Typed]]:
+    """What `*` stands for: every field under its first name, NULL where a packet lacks it."""
+    found = []
+    for name in STAR.split():
+        typed = field(protocol, FIRST_NAMES.get((protocol, name), name))
+        if typed is not None:
+            shown = FIRST_NAMES.get((protocol, name), name)
+            found.append((shown, replace(typed, read=_optional(typed.read))))
+    return found
+
+
+def _optional(read: Callable[[Any], Value]) -> Callable[[Any], Value]:
+    def found(packet: Any) -> Value:
+        try:
+            return read(packet)
+        except FieldAbsentError:
+            return None
+
+    return found
 
 
 def _reader(own: str, kind: type[int] | None) -> Callable[[Any], Value]:

@@ -4,14 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from tests.answers.reference.aggregates import NAMES, Aggregate
 from tests.answers.reference.binder import Binder
-from tests.answers.reference.fields import field
+from tests.answers.reference.inputs import Captures, InputReader
+from tests.answers.reference.joins import JoinReader
+from tests.answers.reference.merges import is_by_names, merge, readers_of
 from tests.answers.reference.parser import parse_set
+from tests.answers.reference.sources import (
+    DEFAULT_INTERFACE,
+    Answer,
+    Column,
+    Row,
+    Source,
+    Tuple,
+)
 from tests.answers.reference.syntax import (
     Call,
     Item,
@@ -19,132 +29,89 @@ from tests.answers.reference.syntax import (
     Name,
     Node,
     Query,
-    Table,
+    inputs_of,
     names_of,
+    names_shown,
     parts_of,
 )
-from tests.answers.reference.typed import VARYING, Typed, settled
+from tests.answers.reference.typed import Typed, at, passed_on, settled
 from tests.answers.reference.types import NoValueError
+from tests.answers.reference.windows import COLUMNS as WINDOW_COLUMNS
+from tests.answers.reference.windows import Windows, windows_of
 from tests.models.order import OrderKey, sort_rows
-from tests.oracle.packet import FieldAbsentError, Packet
-from tests.oracle.query import Decoded
-from tests.oracle.values import Inet, Ip, Ipv6, Mac, Timestamp
 
-Row = tuple[Any, ...]
-DEFAULT_INTERFACE = "default"
-SHOWN = {"IP": Ip, "IPV6": Ipv6, "INET": Inet, "timestamp": Timestamp}
-
-
-@dataclass(frozen=True)
-class Tuple:
-    """A row of the input behind what orders it for FIRST and LAST."""
-
-    place: tuple[Any, ...]
-    row: Any
-
-
-class Source:
-    """A capture, taken apart, and the interface that it is read for."""
-
-    def __init__(self, decoded: Decoded, interface: str = DEFAULT_INTERFACE) -> None:
-        self.interface = interface
-        self._decoded = decoded
-        self._tuples: dict[str, list[Tuple]] = {}
-
-    def tuples(self, protocol: str) -> list[Tuple]:
-        """Its packets of a protocol, each behind (timestamp, position in the source)."""
-        if protocol not in self._tuples:
-            self._tuples[protocol] = list(self._as_protocol(protocol))
-        return self._tuples[protocol]
-
-    def _as_protocol(self, protocol: str) -> Iterator[Tuple]:
-        for layers in self._decoded.layers:
-            packet = layers.as_protocol(protocol)
-            if packet is not None:
-                record = layers.record
-                packet["interface"] = (record.interface_name or self.interface).encode()
-                yield Tuple((record.timestamp_ns, record.index), packet)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of an answer."""
-
-    name: str
-    typed: Typed
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The rows of a query, in no order."""
-
-    columns: tuple[Column, ...]
-    rows: list[Row]
-    is_output: bool = True
-
-    def shown(self) -> list[Row]:
-        """The rows in values that print as the command line prints them."""
-        makers = [_maker(column.typed) for column in self.columns]
-        return [
-            tuple(
-                value if make is None or value is None else make(value)
-                for make, value in zip(makers, row, strict=True)
-            )
-            for row in self.rows
-        ]
-
-
-def _maker(typed: Typed) -> Any:
-    return Mac if typed.subtype == "mac" else SHOWN.get(typed.type)
+__all__ = ["DEFAULT_INTERFACE", "Answer", "Source", "answers"]
 
 
 def answers(text: str, sources: Sequence[Source], first_name: str = "query") -> dict[str, Answer]:
     """The answers of all queries of a set, by name."""
     queries = parse_set(text)
     names = [query.options.get("query_name", first_name) for query in queries]
-    found: dict[str, Answer] = {}
-    waiting = dict(zip(names, queries, strict=True))
-    while waiting:
-        ready = [n for n, q in waiting.items() if not {t.name for t in q.tables} & waiting.keys()]
-        for name in ready:
-            found[name] = _Evaluation(waiting.pop(name), sources, found).answer()
+    by_name = dict(zip(names, queries, strict=True))
+    readers = {name: readers_of(name, queries) for name, q in by_name.items() if q.merged}
+    merges = {name: set[str]() for name, of in readers.items() if is_by_names(by_name[name], of)}
+    found = _all(by_name, sources, merges)
+    if any(len(readers[name]) > 1 for name in merges):
+        found = _all(by_name, sources, merges)  # now all that any reader names is known
     return {name: found[name] for name in names}
+
+
+def _all(
+    queries: Mapping[str, Query], sources: Sequence[Source], merges: Mapping[str, set[str]]
+) -> dict[str, Answer]:
+    found: dict[str, Answer] = {}
+    waiting = dict(queries)
+    while waiting:
+        ready = [n for n, q in waiting.items() if not _read(q) & waiting.keys()]
+        for name in ready:
+            query = waiting.pop(name)
+            found[name] = _answer(query, Captures(sources), found, merges.get(name))
+    return found
+
+
+def _answer(
+    query: Query, captures: Captures, found: Mapping[str, Answer], required: set[str] | None
+) -> Answer:
+    answer = (
+        merge(query, captures, found, required)
+        if query.merged
+        else _Evaluation(query, captures, found).answer()
+    )
+    return replace(answer, is_output=query.options.get("visibility", "external") == "external")
 
 
 class _Evaluation:
     """One query."""
 
-    def __init__(
-        self, query: Query, sources: Sequence[Source], found: Mapping[str, Answer]
-    ) -> None:
+    def __init__(self, query: Query, captures: Captures, found: Mapping[str, Answer]) -> None:
         self.query = query
-        self.sources = sources
-        self.inputs = [found.get(table.name) for table in query.tables]
-        self.named: set[str] = set()
-        """The fields that the text names."""
         self.parameters = {**_defines(query), **query.parameters}
         self.variables: dict[str, Typed] = {}
         self.group_by = query.items if query.distinct else query.group_by
+        inputs = [InputReader(item, captures, found) for item in inputs_of(query.source)]
+        self.source = self._reader(inputs)
+        self.windows: Windows | None = None
+        if query.window is not None:
+            self.windows = windows_of(query.window, self.source)
+
+    def _reader(self, inputs: list[InputReader]) -> InputReader | JoinReader:
+        query = self.query
+        if len(inputs) == 1:
+            return inputs[0]
+        named = {item.name: item.expression for item in query.group_by if item.name}
+        variables = {} if query.distinct else named
+        is_zero = query.options.get("outer_default") == "zero"
+        return JoinReader(query.source, inputs, query.where, variables, pads_with_zero=is_zero)
 
     def answer(self) -> Answer:
-        query = self.query
-        is_aggregation = bool(self.group_by) or any(map(_has_aggregate, query.items))
-        answer = self._aggregation() if is_aggregation else self._selection()
-        is_output = query.options.get("visibility", "external") == "external"
-        return Answer(answer.columns, answer.rows, is_output)
+        """Its columns and rows."""
+        is_aggregation = bool(self.group_by) or any(map(_has_aggregate, self.query.items))
+        return self._aggregation() if is_aggregation else self._selection()
 
     # What names mean
 
     def _column(self, name: Name) -> Typed:
-        """A column of the sources; of a union the first's, which all have."""
-        first = self.inputs[0]
-        if first is not None:
-            return _column_of(first, name.name)
-        typed = field(self.query.tables[0].name, name.name)
-        if typed is None:
-            raise KeyError(name.name)
-        self.named.add(name.name)
-        return typed
+        return self.source.column(name)
 
     def _row_name(self, name: Name) -> Typed:
         """In WHERE and inside of aggregates: group variables go before columns."""
@@ -154,80 +121,57 @@ class _Evaluation:
 
     # Tuples
 
-    def _tuples(self) -> Iterator[Tuple]:
-        for table, answer in zip(self.query.tables, self.inputs, strict=True):
-            if answer is None:
-                yield from self._packets(table)
-            else:
-                yield from _rows_of(answer)
-
-    def _packets(self, table: Table) -> Iterator[Tuple]:
-        interfaces = list(dict.fromkeys(source.interface for source in self.sources))
-        for source in self.sources:
-            if table.interface in ("", source.interface):
-                ordinal = interfaces.index(source.interface)
-                for found in source.tuples(table.name):
-                    if self._has_all(found.row):
-                        timestamp, position = found.place
-                        yield Tuple((timestamp, ordinal, position), found.row)
-
-    def _has_all(self, packet: Packet) -> bool:
-        try:
-            for name in self.named:
-                packet[name]
-        except FieldAbsentError:
-            return False
-        return True
-
     def _where(self) -> Iterator[Tuple]:
-        condition = None
-        if self.query.where is not None:
-            condition = Binder(self._row_name, self.parameters).typed(self.query.where)
-        for item in self._tuples():
-            try:
-                if condition is None or condition.read(item.row) is True:
-                    yield item
-            except NoValueError:
-                continue
+        binder = Binder(self._row_name, self.parameters)
+        if isinstance(self.source, JoinReader):
+            return (Tuple((), row) for row in self.source.rows(binder.typed))
+        condition = None if self.query.where is None else binder.typed(self.query.where)
+        return _selected(condition, self.source.tuples())
 
     # Selection
 
     def _selection(self) -> Answer:
         binder = Binder(self._column, self.parameters)
-        columns = self._columns(binder, self.query.items) if self.query.items else self._star()
+        items = self.query.items
+        columns = self._columns(binder, items) if items else self.source.star()
         rows = list(_valued((c.typed for c in columns), self._where_rows()))
         return Answer(columns, rows[: self.query.limit])  # of one source: the first that come
 
     def _where_rows(self) -> Iterator[Any]:
         return (item.row for item in self._where())
 
-    def _star(self) -> tuple[Column, ...]:
-        first = self.inputs[0]
-        assert first is not None, "SELECT * of packets is not in the reference"
-        return tuple(Column(c.name, _column_of(first, c.name)) for c in first.columns)
+    def _columns(self, binder: Binder, items: Sequence[Item]) -> tuple[Column, ...]:
+        return tuple(
+            Column(name, settled(binder.typed(item.expression)))
+            for name, item in zip(names_shown(items), items, strict=True)
+        )
 
-    def _columns(self, binder: Binder, items: Iterable[Item]) -> tuple[Column, ...]:
-        return tuple(Column(item.name, settled(binder.typed(item.expression))) for item in items)
-
-    # Aggregation: rows of groups are (variables …, aggregates …)
+    # Aggregation: rows of groups are (variables …, window, aggregates …); most have no window
 
     def _aggregation(self) -> Answer:
         self._bind_variables()
-        query, calls = self.query, _Calls(len(self.group_by))
+        query, calls = self.query, _Calls(self._width_of_keys())
         over_groups = self._group_binder(calls)
         columns = self._group_columns(over_groups)
         having = self._having(over_groups, columns)
         keys = self._order_keys(over_groups, columns)
         groups = self._groups(calls)
         kept = [group for group in groups if _is_kept(having, group)]
-        windows = [typed for typed in self._references() if typed.is_temporal]
-        extra = [*(key for key, _ in keys), *windows]
+        extra = [*(key for key, _ in keys), *self._closed_by()]
         width = len(columns)
         rows = list(_valued([*(c.typed for c in columns), *extra], kept))
         if not query.order_by:
             return Answer(columns, [row[:width] for row in rows])
         order = [OrderKey(width + at, down) for at, (_, down) in enumerate(keys)]
         return Answer(columns, _first_of_windows(rows, width, order, query.limit))
+
+    def _width_of_keys(self) -> int:
+        return len(self.group_by) + (self.windows is not None)
+
+    def _closed_by(self) -> list[Typed]:
+        """What tells closed windows apart."""
+        own = [] if self.windows is None else [Typed("llong", at(len(self.group_by)))]
+        return [*own, *(typed for typed in self._references() if typed.is_temporal)]
 
     def _group_columns(self, binder: Binder) -> tuple[Column, ...]:
         """Of SELECT DISTINCT the columns are the groups."""
@@ -238,9 +182,9 @@ class _Evaluation:
 
     def _bind_variables(self) -> None:
         binder = Binder(self._column, self.parameters)
-        for item in self.group_by:
-            item = self._meant(item)
-            self.variables[item.name or repr(item.expression)] = binder.typed(item.expression)
+        items = [self._meant(item) for item in self.group_by]
+        for name, item in zip(names_shown(items), items, strict=True):
+            self.variables[name or repr(item.expression)] = binder.typed(item.expression)
 
     def _meant(self, item: Item) -> Item:
         """`GROUP BY tb` may name a column of the SELECT list if no source has it."""
@@ -253,7 +197,7 @@ class _Evaluation:
         return item
 
     def _references(self) -> list[Typed]:
-        return [_passed_on(typed, index) for index, typed in enumerate(self.variables.values())]
+        return [passed_on(typed, index) for index, typed in enumerate(self.variables.values())]
 
     def _group_binder(self, calls: _Calls) -> Binder:
         references = dict(zip(self.variables, self._references(), strict=True))
@@ -262,6 +206,10 @@ class _Evaluation:
             expression = self._meant(item).expression
             if not names_of(expression) & references.keys():
                 grouped[expression] = reference
+
+        if self.windows is not None:
+            for name in WINDOW_COLUMNS:
+                references[name] = self.windows.column(name, len(self.group_by))
 
         def resolve(name: Name) -> Typed:
             return references[name.name]
@@ -283,16 +231,24 @@ class _Evaluation:
         read = [*self.variables.values(), *(a for a in arguments if a is not None)]
         members: dict[Row, list[tuple[Any, Row]]] = {}
         count = len(self.variables)
-        if not self.group_by:
+        if not self._width_of_keys():
             members[()] = []  # as in SQL: one row, whatever comes
         for item in self._where():
             for values in _valued(read, [item.row]):
-                members.setdefault(values[:count], []).append((item.place, values[count:]))
+                for window in self._windows_of(item):
+                    key = (*values[:count], *window)
+                    members.setdefault(key, []).append((item.place, values[count:]))
         return [
             (*key, *row)
             for key, found in members.items()
             for row in _results(calls.found, arguments, found)
         ]
+
+    def _windows_of(self, item: Tuple) -> Iterable[Row]:
+        """What a group's key has of the windows that a row is in."""
+        if self.windows is None:
+            return [()]
+        return ((window,) for window in self.windows.of(item))
 
 
 class _Calls:
@@ -304,10 +260,10 @@ class _Calls:
         self.found: list[Aggregate] = []
 
     def collect(self, call: Call, aggregate: Aggregate) -> Typed:
-        at = self._by_call.setdefault(call, len(self.found))
-        if at == len(self.found):
+        index = self._by_call.setdefault(call, len(self.found))
+        if index == len(self.found):
             self.found.append(aggregate)
-        return Typed(aggregate.type, _at(self._first + at), subtype=aggregate.subtype)
+        return Typed(aggregate.type, at(self._first + index), subtype=aggregate.subtype)
 
 
 def _results(
@@ -376,28 +332,17 @@ def _valued(read: Iterable[Typed], rows: Iterable[Any]) -> Iterator[Row]:
         yield values
 
 
-def _passed_on(typed: Typed, index: int) -> Typed:
-    """A column of a row that holds the values of an expression."""
-    order = typed.order if typed.is_temporal else VARYING
-    return Typed(typed.type, _at(index), order, subtype=typed.subtype)
+def _selected(condition: Typed | None, tuples: Iterable[Tuple]) -> Iterator[Tuple]:
+    for item in tuples:
+        try:
+            if condition is None or condition.read(item.row) is True:
+                yield item
+        except NoValueError:
+            continue
 
 
-def _at(index: int) -> Any:
-    return lambda row: row[index]
-
-
-def _column_of(answer: Answer, name: str) -> Typed:
-    for index, column in enumerate(answer.columns):
-        if column.name == name:
-            return _passed_on(column.typed, index)
-    raise KeyError(name)
-
-
-def _rows_of(answer: Answer) -> Iterator[Tuple]:
-    """Rows of a query come by their first temporal column; the value decides between equals."""
-    temporal = [at for at, column in enumerate(answer.columns) if column.typed.is_temporal]
-    for row in answer.rows:
-        yield Tuple((row[temporal[0]],) if temporal else (), row)
+def _read(query: Query) -> set[str]:
+    return {table.name for table in query.tables()}
 
 
 def _defines(query: Query) -> dict[str, Literal]:

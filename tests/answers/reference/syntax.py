@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 
@@ -105,13 +106,83 @@ class Item:
     name: str = ""
 
 
+def names_shown(items: Sequence[Item]) -> list[str]:
+    """The names of columns: of a join's `a.ts, b.ts` they are a_ts and b_ts."""
+    counts = Counter(item.name.lower() for item in items)
+    return [item.name if counts[item.name.lower()] == 1 else _qualified(item) for item in items]
+
+
+def _qualified(item: Item) -> str:
+    own = item.expression
+    if isinstance(own, Name) and own.qualifier and own.name == item.name:
+        return f"{own.qualifier}_{own.name}"
+    return item.name
+
+
 @dataclass(frozen=True)
 class Table:
     """`interface.P`, `P`, or a query's name."""
 
     name: str
     interface: str = ""
+
+
+@dataclass(frozen=True)
+class Length:
+    """A length of a window: nanoseconds, `rows`, or, without a unit, the attribute's own."""
+
+    value: int
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Window:
+    """`[RANGE 5 min, SLIDE 1 min, WA ts]`, as much of it as is written."""
+
+    range: Length | None = None
+    slide: Length | None = None
+    attribute: Name | None = None
+
+
+@dataclass(frozen=True)
+class Input:
+    """One source between the commas of FROM: a table, or a UNION of several."""
+
+    tables: tuple[Table, ...]
     alias: str = ""
+    window: Window | None = None
+
+
+@dataclass(frozen=True)
+class Join:
+    """Two sources; kinds are INNER, LEFT_OUTER, RIGHT_OUTER and OUTER.
+
+    Without a condition of its own (behind ON), WHERE has it, as in Tigon's form and behind commas.
+    """
+
+    kind: str
+    left: From
+    right: From
+    condition: Node | None = None
+
+
+From = Input | Join
+
+
+def inputs_of(tree: From) -> list[Input]:
+    """The sources of a FROM clause, as they are written."""
+    if isinstance(tree, Input):
+        return [tree]
+    return [*inputs_of(tree.left), *inputs_of(tree.right)]
+
+
+def conjuncts_of(condition: Node | None) -> list[Node]:
+    """What AND joins on the outside of a condition."""
+    if condition is None:
+        return []
+    if isinstance(condition, Operation) and condition.operator == "AND":
+        return [part for operand in condition.operands for part in conjuncts_of(operand)]
+    return [condition]
 
 
 @dataclass(frozen=True)
@@ -124,15 +195,21 @@ class OrderItem:
 
 @dataclass
 class Query:
-    """One query; an empty `items` is `SELECT *`."""
+    """One query; an empty `items` is `SELECT *`. Of a MERGE, `merged` are its columns."""
 
     options: dict[str, str] = field(default_factory=dict)
     parameters: dict[str, Literal] = field(default_factory=dict)
     distinct: bool = False
     items: list[Item] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
+    source: From = field(default_factory=lambda: Input(()))
+    window: Window | None = None
+    merged: list[Name] = field(default_factory=list)
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
     having: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
+
+    def tables(self) -> list[Table]:
+        """All that it reads."""
+        return [table for item in inputs_of(self.source) for table in item.tables]

@@ -24,6 +24,8 @@ class Typed:
     constant: Value = None
     subtype: str = ""
     """`mac` where a column of that kind is passed on as it is."""
+    clock: str = ""
+    """`s` or `ms` where a column that counts them is passed on as it is."""
 
     @property
     def is_loose(self) -> bool:
@@ -88,3 +90,15 @@ def counted(typed: Typed) -> Typed:
 def without_order(typed: Typed) -> Typed:
     """`non_temporal(x)`."""
     return replace(settled(typed), order=VARYING, constant=None)
+
+
+def at(index: int) -> Callable[[Any], Any]:
+    """What reads a column of a row by its place."""
+    return lambda row: row[index]
+
+
+def passed_on(typed: Typed, index: int) -> Typed:
+    """A column of a row that holds the values of an expression."""
+    order = typed.order if typed.is_temporal else VARYING
+    clock = typed.clock if typed.is_temporal else ""
+    return Typed(typed.type, at(index), order, subtype=typed.subtype, clock=clock)

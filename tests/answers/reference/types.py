@@ -41,6 +41,13 @@ def holds(type_: str, value: int) -> bool:
     return low <= value <= high
 
 
+def holds_all(type_: str, other: str) -> bool:
+    """Whether every value of another type is one of the type's, too."""
+    if type_ in ("float", "INET") or type_ == other:
+        return True
+    return is_whole(type_) and is_whole(other) and all(holds(type_, v) for v in limits(other))
+
+
 def fitted(type_: str, value: int) -> int:
     """The number, if the type holds it."""
     if not holds(type_, value):
@@ -113,3 +120,12 @@ def _address(value: Value, from_: str, to: str) -> Value:
     if from_ == "INET" and value.startswith(MAPPED):
         raise NoValueError
     return value
+
+
+def zero(type_: str) -> Value:
+    """What the original's outer join has for an absent value."""
+    if type_ == "string":
+        return b""
+    if type_ in ("IPV6", "INET"):
+        return bytes(16)
+    return {"float": 0.0, "bool": False}.get(type_, 0)

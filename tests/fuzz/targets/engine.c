@@ -64,6 +64,7 @@ static struct gs_attached_settings settings_of(uint8_t bits)
                                          .default_slot_count = bits & 4 ? 2 : 16,
                                          .flush_policy = (bits >> 3) % 5 - 1,
                                          .max_groups = bits & 64 ? 3 : 1000,
+                                         .max_rows = 100000,
                                          .hash_key = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f}};
 }
 

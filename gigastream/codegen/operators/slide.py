@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregation over windows that overlap as C: an aggregation by panes, whose entries combine."""
+
+from __future__ import annotations
+
+from gigastream.codegen.accumulators import writer_of
+from gigastream.codegen.c_text import Lines
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.operators.aggregate import (
+    same_group,
+    write_aggregate_functions,
+    write_group_ops,
+)
+from gigastream.codegen.operators.high_code import HighCode
+from gigastream.codegen.operators.high_parts import is_nullable
+from gigastream.plan.accumulators import Accumulator
+from gigastream.plan.operators.slide import Slide
+
+
+def _write_slide(lines: Lines, context: CodeContext, prefix: str, node: Slide) -> None:
+    write_aggregate_functions(
+        lines, context, prefix, node, node.window_groups, engine_members=[("void *", "link")]
+    )
+    _write_is_same(lines, prefix, node)
+    _write_combine(lines, prefix, node)
+    with lines.block(f"static const struct gs_slide_ops {prefix}_ops =", "};"):
+        write_group_ops(lines, "slide", prefix, node)
+        lines.add(
+            f".panes = {{.range = {node.range}, .slide = {node.slide}}},",
+            f".link = offsetof(struct {prefix}_entry, link),",
+            f".is_same = {prefix}_is_same,",
+            f".combine = {prefix}_combine,",
+        )
+    lines.add("")
+
+
+def _write_is_same(lines: Lines, prefix: str, node: Slide) -> None:
+    with lines.block(f"static bool {prefix}_is_same(const void *a, const void *b)"):
+        lines.add(
+            f"const struct {prefix}_entry *one = a, *other = b;",
+            "(void)one, (void)other;",
+            f"return {same_group(node, 'one', 'other')};",
+        )
+    lines.add("")
+
+
+def _write_combine(lines: Lines, prefix: str, node: Slide) -> None:
+    with lines.block(f"static void {prefix}_combine(void *memory, const void *from)"):
+        lines.add(
+            f"struct {prefix}_entry *entry = memory;",
+            f"const struct {prefix}_entry *other = from;",
+            "(void)entry, (void)other;",
+        )
+        for index, accumulator in enumerate(node.accumulators):
+            lines.add(*_combined(index, accumulator))
+    lines.add("")
+
+
+def _combined(index: int, accumulator: Accumulator) -> list[str]:
+    """What has seen no value yet has none to give, and takes what the other has."""
+    writer, at, other = writer_of(accumulator), f"entry->a{index}", f"other->a{index}"
+    combine = writer.combine(at, other)
+    if not is_nullable(accumulator):
+        return combine
+    states = writer.high(f"a{index}", accumulator)
+    taken = [f"entry->{state.name} = other->{state.name};" for state in states]
+    first = " ".join([*taken, f"{at}_seen = 1;"])
+    return [f"if ({other}_seen) {{ if ({at}_seen) {{ {' '.join(combine)} }} else {{ {first} }} }}"]
+
+
+CODE = HighCode(_write_slide)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries over streams: everything is above the border."""
+
+from __future__ import annotations
+
+from gigastream.gsql.queries import CheckedQuery
+from gigastream.plan.accumulators import decompose
+from gigastream.plan.builders import conjuncts
+from gigastream.plan.nodes import Node
+from gigastream.plan.operators import with_hidden
+from gigastream.plan.operators.aggregate import aggregate_node
+from gigastream.plan.operators.select import select_node
+from gigastream.plan.operators.slide import over_windows
+from gigastream.plan.position import stream_position
+
+
+def high(query: CheckedQuery, stream: Node) -> Node:
+    """A query over the rows of a stream."""
+    where = conjuncts(query.where)
+    if not query.is_aggregation:
+        return select_node(query, stream, where, query.outputs)
+    accumulators, finals = decompose(query.aggregates, stream_position(stream, query.span))
+    top = aggregate_node(
+        query,
+        stream,
+        where,
+        query.groups,
+        accumulators,
+        finals,
+        with_hidden(query),
+        merges_partials=False,
+    )
+    return over_windows(query, top)

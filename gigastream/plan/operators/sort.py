@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sort: a stream that is only progressing, put in the order of one of its temporal columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from gigastream.gsql.expressions import Expression
+from gigastream.gsql.source import Span
+from gigastream.plan.builders import ordered_on
+from gigastream.plan.nodes import Detail, Node, PassingNode
+
+if TYPE_CHECKING:
+    from gigastream.plan.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sort(PassingNode):
+    """Rows below the punctuation of a column leave in its order (OPERATORS section 4)."""
+
+    title: ClassVar[str] = "sort"
+
+    column: int
+    asked_at: Span | None = field(default=None, compare=False)
+    """The query whose DEFINE in_order asks for it; what reads it would take rows as they come."""
+
+    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+        return tuple(watched)
+
+    def details(self, plan: Plan) -> Iterator[Detail]:
+        name = self.schema.columns[self.column].name
+        yield "order", (name,)
+        yield "holds", (f"every row, until punctuation of {name} has passed it",)
+
+    def punctuation(self, index: int) -> str:
+        name = self.schema.columns[index].name
+        if index == self.column:
+            return f"punctuation of {name}, once what is below it has left"
+        return f"punctuation of {name}, or the least that is held"
+
+
+def sort_node(name: str, stream: Node, column: int, asked_at: Span | None) -> Sort:
+    """A stream in the order of a temporal column."""
+    return Sort(
+        name=name,
+        schema=stream.schema,
+        order=ordered_on(stream.schema, column),
+        input=stream,
+        column=column,
+        asked_at=asked_at,
+    )

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--trace FILE: a JSON object for each heartbeat; its file is one like those of rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captures import DEMO_CAPTURE
+from cli.command import COMMAND, SECONDS, gigastream
+
+QUERY = "SELECT tb, count(*) AS packets FROM PKT GROUP BY time/60 AS tb"
+RUN = ("run", "-o", "csv", "-e", QUERY, "-r", DEMO_CAPTURE, "--heartbeat-packets", "100")
+STEP = {"node", "received_ns", "queue", "rows_in", "rows_out", "held", "cost_ns"}
+
+
+def traced(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_each_heartbeat_is_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "trace.jsonl"
+    result = gigastream(*RUN, "--heartbeat", "0", "--trace", path)
+    assert result.code == 0
+    assert result.out == gigastream(*RUN).out
+    lines = traced(path)
+    assert [line["trace"] for line in lines] == list(range(1, 2010 // 100 + 1))
+    for line in lines:
+        assert line["query"] == "query"
+        low, *others = line["steps"]
+        assert low["interface"] == "default"
+        assert low["rows_in"] == 100 * line["trace"]
+        assert set(low) == STEP | {"interface"}
+        assert all(set(step) == STEP for step in others)
+        assert line["taken_ns"] >= others[-1]["received_ns"]
+
+
+def test_what_is_promised_only_grows(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    assert gigastream(*RUN, "--slack", "1s", "--trace", path, "-q").code == 0
+    bounds = [line["punctuation"]["tb"] for line in traced(path)]
+    known = [bound for bound in bounds if bound is not None]
+    assert known
+    assert known == sorted(known)
+    assert bounds[: len(bounds) - len(known)] == [None] * (len(bounds) - len(known))
+
+
+def test_windows_and_a_trace_go_together(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    result = gigastream(*RUN, "--windows", "2", "--slack", "1s", "--trace", path)
+    assert result.code == 0
+    assert len(result.lines) == 3
+    assert traced(path)
+
+
+def test_a_spool_has_no_rows_to_follow_heartbeats_to(tmp_path: Path) -> None:
+    words = ("run", "-e", QUERY, "-r", DEMO_CAPTURE, "--trace", tmp_path / "trace.jsonl")
+    for other in (("-o", f"spool:{tmp_path / 'spool'}"), ("--on", "spark")):
+        result = gigastream(*words, *other)
+        assert result.code == 2
+        assert "--trace follows heartbeats to what is answered here" in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("which", ["rows", "capture"])
+def test_no_file_of_the_run_is_written_over(tmp_path: Path, which: str) -> None:
+    capture = tmp_path / "a.pcap"
+    capture.write_bytes(DEMO_CAPTURE.read_bytes())
+    rows = tmp_path / "rows.csv"
+    path = rows if which == "rows" else capture
+    result = gigastream("run", "-e", QUERY, "-r", capture, "-o", f"csv:{rows}", "--trace", path)
+    assert result.code == 2
+    assert f"{path} is " in result.err
+    assert "it would be overwritten" in result.err
+    assert "--trace FILE" in result.err
+    assert capture.read_bytes() == DEMO_CAPTURE.read_bytes()
+
+
+def test_a_full_disk_is_told_and_ends_the_run() -> None:
+    result = gigastream(*RUN, "--trace", "/dev/full")
+    assert result.code == 1
+    assert "gigastream: /dev/full: No space left on device" in result.err
+    assert "hint: make room, or --trace FILE elsewhere, and run again" in result.err
+    assert result.lines[0] == "tb,packets"
+
+
+def test_a_reader_of_the_trace_that_has_left_ends_the_run_quietly() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [*COMMAND, *map(str, RUN), "--trace", f"/dev/fd/{writing}"],
+            capture_output=True,
+            pass_fds=(writing,),
+            timeout=SECONDS,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+@pytest.mark.long
+def test_lines_of_a_spool_are_heartbeats(tmp_path: Path) -> None:
+    spool, path = tmp_path / "spool", tmp_path / "trace.jsonl"
+    written = gigastream("run", "-e", QUERY, "-r", DEMO_CAPTURE, "-o", f"spool:{spool}")
+    assert written.code == 0
+    words = ("run", "--spool", spool, "-o", "csv")
+    result = gigastream(*words, "--trace", path)
+    assert result.code == 0
+    assert result.out == gigastream(*words).out
+    for line in traced(path):
+        assert all(set(step) == STEP for step in line["steps"])
+    assert traced(path)
