@@ -92,9 +92,11 @@ static bool lists_reserve(struct gs_row_runs *runs)
     return lists_move(runs, runs->run_capacity == 0 ? FEW_RUNS : 2 * runs->run_capacity);
 }
 
+/* One may have room though the other had no memory for it. */
 static void lists_free(struct gs_row_runs *runs)
 {
-    gs_let_go(runs->store.holder, 2ull * runs->run_capacity * sizeof *runs->runs);
+    if (runs->run_capacity > 0)
+        gs_let_go(runs->store.holder, 2ull * runs->run_capacity * sizeof *runs->runs);
     free(runs->runs);
     free(runs->heap);
     runs->runs = runs->heap = NULL;
@@ -272,7 +274,7 @@ void gs_row_runs_close(struct gs_row_runs *runs)
 {
     while (runs->run_count > 0)
         gs_row_runs_remove_first(runs);
-    if (runs->run_capacity > 0) lists_free(runs);
+    lists_free(runs);
     free(runs->followed);
     gs_row_store_close(&runs->store);
 }

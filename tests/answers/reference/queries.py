@@ -200,16 +200,17 @@ class _Evaluation:
         return [passed_on(typed, index) for index, typed in enumerate(self.variables.values())]
 
     def _group_binder(self, calls: _Calls) -> Binder:
-        references = dict(zip(self.variables, self._references(), strict=True))
-        grouped: dict[Node, Typed] = {}
-        for item, reference in zip(self.group_by, references.values(), strict=True):
-            expression = self._meant(item).expression
-            if not names_of(expression) & references.keys():
-                grouped[expression] = reference
-
+        groups = self._references()
+        references: dict[str, Typed] = {}
         if self.windows is not None:
             for name in WINDOW_COLUMNS:
                 references[name] = self.windows.column(name, len(self.group_by))
+        references |= zip(self.variables, groups, strict=True)
+        grouped: dict[Node, Typed] = {}
+        for item, reference in zip(self.group_by, groups, strict=True):
+            expression = self._meant(item).expression
+            if not names_of(expression) & references.keys():
+                grouped[expression] = reference
 
         def resolve(name: Name) -> Typed:
             return references[name.name]
