@@ -110,6 +110,7 @@ class Job:
         output = self._outputs.enter_context(
             _closing(RowOutput(*parse_output(sink.text), self.printing.queries(self.plan)))
         )
+        output.begin()
         lock = threading.Lock()
         return {
             node.name: DriverSink(output, lock, node.name, node.schema, self.printing.make_batch)

@@ -79,6 +79,12 @@ def wanted_output(arguments: argparse.Namespace, config: Config) -> str:
 
 def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> RowOutput:
     """Open the output that is asked for, none of whose files is one of `inputs`."""
+    output = _rows_to(wanted, plan, inputs)
+    output.begin()
+    return output
+
+
+def _rows_to(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> RowOutput:
     return RowOutput(*parse_output(wanted), output_queries(plan), inputs)
 
 
@@ -93,15 +99,21 @@ class Outputs:
 def open_outputs(
     arguments: argparse.Namespace, wanted: str, plan: Plan, inputs: dict[Identity, str]
 ) -> Outputs:
-    """Open the output that is asked for and, with --trace, the file of the heartbeats."""
-    from gigastream.cli.traces import open_traces
+    """Open the output that is asked for and, with --trace, the file of the heartbeats.
 
-    rows = open_output(wanted, plan, inputs)
+    Nothing is emptied before all can be opened.
+    """
+    from gigastream.cli.traces import traces_to
+
     if arguments.trace is None:
-        return Outputs(rows)
+        return Outputs(open_output(wanted, plan, inputs))
+    rows = _rows_to(wanted, plan, inputs)
     own = (place.file.fileno() for place in rows.places)
     taken = {key: "what the rows go to" for file in own if (key := identity(file)) is not None}
-    return Outputs(rows, open_traces(Path(arguments.trace), {**inputs, **taken}))
+    traces = traces_to(Path(arguments.trace), {**inputs, **taken})
+    rows.begin()
+    traces.begin()
+    return Outputs(rows, traces)
 
 
 def inputs_of(

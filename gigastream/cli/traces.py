@@ -78,7 +78,7 @@ class Traces:
         return tuple(map(_told, self._delivery.finish().failures))
 
 
-def open_traces(path: Path, inputs: dict[Identity, str]) -> RowOutput:
+def traces_to(path: Path, inputs: dict[Identity, str]) -> RowOutput:
     """Open the file, which is none of `inputs`. OutputError."""
     query = OutputQuery(_NAME, (_NAME,), (False,), (False,), (False,), lambda: None)
     try:

@@ -124,7 +124,7 @@ FORMATS = {
 
 
 class RowOutput:
-    """The open output of a run: each query's rows find their writer.
+    """The output of a run, to which rows go after begin(): each query's find their writer.
 
     A file that cannot be written takes no more; what it does not get is counted. BrokenPipeError:
     the reader of a pipe has left. Abandoned: by abandon().
@@ -139,6 +139,7 @@ class RowOutput:
     ) -> None:
         """Open a format at a path (None: stdout); OutputError says why it cannot be.
 
+        What the files held is still there, until begin(): others may yet fail to open.
         `inputs` are files that this run reads, by their names for a person: none is overwritten.
         """
         self._format = FORMATS[name]
@@ -154,9 +155,7 @@ class RowOutput:
                 self._open(_file_of(path, name, query, len(queries)), (query,))
 
     def _open(self, path: Path | None, queries: tuple[OutputQuery, ...]) -> None:
-        file = self._open_file(path)
-        place = _Place(file, self._format.needs_end)
-        place.open(lambda: self._open_writer(file, queries))
+        place = _Place(self._open_file(path), queries, self._format.needs_end)
         self._places.update((query.name, place) for query in queries)
 
     def _open_file(self, path: Path | None) -> OutputFile:
@@ -174,6 +173,15 @@ class RowOutput:
         if own is not None:
             self._taken[own] = f"{path}, which other rows go to"
         return file
+
+    def begin(self) -> None:
+        """Empty the files, and write what belongs before the rows; OutputError as above."""
+        for place in self.places:
+            try:
+                place.file.cut()
+            except OSError as error:
+                raise OutputError(f"{place.file.label}: {error.strerror}") from None
+            place.begin(self._open_writer)
 
     @property
     def places(self) -> tuple[_Place, ...]:
@@ -228,18 +236,19 @@ class Failure:
 class _Place:
     """A file, its writer, and what became of the rows for it."""
 
-    def __init__(self, file: OutputFile, needs_end: bool) -> None:
+    def __init__(self, file: OutputFile, queries: tuple[OutputQuery, ...], needs_end: bool) -> None:
         self.file = file
         self.rows = 0
         self.lost = 0
         self.failure: OSError | None = None
+        self._queries = queries
         self._needs_end = needs_end
         self._writer: Writer | None = None
         self._is_over = False
 
-    def open(self, open_writer: Callable[[], Writer]) -> None:
+    def begin(self, open_writer: Callable[[OutputFile, tuple[OutputQuery, ...]], Writer]) -> None:
         with self._telling(0):
-            self._writer = open_writer()
+            self._writer = open_writer(self.file, self._queries)
 
     def write(self, query: OutputQuery, batch: Batch) -> None:
         if self._writer is None or self.failure is not None:

@@ -73,6 +73,11 @@ class OutputFile(io.RawIOBase):
         self._written += at
         return len(view)
 
+    def cut(self) -> None:
+        """Empty a file that is ours. OSError."""
+        if self._is_ours and self._is_file:
+            os.ftruncate(self._descriptor, 0)
+
     def end_at(self, offset: int) -> None:
         """Take back what was written from there on, as far as can be; write nothing any more."""
         self._is_dead = True
@@ -122,12 +127,10 @@ def stdout_file(taken: Mapping[Identity, str]) -> OutputFile:
 
 
 def open_file(path: Path, taken: Mapping[Identity, str]) -> OutputFile:
-    """Make a file, or empty one that is none of `taken`. OSError, SameFileError."""
+    """Make a file, or open one that is none of `taken`, uncut. OSError, SameFileError."""
     descriptor = open_destination(path)
     try:
         _refuse(descriptor, taken)
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.ftruncate(descriptor, 0)
         return OutputFile(descriptor, str(path), is_ours=True)
     except BaseException:
         os.close(descriptor)

@@ -226,12 +226,13 @@ def test_no_other_file_that_is_read_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_two_queries_do_not_share_a_file(tmp_path: Path) -> None:
-    (tmp_path / "query.csv").touch()
+    (tmp_path / "query.csv").write_text("of another run")
     (tmp_path / "query2.csv").symlink_to(tmp_path / "query.csv")
     words = ("run", "-e", PACKETS, "-e", PACKETS, "-r", DEMO_CAPTURE, "-o", f"csv:{tmp_path}")
     result = gigastream(*words)
     assert result.code == 2
     assert "which other rows go to" in result.err
+    assert (tmp_path / "query.csv").read_text() == "of another run"
 
 
 def test_a_spool_that_is_read_is_not_written(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_no_file_of_the_run_is_written_over(tmp_path: Path, which: str) -> None:
     capture = tmp_path / "a.pcap"
     capture.write_bytes(DEMO_CAPTURE.read_bytes())
     rows = tmp_path / "rows.csv"
+    rows.write_text("of another run\n")
     path = rows if which == "rows" else capture
     result = gigastream("run", "-e", QUERY, "-r", capture, "-o", f"csv:{rows}", "--trace", path)
     assert result.code == 2
@@ -78,6 +79,19 @@ def test_no_file_of_the_run_is_written_over(tmp_path: Path, which: str) -> None:
     assert "it would be overwritten" in result.err
     assert "--trace FILE" in result.err
     assert capture.read_bytes() == DEMO_CAPTURE.read_bytes()
+    assert rows.read_text() == "of another run\n"
+
+
+def test_where_the_trace_has_no_place_the_rows_file_stays_as_it_was(tmp_path: Path) -> None:
+    rows, taken = tmp_path / "rows.csv", tmp_path / "folder"
+    rows.write_text("of another run\n")
+    taken.mkdir()
+    words = ("run", "-e", QUERY, "-r", DEMO_CAPTURE, "-o", f"csv:{rows}")
+    result = gigastream(*words, "--trace", taken)
+    assert result.code == 2
+    assert rows.read_text() == "of another run\n"
+    assert gigastream(*words, "--trace", tmp_path / "trace.jsonl").code == 0
+    assert rows.read_text().startswith("tb,packets")
 
 
 def test_a_full_disk_is_told_and_ends_the_run() -> None:
