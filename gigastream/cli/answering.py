@@ -15,9 +15,9 @@ from gigastream.cli.errors import UsageError, complain
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.stderr import Line, say
 from gigastream.config import Config
-from gigastream.outputs import OutputQuery, RowOutput, default_format, parse_output
+from gigastream.outputs import OutputQuery, RowOutput, default_format, parse_output, path_of
 from gigastream.outputs.delivery import Delivered, Delivery
-from gigastream.outputs.file import Identity, identity
+from gigastream.outputs.file import STDOUT_LABEL, Identity, identity
 from gigastream.sources.files import FileSource
 from gigastream.words import counted
 
@@ -110,7 +110,12 @@ def open_outputs(
     rows = _rows_to(wanted, plan, inputs)
     own = (place.file.fileno() for place in rows.places)
     taken = {key: "what the rows go to" for file in own if (key := identity(file)) is not None}
-    traces = traces_to(Path(arguments.trace), {**inputs, **taken})
+    path = path_of(arguments.trace)
+    if path is None and STDOUT_LABEL in (place.file.label for place in rows.places):
+        raise UsageError(
+            "--trace -: stdout is where the rows go", "--trace FILE, or -o FORMAT:PATH"
+        )
+    traces = traces_to(path, {**inputs, **taken})
     rows.begin()
     traces.begin()
     return Outputs(rows, traces)

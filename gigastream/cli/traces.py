@@ -78,8 +78,8 @@ class Traces:
         return tuple(map(_told, self._delivery.finish().failures))
 
 
-def traces_to(path: Path, inputs: dict[Identity, str]) -> RowOutput:
-    """Open the file, which is none of `inputs`. OutputError."""
+def traces_to(path: Path | None, inputs: dict[Identity, str]) -> RowOutput:
+    """Open the file (None: stdout), which is none of `inputs`. OutputError."""
     query = OutputQuery(_NAME, (_NAME,), (False,), (False,), (False,), lambda: None)
     try:
         return RowOutput("json", path, (query,), inputs)

@@ -309,13 +309,18 @@ _HINTS = {
 
 
 def parse_output(text: str) -> tuple[str, Path | None]:
-    """Read `FORMAT[:PATH]`; OutputError names the formats there are."""
+    """Read `FORMAT[:PATH]`, a path of `-` being stdout; OutputError names the formats there are."""
     name, colon, path = text.partition(":")
     if name not in FORMATS:
         raise OutputError(f"there is no output format '{name}'", "one of " + ", ".join(FORMATS))
     if colon and not path:
         raise OutputError(f"{text} names no path", f"-o {name}:PATH, or -o {name} for stdout")
-    return name, Path(path) if path else None
+    return name, path_of(path)
+
+
+def path_of(text: str) -> Path | None:
+    """Return the path that is meant; None, stdout, of `-` and of nothing."""
+    return None if text in ("", "-") else Path(text)
 
 
 def default_format(stream_is_terminal: bool) -> str:

@@ -207,6 +207,13 @@ def test_nor_through_stdin_and_stdout(capture: Path) -> None:
     assert capture.read_bytes() == DEMO_CAPTURE.read_bytes()
 
 
+def test_a_dash_is_stdout(tmp_path: Path) -> None:
+    words = ("run", "-e", PACKETS, "-r", DEMO_CAPTURE, "-q")
+    result = gigastream(*words, "-o", "csv:-", cwd=tmp_path)
+    assert result.out == gigastream(*words, "-o", "csv").out
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_other_file_that_is_read_is_overwritten(tmp_path: Path) -> None:
     files = {
         "query.gsql": "SELECT time, getlpmid(srcIP, 'list.tbl') AS net FROM IPV4",

@@ -94,6 +94,17 @@ def test_where_the_trace_has_no_place_the_rows_file_stays_as_it_was(tmp_path: Pa
     assert rows.read_text().startswith("tb,packets")
 
 
+def test_a_dash_is_stdout_where_the_rows_do_not_go(tmp_path: Path) -> None:
+    result = gigastream(*RUN, "--trace", "-", cwd=tmp_path)
+    assert result.code == 2
+    assert "--trace -: stdout is where the rows go" in result.err
+    rows = ("-o", f"csv:{tmp_path / 'rows.csv'}")
+    result = gigastream(*RUN[:1], *rows, *RUN[3:], "--trace", "-", cwd=tmp_path)
+    assert result.code == 0
+    assert all(json.loads(line)["steps"] for line in result.lines)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+
+
 def test_a_full_disk_is_told_and_ends_the_run() -> None:
     result = gigastream(*RUN, "--trace", "/dev/full")
     assert result.code == 1
