@@ -67,9 +67,13 @@ def write_object(plan: Plan, texts: QueryTexts, target: Path, include: Sequence[
     there, _ = _PlanUnpickler(BytesIO(packed)).load()
     carried = _header(generate(there)) + zlib.compress(packed)
     made = compile_query_set(generate(plan) + _section(carried), headers=include, portable=True)
-    with made.open("rb") as source, os.fdopen(open_destination(target), "wb") as copy:
-        copy.truncate()
-        shutil.copyfileobj(source, copy)
+    try:
+        with made.open("rb") as source, os.fdopen(open_destination(target), "wb") as copy:
+            copy.truncate()
+            shutil.copyfileobj(source, copy)
+    except OSError as error:
+        error.filename = error.filename or str(target)
+        raise
     return target
 
 

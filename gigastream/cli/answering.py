@@ -107,6 +107,8 @@ def open_outputs(
 
     if arguments.trace is None:
         return Outputs(open_output(wanted, plan, inputs))
+    if not arguments.trace:
+        raise UsageError("--trace names no file", "--trace FILE")
     rows = _rows_to(wanted, plan, inputs)
     own = (place.file.fileno() for place in rows.places)
     taken = {key: "what the rows go to" for file in own if (key := identity(file)) is not None}

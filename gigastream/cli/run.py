@@ -55,6 +55,7 @@ from gigastream.settings import (
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
 from gigastream.sources.files import FileSource, are_finite, parse_source
 from gigastream.sources.live import LIVE_OPTIONS, Source, parse_live
+from gigastream.timestamps import EXTERNAL
 from gigastream.words import are, counted
 
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ def execute(arguments: argparse.Namespace) -> int:
     is_finite = root is None and arguments.on != "spark" and are_finite(sources)
     plan, texts = _asked(arguments, paths, config, interfaces, is_finite)
     settings = replace(settings, filter=bpf_filter, packets_max=arguments.count)
+    _refuse_pace_without_times(settings, sources)
     if root is not None or arguments.on == "spark":
         _refuse_what_is_answered_here(arguments)
     ends = ends_of(arguments, plan)
@@ -217,6 +219,17 @@ def execute(arguments: argparse.Namespace) -> int:
     answering = _answer if not has_links(sources) else answer_links
     outputs = partial(open_outputs, arguments, wanted, plan, inputs)
     return verdict(*answering(arguments, plan, sources, settings, texts.include, outputs, ends))
+
+
+def _refuse_pace_without_times(settings: Settings, sources: Sequence[Source]) -> None:
+    """A replay goes by the packets' own times, which only external timestamps keep."""
+    kinds = {source.timestamps or settings.timestamps for source in sources}
+    if settings.speed and kinds != {EXTERNAL}:
+        (kind, *_) = kinds - {EXTERNAL}
+        raise UsageError(
+            f"--speed replays by the packets' own times, and {kind} timestamps are in their place",
+            "--timestamps external, or no --speed",
+        )
 
 
 def _refuse_what_is_answered_here(arguments: argparse.Namespace) -> None:

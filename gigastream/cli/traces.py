@@ -60,13 +60,18 @@ class Traces:
         self._output = output
         self._columns = {node.name: _temporal(node.schema) for node in plan.outputs}
         self._delivery = Delivery(output, _QUEUE_BYTES, attend)
+        self._has_reader = True
 
     def take(self, event: Event) -> None:
-        """Write a batch's trace, if it is a heartbeat."""
+        """Write a batch's trace, if it is a heartbeat, while somebody reads them."""
         trace = event.trace
-        if trace is not None:
-            line = as_json(event, trace, self._columns.get(event.query, {}), time.monotonic_ns())
+        if trace is None or not self._has_reader:
+            return
+        line = as_json(event, trace, self._columns.get(event.query, {}), time.monotonic_ns())
+        try:
             self._delivery.put(_NAME, _Line(line.encode() + b"\n"))
+        except BrokenPipeError:  # the rows have a reader of their own
+            self._has_reader = False
 
     @property
     def has_failed(self) -> bool:
@@ -75,7 +80,10 @@ class Traces:
 
     def finish(self) -> tuple[Failure, ...]:
         """Wait until all is written; return why some of it could not be."""
-        return tuple(map(_told, self._delivery.finish().failures))
+        try:
+            return tuple(map(_told, self._delivery.finish().failures))
+        except BrokenPipeError:
+            return ()
 
 
 def traces_to(path: Path | None, inputs: dict[Identity, str]) -> RowOutput:
@@ -84,7 +92,7 @@ def traces_to(path: Path | None, inputs: dict[Identity, str]) -> RowOutput:
     try:
         return RowOutput("json", path, (query,), inputs)
     except OutputError as error:
-        raise OutputError(str(error), _hint(error.hint)) from None
+        raise OutputError(str(error), error.hint and _hint(error.hint)) from None
 
 
 def as_json(event: Event, trace: Trace, columns: Mapping[str, int], taken_ns: int) -> str:
@@ -130,5 +138,5 @@ def _told(failure: Failure) -> Failure:
     return replace(failure, hint=_hint(failure.hint))
 
 
-def _hint(hint: str | None) -> str:
-    return (hint or "").replace("-o FORMAT:PATH", "--trace FILE")
+def _hint(hint: str) -> str:
+    return hint.replace("-o FORMAT:PATH", "--trace FILE")

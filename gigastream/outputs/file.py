@@ -7,10 +7,12 @@ can be ended from another thread.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import select
 import stat
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -121,7 +123,9 @@ class OutputFile(io.RawIOBase):
 
 
 def stdout_file(taken: Mapping[Identity, str]) -> OutputFile:
-    """Return this process's stdout. SameFileError where it is a file of `taken`."""
+    """Return this process's stdout. SameFileError where it is a file of `taken`; OSError."""
+    if sys.stdout is None:  # its descriptor may be that of another file by now
+        raise OSError(errno.EBADF, "it is closed")
     _refuse(STDOUT_DESCRIPTOR, taken)
     return OutputFile(STDOUT_DESCRIPTOR, STDOUT_LABEL, is_ours=False)
 

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -195,3 +197,12 @@ def test_plans_of_all_kinds_are_carried(tmp_path: Path, query: str) -> None:
     plain = gigastream("run", "-q", "-o", "csv", "-r", DEMO_CAPTURE, "-e", query)
     assert (done.code, sorted(done.lines)) == (plain.code, sorted(plain.lines)), done.err
     assert len(done.lines) > 1
+
+
+def test_an_object_without_room_names_its_place(tmp_path: Path) -> None:
+    words = ("compile", "-e", "SELECT time FROM PKT", "-o")
+    assert gigastream(*words, tmp_path / "good.so").code == 0
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1000, 1000))
+    result = gigastream(*words, tmp_path / "cut.so", preexec_fn=limit)
+    assert result.code == 1
+    assert f"{tmp_path / 'cut.so'}: File too large" in result.err

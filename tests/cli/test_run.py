@@ -309,3 +309,11 @@ ENGINE += (
 @pytest.mark.parametrize("option", ENGINE)
 def test_no_setting_changes_the_rows(option: str) -> None:
     assert json_rows(gigastream("run", "-e", QUERY, "-r", DEMO_CAPTURE, option).out) == expected()
+
+
+@pytest.mark.parametrize("kind", ["internal", "latent"])
+def test_a_replay_needs_the_times_of_packets(kind: str) -> None:
+    words = ("-e", "SELECT time FROM PKT", "-r", DEMO_CAPTURE, "--speed", "2")
+    result = gigastream("run", *words, "--timestamps", kind)
+    assert result.code == 2
+    assert f"--speed replays by the packets' own times, and {kind} timestamps" in result.err

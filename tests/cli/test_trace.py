@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -113,12 +114,12 @@ def test_a_full_disk_is_told_and_ends_the_run() -> None:
     assert result.lines[0] == "tb,packets"
 
 
-def test_a_reader_of_the_trace_that_has_left_ends_the_run_quietly() -> None:
+def test_rows_go_on_where_the_reader_of_the_trace_has_left() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
         done = subprocess.run(
-            [*COMMAND, *map(str, RUN), "--trace", f"/dev/fd/{writing}"],
+            [*COMMAND, *map(str, RUN), "--trace", f"/dev/fd/{writing}", "--stats"],
             capture_output=True,
             pass_fds=(writing,),
             timeout=SECONDS,
@@ -127,7 +128,24 @@ def test_a_reader_of_the_trace_that_has_left_ends_the_run_quietly() -> None:
     finally:
         os.close(writing)
     assert done.returncode == 0
-    assert done.stderr == b""
+    assert done.stdout == gigastream(*RUN).out
+    assert b"2,010" in done.stderr, "the account, as of every run"
+
+
+@pytest.mark.parametrize("path", ["", "-"])
+def test_a_trace_without_a_place_is_refused_before_anything_is_emptied(
+    tmp_path: Path, path: str
+) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("of another run")
+    words = shlex.join([*COMMAND, *map(str, RUN[:1] + RUN[3:]), "-o", f"csv:{rows}"])
+    done = subprocess.run(
+        ["sh", "-c", f"{words} --trace '{path}' >&-"],
+        capture_output=True, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert ("--trace names no file" if path == "" else "stdout: it is closed") in done.stderr
+    assert rows.read_text() == "of another run"
 
 
 @pytest.mark.long

@@ -18,6 +18,7 @@ from gigastream.gsql.binder.statement import Statement, refuse_low_only
 from gigastream.gsql.binder.windows import BoundWindow, counts_rows
 from gigastream.gsql.expressions import Constant, Expression
 from gigastream.gsql.operations.conversion import is_flexible
+from gigastream.gsql.order.bounds import END
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import AggregateCall, GroupVariable, OutputColumn, SortKey
 from gigastream.gsql.syntax import ast
@@ -207,7 +208,7 @@ def demand_temporal(statement: Statement, groups: Groups) -> None:
         return
     windowed = statement.body.window is not None
     windowed |= any(item.node.window is not None for item in statement.items)
-    moving = any(variable.expression.temporal.is_temporal for variable in groups.variables)
+    moving = any(_moves_on(variable.expression) for variable in groups.variables)
     follows_packets = statement.reads_packets and statement.joined is None
     if moving and follows_packets and not counts_rows(statement.body.window):
         _warn_of_clockless(statement, groups)
@@ -221,6 +222,21 @@ def demand_temporal(statement: Statement, groups: Groups) -> None:
         return
     message += ": no group would ever be complete"
     statement.sink.error("no-temporal-group", message, span, hint)
+
+
+_FROM_NS, _TO_NS = 1_000_000_000_000_000_000, 2_000_000_000_000_000_000
+"""From 2001 to 2033: packets are of then."""
+
+
+def _moves_on(expression: Expression) -> bool:
+    """False for what is not temporal, and for what passes its last value, as UMIN(time, 9) does."""
+    if not expression.temporal.is_temporal:
+        return False
+    function = monotone(expression)
+    over = None if function is None else function.over_timestamp()
+    if over is None:
+        return True  # it follows no clock that is known
+    return all(over.inverse(over.forward(at) + 1) < END for at in (_FROM_NS, _TO_NS))
 
 
 _AT_THE_END = "one answer comes, when all input has been read"
@@ -249,6 +265,8 @@ def _untimed(statement: Statement, groups: Groups) -> tuple[str, str]:
     switch = "DEFINE { no_temporal_aggr true; } for one answer at the end"
     if statement.body.distinct:
         message, mended = "no column of SELECT DISTINCT is temporal", f"select {example} too"
+    elif any(variable.expression.temporal.is_temporal for variable in groups.variables):
+        message, mended = "no group variable moves on with time", f"add {example} to GROUP BY"
     elif groups.found:
         message, mended = "no group variable is temporal", f"add {example} to GROUP BY"
     else:
@@ -261,10 +279,15 @@ def _untimed(statement: Statement, groups: Groups) -> tuple[str, str]:
 
 
 def _temporal_example(statement: Statement) -> str:
-    """A temporal column that the sources have; empty if they have none."""
-    pairs = statement.items[0].names.everything(statement.body.span)
-    names = [name for name, column in pairs if column.temporal.is_temporal]
-    if not names:
-        return ""
-    owner = f"{statement.items[0].names.shown}." if len(statement.items) > 1 else ""
-    return f"{owner}time/60 AS tb" if names[0] == "time" else owner + names[0]
+    """A temporal column that the rows have; empty if they have none."""
+    for item in statement.items:
+        for name, column in item.names.everything(statement.body.span):
+            if not column.temporal.is_temporal:
+                continue
+            owner = f"{item.names.shown}." if len(statement.items) > 1 else ""
+            if not statement.columns.as_seen([column]).temporal.is_temporal:
+                if name.lower() not in statement.columns.equated:
+                    continue
+                owner = ""  # of a full join the name alone is temporal, and neither side's
+            return f"{owner}time/60 AS tb" if name == "time" else owner + name
+    return ""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gigastream.gsql.binder.join_predicate import Band, Predicate, span_of
-from gigastream.gsql.binder.join_tree import Branch, Tree
+from gigastream.gsql.binder.join_tree import Branch, Tree, always_there
 from gigastream.gsql.binder.names import SourceNames
 from gigastream.gsql.binder.sources import SourceItem
 from gigastream.gsql.binder.statement import Statement
@@ -19,13 +19,17 @@ from gigastream.gsql.types import Temporal
 
 
 def refuse_spellings(statement: Statement) -> None:
-    """Report a join that is written in two ways at once."""
+    """Report a join that is written in two ways at once, or of one source."""
     body = statement.body
     joined = [item for item in body.sources if isinstance(item, ast.JoinedSource)]
     if body.join is not None and joined:
         message = f"{body.join.kind}_JOIN before FROM, and JOIN in it"
         hint = "one of the two: FROM A a LEFT JOIN B b ON …, LEFT_OUTER_JOIN FROM A a, B b WHERE …"
         statement.sink.error("two-joins", message, joined[0].span, hint)
+    elif body.join is not None and len(body.sources) == 1:
+        message = f"{body.join.kind}_JOIN joins two sources, and FROM names one"
+        hint = f"{body.join.kind}_JOIN FROM A a, B b WHERE a.time = b.time"
+        statement.sink.error("join-of-one", message, body.join.span, hint)
     _refuse_namesakes(statement)
 
 
@@ -69,10 +73,27 @@ def refuse_unbounded(statement: Statement, branch: Branch, predicate: Predicate)
             shown = ", ".join(n.shown for n in left)
             names = [f"{right[-1].shown} and any of {shown}"]
         message = f"no condition relates the times of {names[0]}"
-        a, b = _time_of(left[0]), _time_of(right[-1])
-        hint = f"{a} = {b}, or a band: {a} >= {b} - 2 AND {a} <= {b} + 3"
+        hint = _relation(statement, branch)
         statement.sink.error("no-temporal-predicate", message, branch.span, hint)
     return True
+
+
+def _relation(statement: Statement, branch: Branch) -> str:
+    """What would relate the times of both sides."""
+    sides = [
+        [n for n in _names(statement, side) if n.index in always_there(side)]
+        for side in branch.sides
+    ]
+    for side, found in zip(branch.sides, sides, strict=True):
+        if not found:
+            absent = " and ".join(n.shown for n in _names(statement, side))
+            return f"{absent} may be absent: make their join a query, whose time is of both"
+    ends = sides[0][0], sides[1][-1]
+    for names in ends:
+        if not _times_of(names):
+            return f"{names.shown} has no temporal column: its query has to select one"
+    a, b = map(_time_of, ends)
+    return f"{a} = {b}, or a band: {a} >= {b} - 2 AND {a} <= {b} + 3"
 
 
 def _refuse_half(statement: Statement, branch: Branch, sides: Sides, band: Band) -> None:
@@ -136,9 +157,12 @@ def _names(statement: Statement, tree: Tree) -> Sequence[SourceNames]:
 
 def _time_of(names: SourceNames) -> str:
     """A temporal column of a source, for a hint."""
+    return f"{names.shown}.{(_times_of(names) or ['ts'])[0]}"
+
+
+def _times_of(names: SourceNames) -> list[str]:
     columns = names.everything(NOWHERE)
-    times = [name for name, column in columns if column.temporal.is_temporal]
-    return f"{names.shown}.{times[0] if times else 'ts'}"
+    return [name for name, column in columns if column.temporal.is_temporal]
 
 
 def _as_written(statement: Statement, branch: Branch, side: int, e: Expression) -> str:

@@ -104,6 +104,15 @@ class Branch:
 Tree = JoinLeaf | Branch
 
 
+def always_there(tree: Tree) -> frozenset[int]:
+    """The sources of which every row of a tree has one: no join of it may lack them."""
+    if isinstance(tree, JoinLeaf):
+        return tree.ports
+    keeps_left, keeps_right = tree.keeps
+    left = frozenset[int]() if keeps_right else always_there(tree.left)
+    return left if keeps_left else left | always_there(tree.right)
+
+
 def branches_of(tree: Tree) -> Iterator[Branch]:
     """Its joins, inner ones first."""
     if isinstance(tree, Branch):

@@ -79,6 +79,7 @@ def bind_merge(
     columns = [_merged(column, items, sink) for column in body.columns]
     if not known:
         return None
+    _check_order(body, items, sink)
     rows = _all_rows(items, _wanted(body, options, tables), sink)
     if rows is None or None in columns:
         return None
@@ -159,6 +160,18 @@ def _merged(
     message = f"{column.name} {why}: it has no order to merge by"
     sink.error("not-temporal", message, column.span, "merge on an increasing column, such as time")
     return None
+
+
+def _check_order(
+    body: ast.MergeStatement, items: Sequence[SourceItem], sink: DiagnosticSink
+) -> None:
+    """Each column stands at the place of its source in FROM."""
+    for node, item in zip(body.columns, items, strict=False):
+        if node.qualifier and not item.names.answers_to(node.qualifier):
+            shown = item.names.shown
+            message = f"the column at this place is that of {shown}"
+            hint = f"{shown}.{node.name}: one column of each source, as FROM has them"
+            sink.error("wrong-merge", message, node.span, hint)
 
 
 def _place(column: Expression, rows: _MergedRows) -> int:

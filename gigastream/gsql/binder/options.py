@@ -72,12 +72,15 @@ def _switch(entry: ast.DefineEntry, sink: DiagnosticSink) -> bool | None:
     return value
 
 
-def _at_least(least: int) -> Callable[[ast.DefineEntry, DiagnosticSink], int | None]:
+def _at_least(
+    least: int, word: str = ""
+) -> Callable[[ast.DefineEntry, DiagnosticSink], int | None]:
     def check(entry: ast.DefineEntry, sink: DiagnosticSink) -> int | None:
         text = entry.value
         if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= least:
             return int(text)
-        _refuse(entry, f"{entry.name} is a whole number from {least} to 999999999", None, sink)
+        hint = f"or it is {word}" if word else None
+        _refuse(entry, f"{entry.name} is a whole number from {least} to 999999999", hint, sink)
         return None
 
     return check
@@ -87,7 +90,7 @@ def _power_of_two(entry: ast.DefineEntry, sink: DiagnosticSink) -> int | None:
     """A number of slots, the next power of two of what is asked for; or `adaptive`."""
     if entry.value.lower() == ADAPTIVE:
         return ADAPTIVE_SLOTS
-    slots = _at_least(1)(entry, sink)
+    slots = _at_least(1, ADAPTIVE)(entry, sink)
     return None if slots is None else 1 << (slots - 1).bit_length()
 
 

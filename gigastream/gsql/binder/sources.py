@@ -154,7 +154,7 @@ def _output(table: ast.Table, query: QueryOutput, sink: DiagnosticSink) -> _Bran
         message = f"{table.name} is a query: it is read over no interface"
         sink.error("wrong-source", message, table.interface_span, "leave the interface out")
         return None
-    return _Branch(table, query=query)
+    return None if query.schema is None else _Branch(table, query=query)
 
 
 def _packets(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | None:
