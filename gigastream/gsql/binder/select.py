@@ -55,7 +55,7 @@ def bind_select(
     if context.sink.error_count == errors:
         for what, span in asked:
             not_supported(context.sink, what, span)
-    if found is None or context.sink.error_count > errors:
+    if found is None or context.sink.error_count > errors or not statement.sources_are_known:
         return None
     checked = _checked(statement, found, _where(statement, conditions))
     if checked is not None and window is not None:
