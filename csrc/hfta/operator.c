@@ -272,7 +272,11 @@ void gs_operator_mark(struct gs_operator *base, bool is_partial)
 bool gs_operator_room(struct gs_operator *base, const uint32_t *string_lengths)
 {
     struct gs_operator_state *op = (struct gs_operator_state *)base;
-    if (!gs_batch_takes(base->output, string_lengths)) gs_operator_send(op, NULL);
+    if (!gs_batch_takes(base->output, string_lengths)) {
+        bool is_partial = base->output->is_partial; /* that of the row to come */
+        gs_operator_send(op, NULL);
+        if (!*op->failed) base->output->is_partial = is_partial;
+    }
     if (*op->failed) return false;
     *op->failed = !gs_batch_reserve(base->output, string_lengths);
     return !*op->failed;

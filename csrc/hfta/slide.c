@@ -232,7 +232,10 @@ static void panes_enter(struct lane *lane, gs_bound end)
     struct gs_window *pane;
     while ((pane = gs_windows_waiting(&lane->panes, 0)) != NULL && id_of(pane) < end) {
         gs_bound after = gs_bound_add(id_of(pane), 1);
-        if (!gs_pane_groups_enter(&lane->groups, &((struct pane *)pane)->groups)) fail(lane->op);
+        if (!gs_pane_groups_enter(&lane->groups, &((struct pane *)pane)->groups)) {
+            fail(lane->op);
+            return;
+        }
         gs_windows_pass(&lane->panes, &(struct gs_punctuation){.bounds = &after});
     }
 }
@@ -262,6 +265,7 @@ static bool window_leave(struct gs_window_operator *op, struct gs_window *due, u
     uint64_t sequence = op->op.sequence;
     bool was_partial = due->is_partial;
     if (!window->has_panes) window_begin(window);
+    if (*op->op.failed) return false; /* not all of its panes have entered */
     if (due->is_partial != was_partial) return false; /* its rows go in a batch that says so */
     for (; window->cursor < window->lane->groups.table.count; window->cursor++, --*budget) {
         if (*budget == 0 || op->op.sequence != sequence) return false;

@@ -109,3 +109,33 @@ def test_rows_that_are_whole_and_not_by_turns_take_no_more_memory(tmp_path: Path
     assert len(marks) > SECONDS
     assert sum(marks) > SECONDS // 3
     assert peak < 4 << 20
+
+
+TALKERS = """DEFINE { query_name talkers; visibility internal; }
+SELECT tb, srcIP, count(*) AS n FROM UDP GROUP BY time/600 AS tb, srcIP"""
+OVER_TALKERS = {
+    "select": "SELECT tb, srcIP, n*2 AS n FROM talkers",
+    "join": "SELECT a.tb, a.srcIP, b.n AS n FROM talkers a, all_ b WHERE a.tb = b.tb",
+    "merge": "MERGE a.tb : b.tb FROM talkers a, talkers b",
+    "order": "SELECT tb, srcIP, sum(n) AS n FROM talkers GROUP BY tb, srcIP ORDER BY n",
+}
+
+
+@pytest.mark.parametrize("above", OVER_TALKERS)
+@pytest.mark.parametrize("batch_rows", [1, 8, 4096])
+def test_rows_of_incomplete_windows_say_so_however_they_are_cut(
+    above: str, batch_rows: int
+) -> None:
+    """The batch that is full goes in the middle of the rows: those behind it are no better."""
+    packets = [udp_packet(at * SECOND_NS // 10, at, 2) for at in range(ROWS)]
+    text = f"""{TALKERS};
+    DEFINE {{ query_name all_; visibility internal; }}
+    SELECT tb, count(*) AS n FROM UDP GROUP BY time/600 AS tb;
+    DEFINE {{ query_name asked; }} {OVER_TALKERS[above]}"""
+    source = PacketSource([(one.timestamp_ns, one.data) for one in packets])
+    settings = Settings(max_groups=MOST + 3, batch_rows=batch_rows, flush="lazy")
+    with Session(plan_of(text), [source], settings) as session:
+        batches = [event.batch for event in session.batches() if event.batch.row_count]
+        marks = [batch.is_partial for batch in batches for _ in range(batch.row_count)]
+    assert len(marks) >= MOST
+    assert all(marks)

@@ -16,6 +16,7 @@ from gigastream.gsql.binder.expressions import Binder
 from gigastream.gsql.binder.groups import group_items
 from gigastream.gsql.binder.join_errors import (
     refuse_empty_bands,
+    refuse_outsiders,
     refuse_spellings,
     refuse_unbounded,
     refuse_void_test,
@@ -86,6 +87,9 @@ def _tree(statement: Statement) -> Tree | None:
     where = _conjuncts(statement, plain, statement.body.where)
     everything = [*where, *(c for found in behind_on.values() for c in found)]
     tree = tree_of(statement.body, _related(statement, plain, everything), behind_on)
+    refuse_outsiders(statement, tree)
+    if statement.sink.error_count > errors:
+        return None
     for conjunct in where:
         tree.select(conjunct)
     return tree

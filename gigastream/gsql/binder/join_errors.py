@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gigastream.gsql.binder.join_predicate import Band, Predicate, span_of
-from gigastream.gsql.binder.join_tree import Branch, Tree, always_there
+from gigastream.gsql.binder.join_tree import Branch, Tree, always_there, branches_of
 from gigastream.gsql.binder.names import SourceNames
 from gigastream.gsql.binder.sources import SourceItem
 from gigastream.gsql.binder.statement import Statement
@@ -55,6 +55,20 @@ def _named(item: SourceItem, name: str) -> str:
 
 def _table(node: ast.Table) -> str:
     return f"{node.interface}.{node.name}" if node.interface else node.name
+
+
+def refuse_outsiders(statement: Statement, tree: Tree) -> None:
+    """Report what is asked behind ON of a source that is not of that JOIN."""
+    for branch in branches_of(tree):
+        for conjunct in branch.predicate:
+            outside = conjunct.ports - branch.ports
+            if outside:
+                shown = statement.items[min(outside)].names.shown
+                message = f"{shown} stands outside of this JOIN"
+                hint = (
+                    "its ON relates what it joins: put the condition in WHERE, or behind its JOIN"
+                )
+                statement.sink.error("outside-join", message, conjunct.node.span, hint)
 
 
 def refuse_unbounded(statement: Statement, branch: Branch, predicate: Predicate) -> bool:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gigastream.gsql.binder.context import BindingContext
-from gigastream.gsql.binder.names import Scope
+from gigastream.gsql.binder.join_tree import conjuncts_of
+from gigastream.gsql.binder.names import Equated, Qualifier, Scope
 from gigastream.gsql.syntax import ast
 
 
@@ -34,17 +35,22 @@ def is_join(body: ast.SelectStatement) -> bool:
     return several or any(isinstance(item, ast.JoinedSource) for item in body.sources)
 
 
-def equated_names(conditions: Sequence[ast.SyntaxExpression]) -> frozenset[str]:
-    """Columns that `a.x = b.x` equates: their name alone is clear then."""
-    found: set[str] = set()
-    for condition in conditions:
-        for node in ast.walk(condition):
-            if isinstance(node, ast.Comparison) and node.op == "=":
-                left, right = node.left, node.right
-                if isinstance(left, ast.Name) and isinstance(right, ast.Name):
-                    same = left.name.lower() == right.name.lower()
-                    found |= {left.name.lower()} if same else set()
-    return frozenset(found)
+def equated_names(conditions: Sequence[ast.SyntaxExpression]) -> Equated:
+    """Columns that `a.x = b.x` equates wherever a row is joined: their name alone is clear then."""
+    found: dict[str, list[frozenset[Qualifier]]] = {}
+    for node in (part for condition in conditions for part in conjuncts_of(condition)):
+        if not (isinstance(node, ast.Comparison) and node.op == "="):
+            continue
+        left, right = node.left, node.right
+        if not (isinstance(left, ast.Name) and isinstance(right, ast.Name)):
+            continue
+        name = left.name.lower()
+        pair = frozenset(tuple(map(str.lower, side.qualifier)) for side in (left, right))
+        if name == right.name.lower() and len(pair) == 2 and () not in pair:
+            groups = found.setdefault(name, [])
+            met = [group for group in groups if group & pair]
+            groups[:] = [g for g in groups if g not in met] + [pair.union(*met)]
+    return {name: tuple(groups) for name, groups in found.items()}
 
 
 # FILTER_JOIN

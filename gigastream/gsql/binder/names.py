@@ -25,6 +25,13 @@ FAMILIES = {4: "IPV4", 6: "IPV6"}
 """The protocol of the packets with this `ipversion`."""
 
 
+Qualifier = tuple[str, ...]
+"""What stands before the name of a column."""
+
+Equated = Mapping[str, Sequence[frozenset[Qualifier]]]
+"""Names, in lower case, of which conditions say that they are the same of several sources: which."""
+
+
 class SourceNames:
     """The columns of one FROM item. This class alone is an item that was wrong, and reported."""
 
@@ -237,7 +244,7 @@ class Scope:
     """Names of the SELECT list; they go behind columns."""
     is_windowed: bool = False
     """There is a window, whose ends have names."""
-    equated: frozenset[str] = frozenset()
+    equated: Equated = field(default_factory=dict)
     """Columns, in lower case, that a join's predicate equates: either side's will do."""
     seen: Callable[[Sequence[Expression]], Expression] | None = None
     """What a column is where rows are joined; several are columns that a join equates."""
@@ -247,13 +254,13 @@ class Scope:
         key = node.name.lower()
         if not node.qualifier and key in self.variables:
             return _at(self.variables[key], node.span)
-        candidates = self._candidates(node.qualifier)
+        candidates = self.candidates(node.qualifier)
         if not candidates:
             _report_qualifier(node, self.sources, sink)
             return None
         found = [(source, source.find(node.name, node.span)) for source in candidates]
         good = [(source, item) for source, item in found if item is not None]
-        if len(good) > 1 and key not in self.equated:
+        if len(good) > 1 and not self.are_equated(key, [source for source, _ in good]):
             _report_ambiguous(node, [source for source, _ in good], sink)
             return None
         if good:
@@ -271,7 +278,14 @@ class Scope:
             self._report_unknown(node, candidates, sink)
         return None
 
-    def _candidates(self, qualifier: Sequence[str]) -> Sequence[SourceNames]:
+    def are_equated(self, key: str, sources: Sequence[SourceNames]) -> bool:
+        """Whether the columns of that name are the same in all of these."""
+        return any(
+            all(any(source.answers_to(qualifier) for qualifier in group) for source in sources)
+            for group in self.equated.get(key, ())
+        )
+
+    def candidates(self, qualifier: Sequence[str]) -> Sequence[SourceNames]:
         """The FROM items that a qualifier may mean; in a self-join the one that it is called."""
         if not qualifier:
             return self.sources

@@ -10,6 +10,7 @@ from gigastream.gsql.binder.aggregates import Aggregates, is_aggregate
 from gigastream.gsql.binder.columns import written_name, written_names
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.expressions import Binder, ClauseContext
+from gigastream.gsql.binder.groups import group_items
 from gigastream.gsql.binder.join_rows import JoinedNames, JoinedRows
 from gigastream.gsql.binder.joins import equated_names, flat_sources, join_conditions
 from gigastream.gsql.binder.names import PacketNames, Scope, SourceNames, narrow
@@ -91,10 +92,10 @@ def open_statement(
     nodes = flat_sources(body.sources)
     items = tuple(bind_source(node, index, tables) for index, node in enumerate(nodes))
     joined = [*join_conditions(body.sources), *_present(body.where)]
-    equated = equated_names(joined) if len(items) > 1 else frozenset()
+    equated = equated_names(joined) if len(items) > 1 else {}
     windows = [body.window, *(item.node.window for item in items)]
     columns = Scope(tuple(item.names for item in items), is_windowed=any(windows), equated=equated)
-    _narrow(body, items)
+    _narrow(body, columns)
     may_be_of_nothing = not (body.group_by or body.window or options.lfta_aggregation)
     aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing)
     return Statement(query, body, context, options, items, columns, aggregates)
@@ -107,14 +108,16 @@ def _present(node: ast.SyntaxExpression | None) -> list[ast.SyntaxExpression]:
 # ipversion = 4
 
 
-def _narrow(body: ast.SelectStatement, items: tuple[SourceItem, ...]) -> None:
+def _narrow(body: ast.SelectStatement, columns: Scope) -> None:
     """Where WHERE lets only one IP family through, its fields are those of that family."""
+    variables = {(item.alias or "").lower() for item in group_items(body.group_by)}
     for found in map(_ip_version, _conjuncts(body.where)):
-        for item in items if found is not None else ():
-            name, version = found  # type: ignore[misc]
-            named = not name.qualifier or item.names.answers_to(name.qualifier)
-            if named and isinstance(item.names, PacketNames):
-                narrow(item.names, version)
+        if found is None or (not found[0].qualifier and "ipversion" in variables):
+            continue
+        name, version = found
+        meant = columns.candidates(name.qualifier)
+        if len(meant) == 1 and isinstance(meant[0], PacketNames):
+            narrow(meant[0], version)
 
 
 def _conjuncts(node: ast.SyntaxExpression | None) -> list[ast.SyntaxExpression]:

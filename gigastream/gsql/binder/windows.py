@@ -171,8 +171,9 @@ def _first(statement: Statement, place: Span) -> tuple[str, Expression] | None:
     for item in statement.items:
         increasing = (name for name, own in item.names.everything(place) if _is_whole(own))
         for name in increasing:
-            is_one = name.lower() in scope.equated
-            sources = scope.sources if is_one else (item.names,)
+            having = [s for s in scope.sources if s.find(name, place) is not None]
+            is_one = len(having) > 1 and scope.are_equated(name.lower(), having)
+            sources = having if is_one else [item.names]
             found = [own for source in sources if (own := source.find(name, place)) is not None]
             column = scope.as_seen(found)
             if _is_whole(column):
