@@ -265,7 +265,7 @@ static bool window_leave(struct gs_window_operator *op, struct gs_window *due, u
     uint64_t sequence = op->op.sequence;
     bool was_partial = due->is_partial;
     if (!window->has_panes) window_begin(window);
-    if (*op->op.failed) return false; /* not all of its panes have entered */
+    if (*op->op.failed) return false;                 /* not all of its panes have entered */
     if (due->is_partial != was_partial) return false; /* its rows go in a batch that says so */
     for (; window->cursor < window->lane->groups.table.count; window->cursor++, --*budget) {
         if (*budget == 0 || op->op.sequence != sequence) return false;

@@ -163,7 +163,7 @@ def test_spark_submit_runs_the_job(tmp_path: Path) -> None:
 
 @needs_pyspark
 def test_what_spark_cannot_run_is_told_before_it_starts() -> None:
-    query = "SELECT s, count(*) FROM PKT GROUP BY 1000000000/(time+1) AS s"
+    query = "SELECT s, count(*) FROM PKT GROUP BY 100000000000/(time+1) AS s"
     result = gigastream("run", "-e", query, "-r", DEMO_CAPTURE, "--on", "spark")
     assert result.code == 2
     assert "query:1:" in result.err

@@ -65,9 +65,7 @@ def refuse_outsiders(statement: Statement, tree: Tree) -> None:
             if outside:
                 shown = statement.items[min(outside)].names.shown
                 message = f"{shown} stands outside of this JOIN"
-                hint = (
-                    "its ON relates what it joins: put the condition in WHERE, or behind its JOIN"
-                )
+                hint = "ON relates what is joined there; write the condition in WHERE"
                 statement.sink.error("outside-join", message, conjunct.node.span, hint)
 
 

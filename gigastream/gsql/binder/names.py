@@ -29,7 +29,7 @@ Qualifier = tuple[str, ...]
 """What stands before the name of a column."""
 
 Equated = Mapping[str, Sequence[frozenset[Qualifier]]]
-"""Names, in lower case, of which conditions say that they are the same of several sources: which."""
+"""Names, in lower case, and the sources of which conditions say that they have the same."""
 
 
 class SourceNames:
