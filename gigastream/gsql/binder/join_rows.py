@@ -37,10 +37,11 @@ class Rows:
     def __init__(self, ports: frozenset[int]) -> None:
         self.ports = ports
 
-    def column(self, read: Expression, *, present: bool = False, own: bool = False) -> ColumnRef:
+    def column(self, reads: Sequence[Expression], *, own: bool = False) -> ColumnRef:
         """Where a FROM item's column is in these rows.
 
-        `present`: or one equated with it; `own`: itself, though Tigon's joins fill it.
+        Of several, which are equated: any that is there.
+        `own`: itself, though Tigon's joins fill it.
         """
         raise NotImplementedError
 
@@ -78,9 +79,10 @@ class SourceRows(Rows):
     def _take_all(self, names: StreamNames) -> None:
         """Rows of a query of which none is left out are its own: nothing need pick columns."""
         for _, read in names.everything(NOWHERE):
-            self.column(read)
+            self.column([read])
 
-    def column(self, read: Expression, *, present: bool = False, own: bool = False) -> ColumnRef:
+    def column(self, reads: Sequence[Expression], *, own: bool = False) -> ColumnRef:
+        (read,) = reads
         assert isinstance(read, FieldRef | ColumnRef)
         key = _key(read)
         if key not in self._columns:
@@ -146,20 +148,20 @@ class JoinedRows(Rows):
     def operand(self, reads: Sequence[Expression]) -> Expression:
         """What a name means in the predicate: a column of port 0 or 1."""
         side = self._side_of(reads[0])
-        return replace(self.sides[side].column(reads[0]), port=side, span=reads[0].span)
+        return replace(self.sides[side].column(self._of(side, reads)), port=side)
 
     def joined(self, reads: Sequence[Expression]) -> Expression:
         """What a name means of the joined rows; one that several columns have is of any of them."""
-        return self.column(reads[0], present=len(reads) > 1)
+        return self.column(reads)
 
-    def column(self, read: Expression, *, present: bool = False, own: bool = False) -> ColumnRef:
-        side = self._side_of(read)
-        index = self.sides[side].column(read, present=present, own=own).index
-        places = _alone(side, index) if own else self._places(side, index, present=present)
+    def column(self, reads: Sequence[Expression], *, own: bool = False) -> ColumnRef:
+        side = self._side_of(reads[0])
+        index = self.sides[side].column(self._of(side, reads), own=own).index
+        places = _alone(side, index) if own else self._places(side, index, reads)
         if places not in self._columns:
             self._columns[places] = self._made(places)
         index = list(self._columns).index(places)
-        return ColumnRef.to(self._columns[places], index, span=read.span)
+        return ColumnRef.to(self._columns[places], index, span=reads[0].span)
 
     def origins(self, index: int) -> tuple[Read, ...]:
         places = zip(self.sides, list(self._columns)[index], strict=True)
@@ -176,16 +178,28 @@ class JoinedRows(Rows):
     def _side_with(self, port: int) -> int:
         return 0 if port in self.sides[0].ports else 1
 
-    def _places(self, side: int, index: int, *, present: bool) -> tuple[int | None, int | None]:
+    def _of(self, side: int, reads: Sequence[Expression]) -> list[Read]:
+        """Those that a side has."""
+        known = (read for read in reads if isinstance(read, FieldRef | ColumnRef))
+        return [read for read in known if read.port in self.sides[side].ports]
+
+    def _places(
+        self, side: int, index: int, reads: Sequence[Expression]
+    ) -> tuple[int | None, int | None]:
         """Of equated columns that of the side that is there, as Tigon has it (GSQL 6.8)."""
         alone = _alone(side, index)
-        if not any(self.keeps) or (self._is_standard and not present):
+        theirs = self._of(1 - side, reads)
+        if not any(self.keeps) or (self._is_standard and not theirs):
             return alone
-        pair = next((pair for pair in self.equated if pair[side] == index), None)
-        if pair is None:
+        if theirs:
+            there: int | None = self.sides[1 - side].column(theirs).index
+        else:
+            there = next((pair[1 - side] for pair in self.equated if pair[side] == index), None)
+        if there is None:
             return alone
+        pair = (index, there) if side == 0 else (there, index)
         if all(self.keeps):
-            wide = (side, 1 - side) if present else (side,)
+            wide = (side, 1 - side) if theirs else (side,)
             return pair if any(self._holds_both(of, pair) for of in wide) else alone
         return (pair[0], None) if self.keeps[0] else (None, pair[1])
 

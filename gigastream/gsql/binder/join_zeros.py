@@ -48,7 +48,7 @@ def _zero_where_absent(rows: JoinedRows, column: ColumnRef) -> Expression:
 def _presence(rows: JoinedRows, read: Read) -> ColumnRef:
     """A column that is NULL where the FROM item of `read` is absent, and nowhere else."""
     told = rows.presence(read.port) if read.nullable else None
-    return rows.column(told or read, own=True)
+    return rows.column([told or read], own=True)
 
 
 def _zero_where(absent: Expression | None, column: ColumnRef, *, nullable: bool) -> Expression:
