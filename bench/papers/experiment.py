@@ -87,6 +87,21 @@ def lines(
     axes.legend(fontsize="small")
 
 
+def memory_by(
+    figure: Figure,
+    rows: Iterable[Row],
+    x: str,
+    label: str,
+    *,
+    order: Sequence[str] = ("IOP", "OOP"),
+) -> None:
+    """Draw memory by what the column `x` varies, a line for each form."""
+    axes = figure.subplots()
+    lines(axes, rows, x, "memory_mb", "form", order=order)
+    axes.set_xlabel(label)
+    axes.set_ylabel("memory (MB)")
+
+
 def bars(
     axes: Axes, rows: Iterable[Row], x: str, y: str, series: str, *, order: Sequence[str] = ()
 ) -> None:

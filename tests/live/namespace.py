@@ -133,6 +133,12 @@ def folder_for_all() -> Iterator[Path]:
         yield Path(folder)
 
 
+def needs(*programs: str) -> pytest.MarkDecorator:
+    """What skips a file's tests where one of them is not installed."""
+    absent = [program for program in programs if shutil.which(program) is None]
+    return pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
+
+
 def need(*programs: str) -> None:
     """Skip where one of them is not installed."""
     for program in programs:

@@ -7,7 +7,6 @@ shorter than Ethernet's header) nobody receives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,10 +14,10 @@ from typing import Any
 import pytest
 from captures import capture_id, captures
 
-from tests.live.namespace import Namespace, namespace, need, running
+from tests.live.namespace import Namespace, needs, running
 from tests.live.test_veth import CONVERSATIONS, Tcpdump, answer_of_file, replay, rows_of
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, needs("tcpreplay", "tcpdump")]
 SEED = 5
 COUNT, BY_DEFAULT = 40, 3
 BYTES_MAX = 4 << 20
@@ -48,13 +47,6 @@ def chosen() -> list[Any]:
         pytest.param(path, id=capture_id(path), marks=() if at < BY_DEFAULT else pytest.mark.slow)
         for at, path in enumerate(found)
     ]
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip", "tcpreplay", "tcpdump")
-    with namespace() as made:
-        yield made
 
 
 @pytest.mark.long

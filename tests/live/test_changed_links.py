@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,25 +12,18 @@ from tests.live.namespace import (
     Namespace,
     Running,
     namespace,
-    need,
+    needs,
     running,
     totals,
     wait_until,
 )
 from tests.live.test_veth import DEMO_CAPTURE, DEMO_PACKETS, endless, replay, send
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, needs("tcpreplay")]
 
 
 def frame_of(size: int) -> bytes:
     return bytes.fromhex("020000000002020000000001 88b5").ljust(size, b"\0")
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip", "tcpreplay")
-    with namespace() as made:
-        yield made
 
 
 def wait_for_rings(space: Namespace, rings: int) -> None:

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +19,14 @@ from tests.live.namespace import (
     Namespace,
     check_account,
     folder_for_all,
-    namespace,
-    need,
+    needs,
     running,
     totals,
     wait_until,
 )
 from tests.live.test_veth import DEMO_CAPTURE, TAGGED, neighbours, replay, send
 
-pytestmark = pytest.mark.privileged
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip", "tcpreplay")
-    with namespace() as made:
-        yield made
+pytestmark = [pytest.mark.privileged, needs("tcpreplay")]
 
 
 @pytest.mark.parametrize("rings", ["1", "3"])

@@ -20,8 +20,7 @@ from tests.live.namespace import (
     QUERY_ALL,
     Namespace,
     folder_for_all,
-    namespace,
-    need,
+    needs,
     running,
     totals,
     wait_until,
@@ -36,15 +35,8 @@ from tests.live.test_veth import (
     rows_of,
 )
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, needs("tcpreplay", "tcpdump")]
 COUNT_ALL = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/1000000000 AS tb"
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip", "tcpreplay", "tcpdump")
-    with namespace() as made:
-        yield made
 
 
 @pytest.fixture

@@ -27,8 +27,6 @@ from tests.live.namespace import (
     ROOT,
     Namespace,
     folder_for_all,
-    namespace,
-    need,
 )
 from tests.processes import program
 
@@ -40,13 +38,6 @@ link.bind((sys.argv[1], 0))
 for _ in range(int(sys.argv[3])):
     link.send(bytes(12) + b"\\x88\\xb5" + bytes(int(sys.argv[2]) - 14))
 """
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip")
-    with namespace() as made:
-        yield made
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,7 @@ from tests.live.namespace import (
     PATIENCE_S,
     QUERY_ALL,
     Namespace,
-    namespace,
-    need,
+    needs,
     running,
     totals,
     wait_until,
@@ -25,7 +23,7 @@ from tests.live.namespace import (
 from tests.live.test_veth import DEMO_CAPTURE, Tcpdump, answer_of_file, replay, rows_of
 from tests.processes import program
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, needs("tcpreplay", "tcpdump")]
 QUERY = """
 DEFINE { query_name all; } SELECT tb, count(*) AS n, sum(len) AS bytes, max(len) AS most
 FROM PKT GROUP BY time/1000000000 AS tb;
@@ -33,13 +31,6 @@ DEFINE { query_name talks; }
 SELECT tb, srcIP, destIP, protocol, count(*) AS n
 FROM IP GROUP BY time/1000000000 AS tb, srcIP, destIP, protocol
 """
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip", "tcpreplay", "tcpdump")
-    with namespace() as made:
-        yield made
 
 
 @pytest.mark.long

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,22 +10,14 @@ import pytest
 from tests.live.namespace import (
     QUERY_ALL,
     Namespace,
-    namespace,
-    need,
+    needs,
     running,
     totals,
     wait_until,
 )
 from tests.live.test_veth import DEMO_CAPTURE, replay
 
-pytestmark = pytest.mark.privileged
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip", "tcpreplay")
-    with namespace() as made:
-        yield made
+pytestmark = [pytest.mark.privileged, needs("tcpreplay")]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from tests.live.namespace import (
     Namespace,
     ends_well,
     folder_for_all,
-    namespace,
     need,
     python_as,
     running,
@@ -39,13 +38,6 @@ PRECIOUS = "precious"
 QUERY = "SELECT time AS tb, len FROM PKT"
 OUTPUTS = ["csv", "json", "arrow", "parquet", "table"]
 BOB = 12345
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip")
-    with namespace() as made:
-        yield made
 
 
 @pytest.fixture

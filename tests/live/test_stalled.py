@@ -18,24 +18,16 @@ from tests.live.namespace import (
     PATIENCE_S,
     Namespace,
     check_account,
-    namespace,
-    need,
+    needs,
     wait_for_delivery,
 )
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, needs("tcpreplay")]
 DEMO_CAPTURE = Path(__file__).resolve().parents[2] / "demo" / "demo.pcap"
 DEMO_PACKETS = 2010
 LOOPS = 40
 RING = ("--ring", "8MiB")
 """A fifth of what is sent: who does not read it loses packets."""
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip", "tcpreplay")
-    with namespace() as made:
-        yield made
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from tests.live.namespace import (
     folder_for_all,
     namespace,
     need,
+    needs,
     running,
     totals,
     wait_for_delivery,
@@ -33,7 +34,7 @@ from tests.live.namespace import (
 )
 from tests.processes import program
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, needs("tcpreplay", "tcpdump")]
 ROOT = Path(__file__).resolve().parents[2]
 DEMO_CAPTURE = ROOT / "demo" / "demo.pcap"
 DEMO_PACKETS = 2010
@@ -48,13 +49,6 @@ SELECT tb, destPort, count(*) AS n, sum(data_length) AS payload
 FROM TCP GROUP BY time/1000000000 AS tb, destPort
 """
 RATES = (["--pps", "2000"], ["--topspeed"])
-
-
-@pytest.fixture
-def space() -> Iterator[Namespace]:
-    need("ip", "tcpreplay", "tcpdump")
-    with namespace() as made:
-        yield made
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from experiment import Experiment, Row, Verdict, lines, value
+from experiment import Experiment, Row, Verdict, memory_by, value
 from forms import FORMS, held
 from links import Link, arrive, departures, made
 from low_level import plan_of
@@ -93,10 +93,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
     """Memory by interval."""
-    axes = figure.subplots()
-    lines(axes, rows, "interval_s", "memory_mb", "form", order=("IOP", "OOP"))
-    axes.set_xlabel("heartbeat interval (s)")
-    axes.set_ylabel("memory (MB)")
+    memory_by(figure, rows, "interval_s", "heartbeat interval (s)")
 
 
 EXPERIMENT = Experiment(

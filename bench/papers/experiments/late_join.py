@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from experiment import Experiment, Row, Verdict, lines, ratio, value
+from experiment import Experiment, Row, Verdict, memory_by, ratio, value
 from forms import by_delay
 from links import made
 from packets import Traffic
@@ -59,10 +59,7 @@ def _grown(rows: Sequence[Row], form: str) -> float:
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
     """Memory by delay."""
-    axes = figure.subplots()
-    lines(axes, rows, "delay_s", "memory_mb", "form", order=("IOP", "OOP"))
-    axes.set_xlabel("delay of late tuples (s)")
-    axes.set_ylabel("memory (MB)")
+    memory_by(figure, rows, "delay_s", "delay of late tuples (s)")
 
 
 EXPERIMENT = Experiment(

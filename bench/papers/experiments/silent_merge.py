@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from experiment import Experiment, Row, Verdict, lines, ratio
+from experiment import Experiment, Row, Verdict, memory_by, ratio
 from links import Departure, Link, Passed, arrive, departures, made
 from low_level import plan_of
 from packets import Traffic, clock
@@ -109,11 +109,8 @@ def linearity(rows: Sequence[Row]) -> float:
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
     """Memory by interval."""
-    axes = figure.subplots()
     shown = [row for row in rows if row["interval_s"] != NONE]
-    lines(axes, shown, "interval_s", "memory_mb", "form", order=tuple(FORMS))
-    axes.set_xlabel("heartbeat interval (s)")
-    axes.set_ylabel("memory (MB)")
+    memory_by(figure, shown, "interval_s", "heartbeat interval (s)", order=tuple(FORMS))
 
 
 EXPERIMENT = Experiment(

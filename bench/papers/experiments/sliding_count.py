@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from experiment import Experiment, Row, Verdict, lines, value
+from experiment import Experiment, Row, Verdict, memory_by, value
 from forms import by_delay
 from links import made
 from packets import Traffic
@@ -59,10 +59,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
     """Memory by delay."""
-    axes = figure.subplots()
-    lines(axes, rows, "delay_s", "memory_mb", "form", order=("IOP", "OOP"))
-    axes.set_xlabel("delay of C (s)")
-    axes.set_ylabel("memory (MB)")
+    memory_by(figure, rows, "delay_s", "delay of C (s)")
 
 
 EXPERIMENT = Experiment(

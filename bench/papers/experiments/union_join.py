@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from experiment import Experiment, Row, Verdict, lines, ratio, value
+from experiment import Experiment, Row, Verdict, memory_by, ratio, value
 from forms import by_delay
 from links import made
 from packets import Traffic
@@ -64,10 +64,7 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
     """Memory by skew."""
-    axes = figure.subplots()
-    lines(axes, rows, "delay_s", "memory_mb", "form", order=("IOP", "OOP"))
-    axes.set_xlabel("skew (s)")
-    axes.set_ylabel("memory (MB)")
+    memory_by(figure, rows, "delay_s", "skew (s)")
 
 
 EXPERIMENT = Experiment(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from experiment import Experiment, Row, Verdict, lines, ratio, value
+from experiment import Experiment, Row, Verdict, memory_by, ratio, value
 from links import Link, arrive, departures, made
 from low_level import plan_of
 from packets import Traffic
@@ -80,11 +80,8 @@ def _verdict(rows: Sequence[Row], table: str) -> Verdict:
 
 def draw(figure: Figure, rows: Sequence[Row]) -> None:
     """Memory by skew."""
-    axes = figure.subplots()
     shown = [row for row in rows if row["table"] == SHOWN_TABLE]
-    lines(axes, shown, "skew_s", "memory_mb", "form", order=("IOP", "OOP"))
-    axes.set_xlabel("skew (s)")
-    axes.set_ylabel("memory (MB)")
+    memory_by(figure, shown, "skew_s", "skew (s)")
 
 
 EXPERIMENT = Experiment(
