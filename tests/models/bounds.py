@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 NEVER = -math.inf
@@ -68,6 +68,17 @@ def least(*vectors: Vector) -> Vector:
 def greatest(*vectors: Vector) -> Vector:
     """Column by column the greatest."""
     return tuple(map(max, zip(*vectors, strict=True)))
+
+
+def least_joint(inputs: Sequence[Vector], joints: Sequence[Joint | None]) -> Joint | None:
+    """What is true of every row of several inputs: of one that has ended everything is."""
+    pairs = zip(inputs, joints, strict=True)
+    open_ = [joint for vector, joint in pairs if any(bound != END for bound in vector)]
+    given = [joint for joint in open_ if joint is not None]
+    if len(given) < len(open_) or len({joint.columns for joint in given}) != 1:
+        return None
+    first, second = least(*(joint.bounds for joint in given))
+    return Joint(given[0].columns, (first, second))
 
 
 def passed(window: Vector, bound: Vector) -> bool:

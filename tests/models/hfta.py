@@ -22,6 +22,7 @@ from tests.models.bounds import (
     greatest,
     known,
     least,
+    least_joint,
     passed,
 )
 from tests.models.order import OrderKey, sort_rows
@@ -225,18 +226,8 @@ class Union:
         self._inputs[source] = greatest(self._inputs[source], batch.punctuation)
         self._joints[source] = known(self._joints[source], batch.joint)
         self.punctuation = least(*self._inputs)
-        self.joint = known(self.joint, self._least_joint())
+        self.joint = known(self.joint, least_joint(self._inputs, self._joints))
         return Batch(batch.rows, self.punctuation, self.joint)
-
-    def _least_joint(self) -> Joint | None:
-        """An input that has ended promises everything."""
-        pairs = zip(self._inputs, self._joints, strict=True)
-        open_ = [joint for vector, joint in pairs if any(bound != END for bound in vector)]
-        given = [joint for joint in open_ if joint is not None]
-        if len(given) < len(open_) or len({joint.columns for joint in given}) != 1:
-            return None
-        first, second = least(*(joint.bounds for joint in given))
-        return Joint(given[0].columns, (first, second))
 
 
 class OrderLimit:

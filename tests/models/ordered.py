@@ -11,7 +11,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.models.bounds import END, NEVER, Bound, Joint, Vector, greatest, known, least
+from tests.models.bounds import (
+    END,
+    NEVER,
+    Bound,
+    Joint,
+    Vector,
+    greatest,
+    known,
+    least,
+    least_joint,
+)
 from tests.models.hfta import Batch, Row
 
 
@@ -66,7 +76,7 @@ class Ordered(ABC):
         bounds = list(least(*self._inputs))
         bounds[self._key] = self._reached()
         self.punctuation = greatest(self.punctuation, least(tuple(bounds), *values))
-        joint = self._least_joint()
+        joint = least_joint(self._inputs, self._joints)
         covers = joint is not None and any(joint.covers(held.values) for held in self.held)
         self.joint = known(self.joint, None if covers else joint)
         return self.punctuation, self.joint
@@ -92,16 +102,6 @@ class Ordered(ABC):
             return
         self.held.append(Held(key, port, self._arrivals, row, values))
         self._arrivals += 1
-
-    def _least_joint(self) -> Joint | None:
-        """True of every row where it is true of every input's that has not ended."""
-        pairs = zip(self._inputs, self._joints, strict=True)
-        open_ = [joint for vector, joint in pairs if any(bound != END for bound in vector)]
-        given = [joint for joint in open_ if joint is not None]
-        if len(given) < len(open_) or len({joint.columns for joint in given}) != 1:
-            return None
-        first, second = least(*(joint.bounds for joint in given))
-        return Joint(given[0].columns, (first, second))
 
 
 class Sort(Ordered):
