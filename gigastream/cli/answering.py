@@ -204,7 +204,7 @@ class _Answer:
         aside = status.line.aside
         self._delivery = Delivery(outputs.rows, settings.output_queue_bytes, self._wait, aside)
         if outputs.traces is not None:
-            self._traces = Traces(outputs.traces, plan, self._wait)
+            self._traces = Traces(outputs.traces, plan, self._wait, status.line)
 
     def take(self, event: Event) -> None:
         """Pass on what one event brings."""
@@ -218,17 +218,26 @@ class _Answer:
         """Look after all that goes on beside."""
         self._status.tick()
         account = self._account
-        tell_if_asked(self._asked, self._status.line, lambda: account(self._delivery.so_far()))
+        tell_if_asked(self._asked, self._status.line, lambda: account(self._so_far()))
+        if self._traces is not None:
+            self._traces.attend()
         if self._is_over():
             self._session.stop()
 
     def finish(self) -> Delivered:
         """Write what waits, and return what became of all."""
-        delivered = self._delivery.finish()
+        self._delivery.finish()
+        of_traces = () if self._traces is None else self._traces.finish()
+        delivered = self._so_far()
+        return replace(delivered, failures=delivered.failures + of_traces)
+
+    def _so_far(self) -> Delivered:
+        delivered = self._delivery.so_far()
         if self._traces is not None:
-            delivered = replace(delivered, failures=delivered.failures + self._traces.finish())
-        left_out = 0 if self._windows is None else self._windows.left_out
-        return replace(delivered, left_out=left_out) if left_out else delivered
+            delivered = self._traces.counted_in(delivered)
+        if self._windows is not None:
+            delivered = replace(delivered, left_out=self._windows.left_out)
+        return delivered
 
     def _wait(self) -> bool:
         """Attend to it while a reader is slow; False when it is to be given up."""
