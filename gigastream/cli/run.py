@@ -43,6 +43,7 @@ from gigastream.cli.stderr import is_terminal
 from gigastream.config import Config
 from gigastream.liveness import Liveness
 from gigastream.outputs import FORMATS
+from gigastream.ownership import UntrustedError
 from gigastream.settings import (
     LIVENESS_OPTIONS,
     OPTIONS,
@@ -283,7 +284,9 @@ def _asked(
         )
     try:
         plan, texts = read_object(Path(paths[0]))
-    except FileNotFoundError as error:
+    except UntrustedError:
+        raise
+    except OSError as error:
         raise UsageError(f"{paths[0]}: {error.strerror}", hint_for(paths[0])) from None
     return plan, replace(texts, interfaces=interfaces)
 
