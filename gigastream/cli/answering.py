@@ -305,7 +305,7 @@ def account_of(
     if arguments.stats == "json":
         return as_json(statistics, delivered, seconds, streams)
     text = as_text(statistics, delivered, seconds, streams)
-    if arguments.stats == "text":
+    if arguments.stats in (None, "text"):
         return text
     return "\n".join([text, *recommendations(statistics), table(statistics, seconds)])
 
@@ -339,6 +339,6 @@ def summarise(
     seconds: float,
     streams: Sequence[StreamAccount] = (),
 ) -> None:
-    """Write the account of a run to stderr, if it is wanted."""
-    if not arguments.quiet:
+    """Write the account of a run to stderr, if it is wanted: -q means but what is asked for."""
+    if not arguments.quiet or arguments.stats is not None:
         say(account_of(arguments, statistics, delivered, seconds, streams))
