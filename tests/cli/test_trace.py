@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shlex
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -15,6 +17,8 @@ from typing import Any
 import pytest
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, SECONDS, gigastream
+
+from tests.waiting import wait_until
 
 QUERY = "SELECT tb, count(*) AS packets FROM PKT GROUP BY time/60 AS tb"
 RUN = ("run", "-o", "csv", "-e", QUERY, "-r", DEMO_CAPTURE, "--heartbeat-packets", "100")
@@ -153,6 +157,29 @@ def test_lines_that_nobody_reads_are_told_and_counted(tmp_path: Path) -> None:
     assert f"trace (--trace): 0 written, {lines} lines lost\n" in text.stderr
     account = json.loads(form.stderr.splitlines()[-1])
     assert (account["trace_lines"], account["trace_lines_lost"]) == (0, lines)
+
+
+def test_lines_that_nobody_takes_are_no_rows() -> None:
+    reading, writing = os.pipe()
+    full = select.poll()
+    full.register(writing, select.POLLOUT)
+    words = ["run", "-e", QUERY, "-r", "-", "--heartbeat-packets", "1", "-o", "csv"]
+    with subprocess.Popen(
+        [*COMMAND, *words, "--trace", f"/dev/fd/{writing}"],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        pass_fds=(writing,), text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        process.stdin.buffer.write(DEMO_CAPTURE.read_bytes())
+        process.stdin.flush()
+        wait_until(lambda: not full.poll(0), "the pipe to be full")
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=SECONDS)
+    os.close(reading)
+    os.close(writing)
+    assert process.returncode == 1
+    assert re.search(r"nobody reads it; [0-9,]+ trace lines are lost\nhint: .* --trace FILE", told)
+    assert "rows are lost" not in told
 
 
 def test_stderr_is_a_place_beside_the_account(tmp_path: Path) -> None:
