@@ -13,7 +13,7 @@ options of the command line. Nothing is loaded before it is used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # typing's own; loading it takes longer than all that is here
 
 if TYPE_CHECKING:
     from gigastream.library import (
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "__version__":
@@ -58,7 +58,8 @@ def __getattr__(name: str) -> Any:
         return __version__
     from gigastream import library
 
-    return getattr(library, name)
+    found: object = getattr(library, name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `gigastream`, also as `python -m gigastream`."""
+"""The command `gigastream`, also as `python -m gigastream`.
+
+Nothing is imported before main() is called: Ctrl-C until then is Python's own, a traceback.
+"""
 
 from __future__ import annotations
 
-import atexit
-import signal
 import sys
 
 _INTERRUPTED = 130
@@ -13,15 +14,36 @@ _INTERRUPTED = 130
 
 def main() -> int:
     """Run the command line of this process and return its exit code."""
-    _outlive_sigusr1()
     try:
+        _load()
         from gigastream.cli.main import run_command_line
         from gigastream.cli.stderr import open_standard_streams
 
         open_standard_streams()
         return run_command_line(sys.argv[1:])
-    except KeyboardInterrupt:  # also while modules are imported
+    except KeyboardInterrupt:
         return _INTERRUPTED
+
+
+def _load() -> None:
+    """Import the command line; Ctrl-C meanwhile ends the process at once, since nothing is open.
+
+    As an exception it could come up in a callback of the import system, which prints and forgets
+    it.
+    """
+    import os
+    import signal
+
+    _outlive_sigusr1()
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_ours:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+    try:
+        import gigastream.cli.main
+        import gigastream.cli.stderr  # noqa: F401
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _outlive_sigusr1() -> None:
@@ -30,6 +52,9 @@ def _outlive_sigusr1() -> None:
     A handler, because programs that are started inherit what is ignored; at the very end it is
     ignored, because Python gives the kernel's default back to what it has handled.
     """
+    import atexit
+    import signal
+
     signal.signal(signal.SIGUSR1, lambda *_: None)
     atexit.register(signal.signal, signal.SIGUSR1, signal.SIG_IGN)
 

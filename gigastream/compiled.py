@@ -2,8 +2,9 @@
 """A query set as a shared object that says what it is: made on one host, run on another.
 
 The object carries its queries and their plan in a section of its own, behind a line that says what
-it was made for. Both are read without loading it, but an object is code, and believed as such: who
-names one runs what its maker has put into it.
+it was made for, and a checksum of the whole file: the loader believes what it maps, and what is
+damaged ends the process. All is read without loading it, but an object is code, and believed as
+such: who names one runs what its maker has put into it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import hashlib
 import json
 import os
 import pickle
-import shutil
 import struct
 import zlib
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from gigastream.codegen.compiler import compile_query_set, give_object
 from gigastream.codegen.query_set import generate
-from gigastream.destination import open_destination
+from gigastream.destination import replacement
 from gigastream.gsql.catalog.build import code_hash, store_definitions
 from gigastream.gsql.expressions import FunctionCall
 from gigastream.gsql.queries import ProtocolSource
@@ -38,13 +38,17 @@ if TYPE_CHECKING:
     from gigastream.query_texts import QueryTexts
 
 _SECTION = b".gigastream"
-_FORMAT = 1
+_FORMAT = 2
 _ELF = b"\x7fELF"
 _SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 _KIND_BYTES = 20
 """Of an ELF header: its magic, word size, byte order and, at the end, the processor."""
 _LARGEST_BYTES = 1 << 30
+_UNSEALED = b"0" * 64
+"""In the place of the checksum while it is computed."""
+_SEAL = b'"checksum": "'
 _MODULES = ("gigastream.", "pathlib")
+_ANEW = "copy it again, or compile it anew"
 
 
 class CompiledError(Exception):
@@ -67,13 +71,9 @@ def write_object(plan: Plan, texts: QueryTexts, target: Path, include: Sequence[
     there, _ = _PlanUnpickler(BytesIO(packed)).load()
     carried = _header(generate(there)) + zlib.compress(packed)
     made = compile_query_set(generate(plan) + _section(carried), headers=include, portable=True)
-    try:
-        with made.open("rb") as source, os.fdopen(open_destination(target), "wb") as copy:
-            copy.truncate()
-            shutil.copyfileobj(source, copy)
-    except OSError as error:
-        error.filename = error.filename or str(target)
-        raise
+    image = _sealed(made.read_bytes())
+    with replacement(target) as copy:
+        copy.write(image)
     return target
 
 
@@ -87,7 +87,8 @@ def read_object(path: Path) -> tuple[Plan, QueryTexts]:
         hint = "copy it to where only root can write, and make it root's"
         check_file(path, hint)
         check_folder(path.parent, hint)
-    header, packed = _carried(path)
+    image = _image(path)
+    header, packed = _carried(path, image)
     if header["version"] != __version__ or header["headers"] != _headers():
         raise CompiledError(
             f"{path} was compiled by Gigastream {header['version']}, this is {__version__}, or the "
@@ -96,7 +97,7 @@ def read_object(path: Path) -> tuple[Plan, QueryTexts]:
     try:
         plan, texts = _PlanUnpickler(BytesIO(zlib.decompress(packed))).load()
     except (pickle.UnpicklingError, zlib.error, ValueError, TypeError, AttributeError, EOFError):
-        raise CompiledError(f"{path} is damaged: its plan cannot be read") from None
+        raise CompiledError(f"{path} carries a plan that cannot be read") from None
     if header["text"] != _hash(generate(plan)):
         raise CompiledError(f"{path} was compiled by another Gigastream {header['version']}")
     give_object(generate(plan), path)
@@ -109,6 +110,7 @@ def read_object(path: Path) -> tuple[Plan, QueryTexts]:
 def _header(text: str) -> bytes:
     found = {
         "format": _FORMAT,
+        "checksum": _UNSEALED.decode(),
         "version": __version__,
         "headers": _headers(),
         "text": _hash(text),
@@ -174,26 +176,46 @@ def _hash(text: str) -> str:
 # ---- reading it, without loading it ----
 
 
-def _carried(path: Path) -> tuple[dict[str, Any], bytes]:
-    """Return the line that says what an object is made for, and what is behind it."""
+def _image(path: Path) -> bytes:
+    """Return the bytes of a shared object for this processor."""
     with path.open("rb") as stream, open("/proc/self/exe", "rb") as own:
         image, kind = stream.read(_LARGEST_BYTES), own.read(_KIND_BYTES)
     if image[:4] != _ELF:
         raise CompiledError(f"{path} is no shared object")
     if (image[4:6], image[18:20]) != (kind[4:6], kind[18:20]):
         raise CompiledError(f"{path} was compiled for another kind of processor")
+    return image
+
+
+def _sealed(image: bytes) -> bytes:
+    """Return an object with the checksum of all its bytes but those of the checksum itself."""
+    start, size = _section_at(image)
+    at = image.index(_SEAL, start, start + size) + len(_SEAL)
+    before, behind = image[:at], image[at + len(_UNSEALED) :]
+    digest = hashlib.sha256(before + _UNSEALED + behind).hexdigest()
+    return before + digest.encode() + behind
+
+
+def _carried(path: Path, image: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the line that says what an object is made for, and what is behind it."""
     try:
-        line, _, packed = _section_of(image).partition(b"\n")
+        start, size = _section_at(image)
+        line, _, packed = image[start : start + size].partition(b"\n")
         header = json.loads(line)
         if header["format"] != _FORMAT:
             raise CompiledError(f"{path} was compiled by another version of Gigastream")
-    except (struct.error, ValueError, KeyError, TypeError, IndexError):
-        raise CompiledError(f"{path} carries no queries: Gigastream has not made it") from None
+        is_whole = image == _sealed(image)
+    except (struct.error, ValueError, KeyError, TypeError, IndexError, OverflowError):
+        raise CompiledError(
+            f"{path} carries no queries: Gigastream has not made it, or it is damaged"
+        ) from None
+    if not is_whole:
+        raise CompiledError(f"{path} is damaged: it is not what was compiled", _ANEW)
     return header, packed
 
 
-def _section_of(image: bytes) -> bytes:
-    """Return our section of an ELF file of 64 bits; ValueError if there is none."""
+def _section_at(image: bytes) -> tuple[int, int]:
+    """Return where our section of an ELF file of 64 bits is; ValueError if there is none."""
     if image[4] != 2:
         raise ValueError
     (table,) = struct.unpack_from("<Q", image, 0x28)
@@ -202,5 +224,5 @@ def _section_of(image: bytes) -> bytes:
     names = headers[names_at][4]
     for name, _, _, _, offset, length, *_ in headers:
         if image[names + name : names + name + len(_SECTION) + 1] == _SECTION + b"\0":
-            return image[offset : offset + length]
+            return offset, length
     raise ValueError

@@ -9,15 +9,19 @@ neither root nor whoever has the folder.
 from __future__ import annotations
 
 import os
+import secrets
 import stat
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from gigastream.ownership import UntrustedError, name_of
 
 _LINKS_MAX = 40
 _HINT = "another path, below folders that only root can write"
 _FOLDER = os.O_PATH | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def open_destination(path: Path) -> int:
@@ -30,6 +34,32 @@ def open_destination(path: Path) -> int:
             return walk.open_file(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+
+@contextmanager
+def replacement(path: Path) -> Iterator[BinaryIO]:
+    """Give what takes a file's place once it is whole; where that fails, nothing is left of it.
+
+    Who has the old file open, or runs it, keeps it. Raises as open_destination, and so that the
+    error names the path.
+    """
+    try:
+        with _Walk() as walk:
+            folder = walk.folder_for(path)
+            beside = f".new-{secrets.token_hex(8)}"
+            new = os.open(beside, _NEW, 0o666, dir_fd=folder)
+            try:
+                with os.fdopen(new, "wb") as stream:
+                    yield stream
+                os.replace(beside, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(beside, dir_fd=folder)
+                raise
+    except OSError as error:
+        if not isinstance(error, UntrustedError):
+            error.filename, error.filename2 = str(path), None
+        raise
 
 
 def make_folder(path: Path, user: int, group: int) -> bool:
@@ -63,6 +93,13 @@ class _Walk:
             return self._through(path, there, folder)
         _check_file(found, os.fstat(folder).st_uid)
         return os.open(f"/proc/self/fd/{there}", os.O_WRONLY | os.O_CLOEXEC)
+
+    def folder_for(self, path: Path) -> int:
+        """A descriptor of the folder of a file, which is made if need be."""
+        if os.geteuid() == 0:
+            return self._enter(path.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return self._at(str(path.parent), None, os.O_DIRECTORY)
 
     def make_folder(self, path: Path, user: int, group: int) -> bool:
         name = path.name or "."

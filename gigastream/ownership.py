@@ -17,7 +17,7 @@ _ALL_IDS = 1 << 32
 class UntrustedError(PermissionError):
     """A place where somebody else could have put what would be loaded."""
 
-    exit_code = 1
+    exit_code = 2
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(errno.EACCES, message)

@@ -338,6 +338,8 @@ class Option:
     parse: Callable[[str], Any]
     metavar: str
     help: str
+    is_of_packets: bool = False
+    """Whether it is about reading packets, or the low level, and nothing else."""
 
 
 OPTIONS = (
@@ -347,6 +349,7 @@ OPTIONS = (
         parse_disorder,
         "BYTES|all",
         "how far a capture file may step back, in its own bytes (16MiB)",
+        is_of_packets=True,
     ),
     Option(
         "slack",
@@ -354,10 +357,23 @@ OPTIONS = (
         parse_duration,
         "TIME",
         "how far a pipe may step back in time (1s); given, files follow it, too",
+        is_of_packets=True,
     ),
-    Option("speed", "speed", parse_speed, "X", "replay by the wall clock, X times as fast"),
     Option(
-        "heartbeat", "heartbeat_ns", parse_duration, "TIME", "capture time between heartbeats (1s)"
+        "speed",
+        "speed",
+        parse_speed,
+        "X",
+        "replay by the wall clock, X times as fast",
+        is_of_packets=True,
+    ),
+    Option(
+        "heartbeat",
+        "heartbeat_ns",
+        parse_duration,
+        "TIME",
+        "capture time between heartbeats (1s)",
+        is_of_packets=True,
     ),
     Option(
         "heartbeat-packets",
@@ -365,6 +381,7 @@ OPTIONS = (
         parse_whole,
         "N",
         "packets between heartbeats (131072; 0: none)",
+        is_of_packets=True,
     ),
     Option(
         "time",
@@ -379,6 +396,7 @@ OPTIONS = (
         parse_timestamps,
         "KIND",
         "whose time packets have: " + ", ".join(TIMESTAMPS) + " (external)",
+        is_of_packets=True,
     ),
     Option(
         "flush",
@@ -386,9 +404,24 @@ OPTIONS = (
         parse_flush,
         "POLICY",
         "of every low-level table: " + ", ".join(FLUSH_POLICIES),
+        is_of_packets=True,
     ),
-    Option("slots", "slots", parse_count, "N", "slots of every low-level table"),
-    Option("burst", "burst", parse_burst, "N", "packets that are processed together (64)"),
+    Option(
+        "slots",
+        "slots",
+        parse_count,
+        "N",
+        "slots of every low-level table",
+        is_of_packets=True,
+    ),
+    Option(
+        "burst",
+        "burst",
+        parse_burst,
+        "N",
+        "packets that are processed together (64)",
+        is_of_packets=True,
+    ),
     Option("batch-rows", "batch_rows", parse_count, "N", "rows of a batch between operators"),
     Option(
         "memory",

@@ -204,7 +204,7 @@ class _Answer:
         aside = status.line.aside
         self._delivery = Delivery(outputs.rows, settings.output_queue_bytes, self._wait, aside)
         if outputs.traces is not None:
-            self._traces = Traces(outputs.traces, plan, self._wait)
+            self._traces = Traces(outputs.traces, plan, self._wait, status.line)
 
     def take(self, event: Event) -> None:
         """Pass on what one event brings."""
@@ -218,17 +218,26 @@ class _Answer:
         """Look after all that goes on beside."""
         self._status.tick()
         account = self._account
-        tell_if_asked(self._asked, self._status.line, lambda: account(self._delivery.so_far()))
+        tell_if_asked(self._asked, self._status.line, lambda: account(self._so_far()))
+        if self._traces is not None:
+            self._traces.attend()
         if self._is_over():
             self._session.stop()
 
     def finish(self) -> Delivered:
         """Write what waits, and return what became of all."""
-        delivered = self._delivery.finish()
+        self._delivery.finish()
+        of_traces = () if self._traces is None else self._traces.finish()
+        delivered = self._so_far()
+        return replace(delivered, failures=delivered.failures + of_traces)
+
+    def _so_far(self) -> Delivered:
+        delivered = self._delivery.so_far()
         if self._traces is not None:
-            delivered = replace(delivered, failures=delivered.failures + self._traces.finish())
-        left_out = 0 if self._windows is None else self._windows.left_out
-        return replace(delivered, left_out=left_out) if left_out else delivered
+            delivered = self._traces.counted_in(delivered)
+        if self._windows is not None:
+            delivered = replace(delivered, left_out=self._windows.left_out)
+        return delivered
 
     def _wait(self) -> bool:
         """Attend to it while a reader is slow; False when it is to be given up."""
@@ -296,7 +305,7 @@ def account_of(
     if arguments.stats == "json":
         return as_json(statistics, delivered, seconds, streams)
     text = as_text(statistics, delivered, seconds, streams)
-    if arguments.stats == "text":
+    if arguments.stats in (None, "text"):
         return text
     return "\n".join([text, *recommendations(statistics), table(statistics, seconds)])
 
@@ -330,6 +339,6 @@ def summarise(
     seconds: float,
     streams: Sequence[StreamAccount] = (),
 ) -> None:
-    """Write the account of a run to stderr, if it is wanted."""
-    if not arguments.quiet:
+    """Write the account of a run to stderr, if it is wanted: -q means but what is asked for."""
+    if not arguments.quiet or arguments.stats is not None:
         say(account_of(arguments, statistics, delivered, seconds, streams))

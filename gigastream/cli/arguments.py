@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from gigastream.cli.errors import UsageError
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, shipped_queries
+
+_NEGATIVE = re.compile(r"-[0-9.]")
+_LONG_OPTION = re.compile(r"--[a-z][a-z-]*")
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -20,6 +24,21 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, f"{self.prog} --help")
+
+
+def with_negative_values(words: Sequence[str]) -> list[str]:
+    """Join `--slack -1s` to `--slack=-1s`: its value, which argparse takes for an option.
+
+    That there is none would be said; so the option's own parser says what is wrong with it.
+    """
+    joined: list[str] = []
+    for word in words:
+        before = joined[-1] if joined else ""
+        if _NEGATIVE.match(word) and _LONG_OPTION.fullmatch(before) and "--" not in joined:
+            joined[-1] = f"{before}={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def argument_type(parse: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -20,6 +20,7 @@ _THEN = {
     OnFailure.GO_ON: "the others go on without it",
     OnFailure.END: "the run ends",
 }
+_NOBODY_ELSE = "there is no other to go on: it is waited for"
 
 
 class Watched(Protocol):
@@ -77,16 +78,22 @@ class Failures:
         self._tell()
 
     def _tell(self) -> None:
-        for source in self._watched():
+        watched = self._watched()
+        others_go_on = any(not source.is_failed for source in watched)
+        for source in watched:
             before = self._told.get(source.label, (0, False))
             self._told[source.label] = source.failures, source.is_failed
-            for text in self._news(source, *before):
+            for text in self._news(source, *before, others_go_on):
                 self.line.tell(f"gigastream: {source.label} {text}")
 
-    def _news(self, source: Watched, failures: int, was_failed: bool) -> Iterator[str]:
+    def _news(
+        self, source: Watched, failures: int, was_failed: bool, others_go_on: bool
+    ) -> Iterator[str]:
         liveness = self._settings.liveness_of(source.interface)
         if source.failures > failures and liveness.silence_ns is not None:
-            then = _THEN[OnFailure(liveness.on_failure)]
+            policy = OnFailure(liveness.on_failure)
+            is_last = policy is OnFailure.GO_ON and source.is_failed and not others_go_on
+            then = _NOBODY_ELSE if is_last else _THEN[policy]
             yield f"has failed: nothing for {liveness.silence_ns / _SECOND_NS:g} s; {then}"
         if not source.is_failed and (was_failed or source.failures > failures):
             yield "is back"

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from gigastream.cli.arguments import CommandParser
+from gigastream.cli.arguments import CommandParser, with_negative_values
 from gigastream.cli.errors import UsageError, report, silence_stdout
 
 COMMANDS = {
@@ -51,7 +51,8 @@ def _run(words: Sequence[str]) -> int:
     command = import_module(f"gigastream.cli.{name}")
     parser = CommandParser(prog=f"gigastream {name}", description=COMMANDS[name])
     command.add_arguments(parser)
-    code: int = command.execute(parser.parse_intermixed_args(list(words[1:])))
+    given = with_negative_values(words[1:])
+    code: int = command.execute(parser.parse_intermixed_args(given))
     if sys.stdout is not None:
         sys.stdout.flush()
     return code

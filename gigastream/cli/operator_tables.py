@@ -17,7 +17,7 @@ def with_tables(
     status: Status, statistics: Callable[[], Statistics], arguments: argparse.Namespace
 ) -> Status:
     """Return a status that shows the table as well, if it is asked for."""
-    if arguments.stats_every is None or arguments.quiet:
+    if arguments.stats_every is None:
         return status
     return OperatorTables(status, statistics, arguments.stats_every)
 

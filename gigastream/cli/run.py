@@ -27,7 +27,7 @@ from gigastream.cli.answering import (
     summarise,
     wanted_output,
 )
-from gigastream.cli.arguments import add_query_options, argument_type, split_words
+from gigastream.cli.arguments import split_words
 from gigastream.cli.devices import device_lines
 from gigastream.cli.ending import told_when_slow
 from gigastream.cli.errors import UsageError, complain
@@ -37,145 +37,28 @@ from gigastream.cli.links import answer_links, has_links, links_of
 from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import config_of, default_query, plan_of, query_texts
+from gigastream.cli.run_arguments import add_arguments
 from gigastream.cli.run_on_spark import answer_on_spark, refuse_on_spark
 from gigastream.cli.run_spool import read_spool, spool_root, write_spool
 from gigastream.cli.stderr import is_terminal
+from gigastream.cli.without_effect import refuse_without_effect
 from gigastream.config import Config
 from gigastream.liveness import Liveness
-from gigastream.outputs import FORMATS
-from gigastream.settings import (
-    LIVENESS_OPTIONS,
-    OPTIONS,
-    SPOOL_OPTIONS,
-    Option,
-    Settings,
-    parse_count,
-    parse_duration,
-)
+from gigastream.ownership import UntrustedError
+from gigastream.settings import LIVENESS_OPTIONS, OPTIONS, Settings
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
-from gigastream.sources.files import FileSource, are_finite, parse_source
-from gigastream.sources.live import LIVE_OPTIONS, Source, parse_live
+from gigastream.sources.files import FileSource, are_finite
+from gigastream.sources.live import Source
 from gigastream.timestamps import EXTERNAL
 from gigastream.words import are, counted
+
+__all__ = ["add_arguments", "execute"]
 
 if TYPE_CHECKING:
     from gigastream.engine.statistics import Statistics
     from gigastream.outputs.delivery import Delivered
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
-
-_NOTES = {"table": " (a terminal's default)", "json": " (lines; a pipe's)"}
-"""Of formats, for --help."""
-_EPILOG = """\
-What stands without an option is a query: a file if it ends in .gsql, what gigastream compile made
-if it ends in .so, else the name of one that ships (gigastream queries); from the first
-word on that is none of these, it is a BPF filter:
-gigastream run top.gsql flows -r a.pcap tcp port 443. Without a query, talkers is answered.
-
--o spool:PATH runs the low level alone and writes what it puts out into a folder; --spool PATH runs
-the high level over such a folder, finished or still written: the folder's own queries, or others
-whose low level is the same.
-
-exit codes: 0 done, 1 failed while running (a damaged capture: what came before is answered), 2 the
-query, an option or a file is wrong. Ctrl-C ends the input; the open windows are answered."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Queries, sources, the output, the settings."""
-    parser.epilog = _EPILOG
-    parser.add_argument("words", nargs="*", metavar="QUERY … BPF FILTER")
-    parser.add_argument(
-        "-r",
-        "--read",
-        action="append",
-        default=[],
-        type=parse_source,
-        metavar="[IFACE=]FILE",
-        help="a capture: pcap or pcapng, compressed or not, - for stdin; any number of them",
-    )
-    parser.add_argument(
-        "-i",
-        "--interface",
-        action="append",
-        default=[],
-        type=parse_live,
-        metavar="[IFACE=]DEVICE",
-        help="a live link: a network interface of this host; any number of them",
-    )
-    parser.add_argument(
-        "-D",
-        "--list-links",
-        action="store_true",
-        help="list the links of this host with state, rate and addresses, and end",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FORMAT[:PATH]",
-        help=f"{', '.join(name + _NOTES.get(name, '') for name in FORMATS)}; spool:PATH",
-    )
-    parser.add_argument(
-        "--spool",
-        metavar="PATH",
-        help="answer from a spool instead of captures; follows its writer",
-    )
-    parser.add_argument(
-        "--on",
-        choices=("here", "spark"),
-        default="here",
-        help="where the high level runs: in this process, or on Spark, on all cores",
-    )
-    parser.add_argument(
-        "--count", type=argument_type(parse_count), metavar="N", help="end after so many packets"
-    )
-    parser.add_argument(
-        "--duration",
-        type=argument_type(_parse_seconds),
-        metavar="TIME",
-        help="end so long after the links are open, or the files",
-    )
-    parser.add_argument(
-        "--windows",
-        type=argument_type(parse_count),
-        metavar="N",
-        help="end when each query has answered so many windows",
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress, no summary")
-    parser.add_argument(
-        "--stats",
-        choices=("text", "json", "table"),
-        nargs="?",
-        const="table",
-        default="text",
-        help="the form of the summary; --stats alone adds a table of the operators",
-    )
-    parser.add_argument(
-        "--stats-every",
-        type=argument_type(_parse_seconds),
-        metavar="TIME",
-        help="show that table so often while the run goes on",
-    )
-    parser.add_argument(
-        "--trace", metavar="FILE", help="the way of every heartbeat, a JSON object a line"
-    )
-    add_query_options(parser)
-    _add_options(parser, "engine", OPTIONS)
-    _add_options(parser, "of live links (-i)", LIVE_OPTIONS)
-    _add_options(parser, "of a spool that is written (-o spool:PATH)", SPOOL_OPTIONS)
-
-
-def _add_options(
-    parser: argparse.ArgumentParser, heading: str, options: tuple[Option, ...]
-) -> None:
-    group = parser.add_argument_group(heading)
-    for option in options:
-        group.add_argument(
-            f"--{option.name}",
-            dest=option.field,
-            type=argument_type(option.parse),
-            metavar=option.metavar,
-            help=option.help,
-        )
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -185,15 +68,16 @@ def execute(arguments: argparse.Namespace) -> int:
         return 0
     config = config_of(arguments)
     settings = settings_of(arguments, config)
-    refuse_on_spark(arguments, spool_root(wanted_output(arguments, config)))
+    wanted = wanted_output(arguments, config)
+    root = spool_root(wanted)
+    refuse_on_spark(arguments, root)
+    refuse_without_effect(arguments, settings, writes_spool=root is not None)
     if arguments.spool is not None:
         return read_spool(arguments, config, settings)
     paths, bpf_filter = split_words(arguments.words)
     sources = _sources([*links_of(arguments, config), *arguments.read], arguments.words)
     sources = with_timestamps(sources, config)
     paths = paths or default_query(arguments)
-    wanted = wanted_output(arguments, config)
-    root = spool_root(wanted)
     interfaces = properties_of(sources, config, settings)
     is_finite = root is None and arguments.on != "spark" and are_finite(sources)
     plan, texts = _asked(arguments, paths, config, interfaces, is_finite)
@@ -242,14 +126,6 @@ def _refuse_what_is_answered_here(arguments: argparse.Namespace) -> None:
         )
 
 
-def _parse_seconds(text: str) -> float:
-    """Read a time above 0."""
-    duration_ns = parse_duration(text)
-    if duration_ns == 0:
-        raise ValueError("a time above 0")
-    return duration_ns / 10**9
-
-
 def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool) -> None:
     """Compile for the session that is opened next, where somebody sees that it takes its time."""
     if quiet or not is_terminal():
@@ -283,7 +159,9 @@ def _asked(
         )
     try:
         plan, texts = read_object(Path(paths[0]))
-    except FileNotFoundError as error:
+    except UntrustedError:
+        raise
+    except OSError as error:
         raise UsageError(f"{paths[0]}: {error.strerror}", hint_for(paths[0])) from None
     return plan, replace(texts, interfaces=interfaces)
 

@@ -77,7 +77,7 @@ def answer_on_spark(
         rows = _Run(plan, low, printer, folder).rows(_session_settings(sources), arguments.duration)
         statistics = _statistics(low, plan, rows)
     output.close()
-    lost = sum(place.lost for place in output.places)
+    lost = output.lost
     delivered = Delivered(output.rows, lost, failures=output.failures)
     summarise(arguments, statistics, delivered, time.monotonic() - started)
     return statistics, delivered

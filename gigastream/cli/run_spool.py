@@ -223,8 +223,9 @@ def _asked(arguments: argparse.Namespace, config: Config) -> QueryTexts | None:
     paths, bpf_filter = split_words(arguments.words)
     if arguments.count is not None:
         raise UsageError("a spool has no packets to count", "--duration, or --windows")
-    if arguments.read:
-        raise UsageError("packets (-r) are not read where a spool is", "-r, or --spool")
+    if arguments.read or arguments.interface:
+        given = "-r" if arguments.read else "-i"
+        raise UsageError(f"packets ({given}) are not read where a spool is", f"{given}, or --spool")
     if bpf_filter:
         raise UsageError("a filter is for packets, of which a spool has none", f"'{bpf_filter}'")
     if spool_root(wanted_output(arguments, config)) is not None:

@@ -52,6 +52,8 @@ def as_json(
         "rows": delivered.rows,
         "rows_lost": delivered.rows_lost,
         "rows_left_out": delivered.left_out,
+        "trace_lines": delivered.trace_lines,
+        "trace_lines_lost": delivered.trace_lines_lost,
         "output_waits": delivered.waits,
         "output_waited_s": round(delivered.waited_s, 6),
         "seconds": round(seconds, 6),
@@ -206,6 +208,9 @@ def _output_remarks(delivered: Delivered) -> Iterator[str]:
             f"the rows were read more slowly than they came: for {delivered.waited_s:.3g} s no "
             "packet was read; a greater --output-queue holds more of them"
         )
+    if delivered.trace_lines_lost:
+        lost = counted(delivered.trace_lines_lost, "line")
+        yield f"trace (--trace): {delivered.trace_lines:,} written, {lost} lost"
 
 
 def _evictions(lfta: LftaStatistics) -> str:

@@ -13,18 +13,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gigastream.outputs import Failure, OutputError, OutputQuery, RowOutput
-from gigastream.outputs.delivery import Delivery
+from gigastream.outputs import Content, Failure, OutputQuery, RowOutput
+from gigastream.outputs.delivery import Delivered, Delivery
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gigastream.cli.stderr import Line
     from gigastream.engine.events import Event
     from gigastream.engine.trace import Trace, TraceStep
     from gigastream.outputs.file import Identity
     from gigastream.plan import Plan
 
 _NAME = "trace"
+_LINES = Content("trace line", "--trace FILE", outlives_reader=True)
+"""The rows have a reader of their own: one who leaves the trace does not end the run."""
 _QUEUE_BYTES = 16 << 20
 _NOTHING, _END = -(1 << 63), (1 << 63) - 1
 
@@ -55,44 +58,57 @@ class _Line:
 class Traces:
     """Writes the heartbeats that it is given."""
 
-    def __init__(self, output: RowOutput, plan: Plan, attend: Callable[[], bool]) -> None:
-        """`attend` is called while a reader is waited for, as Delivery says."""
+    def __init__(
+        self, output: RowOutput, plan: Plan, attend: Callable[[], bool], line: Line
+    ) -> None:
+        """`attend` is called while a reader is waited for, as Delivery says.
+
+        `line` is told, once, when the reader has left.
+        """
         self._output = output
         self._columns = {node.name: _temporal(node.schema) for node in plan.outputs}
         self._delivery = Delivery(output, _QUEUE_BYTES, attend)
-        self._has_reader = True
+        self._line = line
+        self._is_told = False
 
     def take(self, event: Event) -> None:
-        """Write a batch's trace, if it is a heartbeat, while somebody reads them."""
+        """Write a batch's trace, if it is a heartbeat."""
         trace = event.trace
-        if trace is None or not self._has_reader:
+        if trace is None:
             return
         line = as_json(event, trace, self._columns.get(event.query, {}), time.monotonic_ns())
-        try:
-            self._delivery.put(_NAME, _Line(line.encode() + b"\n"))
-        except BrokenPipeError:  # the rows have a reader of their own
-            self._has_reader = False
+        self._delivery.put(_NAME, _Line(line.encode() + b"\n"))
+
+    def attend(self) -> None:
+        """Say that the reader has left, once it has."""
+        if self._output.reader_has_left and not self._is_told:
+            self._is_told = True
+            (place,) = self._output.places
+            self._line.tell(
+                f"gigastream: {place.file.label}: the reader of the trace has left; the run goes "
+                "on, the lines that it does not get are counted"
+            )
 
     @property
     def has_failed(self) -> bool:
         """Whether the file takes no more."""
         return bool(self._output.failures)
 
+    def counted_in(self, delivered: Delivered) -> Delivered:
+        """Return an account with the lines so far."""
+        return replace(delivered, trace_lines=self._output.rows, trace_lines_lost=self._output.lost)
+
     def finish(self) -> tuple[Failure, ...]:
         """Wait until all is written; return why some of it could not be."""
-        try:
-            return tuple(map(_told, self._delivery.finish().failures))
-        except BrokenPipeError:
-            return ()
+        failures = self._delivery.finish().failures
+        self.attend()
+        return failures
 
 
 def traces_to(path: Path | None, inputs: dict[Identity, str]) -> RowOutput:
     """Open the file (None: stdout), which is none of `inputs`. OutputError."""
     query = OutputQuery(_NAME, (_NAME,), (False,), (False,), (False,), lambda: None)
-    try:
-        return RowOutput("json", path, (query,), inputs)
-    except OutputError as error:
-        raise OutputError(str(error), error.hint and _hint(error.hint)) from None
+    return RowOutput("json", path, (query,), inputs, _LINES)
 
 
 def as_json(event: Event, trace: Trace, columns: Mapping[str, int], taken_ns: int) -> str:
@@ -131,12 +147,3 @@ def _bound(bound: int) -> int | str | None:
     if bound == _NOTHING:
         return None
     return "end" if bound == _END else bound
-
-
-def _told(failure: Failure) -> Failure:
-    """Return a failure of rows as one of lines."""
-    return replace(failure, hint=_hint(failure.hint))
-
-
-def _hint(hint: str) -> str:
-    return hint.replace("-o FORMAT:PATH", "--trace FILE")

@@ -276,6 +276,11 @@ def _run(command: list[str], work: Path, scratch: Path, user: int | None) -> Non
         raise _out_of_time(f"{guard.CPU_SECONDS} s of the processor's time")
     if code == guard.NOT_RUN:
         raise CompileError(f"the C compiler could not be run: {first}")
+    if code != 0 and not said.strip():
+        raise CompileError(
+            f"the C compiler, {command[0]}, ended with exit code {code} and said nothing",
+            "is it one? $CC names it, else it is cc or gcc",
+        )
     if code != 0:
         raise RefusedCodeError(f"the C compiler refused the generated code:\n{first}")
 

@@ -75,6 +75,19 @@ class Batch(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Content:
+    """What goes to an output: how a person is told of it, and whether a run is for its reader."""
+
+    unit: str = "row"
+    option: str = "-o FORMAT:PATH"
+    outlives_reader: bool = False
+    """Whether what a reader who has left does not get is counted; else BrokenPipeError."""
+
+
+ROWS = Content()
+
+
+@dataclass(frozen=True, slots=True)
 class OutputQuery:
     """What a format needs to know of a query before its first row."""
 
@@ -127,7 +140,7 @@ class RowOutput:
     """The output of a run, to which rows go after begin(): each query's find their writer.
 
     A file that cannot be written takes no more; what it does not get is counted. BrokenPipeError:
-    the reader of a pipe has left. Abandoned: by abandon().
+    the reader of a pipe has left, whom the content does not outlive. Abandoned: by abandon().
     """
 
     def __init__(
@@ -136,12 +149,14 @@ class RowOutput:
         path: Path | None,
         queries: tuple[OutputQuery, ...],
         inputs: Mapping[Identity, str] | None = None,
+        content: Content = ROWS,
     ) -> None:
         """Open a format at a path (None: stdout); OutputError says why it cannot be.
 
         What the files held is still there, until begin(): others may yet fail to open.
         `inputs` are files that this run reads, by their names for a person: none is overwritten.
         """
+        self.content = content
         self._format = FORMATS[name]
         self._queries = {query.name: query for query in queries}
         self._places: dict[str, _Place] = {}
@@ -155,7 +170,7 @@ class RowOutput:
                 self._open(_file_of(path, name, query, len(queries)), (query,))
 
     def _open(self, path: Path | None, queries: tuple[OutputQuery, ...]) -> None:
-        place = _Place(self._open_file(path), queries, self._format.needs_end)
+        place = _Place(self._open_file(path), queries, self._format.needs_end, self.content)
         self._places.update((query.name, place) for query in queries)
 
     def _open_file(self, path: Path | None) -> OutputFile:
@@ -167,7 +182,7 @@ class RowOutput:
         except SameFileError as error:
             raise OutputError(
                 f"{path or STDOUT_LABEL} is {error.other}: it would be overwritten",
-                "-o FORMAT:PATH with another path",
+                f"{self.content.option} with another path",
             ) from None
         own = None if path is None else identity(path)
         if own is not None:
@@ -197,6 +212,16 @@ class RowOutput:
     def rows(self) -> int:
         """Rows that were written."""
         return sum(place.rows for place in self.places)
+
+    @property
+    def lost(self) -> int:
+        """Rows that were not."""
+        return sum(place.lost for place in self.places)
+
+    @property
+    def reader_has_left(self) -> bool:
+        """Whether that of a pipe has, where the content outlives it."""
+        return any(place.reader_has_left for place in self.places)
 
     @property
     def waiting_since(self) -> float | None:
@@ -236,8 +261,16 @@ class Failure:
 class _Place:
     """A file, its writer, and what became of the rows for it."""
 
-    def __init__(self, file: OutputFile, queries: tuple[OutputQuery, ...], needs_end: bool) -> None:
+    def __init__(
+        self,
+        file: OutputFile,
+        queries: tuple[OutputQuery, ...],
+        needs_end: bool,
+        content: Content,
+    ) -> None:
         self.file = file
+        self.reader_has_left = False
+        self._content = content
         self.rows = 0
         self.lost = 0
         self.failure: OSError | None = None
@@ -251,7 +284,7 @@ class _Place:
             self._writer = open_writer(self.file, self._queries)
 
     def write(self, query: OutputQuery, batch: Batch) -> None:
-        if self._writer is None or self.failure is not None:
+        if self._writer is None or self.failure is not None or self.reader_has_left:
             self.lost += batch.row_count
             return
         with self._telling(batch.row_count):
@@ -275,7 +308,10 @@ class _Place:
         try:
             yield
         except BrokenPipeError:
-            raise
+            if not self._content.outlives_reader:
+                raise
+            self.reader_has_left = True
+            self.lost += rows
         except OSError as error:
             self.failure = self.failure or error
             self.lost += rows
@@ -287,24 +323,24 @@ class _Place:
     def failure_told(self) -> Failure:
         assert self.failure is not None
         reason = self.failure.strerror or str(self.failure)
+        unit, option = self._content.unit, self._content.option
         kept = (
-            f"{counted(self.rows, 'row')} {are(self.rows)} in it"
+            f"{counted(self.rows, unit)} {are(self.rows)} in it"
             if self.rows
-            else "no row is in it"
+            else f"no {unit} is in it"
         )
         without_end = " (without its end it cannot be read)" if self._needs_end else ""
         return Failure(
             f"{self.file.label}: {reason}; {kept}{without_end}, "
             f"{self.lost:,} {are(self.lost)} lost",
-            _HINTS.get(self.failure.errno or 0, "another place, -o FORMAT:PATH, and run again"),
+            f"{_HINTS.get(self.failure.errno or 0, _ELSEWHERE).format(option)}, and run again",
         )
 
 
+_ELSEWHERE = "another place, {}"
 _HINTS = {
-    **dict.fromkeys(
-        (errno.ENOSPC, errno.EDQUOT), "make room, or -o FORMAT:PATH elsewhere, and run again"
-    ),
-    errno.EFBIG: "a greater limit (ulimit -f), or -o FORMAT:PATH elsewhere, and run again",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room, or {} elsewhere"),
+    errno.EFBIG: "a greater limit (ulimit -f), or {} elsewhere",
 }
 
 

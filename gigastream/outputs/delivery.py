@@ -37,6 +37,10 @@ class Delivered:
     waited_s: float = 0.0
     left_out: int = 0
     """Rows of windows that were not asked for."""
+    trace_lines: int = 0
+    """That were written: --trace."""
+    trace_lines_lost: int = 0
+    """That could not be."""
     failures: tuple[Failure, ...] = ()
 
 
@@ -103,11 +107,10 @@ class Delivery:
     def so_far(self) -> Delivered:
         """What has become of the rows by now."""
         output = self._output
-        lost = sum(place.lost for place in output.places)
         failures = output.failures
         if self._is_abandoned:
-            failures += (self._abandoned(lost),)
-        return Delivered(output.rows, lost, self._waits, self._waited_s, failures=failures)
+            failures += (self._abandoned(),)
+        return Delivered(output.rows, output.lost, self._waits, self._waited_s, failures=failures)
 
     # ---- who gives rows ----
 
@@ -143,11 +146,12 @@ class Delivery:
             self._bytes = 0
         self._output.abandon()
 
-    def _abandoned(self, lost: int) -> Failure:
+    def _abandoned(self) -> Failure:
+        lost, content = self._output.lost, self._output.content
         return Failure(
             f"{', '.join(place.file.label for place in self._output.places)}: nobody reads it; "
-            f"{counted(lost, 'row')} {are(lost)} lost",
-            "a reader that reads on, or -o FORMAT:FILE",
+            f"{counted(lost, content.unit)} {are(lost)} lost",
+            f"a reader that reads on, or {content.option}",
         )
 
     def _raise_problem(self) -> None:

@@ -8,8 +8,10 @@ can be ended from another thread.
 from __future__ import annotations
 
 import errno
+import fcntl
 import io
 import os
+import re
 import select
 import stat
 import sys
@@ -23,6 +25,8 @@ from gigastream.destination import open_destination
 STDOUT_DESCRIPTOR = 1
 STDOUT_LABEL = "stdout"
 _LOOK_UP_MS = 50
+_OWN = re.compile(r"/dev/(stdin|stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,9})")
+_STANDARD = ("stdin", "stdout", "stderr")
 
 Identity = tuple[int, int]
 """Of a file, whatever its names: device and inode."""
@@ -132,6 +136,10 @@ def stdout_file(taken: Mapping[Identity, str]) -> OutputFile:
 
 def open_file(path: Path, taken: Mapping[Identity, str]) -> OutputFile:
     """Make a file, or open one that is none of `taken`, uncut. OSError, SameFileError."""
+    own = _own_descriptor(path)
+    if own is not None:
+        _refuse(own, taken)
+        return OutputFile(own, str(path), is_ours=False)
     descriptor = open_destination(path)
     try:
         _refuse(descriptor, taken)
@@ -139,6 +147,21 @@ def open_file(path: Path, taken: Mapping[Identity, str]) -> OutputFile:
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def _own_descriptor(path: Path) -> int | None:
+    """Return the descriptor of this process that a name such as /dev/stderr means. OSError.
+
+    It is written as it is. Opened once more, a file would have a second position, from which what
+    goes to the first one is written over; and a socket cannot be opened at all.
+    """
+    found = _OWN.fullmatch(str(path))
+    if found is None:
+        return None
+    number = _STANDARD.index(found[1]) if found[1] else int(found[2])
+    if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise OSError(errno.EBADF, "it is not open for writing")
+    return number
 
 
 def identity(file: int | str | os.PathLike[str]) -> Identity | None:

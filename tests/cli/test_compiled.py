@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import random
 import resource
 import shutil
 from enum import Enum
@@ -110,6 +111,10 @@ def broken(made: Path, folder: Path, change: str) -> Path:
         image = bytearray(b"no object")
     elif change == "short":
         del image[200:]
+    elif change == "end":
+        del image[-1000:]
+    elif change == "code":
+        image[len(image) // 4] ^= 0xFF
     elif change == "version":
         image[start:] = image[start:].replace(b'"version": "0', b'"version": "9', 1)
     elif change == "headers":
@@ -122,17 +127,21 @@ def broken(made: Path, folder: Path, change: str) -> Path:
         at = image.index(b'"text": "') + 9
         image[at] ^= 1
     path = folder / "broken.so"
-    path.write_bytes(image)
+    path.write_bytes(compiled._sealed(bytes(image)) if change in OTHERS else image)
     return path
 
 
+OTHERS = ("version", "headers", "hash")
+"""Changes of an object that is whole, as another Gigastream makes it."""
 SAID = {
     "processor": "was compiled for another kind of processor",
     "text": "is no shared object",
     "short": "carries no queries",
+    "end": "carries no queries: Gigastream has not made it, or it is damaged",
+    "code": "is damaged: it is not what was compiled",
     "version": "was compiled by Gigastream 9",
     "headers": "the engine has changed between them",
-    "plan": "is damaged: its plan cannot be read",
+    "plan": "is damaged: it is not what was compiled",
     "hash": "was compiled by another Gigastream",
 }
 
@@ -142,7 +151,22 @@ def test_what_cannot_run_here_is_told(object_file: Path, tmp_path: Path, change:
     done = run_without_compiler(broken(object_file, tmp_path, change))
     assert (done.code, done.out) == (2, b"")
     assert SAID[change] in done.err
-    assert "hint: gigastream compile makes one" in done.err
+    hint = "copy it again, or compile it anew" if "not what was" in SAID[change] else "gigastream "
+    assert f"hint: {hint}" in done.err
+
+
+def test_no_byte_of_it_may_be_another(object_file: Path, tmp_path: Path) -> None:
+    """The loader would map it, and the process end where it is read or called."""
+    whole, path = object_file.read_bytes(), tmp_path / "broken.so"
+    places = random.Random(1).sample(range(len(whole)), 100)
+    for at in (*range(64), *places, whole.index(b'"checksum"') + 1, len(whole) - 1):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x80]) + whole[at + 1 :])
+        with pytest.raises(compiled.CompiledError):
+            compiled.read_object(path)
+    for size in (*range(0, len(whole), len(whole) // 50), len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(compiled.CompiledError):
+            compiled.read_object(path)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +188,7 @@ def test_root_runs_none_that_others_can_change(
     made = Path(shutil.copy(object_file, folder))
     (made if what == "file" else folder).chmod(0o777)
     done = run_without_compiler(made)
-    assert (done.code, done.out) == (1, b"")
+    assert (done.code, done.out) == (2, b"")
     assert "is not loaded" in done.err
     assert "hint: copy it to where only root can write" in done.err
 
@@ -203,6 +227,25 @@ def test_an_object_without_room_names_its_place(tmp_path: Path) -> None:
     words = ("compile", "-e", "SELECT time FROM PKT", "-o")
     assert gigastream(*words, tmp_path / "good.so").code == 0
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (1000, 1000))
-    result = gigastream(*words, tmp_path / "cut.so", preexec_fn=limit)
-    assert result.code == 1
-    assert f"{tmp_path / 'cut.so'}: File too large" in result.err
+    whole = (tmp_path / "good.so").read_bytes()
+    for name in ("cut.so", "good.so"):
+        result = gigastream(*words, tmp_path / name, preexec_fn=limit)
+        assert result.code == 1
+        assert f"{tmp_path / name}: File too large" in result.err
+    assert [path.name for path in tmp_path.iterdir()] == ["good.so"], "nothing is left of it"
+    assert (tmp_path / "good.so").read_bytes() == whole
+
+
+def test_who_runs_an_object_keeps_it(tmp_path: Path) -> None:
+    """It is mapped: cut and written anew, the process that runs it would end."""
+    path = tmp_path / "own.so"
+    path.write_bytes(b"of another run")
+    with path.open("rb") as theirs:
+        assert gigastream("compile", "-e", "SELECT time FROM PKT", "-o", path).code == 0
+        assert theirs.read() == b"of another run"
+    assert path.read_bytes().startswith(b"\x7fELF")
+    path.unlink()
+    path.mkdir()
+    result = gigastream("compile", "-e", "SELECT time FROM PKT", "-o", path)
+    assert (result.code, result.err) == (1, f"gigastream: {path}: Is a directory\n")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["own.so"]

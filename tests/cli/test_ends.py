@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -147,4 +148,43 @@ class _Interrupted:
 def test_ctrl_c_at_the_very_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "gigastream.cli.main", raising=False)
     monkeypatch.setattr(sys, "meta_path", [_Interrupted(), *sys.meta_path])
+    before = signal.getsignal(signal.SIGINT)
     assert main() == 130
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+STARTED = """
+import os, sys
+sys.path[:0] = {path!r}
+import gigastream.__main__
+print(*sys.modules)
+
+class SentTo:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), 2)
+
+sys.meta_path.insert(0, SentTo())
+sys.argv = ["gigastream", "version"]
+sys.exit(gigastream.__main__.main())
+"""
+
+
+def started(module: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to which SIGINT comes while a module is imported; nothing is, before."""
+    words = [sys.executable, "-I", "-S", "-c", STARTED.format(path=sys.path, module=module)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+
+@pytest.mark.parametrize("module", ["signal", "atexit", "gigastream.cli.main", "argparse"])
+def test_ctrl_c_while_the_command_is_loaded(module: str) -> None:
+    done = started(module)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_little_is_loaded_before_ctrl_c_is_ours() -> None:
+    """What is loaded before main() is loaded while Ctrl-C is a traceback."""
+    done = started("nothing")
+    assert (done.returncode, done.stderr) == (0, "")
+    loaded = done.stdout.splitlines()[0].split()
+    assert not {"typing", "signal", "enum", "argparse", "pathlib"} & set(loaded)

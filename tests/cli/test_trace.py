@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import select
 import shlex
+import signal
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,8 @@ from typing import Any
 import pytest
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, SECONDS, gigastream
+
+from tests.waiting import wait_until
 
 QUERY = "SELECT tb, count(*) AS packets FROM PKT GROUP BY time/60 AS tb"
 RUN = ("run", "-o", "csv", "-e", QUERY, "-r", DEMO_CAPTURE, "--heartbeat-packets", "100")
@@ -109,27 +115,109 @@ def test_a_dash_is_stdout_where_the_rows_do_not_go(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_and_ends_the_run() -> None:
     result = gigastream(*RUN, "--trace", "/dev/full")
     assert result.code == 1
-    assert "gigastream: /dev/full: No space left on device" in result.err
+    told = r": No space left on device; no trace line is in it, (\d+) (is|are) "
+    found = re.search("/dev/full" + told + "lost\n", result.err)
+    assert found is not None
     assert "hint: make room, or --trace FILE elsewhere, and run again" in result.err
+    assert f"trace (--trace): 0 written, {found[1]} line" in result.err
     assert result.lines[0] == "tb,packets"
 
 
-def test_rows_go_on_where_the_reader_of_the_trace_has_left() -> None:
+def run_without_reader(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run with a trace whose reader has left."""
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        done = subprocess.run(
-            [*COMMAND, *map(str, RUN), "--trace", f"/dev/fd/{writing}", "--stats"],
+        return subprocess.run(
+            [*COMMAND, *map(str, RUN), "--trace", f"/dev/fd/{writing}", *words],
             capture_output=True,
             pass_fds=(writing,),
+            text=True,
             timeout=SECONDS,
             check=False,
         )
     finally:
         os.close(writing)
+
+
+def test_rows_go_on_where_the_reader_of_the_trace_has_left() -> None:
+    done = run_without_reader("--stats")
     assert done.returncode == 0
-    assert done.stdout == gigastream(*RUN).out
-    assert b"2,010" in done.stderr, "the account, as of every run"
+    assert done.stdout.encode() == gigastream(*RUN).out
+    assert "2,010" in done.stderr, "the account, as of every run"
+
+
+def test_lines_that_nobody_reads_are_told_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    assert gigastream(*RUN, "--trace", path).code == 0
+    lines = len(traced(path))
+    text, form = run_without_reader(), run_without_reader("--stats", "json")
+    for done in (text, form, run_without_reader("-q")):
+        assert done.stderr.count("the reader of the trace has left") == 1
+    assert f"trace (--trace): 0 written, {lines} lines lost\n" in text.stderr
+    account = json.loads(form.stderr.splitlines()[-1])
+    assert (account["trace_lines"], account["trace_lines_lost"]) == (0, lines)
+
+
+def test_lines_that_nobody_takes_are_no_rows() -> None:
+    reading, writing = os.pipe()
+    full = select.poll()
+    full.register(writing, select.POLLOUT)
+    words = ["run", "-e", QUERY, "-r", "-", "--heartbeat-packets", "1", "-o", "csv"]
+    with subprocess.Popen(
+        [*COMMAND, *words, "--trace", f"/dev/fd/{writing}"],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        pass_fds=(writing,), text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        process.stdin.buffer.write(DEMO_CAPTURE.read_bytes())
+        process.stdin.flush()
+        wait_until(lambda: not full.poll(0), "the pipe to be full")
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=SECONDS)
+    os.close(reading)
+    os.close(writing)
+    assert process.returncode == 1
+    assert re.search(r"nobody reads it; [0-9,]+ trace lines are lost\nhint: .* --trace FILE", told)
+    assert "rows are lost" not in told
+
+
+def test_stderr_is_a_place_beside_the_account(tmp_path: Path) -> None:
+    """Its file has one position: neither writes over the other, and nothing before is cut."""
+    path = tmp_path / "stderr"
+    path.write_text("of another\n")
+    with path.open("a") as stderr:
+        done = subprocess.run(
+            [*COMMAND, *map(str, RUN), "--trace", "/dev/stderr"],
+            stdout=subprocess.DEVNULL, stderr=stderr, timeout=SECONDS, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0
+    first, *lines = path.read_text().splitlines()
+    traces = [json.loads(line) for line in lines if line.startswith("{")]
+    account = gigastream(*RUN).err.splitlines()
+    assert first == "of another"
+    assert traces
+    assert [line for line in lines if not line.startswith("{")][:-1] == account[:-1]
+
+
+def test_stderr_may_be_a_socket() -> None:
+    """Which cannot be opened by a name."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs, ours.makefile("r") as told:
+        words = [*COMMAND, *map(str, RUN), "--trace", "/dev/stderr", "-q"]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=theirs) as child:
+            theirs.close()
+            assert all(json.loads(line)["steps"] for line in told)
+            assert child.wait(SECONDS) == 0
+
+
+@pytest.mark.parametrize(("path", "why"), [
+    ("/dev/stdin", "it is not open for writing"), ("/dev/fd/77", "Bad file descriptor"),
+])  # fmt: skip
+def test_what_cannot_be_written_here_is_refused(path: str, why: str) -> None:
+    result = gigastream(*RUN, "--trace", path)
+    assert (result.code, result.out) == (2, b"")
+    assert f"gigastream: {path}: {why}\n" in result.err
 
 
 @pytest.mark.parametrize("path", ["", "-"])

@@ -15,6 +15,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from gigastream.cli.failures import with_failures
+from gigastream.cli.progress import Progress
 from gigastream.liveness import POLICIES, Liveness
 from gigastream.outputs import OutputQuery, arrow, parquet
 from gigastream.settings import Settings
@@ -312,6 +314,30 @@ def test_the_command_tells_it_and_what_becomes_of_it(
     assert f"gigastream: east has failed: nothing for 0.01 s; {then}\n" in result.err
     assert result.err.endswith("gigastream: east: failed; what came before that is answered\n")
     assert "east (east): failed 1 time; read 25" in result.err
+
+
+class Fed:
+    """A source as a status sees it."""
+
+    def __init__(self, label: str) -> None:
+        self.label = self.interface = label
+        self.failures, self.is_failed = 0, False
+
+
+def test_nobody_goes_on_where_all_have_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = Settings(liveness_ns=SECOND_NS, on_failure="go-on")
+    east, west = Fed("east"), Fed("west")
+    status = with_failures(
+        Progress(lambda: (0, 0), wanted=False), lambda: (east, west), settings, quiet=False
+    )
+    for source, then in (
+        (east, "the others go on without it"),
+        (west, "there is no other to go on: it is waited for"),
+    ):
+        source.failures, source.is_failed = 1, True
+        status.finish()
+        told = f"gigastream: {source.label} has failed: nothing for 1 s; {then}\n"
+        assert capsys.readouterr().err == told
 
 
 def test_a_property_that_is_none_is_refused(tmp_path: Path) -> None:

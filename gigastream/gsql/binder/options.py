@@ -13,8 +13,9 @@ from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.blocks import OPTIONS
 
+_MOST = 999_999_999
 HELD_WINDOWS = 16
-"""Windows that a table of the low level holds at once (GS_LFTA_WINDOWS)."""
+"""Windows that a table of the low level holds at once, the current one too (GS_LFTA_WINDOWS)."""
 
 ADAPTIVE = "adaptive"
 """Of aggregate_slots: the table fits itself to the groups. Of flush: that, and slow."""
@@ -42,9 +43,7 @@ def bind_options(query: ast.Query, sink: DiagnosticSink) -> QueryOptions:
     if found.get("flush") == ADAPTIVE:
         found["flush"] = FlushPolicy.SLOW
         found.setdefault("aggregate_slots", ADAPTIVE_SLOTS)
-    options = QueryOptions(**found)
-    _check_window(query, options, sink)
-    return options
+    return QueryOptions(**found)
 
 
 def _checked(name: str, entry: ast.DefineEntry, sink: DiagnosticSink) -> Any:
@@ -73,14 +72,15 @@ def _switch(entry: ast.DefineEntry, sink: DiagnosticSink) -> bool | None:
 
 
 def _at_least(
-    least: int, word: str = ""
+    least: int, word: str = "", most: int = _MOST
 ) -> Callable[[ast.DefineEntry, DiagnosticSink], int | None]:
     def check(entry: ast.DefineEntry, sink: DiagnosticSink) -> int | None:
         text = entry.value
-        if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= least:
+        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MOST))
+        if is_number and least <= int(text) <= most:
             return int(text)
         hint = f"or it is {word}" if word else None
-        _refuse(entry, f"{entry.name} is a whole number from {least} to 999999999", hint, sink)
+        _refuse(entry, f"{entry.name} is a whole number from {least} to {most}", hint, sink)
         return None
 
     return check
@@ -101,7 +101,7 @@ def _not_yet(entry: ast.DefineEntry, sink: DiagnosticSink) -> None:
 _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], int | None]] = {
     "aggregate_slots": _power_of_two,
     "slow_flush": _at_least(1),
-    "max_lfta_disorder": _at_least(0),
+    "max_lfta_disorder": _at_least(0, most=HELD_WINDOWS - 1),
     "real_time": _switch,
     "select_lfta": _switch,
     "lfta_aggregation": _switch,
@@ -111,15 +111,6 @@ _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], int | None]] = {
     "bloom_size": _at_least(1),
     "decapsulate": _not_yet,
 }
-
-
-def _check_window(query: ast.Query, options: QueryOptions, sink: DiagnosticSink) -> None:
-    """Report a flush policy that would keep more windows open than the low level holds."""
-    entry = query.option("max_lfta_disorder")
-    if entry is None or (options.max_lfta_disorder or 0) < HELD_WINDOWS:
-        return
-    message = f"the low level cannot hold {entry.value} windows beside the current one"
-    _refuse(entry, message, f"max_lfta_disorder is at most {HELD_WINDOWS - 1}", sink)
 
 
 def _refuse(entry: ast.DefineEntry, message: str, hint: str | None, sink: DiagnosticSink) -> None:

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that would change nothing about a run: who gives one means something, and is told.
+
+Only the command line is looked at. What a configuration file says is for many runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from gigastream.cli.errors import UsageError
+from gigastream.settings import OPTIONS, SPOOL_OPTIONS, Option, Settings
+from gigastream.sources.live import LIVE_OPTIONS
+
+
+def refuse_without_effect(
+    arguments: argparse.Namespace, settings: Settings, *, writes_spool: bool
+) -> None:
+    """Raise UsageError for the first such option."""
+    if arguments.spool is not None:
+        of_packets = (option for option in OPTIONS if option.is_of_packets)
+        why = "says how packets are read, and a spool has none"
+        _refuse(arguments, of_packets, why, "it belongs to the run that writes the spool")
+    elif not arguments.interface:
+        _refuse(arguments, LIVE_OPTIONS, "is of live links, and none is read", "-i DEVICE")
+    if not writes_spool:
+        why = "is of a spool that is written, and none is"
+        _refuse(arguments, SPOOL_OPTIONS, why, "-o spool:PATH")
+    _refuse_policy_without_silence(arguments, settings)
+
+
+def _refuse(arguments: argparse.Namespace, options: Iterable[Option], why: str, hint: str) -> None:
+    for option in options:
+        if getattr(arguments, option.field) is not None:
+            raise UsageError(f"--{option.name} {why}", hint)
+
+
+def _refuse_policy_without_silence(arguments: argparse.Namespace, settings: Settings) -> None:
+    silences = (settings.liveness, *(own for _, own in settings.livenesses))
+    if arguments.on_failure is not None and not any(own.silence_ns for own in silences):
+        raise UsageError(
+            "--on-failure says what becomes of a run when a source has failed, and without "
+            "--liveness none ever has",
+            f"--liveness TIME --on-failure {arguments.on_failure}",
+        )
