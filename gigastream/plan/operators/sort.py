@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from gigastream.gsql.expressions import Expression
+from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.source import Span
 from gigastream.plan.builders import ordered_on
 from gigastream.plan.nodes import Detail, Node, PassingNode
@@ -26,7 +26,7 @@ class Sort(PassingNode):
     asked_at: Span | None = field(default=None, compare=False)
     """The query whose DEFINE in_order asks for it; what reads it would take rows as they come."""
 
-    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+    def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         return tuple(watched)
 
     def details(self, plan: Plan) -> Iterator[Detail]:
