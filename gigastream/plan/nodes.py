@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from gigastream.gsql.expressions import Expression, FunctionCall, walk
 from gigastream.gsql.order.inference import Monotone
-from gigastream.gsql.source import Span
+from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Order, Schema
-from gigastream.plan.base_time import BaseTimes
+from gigastream.plan.base_time import Alternatives, BaseTimes
 from gigastream.plan.evaluated import Evaluated
 from gigastream.plan.text import expression_text, punctuation_text
 
@@ -31,6 +31,15 @@ Detail = tuple[str, tuple[str, ...]]
 """A label and the lines beside it."""
 Quantities = tuple[bool, ...]
 """One for each column of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A time that must be passed before an operator lets go of what it holds."""
+
+    name: str
+    span: Span
+    times: Alternatives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +129,15 @@ class Node:
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         """For each column, the functions of base time that it is; `inputs` are the same of each."""
         return tuple(() for _ in self.schema.columns)
+
+    def awaited(self, inputs: Sequence[BaseTimes]) -> tuple[Awaited, ...]:
+        """Times of which one must be passed before what it holds goes; none where it does not."""
+        return ()
+
+    @property
+    def asks_order_at(self) -> Span:
+        """Where the query says that its inputs must come in order."""
+        return NOWHERE
 
     # Rows
 

@@ -153,10 +153,14 @@ class BoundFunction:
         return isinstance(self.parts[-1], Leaf)
 
     def forward(self, given: Sequence[int]) -> int:
-        values: list[int] = []
+        return self.values(given)[-1]
+
+    def values(self, given: Sequence[int]) -> list[int]:
+        """What each part is of these bounds."""
+        found: list[int] = []
         for part in self.parts:
-            values.append(part.value(values, given))
-        return values[-1]
+            found.append(part.value(found, given))
+        return found
 
     def text(self, names: Sequence[str]) -> str:
         shared: list[str] = []

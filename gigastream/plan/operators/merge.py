@@ -42,6 +42,10 @@ class Merge(Node):
     def ordered_by(self, port: int) -> int | None:
         return self.column
 
+    @property
+    def asks_order_at(self) -> Span:
+        return self.span
+
     def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         return tuple(watched)
 
