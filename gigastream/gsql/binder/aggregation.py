@@ -128,9 +128,9 @@ def bind_distinct(statement: Statement, rows: Scope) -> Aggregation | None:
         statement.sink.error("misplaced-clause", message, body.having.span, hint)
     items = select_list(statement, statement.binder("SELECT DISTINCT", rows))
     taken = {item.name.lower() for item in items if item.name}
-    groups = Groups([_column_group(item, n, taken) for n, item in enumerate(items, 1)])
-    scope = Scope((), variables=groups.references())
-    order = _order(statement, groups, scope, rows)
+    found = [_column_group(item, n, taken) for n, item in enumerate(items, 1)]
+    groups = Groups(found, is_distinct=True)
+    order = _order(statement, groups, replace(rows, variables=groups.references()), rows)
     limit = _limit_of_windows(statement)
     demand_temporal(statement, groups)
     grouped = [_grouped(statement, groups, item) for item in items]
