@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from gigastream.gsql.order.bounds import NONE
-from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.order.inference import Monotone, distinct
 
 if TYPE_CHECKING:
     from gigastream.plan.operators.low_node import LowNode
@@ -75,7 +75,7 @@ def _through(function: Monotone | None, inputs: Sequence[BaseTimes]) -> Alternat
     columns = [inputs[item.port][item.index] for item in function.inputs]
     if prod(map(len, columns)) > MAX_WAYS:
         return ()
-    return tuple(dict.fromkeys(function.of(way) for way in product(*columns)))
+    return distinct(function.of(way) for way in product(*columns))
 
 
 def joined(parts: Sequence[BaseTimes]) -> BaseTimes:
@@ -86,5 +86,5 @@ def joined(parts: Sequence[BaseTimes]) -> BaseTimes:
 def _joined(alternatives: tuple[Alternatives, ...]) -> Alternatives:
     if not all(alternatives) or len({f.temporal for each in alternatives for f in each}) > 1:
         return ()
-    found = tuple(dict.fromkeys(function for each in alternatives for function in each))
+    found = distinct(function for each in alternatives for function in each)
     return found if len(found) <= MAX_WAYS else ()

@@ -6,6 +6,7 @@ Each chain is given to a process that has minutes for it; by paths it would take
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -79,6 +80,13 @@ def test_base_times_of_a_long_chain_are_found() -> None:
     plan = planned(chain("greater of two"))
     (of_time,) = base_times(plan)[f"q{LENGTH - 1}"][0]
     assert of_time.forward(7_000_000_000) == 7
+
+
+def test_times_that_are_made_alike_by_two_chains_are_one() -> None:
+    other = re.sub(r"\bq(?=\d)", "p", chain("greater of two")).replace(" minutes", " others")
+    text = f"{chain('greater of two')}; {other}; DEFINE {{ query_name both; }} SELECT t "
+    times = base_times(planned(f"{text} FROM q{LENGTH - 1} UNION p{LENGTH - 1}"))
+    assert len(times["both"][0]) == 1
 
 
 def test_two_columns_of_a_union_have_no_more_ways_than_are_followed() -> None:

@@ -162,6 +162,22 @@ class BoundFunction:
             found.append(part.value(found, given))
         return found
 
+    def over(self, inner: BoundFunction) -> BoundFunction:
+        """Of one input, the function of what another gives.
+
+        None of its parts can be there already: nothing there is over the last.
+        """
+        numbers: list[int] = []
+        parts = list(inner.parts)
+        whole = len(parts) - 1
+        for part in self.parts:
+            if isinstance(part, Leaf):
+                numbers.append(whole)
+            else:
+                numbers.append(len(parts))
+                parts.append(part.moved(numbers))
+        return BoundFunction(tuple(parts))
+
     def text(self, names: Sequence[str]) -> str:
         shared: list[str] = []
 

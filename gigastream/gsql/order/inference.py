@@ -16,7 +16,7 @@ Bounds are whole numbers: expressions of type float are varying.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gigastream.gsql.expressions import (
@@ -127,6 +127,9 @@ class Monotone:
 
     def of(self, functions: Sequence[Monotone]) -> Monotone:
         """The same over other functions, one for each of this one's inputs."""
+        if len(functions) == 1:
+            (inner,) = functions
+            return Monotone(self.temporal, inner.inputs, self.function.over(inner.function))
         inputs = tuple(dict.fromkeys(item for function in functions for item in function.inputs))
         parts = Parts()
         leaves = [function.placed(parts, inputs) for function in functions]
@@ -145,6 +148,12 @@ class Monotone:
 
     def _names(self) -> list[str]:
         return ["b"] if len(self.inputs) == 1 else self.input_names
+
+
+def distinct(functions: Iterable[Monotone]) -> tuple[Monotone, ...]:
+    """Each function once, in order."""
+    found = tuple(functions)
+    return tuple(dict.fromkeys(found)) if len(found) > 1 else found
 
 
 def _clock(item: Input) -> Monotone | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from gigastream.gsql.expressions import ColumnRef, Expression, rewrite
-from gigastream.gsql.order.inference import Monotone, monotone
+from gigastream.gsql.order.inference import Monotone, distinct, monotone
 from gigastream.gsql.queries import Sides, TimeRelation
 from gigastream.gsql.types import Type
 from gigastream.plan.base_time import Alternatives, BaseTimes, joined
@@ -96,8 +96,7 @@ class Join(Node):
         return tuple(_of_only_port(side) for side in sides if not _is_of_every_packet(side))
 
     def asked_of(self, port: int, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
-        found = (asked for function in watched for asked in self._asked(function, port))
-        return tuple(dict.fromkeys(found))
+        return distinct(asked for function in watched for asked in self._asked(function, port))
 
     def _asked(self, function: Monotone, port: int) -> Iterator[Monotone]:
         """What a consumer watches, where it is of this side alone; else what it reads of it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gigastream.gsql.order.inference import Monotone, monotone
+from gigastream.gsql.order.inference import Monotone, distinct, monotone
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low
@@ -50,7 +50,7 @@ def _asked(plan: Plan) -> dict[int, tuple[Monotone, ...]]:
             own = tuple(f for f in map(monotone, node.watched_of(port)) if f is not None)
             further = node.asked_of(port, asked[id(node)])
             below = id(node.inputs[port])
-            asked[below] = tuple(dict.fromkeys((*own, *further, *asked[below])))
+            asked[below] = distinct((*own, *further, *asked[below]))
     return asked
 
 
