@@ -40,6 +40,8 @@ class Awaited:
     name: str
     span: Span
     times: Alternatives
+    is_group: bool = True
+    """The query could ask for one answer at the end instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

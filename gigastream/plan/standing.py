@@ -18,9 +18,9 @@ from gigastream.plan.rates import moves
 
 _AT_THE_END = "what it holds comes when all input has been read"
 _FOR_EVER = "what it holds would be held for ever"
-_HINT = (
-    "put what goes on, as time/60 does, in its place or beside it; "
-    "DEFINE { no_temporal_aggr true; } is for one answer at the end"
+_HINT = "put what goes on, as time/60 does, in its place"
+_HINT_OF_GROUPS = (
+    f"{_HINT} or beside it; DEFINE {{ no_temporal_aggr true; }} is for one answer at the end"
 )
 
 
@@ -55,4 +55,5 @@ def _standing(awaited: Sequence[Awaited], *, is_finite: bool) -> Diagnostic:
     span = awaited[0].span
     if is_finite:
         return Diagnostic("warning", "answered-once", message + _AT_THE_END, span)
-    return Diagnostic("error", "standing-time", message + _FOR_EVER, span, _HINT)
+    hint = _HINT_OF_GROUPS if awaited[0].is_group else _HINT
+    return Diagnostic("error", "standing-time", message + _FOR_EVER, span, hint)

@@ -77,6 +77,14 @@ def test_what_goes_on_is_planned(time: str, reader: str) -> None:
     planned(through(time, reader))
 
 
+@pytest.mark.parametrize(("reader", "is_offered"), [("group", True), ("sort", False)])
+def test_one_answer_is_offered_to_groups_alone(reader: str, is_offered: bool) -> None:
+    with pytest.raises(GsqlError) as failure:
+        planned(through("UMIN(time, 100)", reader))
+    (found,) = failure.value.diagnostics
+    assert ("no_temporal_aggr" in (found.hint or "")) == is_offered
+
+
 def test_one_that_goes_on_is_enough() -> None:
     planned("SELECT count(*) FROM TCP GROUP BY UMIN(time, 100) AS t, time/60 AS tb")
 

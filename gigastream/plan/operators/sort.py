@@ -36,7 +36,7 @@ class Sort(PassingNode):
         """A row leaves once its time is passed: another of the same may come until then."""
         (columns,) = inputs
         name = self.schema.columns[self.column].name
-        return (Awaited(name, self.span, columns[self.column]),)
+        return (Awaited(name, self.span, columns[self.column], is_group=False),)
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         name = self.schema.columns[self.column].name
