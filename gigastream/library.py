@@ -174,7 +174,7 @@ def _plan(
         interfaces=interfaces,
         is_finite=bool(files) and are_finite(files),
     )
-    plan = plan_queries(check_texts(texts).queries)
+    plan = plan_queries(check_texts(texts).queries, is_finite=texts.is_finite)
     check_handles(plan)
     return plan
 

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.order import bounds
 from gigastream.gsql.order.bounds import END, NONE
-from gigastream.gsql.order.functions import Extreme, FunctionTree, Leaf, Stepped
+from gigastream.gsql.order.functions import BoundFunction, Extreme, Leaf, Part, Stepped
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Temporal
 from gigastream.plan.base_time import Alternatives
@@ -30,6 +30,9 @@ END_MS = 253_402_300_799_000
 """9999-12-31T23:59:59Z: the end of all streams."""
 METADATA = {"spark.watermarkDelayMs": 0}
 """What makes a column event time without a watermark of its own."""
+MAX_PATHS = 64
+"""Unlike a bound, an inverse is asked anew on each way down to base time: written out it doubles
+with every query that takes the greater of two functions of one time."""
 _NS_PER_MS = 1_000_000
 _NEAR_END = END - (1 << 56)
 """Two years before what 63 bits of nanoseconds hold."""
@@ -37,7 +40,7 @@ _NEAR_END = END - (1 << 56)
 
 def has_event_time(alternatives: Alternatives) -> bool:
     """True if the end of a value of such a column can be written as a Spark expression."""
-    return bool(alternatives) and all(_is_invertible(function.node) for function in alternatives)
+    return bool(alternatives) and all(_is_invertible(each.function) for each in alternatives)
 
 
 def event_time(values: Sequence[tuple[Column, Alternatives]]) -> Column:
@@ -60,7 +63,7 @@ def _of_all(ends: list[Column]) -> Column:
 def _end(value: Column, function: Monotone) -> Column:
     """g(v + 1) in ns; a decreasing column is held as its negative."""
     held = -_within(value, NONE + 1, END) if _is_falling(function) else value
-    return _inverse(function.node, _within(held, NONE, END - 1) + 1)
+    return _inverse(function.function, _within(held, NONE, END - 1) + 1)
 
 
 def _is_falling(function: Monotone) -> bool:
@@ -75,23 +78,35 @@ def _milliseconds(ns: Column) -> Column:
 # Inverses, step by step: gigastream/gsql/order/bounds.py in Spark's arithmetic
 
 
-def _is_invertible(node: FunctionTree) -> bool:
-    if isinstance(node, Stepped):
-        return type(node.step) in _INVERSES and _is_invertible(node.inner)
-    if isinstance(node, Extreme):
-        return _is_invertible(node.left) and _is_invertible(node.right)
-    return isinstance(node, Leaf)
+def _is_invertible(function: BoundFunction) -> bool:
+    return all(map(_has_inverse, function.parts)) and _paths(function) <= MAX_PATHS
 
 
-def _inverse(node: FunctionTree, value: Column) -> Column:
-    if isinstance(node, Leaf):
+def _has_inverse(part: Part) -> bool:
+    if isinstance(part, Stepped):
+        return type(part.step) in _INVERSES
+    return isinstance(part, Extreme | Leaf)
+
+
+def _paths(function: BoundFunction) -> int:
+    """How often base time stands in the function written out, and its inverse in the end."""
+    counts: list[int] = []
+    for part in function.parts:
+        counts.append(sum(counts[number] for number in part.over) or 1)
+    return counts[-1]
+
+
+def _inverse(function: BoundFunction, value: Column, number: int = -1) -> Column:
+    """The inverse of a part, the last if none is named."""
+    part = function.parts[number]
+    if isinstance(part, Stepped):
+        return _inverse(function, _step_inverse(part.step, value), part.inner)
+    if isinstance(part, Leaf):
         return value
-    if isinstance(node, Stepped):
-        return _inverse(node.inner, _step_inverse(node.step, value))
-    assert isinstance(node, Extreme)
-    pair = _inverse(node.left, value), _inverse(node.right, value)
+    assert isinstance(part, Extreme)
+    pair = [_inverse(function, value, each) for each in part.over]
     # max(f, g) >= v as soon as one of them is, min(f, g) >= v once both are
-    return F.least(*pair) if node.greatest else F.greatest(*pair)
+    return F.least(*pair) if part.greatest else F.greatest(*pair)
 
 
 def _step_inverse(step: bounds.Step, value: Column) -> Column:

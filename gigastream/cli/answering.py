@@ -53,6 +53,7 @@ def output_queries(plan: Plan) -> tuple[OutputQuery, ...]:
     """Return what the output formats must know of the queries."""
     from gigastream.arrow_schema import arrow_schema
     from gigastream.gsql.types import Type
+    from gigastream.plan.nodes import quantities_of
 
     return tuple(
         OutputQuery(
@@ -60,7 +61,7 @@ def output_queries(plan: Plan) -> tuple[OutputQuery, ...]:
             columns=tuple(column.name for column in node.schema.columns),
             numeric=tuple(column.type.is_numeric for column in node.schema.columns),
             times=tuple(column.type is Type.TIMESTAMP for column in node.schema.columns),
-            quantities=node.quantities,
+            quantities=quantities_of(node),
             arrow_schema=lambda schema=node.schema: arrow_schema(schema),  # type: ignore[misc]
         )
         for node in plan.outputs

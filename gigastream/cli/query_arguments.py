@@ -79,6 +79,8 @@ def plan_of(texts: QueryTexts) -> Plan:
     checked = check_texts(texts)
     for warning in checked.warnings:
         say(warning.render())
-    plan = plan_queries(checked.queries)
+    plan = plan_queries(checked.queries, is_finite=texts.is_finite)
+    for warning in plan.warnings:
+        say(warning.render())
     check_handles(plan)
     return plan

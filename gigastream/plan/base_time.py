@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from gigastream.gsql.order.bounds import NONE
-from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.order.inference import Monotone, distinct
 
 if TYPE_CHECKING:
     from gigastream.plan.operators.low_node import LowNode
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
 
 Alternatives = tuple[Monotone, ...]
 """A column as functions of base time: several where a union brings several streams together; none
-where it is not temporal, or of no clock."""
+where it is not temporal, of no clock, or of more than MAX_WAYS."""
 BaseTimes = tuple[Alternatives, ...]
 """One for each column of a node."""
+MAX_WAYS = 64
+"""Two columns of a union may be combined in all ways of both: each query of a chain over it would
+square their number."""
 
 
 def base_bound(node: LowNode, bounds: Sequence[int]) -> int:
@@ -68,8 +72,10 @@ def _through(function: Monotone | None, inputs: Sequence[BaseTimes]) -> Alternat
     """One of them, for each way in which the columns are that."""
     if function is None:
         return ()
-    ways = product(*(inputs[item.port][item.index] for item in function.inputs))
-    return tuple(dict.fromkeys(function.of(way) for way in ways))
+    columns = [inputs[item.port][item.index] for item in function.inputs]
+    if prod(map(len, columns)) > MAX_WAYS:
+        return ()
+    return distinct(function.of(way) for way in product(*columns))
 
 
 def joined(parts: Sequence[BaseTimes]) -> BaseTimes:
@@ -80,4 +86,5 @@ def joined(parts: Sequence[BaseTimes]) -> BaseTimes:
 def _joined(alternatives: tuple[Alternatives, ...]) -> Alternatives:
     if not all(alternatives) or len({f.temporal for each in alternatives for f in each}) > 1:
         return ()
-    return tuple(dict.fromkeys(function for each in alternatives for function in each))
+    found = distinct(function for each in alternatives for function in each)
+    return found if len(found) <= MAX_WAYS else ()

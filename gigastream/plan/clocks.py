@@ -8,7 +8,7 @@ grows, or nobody knows, where they do not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -16,25 +16,18 @@ from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.order.bounds import END, NONE
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import TimeRelation
-from gigastream.plan.base_time import Alternatives, BaseTimes, base_times, through
+from gigastream.plan.base_time import Alternatives, BaseTimes, through
 from gigastream.plan.plan import Plan
-
-_INSTANTS_NS = (1_000_000_000_000_000_000, 4_000_000_000_000_000_000)
-"""In the years 2001 and 2096: within what `time` holds."""
-_TOLERANCE_NS = (_INSTANTS_NS[1] - _INSTANTS_NS[0]) // 100
-"""By which holding may differ between the two: times that are rounded, to months at most."""
+from gigastream.plan.rates import INSTANTS_NS, moves, rate_of
 
 
-def check_clocks(plan: Plan) -> None:
+def check_clocks(plan: Plan, times: Mapping[str, BaseTimes]) -> None:
     """GsqlError at the first join of which no two times follow one clock."""
-    times: dict[str, BaseTimes] | None = None
     for node in plan.nodes:
-        if not node.related_times:
-            continue
-        times = base_times(plan) if times is None else times
         inputs = [times[child.name] for child in node.inputs]
-        if not any(_is_bounded(relation, inputs) for relation in node.related_times):
-            _refuse(node.related_times[0], inputs)
+        related = node.related_times
+        if related and not any(_is_bounded(relation, inputs) for relation in related):
+            _refuse(related[0], inputs)
 
 
 def _is_bounded(relation: TimeRelation, inputs: Sequence[BaseTimes]) -> bool:
@@ -49,15 +42,15 @@ def _of_base(relation: TimeRelation, inputs: Sequence[BaseTimes]) -> list[Altern
 
 def _is_steady(f: Monotone, g: Monotone, reach: tuple[int, int]) -> bool:
     """True if rows of either side are held for the same time whenever they come."""
-    return _holds_alike(f, g, reach[0]) and _holds_alike(g, f, reach[1])
+    rate = rate_of(f.function)
+    is_one = rate is not None and rate == rate_of(g.function)
+    return is_one and _lets_go(f, g, reach[0]) and _lets_go(g, f, reach[1])
 
 
-def _holds_alike(own: Monotone, other: Monotone, reach: int) -> bool:
-    held = [other.inverse(own.forward(at) + reach + 1) for at in _INSTANTS_NS]
-    if not all(NONE < until < END for until in held):
-        return False
-    first, last = (until - at for until, at in zip(held, _INSTANTS_NS, strict=True))
-    return abs(last - first) < _TOLERANCE_NS
+def _lets_go(own: Monotone, other: Monotone, reach: int) -> bool:
+    """True if the other side's time comes to pass that of a row by its reach."""
+    held = (other.inverse(own.forward(at) + reach + 1) for at in INSTANTS_NS)
+    return all(NONE < until < END for until in held)
 
 
 def _refuse(relation: TimeRelation, inputs: Sequence[BaseTimes]) -> None:
@@ -67,6 +60,9 @@ def _refuse(relation: TimeRelation, inputs: Sequence[BaseTimes]) -> None:
     if strange:
         message = f"{strange[0]} follows no clock"
         hint = "relate times that packets move, such as time, time_ms, timestamp"
+    elif standing := [n for n, found in zip(names, known, strict=True) if not moves(found)]:
+        message = f"{standing[0]} stands still as time goes on"
+        hint = "relate times that go on, such as time/60"
     elif _is_bounded(replace(relation, reach=(0, 0)), inputs):
         message = f"the band of {names[0]} and {names[1]} reaches beyond what they hold"
         hint = "a narrower band"

@@ -12,6 +12,7 @@ from gigastream.plan.operators.aggregate import aggregate_node
 from gigastream.plan.operators.select import select_node
 from gigastream.plan.operators.slide import over_windows
 from gigastream.plan.position import stream_position
+from gigastream.plan.split import refuse_partials
 
 
 def high(query: CheckedQuery, stream: Node) -> Node:
@@ -19,6 +20,8 @@ def high(query: CheckedQuery, stream: Node) -> Node:
     where = conjuncts(query.where)
     if not query.is_aggregation:
         return select_node(query, stream, where, query.outputs)
+    if query.options.lfta_aggregation:
+        refuse_partials(query, "its rows are made above it")
     accumulators, finals = decompose(query.aggregates, stream_position(stream, query.span))
     top = aggregate_node(
         query,

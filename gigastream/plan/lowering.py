@@ -15,6 +15,7 @@ from gigastream.gsql.queries import (
     Source,
     UnionSource,
 )
+from gigastream.plan.base_time import base_times
 from gigastream.plan.builders import NodeNames
 from gigastream.plan.clocks import check_clocks
 from gigastream.plan.high import high
@@ -28,24 +29,27 @@ from gigastream.plan.operators.union import union_of
 from gigastream.plan.plan import Plan
 from gigastream.plan.rules import RULES
 from gigastream.plan.split import packet_rows, split
+from gigastream.plan.standing import check_standing
 
 Tops = Mapping[str, Node]
 """The top node of each query so far, by lower-case name."""
 
 
-def plan_queries(queries: Sequence[CheckedQuery]) -> Plan:
+def plan_queries(queries: Sequence[CheckedQuery], *, is_finite: bool = False) -> Plan:
     """The plan of a query set: queries that no output needs are left out.
 
-    `queries` come inputs before readers. Raises GsqlError where a DEFINE option demands of the low
-    level what it cannot do, where a query has more temporal columns than can be followed, or where
-    a join relates times of unrelated clocks.
+    `queries` come inputs before readers; `is_finite` says that all input has an end. Raises
+    GsqlError where a DEFINE option demands of the low level what it cannot do, where a query has
+    more temporal columns than can be followed, where a join relates times of unrelated clocks, or
+    where what is held waits for a time that stands still.
     """
     plan = lower(queries)
     for rule in RULES:
         plan = rule(plan)
     check_limits(plan)
-    check_clocks(plan)
-    return plan
+    times = base_times(plan)
+    check_clocks(plan, times)
+    return replace(plan, warnings=check_standing(plan, queries, times, is_finite=is_finite))
 
 
 def lower(queries: Sequence[CheckedQuery]) -> Plan:

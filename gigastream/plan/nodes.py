@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from gigastream.gsql.expressions import ColumnRef, Expression, FunctionCall, rewrite, walk
+from gigastream.gsql.expressions import Expression, FunctionCall, walk
 from gigastream.gsql.order.inference import Monotone
-from gigastream.gsql.source import Span
+from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Order, Schema
-from gigastream.plan.base_time import BaseTimes
+from gigastream.plan.base_time import Alternatives, BaseTimes
 from gigastream.plan.evaluated import Evaluated
 from gigastream.plan.text import expression_text, punctuation_text
 
@@ -29,6 +29,19 @@ if TYPE_CHECKING:
 N = TypeVar("N", bound="Node")
 Detail = tuple[str, tuple[str, ...]]
 """A label and the lines beside it."""
+Quantities = tuple[bool, ...]
+"""One for each column of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A time that must be passed before an operator lets go of what it holds."""
+
+    name: str
+    span: Span
+    times: Alternatives
+    is_group: bool = True
+    """The query could ask for one answer at the end instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +99,7 @@ class Node:
         """Over the input's columns: something is due here when one of them grows."""
         return ()
 
-    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+    def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         """What consumers watch of its columns, over its inputs'; nothing where it answers them."""
         return ()
 
@@ -98,7 +111,7 @@ class Node:
         """`watched` of one input."""
         return self.watched
 
-    def asked_of(self, port: int, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+    def asked_of(self, port: int, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         """`asked_below` of one input."""
         return self.asked_below(watched)
 
@@ -118,6 +131,15 @@ class Node:
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         """For each column, the functions of base time that it is; `inputs` are the same of each."""
         return tuple(() for _ in self.schema.columns)
+
+    def awaited(self, inputs: Sequence[BaseTimes]) -> tuple[Awaited, ...]:
+        """Times of which one must be passed before what it holds goes; none where it does not."""
+        return ()
+
+    @property
+    def asks_order_at(self) -> Span:
+        """Where the query says that its inputs must come in order."""
+        return NOWHERE
 
     # Rows
 
@@ -141,9 +163,8 @@ class Node:
         for expression, _ in self.evaluated:
             yield from calls_in(expression)
 
-    @property
-    def quantities(self) -> tuple[bool, ...]:
-        """Which columns say how much: numbers made of aggregates.
+    def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
+        """Which columns say how much, given those of the inputs: numbers made of aggregates.
 
         A group variable, a packet's field or a column of another query may be a port or an
         identifier: how it is read is not known.
@@ -195,9 +216,9 @@ class PassingNode(OneInputNode):
         (columns,) = inputs
         return columns[: len(self.schema.columns)]
 
-    @property
-    def quantities(self) -> tuple[bool, ...]:
-        return self.input.quantities[: len(self.schema.columns)]
+    def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
+        (columns,) = inputs
+        return columns[: len(self.schema.columns)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,12 +264,23 @@ def topological(roots: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple(seen.values())
 
 
-def over(
-    columns: Sequence[Expression], expressions: Sequence[Expression]
-) -> tuple[Expression, ...]:
-    """The expressions with each column replaced by what it is made of."""
+def quantities_of(top: Node) -> Quantities:
+    """Which columns of a node say how much; each node below it is asked once."""
+    found: dict[int, Quantities] = {}
+    for node in topological((top,)):
+        found[id(node)] = node.quantities([found[id(child)] for child in node.inputs])
+    return found[id(top)]
 
-    def replace_column(part: Expression) -> Expression:
-        return columns[part.index] if isinstance(part, ColumnRef) else part
 
-    return tuple(rewrite(expression, replace_column) for expression in expressions)
+def over(columns: Sequence[Monotone | None], watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
+    """Functions of columns as ones of what the columns are functions of, where all of these are."""
+    return tuple(
+        function.of(known)
+        for function in watched
+        if len(known := _known(columns, function)) == len(function.inputs)
+    )
+
+
+def _known(columns: Sequence[Monotone | None], function: Monotone) -> list[Monotone]:
+    read = (columns[item.index] for item in function.inputs)
+    return [column for column in read if column is not None]

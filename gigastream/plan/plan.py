@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.source import Span
 from gigastream.plan.nodes import Node
@@ -30,6 +31,8 @@ class Plan:
     """Queries whose operators are the in-order forms, and where they stand."""
     pruned: tuple[str, ...] = field(default=(), compare=False)
     """Queries that no output needs."""
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
+    """What whoever runs it should be told."""
 
     @property
     def low(self) -> tuple[LowNode, ...]:

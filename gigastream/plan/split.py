@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NoReturn
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
@@ -62,7 +63,7 @@ def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     if not reason:
         return _split_aggregation(query, sources, names, low, accumulators, finals)
     if query.options.lfta_aggregation:
-        _refuse(query, reason)
+        refuse_partials(query, reason)
     return _aggregate_high(query, sources, names, low, high, accumulators, finals, reason)
 
 
@@ -110,7 +111,8 @@ def _why_not_kept(e: Expression) -> str:
     return reason
 
 
-def _refuse(query: CheckedQuery, reason: str) -> None:
+def refuse_partials(query: CheckedQuery, reason: str) -> NoReturn:
+    """GsqlError for DEFINE lfta_aggregation, which would be ignored."""
     message = f"{query.name} cannot be aggregated at the low level alone: {reason}"
     hint = "leave lfta_aggregation out"
     raise GsqlError([Diagnostic("error", "lfta-aggregation", message, query.span, hint)])

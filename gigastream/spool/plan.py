@@ -171,7 +171,9 @@ def plan_of_spools(
     checked = check_texts(asked)
     for warning in checked.warnings:
         tell(warning.render())
-    plan = plan_queries(checked.queries)
+    plan = plan_queries(checked.queries, is_finite=is_finite)
+    for warning in plan.warnings:
+        tell(warning.render())
     if texts is not None:
         plan = _with_their_names(plan, first)
     _check_streams(plan, first, is_other=texts is not None)

@@ -116,7 +116,7 @@ def test_texts(text: str, forward: str, inverse: str, c: str) -> None:
     assert function is not None
     assert function.forward_text == forward
     assert function.inverse_text == inverse
-    assert function.c_forward(*"bc"[: len(function.inputs)]) == c
+    assert function.c_forward("bc"[: len(function.inputs)], str) == c
 
 
 # Brute force

@@ -32,6 +32,10 @@ def join(text: str, name: str = "query") -> Join:
         "a.time/60 = b.time",
         "a.time >= b.time_ms - 5 AND a.time <= b.time_ms + 5",
         "a.time_ms = b.time*1000 + b.time_ms",
+        "200*a.time = 201*b.time",
+        "a.time/200 = b.time/201",
+        "UMAX(a.time, 3000000000) = b.time",
+        "UMAX(a.time, 2*a.time - 3000000000) = b.time",
     ],
 )
 def test_times_of_unrelated_clocks_are_refused_with_their_place(condition: str) -> None:
@@ -54,11 +58,23 @@ def test_times_of_unrelated_clocks_are_refused_with_their_place(condition: str) 
         "a.time/2592000 = b.time/2592000",
         "-a.time = 5 - b.time",
         "a.time = b.time_ms AND a.time = b.time",
+        "200*a.time = 200*b.time",
+        "a.time/200 = b.time_ms/200000",
+        "a.time + a.time = 2*b.time",
+        "UMAX(a.time, 9) = UMIN(b.time, 2*b.time)",
+        "UMIN(a.time, a.time - 5) = (b.time >> 3)*8",
         "time_bucket('1 min', a.timestamp) = time_bucket('1 min', b.timestamp)",
     ],
 )
 def test_times_of_one_clock_are_not(condition: str) -> None:
     planned(f"SELECT a.len FROM TCP a, UDP b WHERE {condition}")
+
+
+def test_a_time_that_stands_still_is_said_to() -> None:
+    for side in ("UMIN(a.time, 100)", "a.time >> 32"):
+        with pytest.raises(GsqlError, match="stands still as time goes on, so the state of") as no:
+            planned(f"SELECT a.len FROM TCP a, UDP b WHERE {side} = b.time")
+        assert no.value.diagnostics[0].message.startswith(side)
 
 
 def test_clocks_are_followed_through_queries() -> None:

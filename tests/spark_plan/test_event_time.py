@@ -74,6 +74,16 @@ def _end_ms(function: Monotone, value: int) -> int | None:
     return None if end <= NEAR - END else -(-end // 1_000_000)
 
 
+def test_an_inverse_that_doubles_with_each_query_is_not_written_down() -> None:
+    texts = ["SELECT time AS t FROM PKT"]
+    for n in range(1, 40):
+        read = "query" if n == 1 else f"q{n - 1}"
+        texts.append(f"DEFINE {{ query_name q{n}; }} SELECT UMAX(t, t - 1) AS t FROM {read}")
+    times = base_times(plan_of("; ".join(texts)))
+    found = [has_event_time(times[f"q{n}"][0]) for n in range(1, 40)]
+    assert found == [n < 7 for n in range(1, 40)]
+
+
 def test_a_value_of_two_streams_ends_with_the_later(spark: SparkSession) -> None:
     minutes, halves = (dict(_functions())[index] for index in (1, 0))
     rows = spark.createDataFrame([(7,)], "v bigint")

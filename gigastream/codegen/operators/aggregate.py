@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gigastream.codegen.accumulators import writer_of
+from gigastream.codegen.bounds import Carried
 from gigastream.codegen.c_text import C_TYPE, Lines, is_struct
 from gigastream.codegen.columns import (
     column_leaf,
@@ -26,7 +27,7 @@ from gigastream.codegen.operators.high_parts import (
 )
 from gigastream.codegen.operators.row_bursts import row_burst, write_bursts, write_scratch_reset
 from gigastream.gsql.expressions import ColumnRef, Expression
-from gigastream.gsql.order.inference import Monotone, monotone
+from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import KINDS, Accumulator
@@ -86,9 +87,7 @@ def write_group_ops(lines: Lines, kind: str, prefix: str, node: Aggregate) -> No
         )
 
 
-def _over_groups(
-    expression: Expression, places: dict[int, int]
-) -> tuple[Monotone | None, list[str]]:
+def _over_groups(expression: Expression, places: dict[int, int]) -> Carried:
     function = monotone(expression)
     if function is None:
         return None, []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gigastream.codegen.bounds import Carried, write_carried
 from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue, ExpressionWriter
@@ -13,7 +14,7 @@ from gigastream.gsql.expressions import (
     FunctionCall,
     walk,
 )
-from gigastream.gsql.order.inference import Monotone, monotone
+from gigastream.gsql.order.inference import monotone
 from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.text import expression_text
 
@@ -37,20 +38,16 @@ def note_calls(context: CodeContext, expressions: Sequence[Expression]) -> None:
                 context.called(node)
 
 
-def write_bounds(
-    lines: Lines, name: str, functions: Sequence[tuple[Monotone | None, list[str]]]
-) -> None:
-    """A gs_carry_function; each entry is a monotone function and its inputs."""
+def write_bounds(lines: Lines, name: str, functions: Sequence[Carried]) -> None:
+    """A gs_carry_function."""
     head = f"static void {name}(const struct gs_punctuation *inputs, gs_bound *output)"
     with lines.block(head):
         lines.add("(void)inputs, (void)output;")
-        for index, (function, inputs) in enumerate(functions):
-            code = "GS_BOUND_NONE" if function is None else function.c_forward(*inputs)
-            lines.add(f"output[{index}] = {code};")
+        write_carried(lines, "output", functions)
     lines.add("")
 
 
-def over_columns(expression: Expression) -> tuple[Monotone | None, list[str]]:
+def over_columns(expression: Expression) -> Carried:
     """The monotone function that an expression is, if it is one, and the bounds it is asked of."""
     function = monotone(expression)
     items = () if function is None else function.inputs

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from gigastream.codegen.bounds import Carried
 from gigastream.codegen.c_text import Lines
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.operators.high_code import HighCode, write_ops
@@ -29,7 +30,7 @@ def _write_join(lines: Lines, context: CodeContext, prefix: str, node: Join) -> 
     write_ops(lines, "join", prefix, *_members(prefix, node, sides))
 
 
-def _over_port(function: Monotone | None) -> tuple[Monotone | None, list[str]]:
+def _over_port(function: Monotone | None) -> Carried:
     """The port's promise is inputs[0] here, whichever port it is."""
     items = () if function is None else function.inputs
     return function, [f"inputs[0].bounds[{item.index}]" for item in items]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gigastream.codegen.bounds import write_carried
 from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_schema
 from gigastream.codegen.context import CodeContext
@@ -102,7 +103,5 @@ def _temporal_columns(node: LowNode) -> list[int]:
 def _write_carrier(lines: Lines, name: str, functions: Sequence[Monotone | None]) -> None:
     with lines.block(f"static void {name}(int64_t timestamp_ns, gs_bound *bounds)"):
         lines.add("(void)timestamp_ns, (void)bounds;")
-        for index, function in enumerate(functions):
-            code = "GS_BOUND_NONE" if function is None else function.c_forward("timestamp_ns")
-            lines.add(f"bounds[{index}] = {code};")
+        write_carried(lines, "bounds", [(function, ("timestamp_ns",)) for function in functions])
     lines.add("")

@@ -18,7 +18,6 @@ from gigastream.gsql.binder.statement import Statement, refuse_low_only
 from gigastream.gsql.binder.windows import BoundWindow, counts_rows
 from gigastream.gsql.expressions import Constant, Expression
 from gigastream.gsql.operations.conversion import is_flexible
-from gigastream.gsql.order.bounds import END
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import AggregateCall, GroupVariable, OutputColumn, SortKey
 from gigastream.gsql.syntax import ast
@@ -129,9 +128,9 @@ def bind_distinct(statement: Statement, rows: Scope) -> Aggregation | None:
         statement.sink.error("misplaced-clause", message, body.having.span, hint)
     items = select_list(statement, statement.binder("SELECT DISTINCT", rows))
     taken = {item.name.lower() for item in items if item.name}
-    groups = Groups([_column_group(item, n, taken) for n, item in enumerate(items, 1)])
-    scope = Scope((), variables=groups.references())
-    order = _order(statement, groups, scope, rows)
+    found = [_column_group(item, n, taken) for n, item in enumerate(items, 1)]
+    groups = Groups(found, is_distinct=True)
+    order = _order(statement, groups, replace(rows, variables=groups.references()), rows)
     limit = _limit_of_windows(statement)
     demand_temporal(statement, groups)
     grouped = [_grouped(statement, groups, item) for item in items]
@@ -203,12 +202,16 @@ def bind_limit(statement: Statement) -> int | None:
 
 
 def demand_temporal(statement: Statement, groups: Groups) -> None:
-    """Report groups that would never be complete: none of their variables moves with time."""
+    """Report groups that would never be complete: none of their variables is temporal.
+
+    One that is, and stands still all the same, may be a column of another query: the plan knows
+    (gigastream/plan/standing.py).
+    """
     if statement.options.no_temporal_aggr or not groups.are_known:
         return
     windowed = statement.body.window is not None
     windowed |= any(item.node.window is not None for item in statement.items)
-    moving = any(_moves_on(variable.expression) for variable in groups.variables)
+    moving = any(variable.expression.temporal.is_temporal for variable in groups.variables)
     follows_packets = statement.reads_packets and statement.joined is None
     if moving and follows_packets and not counts_rows(statement.body.window):
         _warn_of_clockless(statement, groups)
@@ -222,21 +225,6 @@ def demand_temporal(statement: Statement, groups: Groups) -> None:
         return
     message += ": no group would ever be complete"
     statement.sink.error("no-temporal-group", message, span, hint)
-
-
-_FROM_NS, _TO_NS = 1_000_000_000_000_000_000, 2_000_000_000_000_000_000
-"""From 2001 to 2033: packets are of then."""
-
-
-def _moves_on(expression: Expression) -> bool:
-    """False for what is not temporal, and for what passes its last value, as UMIN(time, 9) does."""
-    if not expression.temporal.is_temporal:
-        return False
-    function = monotone(expression)
-    over = None if function is None else function.over_timestamp()
-    if over is None:
-        return True  # it follows no clock that is known
-    return all(over.inverse(over.forward(at) + 1) < END for at in (_FROM_NS, _TO_NS))
 
 
 _AT_THE_END = "one answer comes, when all input has been read"
@@ -265,8 +253,6 @@ def _untimed(statement: Statement, groups: Groups) -> tuple[str, str]:
     switch = "DEFINE { no_temporal_aggr true; } for one answer at the end"
     if statement.body.distinct:
         message, mended = "no column of SELECT DISTINCT is temporal", f"select {example} too"
-    elif any(variable.expression.temporal.is_temporal for variable in groups.variables):
-        message, mended = "no group variable moves on with time", f"add {example} to GROUP BY"
     elif groups.found:
         message, mended = "no group variable is temporal", f"add {example} to GROUP BY"
     else:

@@ -27,10 +27,15 @@ class Groups:
     """The group variables of a query."""
 
     def __init__(
-        self, found: Sequence[Group], window_columns: Mapping[str, Expression | None] | None = None
+        self,
+        found: Sequence[Group],
+        window_columns: Mapping[str, Expression | None] | None = None,
+        *,
+        is_distinct: bool = False,
     ) -> None:
         self.found = found
         self._window_columns = window_columns or {}
+        self._is_distinct = is_distinct
 
     @property
     def variables(self) -> tuple[GroupVariable, ...]:
@@ -84,8 +89,12 @@ class Groups:
         if any(group.variable is None and not group.name for group in self.found):
             return
         name = column.span.text or _name(column)
-        message = f"{name} is no group variable and stands in no aggregate"
-        hint = f"add {name} to GROUP BY, or write max({name})"
+        if self._is_distinct:
+            message = f"{name} does not stand in the list of SELECT DISTINCT"
+            hint = f"select {name} too: rows that differ in nothing else are one"
+        else:
+            message = f"{name} is no group variable and stands in no aggregate"
+            hint = f"add {name} to GROUP BY, or write max({name})"
         sink.error("ungrouped-column", message, column.span, hint)
 
 

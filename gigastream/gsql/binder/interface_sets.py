@@ -23,7 +23,7 @@ from gigastream.gsql.queries import (
     UnionSource,
 )
 from gigastream.gsql.source import Span
-from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax import ast, declarations
 from gigastream.timestamps import IN_ORDER
 
 Properties = Mapping[str, str]
@@ -31,7 +31,7 @@ Properties = Mapping[str, str]
 
 def bind_interfaces(
     queries: Sequence[CheckedQuery],
-    sets: Mapping[str, ast.InterfaceSet],
+    sets: Mapping[str, declarations.InterfaceSet],
     interfaces: Mapping[str, Properties],
     sink: DiagnosticSink,
 ) -> list[CheckedQuery]:
@@ -48,7 +48,7 @@ class _Binder:
 
     def __init__(
         self,
-        sets: Mapping[str, ast.InterfaceSet],
+        sets: Mapping[str, declarations.InterfaceSet],
         interfaces: Mapping[str, Properties],
         sink: DiagnosticSink,
     ) -> None:
@@ -87,7 +87,7 @@ class _Binder:
             self._found[key] = self._evaluated(self._sets[key], span)
         return self._found[key]
 
-    def _evaluated(self, item: ast.InterfaceSet, span: Span) -> tuple[str, ...]:
+    def _evaluated(self, item: declarations.InterfaceSet, span: Span) -> tuple[str, ...]:
         errors = self._sink.error_count
         members = tuple(
             name

@@ -251,12 +251,12 @@ def _types(schema: Schema) -> list[object]:
 
 
 def _wanted(body: ast.MergeStatement, options: QueryOptions, tables: Tables) -> Wanted:
-    """The columns that readers name, and those that are merged on."""
+    """The columns that readers name, where there are any, and those that are merged on."""
     if options.visibility != "internal":
         return None
     read = [_read_by(reader, table) for reader, table in tables.readers]
     named = [names for names in read if names is not None]
-    if not named or len(named) < len(read):
+    if len(named) < len(read):
         return None
     return frozenset().union(*named, (column.name.lower() for column in body.columns))
 

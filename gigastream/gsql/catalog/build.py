@@ -20,7 +20,7 @@ from gigastream.gsql.catalog.protocols import (
 )
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.source import SourceFile, Span, read_text
-from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type, type_named
 from gigastream.paths import configs_directory
 
@@ -87,14 +87,14 @@ def load_catalog(user_files: Iterable[str | Path | StoredDefinitions] = ()) -> C
 class DefinitionFile:
     """The definitions of one file, and the C header that belongs to them."""
 
-    definitions: ast.Definitions
+    definitions: declarations.Definitions
     is_shipped: bool
     header: str = ""
 
 
 def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Catalog:
     """Make a catalog; what is wrong goes to the sink, and what is right is kept."""
-    everything = ast.Definitions()
+    everything = declarations.Definitions()
     for file in files:
         everything += file.definitions
     unpack = {item.name.lower(): item for item in everything.unpack_functions}
@@ -156,11 +156,13 @@ def _stored(file: StoredDefinitions, sink: DiagnosticSink) -> DefinitionFile:
     return DefinitionFile(definitions, False, header)
 
 
-def _in_c(definitions: ast.Definitions) -> Sequence[ast.Declaration | ast.ProtocolBlock]:
+def _in_c(
+    definitions: declarations.Definitions,
+) -> Sequence[declarations.Declaration | declarations.ProtocolBlock]:
     return (*definitions.protocols, *definitions.functions, *definitions.predicates)
 
 
-def _header(path: Path, definitions: ast.Definitions, sink: DiagnosticSink) -> str:
+def _header(path: Path, definitions: declarations.Definitions, sink: DiagnosticSink) -> str:
     """The header beside the file; needed only where something is declared that is C."""
     in_c = _in_c(definitions)
     if not in_c:
@@ -178,7 +180,7 @@ def _header(path: Path, definitions: ast.Definitions, sink: DiagnosticSink) -> s
 
 def _functions(
     files: Sequence[DefinitionFile],
-    select: Callable[[ast.Definitions], Iterable[ast.Declaration]],
+    select: Callable[[declarations.Definitions], Iterable[declarations.Declaration]],
     sink: DiagnosticSink,
 ) -> dict[str, tuple[Function, ...]]:
     found: dict[str, tuple[Function, ...]] = {}
@@ -192,7 +194,7 @@ def _functions(
     return found
 
 
-def _refuse_header(declaration: ast.Declaration, sink: DiagnosticSink) -> None:
+def _refuse_header(declaration: declarations.Declaration, sink: DiagnosticSink) -> None:
     """A user's function is in the header beside its file; HEADER names one of ours."""
     for modifier in declaration.modifiers:
         if modifier.name == "HEADER":
@@ -213,9 +215,11 @@ def _add_overload(
     found[key] = (*others, function)
 
 
-def _function(declaration: ast.Declaration, header: str, sink: DiagnosticSink) -> Function | None:
+def _function(
+    declaration: declarations.Declaration, header: str, sink: DiagnosticSink
+) -> Function | None:
     result: Type | None = Type.BOOL
-    if isinstance(declaration, ast.FunctionDeclaration):
+    if isinstance(declaration, declarations.FunctionDeclaration):
         result = resolved_type(declaration.result, sink)
     parameters = [resolved_type(item.type, sink) for item in declaration.parameters]
     if result is None or None in parameters or _has_opaque_constant(declaration, sink):
@@ -223,7 +227,7 @@ def _function(declaration: ast.Declaration, header: str, sink: DiagnosticSink) -
     return _described(declaration, result, tuple(t for t in parameters if t is not None), header)
 
 
-def _has_opaque_constant(declaration: ast.Declaration, sink: DiagnosticSink) -> bool:
+def _has_opaque_constant(declaration: declarations.Declaration, sink: DiagnosticSink) -> bool:
     """Report an argument that no query could write."""
     for item in declaration.parameters:
         type_ = type_named(item.type.name)
@@ -235,13 +239,13 @@ def _has_opaque_constant(declaration: ast.Declaration, sink: DiagnosticSink) -> 
 
 
 def _described(
-    declaration: ast.Declaration, result: Type, parameters: tuple[Type, ...], header: str
+    declaration: declarations.Declaration, result: Type, parameters: tuple[Type, ...], header: str
 ) -> Function:
     modifiers = {modifier.name: modifier.value for modifier in declaration.modifiers}
     given = list(enumerate(declaration.parameters))
     return Function(
         name=declaration.name,
-        is_predicate=isinstance(declaration, ast.PredicateDeclaration),
+        is_predicate=isinstance(declaration, declarations.PredicateDeclaration),
         result=result,
         parameters=parameters,
         handle=next((position for position, item in given if item.handle), None),
@@ -260,13 +264,15 @@ def _described(
 
 
 def _aggregates(
-    nodes: Mapping[str, ast.AggregateDeclaration], sink: DiagnosticSink
+    nodes: Mapping[str, declarations.AggregateDeclaration], sink: DiagnosticSink
 ) -> dict[str, UserAggregate]:
     found = {key: _user_aggregate(node, sink) for key, node in nodes.items()}
     return {key: aggregate for key, aggregate in found.items() if aggregate is not None}
 
 
-def _user_aggregate(node: ast.AggregateDeclaration, sink: DiagnosticSink) -> UserAggregate | None:
+def _user_aggregate(
+    node: declarations.AggregateDeclaration, sink: DiagnosticSink
+) -> UserAggregate | None:
     result, state = resolved_type(node.result, sink), _state_type(node.storage, sink)
     parameters = tuple(resolved_type(item.type, sink) for item in node.parameters)
     if result is None or state is None or None in parameters:
@@ -281,7 +287,9 @@ def _user_aggregate(node: ast.AggregateDeclaration, sink: DiagnosticSink) -> Use
     )
 
 
-def _states(nodes: Mapping[str, ast.StateDeclaration], sink: DiagnosticSink) -> dict[str, Type]:
+def _states(
+    nodes: Mapping[str, declarations.StateDeclaration], sink: DiagnosticSink
+) -> dict[str, Type]:
     found = {key: _state_type(node.storage, sink) for key, node in nodes.items()}
     return {key: type_ for key, type_ in found.items() if type_ is not None}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gigastream.gsql.source import NOWHERE, Span
-from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax import declarations
 from gigastream.gsql.types import Temporal, Type
 
 COSTS = {"FREE": 1, "LOW": 10, "HIGH": 100, "EXPENSIVE": 1000}
@@ -127,14 +127,16 @@ class Catalog:
     protocols: Mapping[str, Protocol] = field(default_factory=dict)
     functions: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     predicates: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
-    streams: Mapping[str, ast.Stream] = field(default_factory=dict)
+    streams: Mapping[str, declarations.Stream] = field(default_factory=dict)
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
-    extractors: Mapping[str, ast.ExtractorDeclaration] = field(default_factory=dict)
-    stateful_functions: Mapping[str, ast.StatefulFunctionDeclaration] = field(default_factory=dict)
+    extractors: Mapping[str, declarations.ExtractorDeclaration] = field(default_factory=dict)
+    stateful_functions: Mapping[str, declarations.StatefulFunctionDeclaration] = field(
+        default_factory=dict
+    )
     states: Mapping[str, Type] = field(default_factory=dict)
     """What stateful functions keep: fstringN, or one value."""
-    interface_sets: Mapping[str, ast.InterfaceSet] = field(default_factory=dict)
-    unpack_functions: Mapping[str, ast.UnpackFunction] = field(default_factory=dict)
+    interface_sets: Mapping[str, declarations.InterfaceSet] = field(default_factory=dict)
+    unpack_functions: Mapping[str, declarations.UnpackFunction] = field(default_factory=dict)
 
     def protocol(self, name: str) -> Protocol | None:
         """The protocol of that name."""

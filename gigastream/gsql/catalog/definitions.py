@@ -8,18 +8,20 @@ from collections.abc import Callable
 from gigastream.gsql.catalog.functions import KINDS, parse_function, parse_predicate
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean, printable
 from gigastream.gsql.syntax.ast import (
+    Name,
+    SyntaxNode,
+)
+from gigastream.gsql.syntax.blocks import parse_block
+from gigastream.gsql.syntax.cursor import Cursor, ParseError
+from gigastream.gsql.syntax.declarations import (
     Attribute,
     Definitions,
     FieldDeclaration,
     InterfaceSet,
-    Name,
     ProtocolBlock,
     Stream,
-    SyntaxNode,
     UnpackFunction,
 )
-from gigastream.gsql.syntax.blocks import parse_block
-from gigastream.gsql.syntax.cursor import Cursor, ParseError
 from gigastream.gsql.syntax.expressions import parse_expression
 from gigastream.gsql.syntax.lexer import KEYWORDS, Token
 from gigastream.gsql.syntax.parser import demand_shallow, open_text

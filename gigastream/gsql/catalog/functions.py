@@ -11,6 +11,10 @@ from collections.abc import Callable
 from gigastream.gsql.diagnostics import did_you_mean, printable
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax.ast import (
+    TypeName,
+)
+from gigastream.gsql.syntax.cursor import Cursor
+from gigastream.gsql.syntax.declarations import (
     AggregateDeclaration,
     Declaration,
     ExtractorDeclaration,
@@ -20,9 +24,7 @@ from gigastream.gsql.syntax.ast import (
     PredicateDeclaration,
     StateDeclaration,
     StatefulFunctionDeclaration,
-    TypeName,
 )
-from gigastream.gsql.syntax.cursor import Cursor
 from gigastream.gsql.syntax.lexer import Token
 
 MODIFIERS: dict[str, tuple[str, ...] | None] = {

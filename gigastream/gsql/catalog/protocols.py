@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gigastream.gsql.catalog.catalog import Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
-from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import (
     TYPE_NAMES,
     Temporal,
@@ -29,9 +29,9 @@ class Origin:
 
 
 def build_protocols(
-    nodes: Iterable[ast.ProtocolBlock],
+    nodes: Iterable[declarations.ProtocolBlock],
     origins: Mapping[int, Origin],
-    unpack: Mapping[str, ast.UnpackFunction],
+    unpack: Mapping[str, declarations.UnpackFunction],
     sink: DiagnosticSink,
 ) -> dict[str, Protocol]:
     """Return the protocols by lower-case name; `origins` has the id of each node."""
@@ -64,17 +64,17 @@ class _Builder:
     def __init__(
         self,
         origins: Mapping[int, Origin],
-        unpack: Mapping[str, ast.UnpackFunction],
+        unpack: Mapping[str, declarations.UnpackFunction],
         sink: DiagnosticSink,
     ) -> None:
-        self.nodes: dict[str, ast.ProtocolBlock] = {}
+        self.nodes: dict[str, declarations.ProtocolBlock] = {}
         self.built: dict[str, Protocol] = {}
         self._origins = origins
         self._unpack = unpack
         self._sink = sink
         self._open: list[str] = []
 
-    def build(self, node: ast.ProtocolBlock) -> Protocol | None:
+    def build(self, node: declarations.ProtocolBlock) -> Protocol | None:
         """Return the protocol of a node, after its bases; None where it inherits from itself."""
         key = node.name.lower()
         if key in self.built:
@@ -100,7 +100,7 @@ class _Builder:
             return None
         return self.build(self.nodes[key])
 
-    def _protocol(self, node: ast.ProtocolBlock, bases: list[Protocol]) -> Protocol:
+    def _protocol(self, node: declarations.ProtocolBlock, bases: list[Protocol]) -> Protocol:
         origin = self._origins[id(node)]
         ancestors = frozenset({node.name.lower()}).union(*(base.ancestors for base in bases))
         headers = dict.fromkeys(header for base in bases for header in base.headers)
@@ -117,7 +117,7 @@ class _Builder:
             span=node.name_span,
         )
 
-    def _base_protocol(self, node: ast.ProtocolBlock, bases: list[Protocol]) -> str:
+    def _base_protocol(self, node: declarations.ProtocolBlock, bases: list[Protocol]) -> str:
         """The nearest built-in protocol; of several, the one that inherits from all others."""
         names = list(dict.fromkeys(base.base_protocol for base in bases if base.base_protocol))
         for name in names:
@@ -135,7 +135,7 @@ class _Builder:
 
     # Fields
 
-    def _fields(self, node: ast.ProtocolBlock, bases: list[Protocol]) -> dict[str, Field]:
+    def _fields(self, node: declarations.ProtocolBlock, bases: list[Protocol]) -> dict[str, Field]:
         fields: dict[str, Field] = {}
         for base, name in zip(bases, node.bases, strict=False):
             for key, item in base.fields.items():
@@ -150,8 +150,8 @@ class _Builder:
 
     def _add(
         self,
-        node: ast.ProtocolBlock,
-        declaration: ast.FieldDeclaration,
+        node: declarations.ProtocolBlock,
+        declaration: declarations.FieldDeclaration,
         fields: dict[str, Field],
         by_accessor: dict[str, str],
     ) -> None:
@@ -169,8 +169,8 @@ class _Builder:
 
     def _field(
         self,
-        node: ast.ProtocolBlock,
-        declaration: ast.FieldDeclaration,
+        node: declarations.ProtocolBlock,
+        declaration: declarations.FieldDeclaration,
         by_accessor: Mapping[str, str],
     ) -> Field | None:
         type_ = resolved_type(declaration.type, self._sink)
@@ -194,7 +194,7 @@ class _Builder:
             span=declaration.name_span,
         )
 
-    def _temporal(self, type_: Type, attributes: Mapping[str, ast.Attribute]) -> Temporal:
+    def _temporal(self, type_: Type, attributes: Mapping[str, declarations.Attribute]) -> Temporal:
         named = [name for name in ("increasing", "decreasing") if name in attributes]
         if "clock" in attributes and named != ["increasing"]:
             message = "a clock is increasing"
@@ -209,7 +209,7 @@ class _Builder:
             return Temporal.VARYING
         return Temporal[named[0].upper()] if named else Temporal.VARYING
 
-    def _snap_len(self, attributes: Mapping[str, ast.Attribute]) -> int | None:
+    def _snap_len(self, attributes: Mapping[str, declarations.Attribute]) -> int | None:
         if "snap_len" not in attributes:
             return None
         text = attributes["snap_len"].value or ""
@@ -230,5 +230,5 @@ class _Builder:
         return tuple(name.name for name in known)
 
 
-def _value(attributes: Mapping[str, ast.Attribute], name: str) -> str:
+def _value(attributes: Mapping[str, declarations.Attribute], name: str) -> str:
     return (attributes[name].value or "") if name in attributes else ""

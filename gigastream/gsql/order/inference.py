@@ -16,7 +16,7 @@ Bounds are whole numbers: expressions of type float are varying.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gigastream.gsql.expressions import (
@@ -30,12 +30,13 @@ from gigastream.gsql.expressions import (
 )
 from gigastream.gsql.order import bounds
 from gigastream.gsql.order.functions import (
-    FunctionTree,
+    BoundFunction,
+    Declare,
     Leaf,
+    Parts,
     Stepped,
     inverse_of,
     inverse_text,
-    substituted,
 )
 from gigastream.gsql.order.rules import rule_of
 from gigastream.gsql.types import Temporal, Type
@@ -74,13 +75,14 @@ class Monotone:
     temporal: Temporal
     """Of the result; the bounds of a decreasing one are of its negative."""
     inputs: tuple[Input, ...]
-    _node: FunctionTree
+    function: BoundFunction
+    """The parts that it is computed by (functions.py)."""
 
     def forward(self, *given: int) -> int:
         """The bound of the expression, given that of each input."""
         if len(given) != len(self.inputs):
             raise ValueError(f"{len(self.inputs)} bounds are wanted, not {len(given)}")
-        return self._node.forward(given)
+        return self.function.forward(given)
 
     def inverse(self, value: int) -> int:
         """The least bound b of the only input with forward(b) >= value.
@@ -90,47 +92,53 @@ class Monotone:
         """
         if len(self.inputs) != 1:
             raise ValueError("an expression of several inputs has no inverse")
-        return inverse_of(self._node, value)
+        return inverse_of(self.function, value)
 
     @property
     def is_identity(self) -> bool:
         """True if it is its only input, unchanged."""
-        return isinstance(self._node, Leaf)
+        return self.function.is_identity
 
-    def c_forward(self, *names: str) -> str:
-        """`forward` as a C expression of gs_bounds.h over these gs_bound variables."""
-        return self._node.c(names)
+    def c_forward(self, names: Sequence[str], declare: Declare) -> str:
+        """`forward` as a C expression of gs_bounds.h over these gs_bound variables.
+
+        What is long and wanted more than once goes to `declare`, which names it.
+        """
+        return self.function.c(names, declare)
 
     @property
     def forward_text(self) -> str:
         """`b -> b/60`; with several inputs `(time, ts) -> time + ts`."""
         names = self._names()
         head = names[0] if len(names) == 1 else f"({', '.join(names)})"
-        return f"{head} -> {self._node.text(names)}"
+        return f"{head} -> {self.function.text(names)}"
 
     @property
     def inverse_text(self) -> str:
         """`v -> 60*v`, as it is for v > 0; empty with several inputs."""
-        text = inverse_text(self._node, "v") if len(self.inputs) == 1 else None
+        text = inverse_text(self.function, "v") if len(self.inputs) == 1 else None
         return "" if text is None else f"v -> {text}"
 
     def over_timestamp(self) -> Monotone | None:
         """The same as a function of the packet's time in ns; None if an input has no clock."""
-        leaves = [_clock(item) for item in self.inputs]
-        if any(leaf is None for leaf in leaves):
-            return None
-        node = substituted(self._node, [leaf for leaf in leaves if leaf is not None])
-        return Monotone(self.temporal, (TIMESTAMP,), node)
+        clocks = [_clock(item) for item in self.inputs]
+        known = [clock for clock in clocks if clock is not None]
+        return self.of(known) if len(known) == len(clocks) else None
 
     def of(self, functions: Sequence[Monotone]) -> Monotone:
-        """The same over other functions of one input each, one for each of this one's inputs."""
-        node = substituted(self._node, [function.node for function in functions])
-        return Monotone(self.temporal, functions[0].inputs, node)
+        """The same over other functions, one for each of this one's inputs."""
+        if len(functions) == 1:
+            (inner,) = functions
+            return Monotone(self.temporal, inner.inputs, self.function.over(inner.function))
+        inputs = tuple(dict.fromkeys(item for function in functions for item in function.inputs))
+        parts = Parts()
+        leaves = [function.placed(parts, inputs) for function in functions]
+        parts.place(self.function, leaves)
+        return Monotone(self.temporal, inputs, parts.function())
 
-    @property
-    def node(self) -> FunctionTree:
-        """The tree of steps (order_functions.py)."""
-        return self._node
+    def placed(self, parts: Parts, inputs: Sequence[Input]) -> int:
+        """Its number among the parts of a function of these inputs."""
+        return parts.place(self.function, [parts.add(Leaf(inputs.index(i))) for i in self.inputs])
 
     @property
     def input_names(self) -> list[str]:
@@ -142,16 +150,24 @@ class Monotone:
         return ["b"] if len(self.inputs) == 1 else self.input_names
 
 
-def _clock(item: Input) -> FunctionTree | None:
+def distinct(functions: Iterable[Monotone]) -> tuple[Monotone, ...]:
+    """Each function once, in order."""
+    found = tuple(functions)
+    return tuple(dict.fromkeys(found)) if len(found) > 1 else found
+
+
+def _clock(item: Input) -> Monotone | None:
     """A clock's value as a function of the timestamp: whole ticks, at most what the type holds."""
     if item.clock not in NANOSECONDS or item.temporal is not Temporal.INCREASING:
         return None
-    ticks = NANOSECONDS[item.clock]
-    node = Leaf(0) if ticks == 1 else Stepped(bounds.FloorDivide(ticks), Leaf(0))
-    greatest = item.type.limits[1]
-    if (bounds.END - 1) // ticks <= greatest:
-        return node
-    return Stepped(bounds.AtMost(greatest), node)
+    ticks, greatest = NANOSECONDS[item.clock], item.type.limits[1]
+    parts = Parts()
+    number = parts.add(Leaf(0))
+    if ticks > 1:
+        number = parts.add(Stepped(bounds.FloorDivide(ticks), number))
+    if (bounds.END - 1) // ticks > greatest:
+        parts.add(Stepped(bounds.AtMost(greatest), number))
+    return Monotone(Temporal.INCREASING, (TIMESTAMP,), parts.function())
 
 
 def temporal_of(expression: Expression) -> Temporal:
@@ -171,18 +187,20 @@ def monotone(expression: Expression) -> Monotone | None:
     if not expression.temporal.is_temporal:
         return None
     inputs: list[Input] = []
-    node = _node(expression, inputs)
-    return Monotone(expression.temporal, tuple(inputs), node)
+    parts = Parts()
+    _number(expression, inputs, parts)
+    return Monotone(expression.temporal, tuple(inputs), parts.function())
 
 
-def _node(expression: Expression, inputs: list[Input]) -> FunctionTree:
+def _number(expression: Expression, inputs: list[Input], parts: Parts) -> int:
+    """The number of the part that an expression is."""
     rule = rule_of(expression)
     if rule is not None:
-        return rule.build(*[_node(operand, inputs) for operand in rule.operands])
+        return rule.add(parts, *[_number(operand, inputs, parts) for operand in rule.operands])
     item = _input(expression)
     if item not in inputs:
         inputs.append(item)
-    return Leaf(inputs.index(item))
+    return parts.add(Leaf(inputs.index(item)))
 
 
 def _input(leaf: Expression) -> Input:

@@ -13,18 +13,19 @@ from dataclasses import dataclass
 
 from gigastream.gsql.expressions import Cast, Constant, Expression, FunctionCall, Operation
 from gigastream.gsql.order import bounds
-from gigastream.gsql.order.functions import Extreme, FunctionTree, Stepped, Sum
+from gigastream.gsql.order.functions import Extreme, Parts, Stepped, Sum
 from gigastream.gsql.order.ranges import range_of
 from gigastream.gsql.types import Temporal, Type
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The temporal type of an expression, its temporal operands, and the function over theirs."""
+    """The temporal type of an expression, its temporal operands, and what it adds to them."""
 
     temporal: Temporal
     operands: tuple[Expression, ...]
-    build: Callable[..., FunctionTree]
+    add: Callable[..., int]
+    """Adds its part over those of the operands: given Parts and their numbers, gives its own."""
 
 
 def rule_of(expression: Expression) -> Rule | None:
@@ -57,17 +58,25 @@ def _negated(expression: Operation) -> Rule | None:
     operand = expression.operands[0]
     if not operand.temporal.is_temporal:
         return None
-    return Rule(operand.temporal.flipped(), (operand,), lambda node: node)
+    return Rule(operand.temporal.flipped(), (operand,), _nothing)
 
 
 def _same(operand: Expression) -> Rule:
-    return Rule(operand.temporal, (operand,), lambda node: node)
+    return Rule(operand.temporal, (operand,), _nothing)
 
 
 def _stepped(temporal: Temporal, operand: Expression, step: bounds.Step) -> Rule:
     if step.is_identity:
-        return Rule(temporal, (operand,), lambda node: node)
-    return Rule(temporal, (operand,), lambda node: Stepped(step, node))
+        return Rule(temporal, (operand,), _nothing)
+    return Rule(temporal, (operand,), lambda parts, of: parts.add(Stepped(step, of)))
+
+
+def _nothing(parts: Parts, of: int) -> int:
+    return of
+
+
+def _total(parts: Parts, left: int, right: int) -> int:
+    return parts.add(Sum(left, right))
 
 
 def _shifted(temporal: Temporal, operand: Expression, amount: int) -> Rule | None:
@@ -100,7 +109,7 @@ def _sum(left: Expression, right: Expression) -> Rule | None:
     amount = _whole(right)
     if amount is not None:
         return _shifted(left.temporal, left, _held(amount, left.temporal))
-    return Rule(left.temporal, (left, right), Sum) if left.temporal is right.temporal else None
+    return Rule(left.temporal, (left, right), _total) if left.temporal is right.temporal else None
 
 
 def _difference(left: Expression, right: Expression) -> Rule | None:
@@ -111,7 +120,7 @@ def _difference(left: Expression, right: Expression) -> Rule | None:
         result = right.temporal.flipped()
         return _shifted(result, right, _held(minuend, result))
     if left.temporal.is_temporal and right.temporal is left.temporal.flipped():
-        return Rule(left.temporal, (left, right), Sum)
+        return Rule(left.temporal, (left, right), _total)
     return None
 
 
@@ -219,4 +228,6 @@ def _function(call: FunctionCall) -> Rule | None:
         return _stepped(left.temporal, left, step(_held(limit, left.temporal)))
     if left.temporal is not right.temporal:
         return None
-    return Rule(left.temporal, (left, right), lambda a, b: Extreme(greatest, a, b))
+    return Rule(
+        left.temporal, (left, right), lambda parts, a, b: parts.add(Extreme(greatest, a, b))
+    )

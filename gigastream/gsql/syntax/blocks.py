@@ -10,13 +10,15 @@ from gigastream.gsql.diagnostics import closest, printable
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax.ast import (
     DefineEntry,
-    FieldDeclaration,
     ParameterDeclaration,
     SyntaxExpression,
     Unary,
-    UnpackFunction,
 )
 from gigastream.gsql.syntax.cursor import CLAUSES, Cursor, ParseError
+from gigastream.gsql.syntax.declarations import (
+    FieldDeclaration,
+    UnpackFunction,
+)
 from gigastream.gsql.syntax.lexer import KEYWORDS, Token
 from gigastream.gsql.syntax.literals import at_literal, parse_literal, parse_number
 from gigastream.gsql.types import Type

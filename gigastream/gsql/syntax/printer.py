@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any
 
-from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.syntax.expressions import AND, COMPARISON, NOT, OR, POWERS, UNARY
 from gigastream.gsql.syntax.lexer import KEYWORDS
 from gigastream.gsql.syntax.literals import format_address
@@ -42,7 +42,7 @@ def print_expression(expression: ast.SyntaxExpression) -> str:
     return _at_least(0, expression)
 
 
-def print_definitions(definitions: ast.Definitions) -> str:
+def print_definitions(definitions: declarations.Definitions) -> str:
     """Return the text of a definition file, kind by kind."""
     texts: list[str] = []
     for item in fields(definitions):
@@ -333,7 +333,7 @@ def _in_brackets(names: Iterable[ast.Name], opening: str, closing: str) -> str:
     return f" {opening}{inside}{closing}" if inside else ""
 
 
-def _field(item: ast.FieldDeclaration) -> str:
+def _field(item: declarations.FieldDeclaration) -> str:
     text = f"{item.type.name} {item.name}"
     text += "" if item.accessor is None else f" {item.accessor}"
     attributes = ", ".join(_attribute(attribute) for attribute in item.attributes)
@@ -341,38 +341,38 @@ def _field(item: ast.FieldDeclaration) -> str:
     return text + _in_brackets(item.unpack, "[", "]")
 
 
-def _attribute(item: ast.Attribute) -> str:
+def _attribute(item: declarations.Attribute) -> str:
     if item.value is None:
         return item.name
     value = item.value if item.value.isdigit() else _word_or_quoted(item.value)
     return f"{item.name} {value}"
 
 
-def _protocol(item: ast.ProtocolBlock) -> str:
+def _protocol(item: declarations.ProtocolBlock) -> str:
     head = f"PROTOCOL {item.name}" + _in_brackets(item.bases, "(", ")")
     head += _in_brackets(item.unpack, "[", "]")
     return _block(head, [_field(field) for field in item.fields]) or head + " {\n}"
 
 
-def _stream(item: ast.Stream) -> str:
+def _stream(item: declarations.Stream) -> str:
     head = f"STREAM {item.name}"
     return _block(head, [_field(field) for field in item.fields]) or head + " {\n}"
 
 
-def _unpack_function(item: ast.UnpackFunction) -> str:
+def _unpack_function(item: declarations.UnpackFunction) -> str:
     return f"{item.name} {item.function} {item.cost}"
 
 
-def _modifiers(item: ast.Declaration) -> str:
+def _modifiers(item: declarations.Declaration) -> str:
     texts = [m.name if m.value is None else f"{m.name} {m.value}" for m in item.modifiers]
     return f" [{', '.join(texts)}]" if texts else ""
 
 
-def _parameter_types(item: ast.Declaration) -> str:
+def _parameter_types(item: declarations.Declaration) -> str:
     return ", ".join(_parameter_type(parameter) for parameter in item.parameters)
 
 
-def _parameter_type(item: ast.ParameterType) -> str:
+def _parameter_type(item: declarations.ParameterType) -> str:
     mode = " HANDLE" if item.handle else " CONST" if item.const else ""
     return item.type.name + mode
 
@@ -389,15 +389,15 @@ def _declaration(word: str, *between: str) -> Callable[[Any], str]:
 
 
 _DEFINITIONS: dict[type, Callable[[Any], str]] = {
-    ast.ProtocolBlock: _protocol,
-    ast.Stream: _stream,
-    ast.FunctionDeclaration: _declaration("FUN"),
-    ast.AggregateDeclaration: _declaration("UDAF", "storage"),
-    ast.ExtractorDeclaration: _declaration("EXTR", "aggregate", "extractor"),
-    ast.StatefulFunctionDeclaration: _declaration("SFUN", "state"),
-    ast.PredicateDeclaration: lambda item: (
+    declarations.ProtocolBlock: _protocol,
+    declarations.Stream: _stream,
+    declarations.FunctionDeclaration: _declaration("FUN"),
+    declarations.AggregateDeclaration: _declaration("UDAF", "storage"),
+    declarations.ExtractorDeclaration: _declaration("EXTR", "aggregate", "extractor"),
+    declarations.StatefulFunctionDeclaration: _declaration("SFUN", "state"),
+    declarations.PredicateDeclaration: lambda item: (
         f"PRED{_modifiers(item)} {item.name} [{_parameter_types(item)}];"
     ),
-    ast.StateDeclaration: lambda item: f"{item.storage.name} STATE {item.name};",
-    ast.InterfaceSet: lambda item: f"{item.name} : {print_expression(item.predicate)};",
+    declarations.StateDeclaration: lambda item: f"{item.storage.name} STATE {item.name};",
+    declarations.InterfaceSet: lambda item: f"{item.name} : {print_expression(item.predicate)};",
 }

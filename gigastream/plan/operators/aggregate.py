@@ -18,7 +18,7 @@ from gigastream.plan.costs import columns_of
 from gigastream.plan.describe.aggregates import completed, kept
 from gigastream.plan.describe.clauses import group_with_progress, predicate_texts
 from gigastream.plan.evaluated import Evaluated, arguments, columns, conditions
-from gigastream.plan.nodes import Detail, Node, OneInputNode, calls_in
+from gigastream.plan.nodes import Awaited, Detail, Node, OneInputNode, Quantities, calls_in
 from gigastream.plan.text import expression_text
 
 if TYPE_CHECKING:
@@ -91,6 +91,11 @@ class Aggregate(OneInputNode):
         """The group variables as functions of base time, of the input's columns."""
         return through((monotone(group.expression) for group in self.groups), inputs)
 
+    def awaited(self, inputs: Sequence[BaseTimes]) -> tuple[Awaited, ...]:
+        times = self.group_times(inputs)
+        spans = {at: self.groups[at].expression.span for at in self.temporal_groups}
+        return tuple(Awaited(span.text, span, times[at]) for at, span in spans.items())
+
     @property
     def column_expressions(self) -> tuple[Expression, ...]:
         return tuple(output.expression for output in self.outputs)
@@ -115,8 +120,7 @@ class Aggregate(OneInputNode):
         for expression, _ in self._evaluated(self.row_accumulators):
             yield from calls_in(expression)
 
-    @property
-    def quantities(self) -> tuple[bool, ...]:
+    def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
         made = zip(self.schema.columns, self.column_expressions, strict=True)
         return tuple(column.type.is_numeric and _is_aggregated(of) for column, of in made)
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from gigastream.gsql.expressions import ColumnRef, Expression, rewrite, walk
-from gigastream.gsql.order.inference import monotone
+from gigastream.gsql.expressions import ColumnRef, Expression, rewrite
+from gigastream.gsql.order.inference import Monotone, distinct, monotone
 from gigastream.gsql.queries import Sides, TimeRelation
 from gigastream.gsql.types import Type
 from gigastream.plan.base_time import Alternatives, BaseTimes, joined
@@ -21,7 +21,7 @@ from gigastream.plan.describe.joins import (
     promise_text,
 )
 from gigastream.plan.evaluated import Evaluated, conditions
-from gigastream.plan.nodes import Detail, Node
+from gigastream.plan.nodes import Detail, Node, Quantities
 
 if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
@@ -95,22 +95,19 @@ class Join(Node):
         sides = (pair.sides[port] for pair in self.pairs)
         return tuple(_of_only_port(side) for side in sides if not _is_of_every_packet(side))
 
-    def asked_of(self, port: int, watched: Sequence[Expression]) -> tuple[Expression, ...]:
-        found = (asked for e in watched for asked in self._asked(e, port))
-        return tuple(dict.fromkeys(found))
+    def asked_of(self, port: int, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
+        return distinct(asked for function in watched for asked in self._asked(function, port))
 
-    def _asked(self, expression: Expression, port: int) -> Iterator[Expression]:
+    def _asked(self, function: Monotone, port: int) -> Iterator[Monotone]:
         """What a consumer watches, where it is of this side alone; else what it reads of it."""
-        read = [part for part in walk(expression) if isinstance(part, ColumnRef)]
-        places = {part.index: self.columns[part.index].places[port] for part in read}
         columns = self.inputs[port].schema.columns
-        refs = {
-            index: ColumnRef.to(columns[at], at) for index, at in places.items() if at is not None
-        }
-        if len(refs) == len(places):
-            yield rewrite(expression, lambda part: _replaced(part, refs))
+        places = [self.columns[item.index].places[port] for item in function.inputs]
+        refs = [monotone(ColumnRef.to(columns[at], at)) for at in places if at is not None]
+        known = [ref for ref in refs if ref is not None]
+        if len(known) == len(places):
+            yield function.of(known)
         else:
-            yield from (ref for ref in refs.values() if ref.temporal.is_temporal)
+            yield from known
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         columns = zip(self.schema.columns, self.columns, strict=True)
@@ -151,13 +148,12 @@ class Join(Node):
         places = (column.places[port] for column in self.columns)
         return read | {place for place in places if place is not None}
 
-    @property
-    def quantities(self) -> tuple[bool, ...]:
-        return tuple(map(self._is_quantity, self.columns))
-
-    def _is_quantity(self, column: JoinedColumn) -> bool:
-        places = ((p, at) for p, at in enumerate(column.places) if at is not None)
-        return all(self.inputs[port].quantities[at] for port, at in places)
+    def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
+        places = (enumerate(column.places) for column in self.columns)
+        return tuple(
+            all(inputs[port][at] for port, at in of_column if at is not None)
+            for of_column in places
+        )
 
     # What explain shows
 
@@ -191,10 +187,6 @@ def _of_only_port(expression: Expression) -> Expression:
         return replace(part, port=0) if isinstance(part, ColumnRef) else part
 
     return rewrite(expression, change)
-
-
-def _replaced(part: Expression, refs: Mapping[int, ColumnRef]) -> Expression:
-    return refs[part.index] if isinstance(part, ColumnRef) else part
 
 
 def _is_of_every_packet(expression: Expression) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from gigastream.gsql.expressions import Expression
+from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import CheckedQuery
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.plan.builders import NodeNames
@@ -41,7 +41,7 @@ class Limit(ClauseNode):
             span=query.limit_span,
         )
 
-    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+    def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         return tuple(watched)
 
     def together(self, columns: frozenset[int]) -> frozenset[int]:

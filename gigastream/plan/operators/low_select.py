@@ -39,8 +39,8 @@ class LowSelect(LowNode):
     def row_column(self) -> int | None:
         return row_column_of(self.column_expressions)
 
-    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
-        return over(self.column_expressions, watched)
+    def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
+        return over(self.bounds, watched)
 
     @property
     def column_expressions(self) -> tuple[Expression, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from gigastream.gsql.expressions import Expression
+from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import MergeClause
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Schema
@@ -42,7 +42,11 @@ class Merge(Node):
     def ordered_by(self, port: int) -> int | None:
         return self.column
 
-    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+    @property
+    def asks_order_at(self) -> Span:
+        return self.span
+
+    def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         return tuple(watched)
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,12 +11,13 @@ from gigastream.gsql.expressions import Expression
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import GroupVariable
 from gigastream.plan.accumulators import Accumulator
+from gigastream.plan.base_time import BaseTimes
 from gigastream.plan.describe.aggregates import kept, kept_columns
 from gigastream.plan.describe.clauses import group_text
 from gigastream.plan.describe.low import packet_details, reader_details
 from gigastream.plan.describe.table import flush_text, slots_text
 from gigastream.plan.evaluated import Evaluated, arguments, columns, conditions
-from gigastream.plan.nodes import Detail
+from gigastream.plan.nodes import Awaited, Detail
 from gigastream.plan.operators.low_node import LowNode, over_timestamp, row_column_of
 from gigastream.plan.text import expression_text
 
@@ -49,6 +50,14 @@ class PartialAggregate(LowNode):
     @property
     def own_needs(self) -> tuple[Monotone, ...]:
         return tuple(function for function in self.bounds if function)
+
+    def awaited(self, inputs: Sequence[BaseTimes]) -> tuple[Awaited, ...]:
+        """Some or all of them alone are an answer, too (DEFINE lfta_aggregation)."""
+        functions = zip(self.groups, self.bounds, strict=False)
+        temporal = [
+            (g.expression.span, f) for g, f in functions if g.expression.temporal.is_temporal
+        ]
+        return tuple(Awaited(span.text, span, () if f is None else (f,)) for span, f in temporal)
 
     @property
     def evaluated(self) -> Iterator[Evaluated]:

@@ -37,8 +37,8 @@ class Select(OneInputNode):
     def bounds(self) -> tuple[Monotone | None, ...]:
         return tuple(map(monotone, self.column_expressions))
 
-    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
-        return over(self.column_expressions, watched)
+    def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
+        return over(self.bounds, watched)
 
     def together(self, columns: frozenset[int]) -> frozenset[int]:
         functions = (self.bounds[index] for index in columns)

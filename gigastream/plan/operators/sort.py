@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from gigastream.gsql.expressions import Expression
-from gigastream.gsql.source import Span
+from gigastream.gsql.order.inference import Monotone
+from gigastream.gsql.source import NOWHERE, Span
+from gigastream.plan.base_time import BaseTimes
 from gigastream.plan.builders import ordered_on
-from gigastream.plan.nodes import Detail, Node, PassingNode
+from gigastream.plan.nodes import Awaited, Detail, Node, PassingNode
 
 if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
@@ -25,9 +26,17 @@ class Sort(PassingNode):
     column: int
     asked_at: Span | None = field(default=None, compare=False)
     """The query whose DEFINE in_order asks for it; what reads it would take rows as they come."""
+    span: Span = field(default=NOWHERE, compare=False)
+    """Of what needs the order."""
 
-    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+    def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         return tuple(watched)
+
+    def awaited(self, inputs: Sequence[BaseTimes]) -> tuple[Awaited, ...]:
+        """A row leaves once its time is passed: another of the same may come until then."""
+        (columns,) = inputs
+        name = self.schema.columns[self.column].name
+        return (Awaited(name, self.span, columns[self.column], is_group=False),)
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         name = self.schema.columns[self.column].name
@@ -41,8 +50,8 @@ class Sort(PassingNode):
         return f"punctuation of {name}, or the least that is held"
 
 
-def sort_node(name: str, stream: Node, column: int, asked_at: Span | None) -> Sort:
-    """A stream in the order of a temporal column."""
+def sort_node(name: str, stream: Node, column: int, asked_at: Span | None, span: Span) -> Sort:
+    """A stream in the order of a temporal column, which is wanted at `span`."""
     return Sort(
         name=name,
         schema=stream.schema,
@@ -50,4 +59,5 @@ def sort_node(name: str, stream: Node, column: int, asked_at: Span | None) -> So
         input=stream,
         column=column,
         asked_at=asked_at,
+        span=span,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from gigastream.gsql.expressions import Expression
+from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import MergeClause
 from gigastream.gsql.types import Column, Schema, Temporal
 from gigastream.plan.base_time import BaseTimes, joined
@@ -32,7 +32,7 @@ class Union(Node):
     def with_inputs(self, inputs: tuple[Node, ...]) -> Self:
         return replace(self, parts=inputs)
 
-    def asked_below(self, watched: Sequence[Expression]) -> tuple[Expression, ...]:
+    def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         return tuple(watched)
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gigastream.gsql.expressions import Expression
-from gigastream.gsql.order.inference import Monotone
-from gigastream.plan.nodes import Node
-from gigastream.plan.operators.low_node import LowNode, over_timestamp
+from gigastream.gsql.order.inference import Monotone, distinct, monotone
+from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low
 
@@ -32,28 +30,30 @@ def describe_needs(plan: Plan) -> Plan:
         announces  when timestamp b -> floor(b/1000000)/1000 grows
                    at each heartbeat
     """
-    needs: dict[int, list[Monotone]] = {id(node): [] for node in plan.low}
-    for node in plan.nodes:
-        for port, child in enumerate(node.inputs):
-            _ask(child, node.watched_of(port), needs)
+    asked = _asked(plan)
 
     def change(node: LowNode) -> LowNode:
-        wanted = node.own_needs or _distinct(needs[id(node)])
-        return replace(node, needs=tuple(wanted[:MAX_NEEDS]))
+        wanted = node.own_needs or node.asked_below(asked[id(node)])
+        return replace(node, needs=_distinct(wanted)[:MAX_NEEDS])
 
     return change_low(plan, change)
 
 
-def _ask(node: Node, watched: Sequence[Expression], needs: dict[int, list[Monotone]]) -> None:
-    """Carry what is watched of a node's columns down to the LFTAs."""
-    if not watched:
-        return
-    if node.is_low:
-        below = node.asked_below(watched)
-        needs[id(node)] += [f for f in map(over_timestamp, below) if f is not None]
-    for port, child in enumerate(node.inputs):
-        _ask(child, node.asked_of(port, watched), needs)
+def _asked(plan: Plan) -> dict[int, tuple[Monotone, ...]]:
+    """What is watched of each node's columns, all the way up.
+
+    Consumers first, each once: by paths, a chain of unions of a query with itself would take 2^n.
+    """
+    asked: dict[int, tuple[Monotone, ...]] = {id(node): () for node in plan.nodes}
+    for node in reversed(plan.nodes):
+        for port in reversed(range(len(node.inputs))):
+            own = tuple(f for f in map(monotone, node.watched_of(port)) if f is not None)
+            further = node.asked_of(port, asked[id(node)])
+            below = id(node.inputs[port])
+            asked[below] = distinct((*own, *further, *asked[below]))
+    return asked
 
 
-def _distinct(functions: list[Monotone]) -> tuple[Monotone, ...]:
-    return tuple({function.forward_text: function for function in functions}.values())
+def _distinct(functions: Sequence[Monotone]) -> tuple[Monotone, ...]:
+    """Those that carry a bound differently: of one that falls the bound is its negative's."""
+    return tuple({each.function: each for each in functions}.values())

@@ -40,7 +40,8 @@ def sort_inputs(plan: Plan) -> Plan:
             if column is not None and inputs[port].order[column] is not Order.ORDERED:
                 name = names.fresh(f"{inputs[port].name}_sorted")
                 asked_at = in_order[id(node)] if node.ordered_by(port) is None else None
-                inputs[port] = sort_node(name, inputs[port], column, asked_at)
+                span = asked_at or node.asks_order_at
+                inputs[port] = sort_node(name, inputs[port], column, asked_at, span)
                 nodes.append(inputs[port])
         made[id(node)] = node.with_inputs(tuple(inputs))
         nodes.append(made[id(node)])
