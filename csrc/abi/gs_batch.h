@@ -78,10 +78,11 @@ struct gs_batch {
     bool is_heartbeat;  /* sent by the timer, with or without rows */
     bool is_end;        /* the stream's last: every bound is infinite */
     bool is_partial;    /* rows of a window in which groups were refused */
-    /* Interfaces, by their ordinals, of which a source had failed: between the punctuation before
-     * and this one rows of theirs may be missing (Johnson et al., VLDB 2005, section 6.1). */
+    /* Interfaces, by their ordinals, of which a source had failed: of what this punctuation closes
+     * rows of theirs may be missing, as of what its own rows were made of (Johnson et al., VLDB
+     * 2005, section 6.1). */
     uint64_t missing;
-    uint64_t still_missing; /* behind it */
+    uint64_t still_missing; /* of what is sent behind it, until a batch says otherwise */
     struct gs_trace trace;
     uint32_t references;
     struct gs_batch *parent;      /* whose columns these are, where this is a view; else NULL */

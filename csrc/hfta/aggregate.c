@@ -88,6 +88,7 @@ static void meet_nothing(struct gs_window_operator *op)
 static const struct gs_window_methods window_methods = {
     .window_size = sizeof(struct gs_group_window),
     .promise_windows = gs_group_operator_promise_windows,
+    .extend = gs_group_operator_extend,
     .promise_output = gs_group_operator_promise_output,
     .admit = window_admit,
     .ask = gs_group_operator_ask,
@@ -116,6 +117,8 @@ const struct gs_operator_methods gs_aggregate_methods = {
     .on_batch = gs_group_operator_on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
     .on_request = gs_group_operator_on_request,
+    .extend = gs_window_operator_extend,
+    .reach = gs_window_operator_reach,
     .on_idle = gs_window_operator_on_idle,
     .step = gs_window_operator_step,
     .held = gs_group_operator_held,

@@ -315,6 +315,19 @@ void gs_group_operator_promise_windows(struct gs_window_operator *op, uint32_t p
              values, op->op.carried);
 }
 
+void gs_group_operator_extend_output(struct gs_window_operator *op, struct gs_extent *extent)
+{
+    struct gs_punctuation values = {.bounds = extent->own};
+    gs_group_ops_of(&op->op.base)->group_bounds(&values, extent->columns);
+}
+
+void gs_group_operator_extend(struct gs_window_operator *op, struct gs_punctuation *last,
+                              struct gs_extent *extent)
+{
+    gs_group_ops_of(&op->op.base)->bounds(last, extent->own);
+    gs_group_operator_extend_output(op, extent);
+}
+
 /* min(f(bound), oldest window not yet completely out), given when it grows. */
 void gs_group_operator_promise_output(struct gs_window_operator *op, struct gs_punctuation *values)
 {

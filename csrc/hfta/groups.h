@@ -55,6 +55,9 @@ void gs_group_operator_on_batch(struct gs_operator_state *op, uint32_t port,
 void gs_group_operator_on_request(struct gs_operator_state *op, uint32_t column, gs_bound value);
 void gs_group_operator_promise_windows(struct gs_window_operator *op, uint32_t port,
                                        struct gs_punctuation *values);
+void gs_group_operator_extend(struct gs_window_operator *op, struct gs_punctuation *last,
+                              struct gs_extent *extent);
+void gs_group_operator_extend_output(struct gs_window_operator *op, struct gs_extent *extent);
 void gs_group_operator_promise_output(struct gs_window_operator *op, struct gs_punctuation *values);
 void gs_group_operator_ask(struct gs_window_operator *op, uint32_t k, gs_bound value);
 uint64_t gs_group_operator_held(const struct gs_operator_state *op);

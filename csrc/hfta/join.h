@@ -27,6 +27,10 @@ bool gs_join_is_due(struct join_state *state, uint32_t side, uint32_t pair);
 void gs_join_take_promise(struct join_state *state, uint32_t port);
 /* What holds of all rows that are still to leave, or to come, to op.next. */
 void gs_join_promise(struct join_state *state);
+/* For struct gs_operator_methods. */
+void gs_join_extend(struct gs_operator_state *op, uint32_t port, struct gs_punctuation *last,
+                    struct gs_extent *extent);
+void gs_join_reach(struct gs_operator_state *op, gs_bound *own);
 void gs_join_on_request(struct gs_operator_state *op, uint32_t column, gs_bound value);
 void gs_join_on_idle(struct gs_operator_state *op);
 

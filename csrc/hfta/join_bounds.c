@@ -147,6 +147,62 @@ void gs_join_promise(struct join_state *state)
     next->joint = joint(state);
 }
 
+/* ---- where rows are missing ---- */
+
+/* The own values of an extent are the times of each side, pair by pair. */
+static gs_bound *times_of(gs_bound *own, uint32_t side)
+{
+    return own + side * GS_TEMPORAL_MAX;
+}
+
+/* The last value of the column by which the expression is this at most. */
+static gs_bound last_inverse(struct join_state *state, const struct gs_join_bound *bound,
+                             gs_bound value)
+{
+    return gs_bound_add(inverse(state, bound, gs_bound_add(value, 1)), -1);
+}
+
+static gs_bound last_of(struct join_state *state, const struct gs_join_bound *bound, uint32_t port,
+                        const struct gs_punctuation *last, const gs_bound *times)
+{
+    if (bound->side == port) return last->bounds[bound->input];
+    bool is_time = bound->value < state->rows[bound->side].pair_count;
+    return is_time ? last_inverse(state, bound, times[bound->value]) : GS_BOUND_NONE;
+}
+
+/* What would have met a missing row is of the other side, up to its time and its reach. */
+void gs_join_extend(struct gs_operator_state *op, uint32_t port, struct gs_punctuation *last,
+                    struct gs_extent *extent)
+{
+    struct join_state *state = (struct join_state *)op;
+    const struct gs_join_ops *ops = gs_join_ops_of(state);
+    gs_bound *times = times_of(extent->own, 1 - port);
+    ops->times[port](last, times);
+    for (uint32_t pair = 0; pair < ops->pair_count; pair++)
+        times[pair] = gs_bound_add(times[pair], reach(state, pair, port));
+    for (uint32_t at = 0; at < ops->bound_count; at++) {
+        gs_bound *column = &extent->columns[ops->bounds[at].output];
+        *column = gs_bound_max(*column, last_of(state, &ops->bounds[at], port, last, times));
+    }
+}
+
+/* A row that is held leaves without what it met: only one that goes out alone is still to come. */
+static gs_bound reached(const struct join_state *state, uint32_t side, uint32_t pair)
+{
+    const struct gs_join_entry *least = NULL;
+    if (gs_join_ops_of(state)->keeps[side]) least = gs_join_rows_least(&state->rows[side], pair);
+    gs_bound held = least == NULL ? GS_BOUND_END : least->value;
+    return gs_bound_min(held, state->times[side][pair]);
+}
+
+void gs_join_reach(struct gs_operator_state *op, gs_bound *own)
+{
+    struct join_state *state = (struct join_state *)op;
+    for (uint32_t side = 0; side < 2; side++)
+        for (uint32_t pair = 0; pair < gs_join_ops_of(state)->pair_count; pair++)
+            times_of(own, side)[pair] = reached(state, side, pair);
+}
+
 /* ---- what is asked for ---- */
 
 /* That the other port's time of a pair be at least this. */

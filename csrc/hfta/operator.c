@@ -40,10 +40,7 @@ static bool ports_open(struct gs_operator_state *op, uint32_t count,
     op->inputs = calloc(count + 1, sizeof *op->inputs);
     op->sources = calloc(count + 1, sizeof *op->sources);
     op->port_columns = calloc(count + 1, sizeof *op->port_columns);
-    op->still_missing = calloc(count + 1, sizeof *op->still_missing);
-    if (op->inputs == NULL || op->sources == NULL || op->port_columns == NULL ||
-        op->still_missing == NULL)
-        return false;
+    if (op->inputs == NULL || op->sources == NULL || op->port_columns == NULL) return false;
     for (uint32_t port = 0; port < count; port++) {
         op->port_columns[port] = inputs[port]->column_count;
         if (!gs_punctuation_open(&op->inputs[port], inputs[port]->column_count)) return false;
@@ -61,7 +58,7 @@ static bool state_open(struct gs_operator_state *op, uint32_t port_count,
     op->carried = calloc(columns + GS_TEMPORAL_MAX, sizeof *op->carried);
     return gs_scratch_open(&op->scratch) && op->base.output != NULL && op->carried != NULL &&
            gs_punctuation_open(&op->given, columns) && gs_punctuation_open(&op->next, columns) &&
-           ports_open(op, port_count, inputs);
+           ports_open(op, port_count, inputs) && gs_missing_open(op, port_count);
 }
 
 int gs_operator_open(struct gs_operator_state **result, const struct gs_node *node, uint32_t index,
@@ -102,7 +99,7 @@ void gs_operator_close(struct gs_operator_state *op)
     free(op->inputs);
     free(op->sources);
     free(op->port_columns);
-    free(op->still_missing);
+    gs_missing_close(op);
     gs_punctuation_close(&op->given);
     gs_punctuation_close(&op->next);
     free(op->carried);
@@ -122,13 +119,13 @@ static void receive_heartbeat(struct gs_operator_state *op)
 void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
     if (batch->is_heartbeat) receive_heartbeat(op);
-    op->missing |= batch->missing;
-    op->still_missing[port] = batch->is_end ? 0 : batch->still_missing;
+    gs_missing_take(op, port, batch);
     if (batch->row_count > 0) op->methods->on_batch(op, port, batch);
     op->ended_ports += batch->is_end;
     bool grew =
         gs_punctuation_raise(&op->inputs[port], &batch->punctuation, op->port_columns[port]);
-    if (grew || batch->is_heartbeat || batch->is_end) op->methods->on_punctuation(op, port, batch);
+    if (grew || batch->row_count == 0 || batch->is_heartbeat || batch->is_end)
+        op->methods->on_punctuation(op, port, batch);
     op->received_ns = 0;
 }
 
@@ -167,9 +164,7 @@ bool gs_operator_raise(struct gs_operator_state *op)
         if (schema->fields[c].temporal == 0) op->next.bounds[c] = GS_BOUND_NONE;
     joint->is_given = joint->is_given && schema->fields[joint->columns[0]].temporal != 0 &&
                       schema->fields[joint->columns[1]].temporal != 0;
-    bool grew = gs_punctuation_raise(&op->given, &op->next, schema->column_count);
-    op->has_grown |= grew;
-    return grew;
+    return gs_punctuation_raise(&op->given, &op->next, schema->column_count);
 }
 
 bool gs_operator_ended(const struct gs_operator_state *op)
@@ -182,7 +177,10 @@ void gs_operator_progress(struct gs_operator_state *op, const struct gs_batch *c
     bool grew = gs_operator_raise(op);
     if (*op->failed) return;
     op->base.output->is_end = is_end;
-    if (grew || is_end || (cause != NULL && cause->is_heartbeat)) gs_operator_send(op, cause);
+    if (grew || is_end || (cause != NULL && cause->is_heartbeat))
+        gs_operator_send(op, cause);
+    else
+        gs_missing_review(op);
 }
 
 static void trace(struct gs_operator_state *op, const struct gs_batch *cause)
@@ -209,17 +207,6 @@ static void push(struct gs_operator_state *op, struct gs_batch *batch)
     if (began_ns != 0) op->away_ns += gs_monotonic_ns() - began_ns;
 }
 
-/* Rows from whom are missing of what this batch closes; behind it, those that still are. */
-static void mark_missing(struct gs_operator_state *op, struct gs_batch *batch)
-{
-    batch->still_missing = 0;
-    for (uint32_t port = 0; port < op->port_count; port++)
-        batch->still_missing |= op->still_missing[port];
-    batch->missing = op->missing;
-    if (op->has_grown) op->missing = batch->still_missing;
-    op->has_grown = false;
-}
-
 void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause)
 {
     struct gs_batch *batch = op->base.output;
@@ -228,7 +215,7 @@ void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause
     batch->sequence = op->sequence++;
     batch->source = op->index;
     batch->made_at_ns = gs_monotonic_ns();
-    mark_missing(op, batch);
+    gs_missing_mark(op, batch);
     batch->is_heartbeat = cause != NULL && cause->is_heartbeat;
     op->base.counters.rows_out += batch->row_count;
     if (batch->is_heartbeat) trace(op, cause);
@@ -251,6 +238,7 @@ void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint
     view->row_count = row_count;
     view->sequence = op->sequence++;
     view->is_heartbeat = view->is_end = false;
+    gs_missing_mark(op, view);
     op->base.counters.rows_out += row_count;
     push(op, view);
     gs_batch_release(view);

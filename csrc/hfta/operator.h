@@ -11,6 +11,7 @@
 #include "../stream/punctuation.h"
 #include "../stream/stream.h"
 #include "gs_query_set.h"
+#include "missing.h"
 
 struct gs_operator_state;
 
@@ -31,7 +32,7 @@ struct gs_operator_methods {
     int (*open)(struct gs_operator_state *op, const struct gs_operator_settings *settings,
                 struct gs_error *error);
     void (*on_batch)(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch);
-    /* inputs[port] has grown, or the batch is a heartbeat. */
+    /* inputs[port] has grown, or the batch is a heartbeat, or has no rows. */
     void (*on_punctuation)(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch);
     /* A consumer wants this bound of an output column, which is not given yet: what is needed for
@@ -41,6 +42,12 @@ struct gs_operator_methods {
      * the least that would let one go (gs_operator_ask_input, gs_operator_ask_through); what it
      * puts out by itself is not asked for. NULL: it holds nothing. */
     void (*on_idle)(struct gs_operator_state *op);
+    /* Rows of a port up to these values are missing: up to which of the output's columns, and of
+     * the operator's own values, what it puts out lacks them. NULL: its columns are the port's. */
+    void (*extend)(struct gs_operator_state *op, uint32_t port, struct gs_punctuation *last,
+                   struct gs_extent *extent);
+    /* Of its own values, below which no row is held or to come. NULL: it extends none of them. */
+    void (*reach)(struct gs_operator_state *op, gs_bound *own);
     /* Puts out at most a batch of what is due; true while there is more. */
     bool (*step)(struct gs_operator_state *op);
     uint64_t (*held)(const struct gs_operator_state *op);
@@ -66,10 +73,7 @@ struct gs_operator_state {
     struct gs_holder holder;     /* of what it keeps from batch to batch */
     uint64_t refused_for_memory; /* of groups_refused, and rows_refused */
     uint32_t ended_ports;
-    /* For batch->missing: since the bounds that were given, and what each input's last batch says
-     * of the time behind it. */
-    uint64_t missing, *still_missing;
-    bool has_grown; /* the bounds given have, since a batch was sent */
+    struct gs_missing missing;
     /* Of a heartbeat that is on its way through (received_ns is not 0). */
     int64_t received_ns, away_ns; /* when it came, and what consumers have taken since */
     uint32_t queue_length;        /* rows that waited in the output batch */

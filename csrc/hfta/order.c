@@ -214,6 +214,15 @@ static void promise_windows(struct gs_window_operator *op, uint32_t port,
         values->joint = gs_joint_bound(a, joint->bounds[0], b, joint->bounds[1]);
 }
 
+static void extend(struct gs_window_operator *op, struct gs_punctuation *last,
+                   struct gs_extent *extent)
+{
+    const struct gs_order_ops *ops = ops_of((struct order_state *)op);
+    for (uint32_t k = 0; k < ops->temporal_count; k++)
+        extent->own[k] = last->bounds[ops->temporal_columns[k]];
+    memcpy(extent->columns, last->bounds, op->op.node->schema->column_count * sizeof(gs_bound));
+}
+
 static void ask(struct gs_window_operator *op, uint32_t k, gs_bound value)
 {
     const struct gs_order_ops *ops = ops_of((struct order_state *)op);
@@ -285,6 +294,7 @@ static const struct gs_window_methods window_methods = {
     .window_size = sizeof(struct order_window),
     .admit = window_admit,
     .promise_windows = promise_windows,
+    .extend = extend,
     .promise_output = promise_output,
     .ask = ask,
     .leave = window_leave,
@@ -319,6 +329,8 @@ const struct gs_operator_methods gs_order_methods = {
     .on_batch = on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
     .on_request = gs_operator_ask_same,
+    .extend = gs_window_operator_extend,
+    .reach = gs_window_operator_reach,
     .on_idle = gs_window_operator_on_idle,
     .step = gs_window_operator_step,
     .held = held,

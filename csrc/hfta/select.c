@@ -25,6 +25,13 @@ static void on_punctuation(struct gs_operator_state *op, uint32_t port,
     gs_operator_progress(op, batch, gs_operator_ended(op));
 }
 
+static void extend(struct gs_operator_state *op, uint32_t port, struct gs_punctuation *last,
+                   struct gs_extent *extent)
+{
+    (void)port;
+    ops_of(op)->bounds(last, extent->columns);
+}
+
 static void on_request(struct gs_operator_state *op, uint32_t column, gs_bound value)
 {
     gs_operator_ask_through(op, ops_of(op)->bounds, column, value);
@@ -36,4 +43,5 @@ const struct gs_operator_methods gs_select_methods = {
     .on_batch = on_batch,
     .on_punctuation = on_punctuation,
     .on_request = on_request,
+    .extend = extend,
 };

@@ -298,9 +298,23 @@ static void window_clear(struct gs_window_operator *base, struct gs_window *wind
     if (!next_window(lane, first > id_of(window) ? first : id_of(window) + 1)) fail(op);
 }
 
+/* The last value is known by the first window that it is in. The last one is taken to be that of
+ * the greatest value which is first in the same: where SLIDE does not divide RANGE it may be one
+ * too far, never one too near. */
+static void extend(struct gs_window_operator *base, struct gs_punctuation *last,
+                   struct gs_extent *extent)
+{
+    struct gs_group_operator *op = (struct gs_group_operator *)base;
+    gs_group_operator_extend(base, last, extent);
+    gs_bound end = end_of(op, extent->own[0]);
+    if (!gs_bound_is_special(end)) extent->own[0] = last_window(op, end - 1);
+    gs_group_operator_extend_output(base, extent);
+}
+
 static const struct gs_window_methods window_methods = {
     .window_size = sizeof(struct slide_window),
     .promise_windows = gs_group_operator_promise_windows,
+    .extend = extend,
     .promise_output = gs_group_operator_promise_output,
     .ask = gs_group_operator_ask,
     .leave = window_leave,
@@ -360,6 +374,8 @@ const struct gs_operator_methods gs_slide_methods = {
     .on_batch = gs_group_operator_on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,
     .on_request = gs_group_operator_on_request,
+    .extend = gs_window_operator_extend,
+    .reach = gs_window_operator_reach,
     .on_idle = gs_window_operator_on_idle,
     .step = step,
     .held = gs_group_operator_held,

@@ -14,9 +14,7 @@ static void progress(struct gs_window_operator *op, const struct gs_batch *cause
     struct gs_punctuation values = {.bounds = bounds};
     gs_windows_promise(&op->windows, &values);
     op->methods->promise_output(op, &values);
-    uint64_t missing = op->op.missing;
     gs_operator_progress(&op->op, cause, gs_operator_ended(&op->op) && op->windows.count == 0);
-    if (gs_windows_due(&op->windows) != NULL) op->op.missing |= missing; /* of their rows, too */
 }
 
 void gs_window_operator_on_punctuation(struct gs_operator_state *state, uint32_t port,
@@ -29,6 +27,25 @@ void gs_window_operator_on_punctuation(struct gs_operator_state *state, uint32_t
     gs_windows_pass(&op->windows, &values);
     if (op->methods->end != NULL && gs_operator_ended(state)) op->methods->end(op);
     progress(op, batch);
+}
+
+/* The one window of an operator without temporal values is of all that comes. */
+void gs_window_operator_extend(struct gs_operator_state *state, uint32_t port,
+                               struct gs_punctuation *last, struct gs_extent *extent)
+{
+    struct gs_window_operator *op = (struct gs_window_operator *)state;
+    (void)port;
+    op->methods->extend(op, last, extent);
+    if (op->windows.value_count == 0) extent->own[0] = GS_BOUND_END;
+}
+
+void gs_window_operator_reach(struct gs_operator_state *state, gs_bound *own)
+{
+    struct gs_window_operator *op = (struct gs_window_operator *)state;
+    struct gs_punctuation values = {.bounds = own};
+    bool has_left = gs_operator_ended(state) && op->windows.count == 0;
+    own[0] = has_left ? GS_BOUND_END : GS_BOUND_NONE;
+    gs_windows_promise(&op->windows, &values);
 }
 
 static struct gs_window *due_window(struct gs_window_operator *op)

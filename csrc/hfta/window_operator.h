@@ -17,6 +17,9 @@ struct gs_window_methods {
     /* What the input of a port promises of the windows' values. */
     void (*promise_windows)(struct gs_window_operator *op, uint32_t port,
                             struct gs_punctuation *values);
+    /* As struct gs_operator_methods has it; the own values are those of the last window. */
+    void (*extend)(struct gs_window_operator *op, struct gs_punctuation *last,
+                   struct gs_extent *extent);
     /* What holds of the windows still to leave, or to come, to op->next. */
     void (*promise_output)(struct gs_window_operator *op, struct gs_punctuation *values);
     /* Asks the inputs for what promises at least so much of the windows' value k. */
@@ -48,6 +51,9 @@ static inline struct gs_window *gs_window_operator_meet(struct gs_window_operato
 /* For struct gs_operator_methods. */
 void gs_window_operator_on_punctuation(struct gs_operator_state *op, uint32_t port,
                                        const struct gs_batch *batch);
+void gs_window_operator_extend(struct gs_operator_state *op, uint32_t port,
+                               struct gs_punctuation *last, struct gs_extent *extent);
+void gs_window_operator_reach(struct gs_operator_state *op, gs_bound *own);
 bool gs_window_operator_step(struct gs_operator_state *op);
 void gs_window_operator_on_idle(struct gs_operator_state *op);
 /* Whatever is left leaves unseen. */

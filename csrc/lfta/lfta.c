@@ -3,6 +3,7 @@
 #include "lfta.h"
 
 #include "../base/clocks.h"
+#include "../stream/punctuation.h"
 #include "../stream/window.h"
 
 #define FIRST_TABLES_PART 8 /* tables begin with at most this part of the budget */
@@ -157,6 +158,14 @@ static void trace(const struct gs_lfta_state *lfta, struct gs_trace *trace)
     };
 }
 
+/* The window in which the source was heard again lacks rows, and those before it do. */
+static uint64_t missing_behind(const struct gs_lfta_state *lfta)
+{
+    bool is_closed = gs_bounds_have_passed(lfta->punctuation, lfta->missing_last,
+                                           lfta->base.ops->temporal_count);
+    return is_closed ? lfta->still_missing : lfta->still_missing | lfta->missing;
+}
+
 static void stamp(struct gs_lfta_state *lfta, bool is_heartbeat)
 {
     struct gs_batch *batch = lfta->base.output;
@@ -166,7 +175,7 @@ static void stamp(struct gs_lfta_state *lfta, bool is_heartbeat)
     batch->source = lfta->source;
     batch->made_at_ns = gs_monotonic_ns();
     batch->missing = lfta->missing;
-    batch->still_missing = lfta->still_missing;
+    batch->still_missing = missing_behind(lfta);
     batch->is_heartbeat = is_heartbeat;
     batch->trace.trace_id = is_heartbeat ? ++lfta->trace_id : 0;
     batch->trace.step_count = 0;
@@ -186,8 +195,8 @@ static void deliver(struct gs_lfta_state *lfta, bool is_heartbeat, bool is_end)
     lfta->rows_out += lfta->base.output->row_count;
     stamp(lfta, is_heartbeat);
     lfta->base.output->is_end = is_end;
+    lfta->missing = lfta->base.output->still_missing;
     push(lfta);
-    lfta->missing = lfta->still_missing;
     struct gs_batch *renewed = gs_batch_renew(lfta->base.output);
     if (renewed == NULL)
         *lfta->failed = true;
@@ -229,6 +238,25 @@ void gs_lfta_miss(struct gs_lfta_state *lfta, uint64_t missing)
     lfta->missing |= missing;
 }
 
+/* The source is silent up to H, and of a link W may be ahead of it. */
+static void extend_missing(struct gs_lfta_state *lfta)
+{
+    if (lfta->still_missing == 0) return;
+    raise(lfta->missing_last, lfta->high, lfta->base.ops->temporal_count);
+    raise(lfta->missing_last, lfta->promise, lfta->base.ops->temporal_count);
+}
+
+/* What lacks rows is told apart from all that the end closes. */
+static void end_missing(struct gs_lfta_state *lfta)
+{
+    gs_bound behind[GS_TEMPORAL_MAX];
+    uint32_t count = lfta->base.ops->temporal_count;
+    if (lfta->missing == 0 || lfta->still_missing != 0) return;
+    for (uint32_t k = 0; k < count; k++)
+        behind[k] = gs_bound_add(lfta->missing_last[k], 1);
+    if (raise(lfta->punctuation, behind, count)) deliver(lfta, false, false);
+}
+
 static void receive_heartbeat(struct gs_lfta_state *lfta)
 {
     lfta->advanced_at_ns = gs_monotonic_ns();
@@ -250,6 +278,7 @@ static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise
     uint32_t count = ops->temporal_count;
     bool promise_grew = raise_at(lfta->promise, ops->bounds, count, promise_ns);
     bool high_grew = raise_at(lfta->high, ops->bounds, count, high_ns);
+    extend_missing(lfta);
     bool needed = raise_at(lfta->promise_needs, ops->needs, ops->need_count, promise_ns);
     if (needed) lfta->next_promise_ns = next_change(lfta, lfta->promise_needs);
     if (raise_at(lfta->high_needs, ops->needs, ops->need_count, high_ns))
@@ -263,7 +292,10 @@ static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise
     } else if (!needed && !is_heartbeat && !is_end) {
         return; /* no consumer would see a change */
     }
-    if (is_end) gs_flush_all(lfta);
+    if (is_end) {
+        gs_flush_all(lfta);
+        end_missing(lfta);
+    }
     if (punctuate(lfta) || is_heartbeat || is_end) deliver(lfta, is_heartbeat, is_end);
 }
 
@@ -345,7 +377,7 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
         settings->flush_policy >= 0 ? (uint32_t)settings->flush_policy : ops->flush_policy;
     none(lfta->high), none(lfta->promise), none(lfta->punctuation);
     none(lfta->high_needs), none(lfta->promise_needs);
-    none(lfta->heartbeat_high), none(lfta->heartbeat_promise);
+    none(lfta->heartbeat_high), none(lfta->heartbeat_promise), none(lfta->missing_last);
     lfta->pace = lfta->flush_policy == GS_FLUSH_SLOW && ops->slow_flush > 0 ? ops->slow_flush : 1;
     lfta->countdown = UINT64_MAX;
     lfta->next_high_ns = next_change(lfta, lfta->high_needs);

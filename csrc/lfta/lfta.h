@@ -62,8 +62,9 @@ struct gs_lfta_state {
     uint64_t trace_id;
     int64_t advanced_at_ns, away_ns; /* of a heartbeat on its way: as an operator has them */
     uint32_t queue_length;
-    uint64_t missing, still_missing; /* for the next batch */
-    uint64_t rows_out;               /* delivered */
+    uint64_t missing, still_missing; /* for the next batch, and what is so of the source now */
+    gs_bound missing_last[GS_TEMPORAL_MAX]; /* the greatest of f(H) and f(W) when it was so */
+    uint64_t rows_out;                      /* delivered */
     uint64_t groups_most; /* at once in the table as large as it is, where time moved on */
     bool *failed;         /* no memory for a batch: of the graph, for which all is over then */
 };

@@ -36,6 +36,14 @@ bool gs_punctuation_raise(struct gs_punctuation *to, const struct gs_punctuation
     return grew;
 }
 
+bool gs_bounds_have_passed(const gs_bound *bounds, const gs_bound *values, uint32_t count)
+{
+    for (uint32_t at = 0; at < count; at++)
+        if (values[at] != GS_BOUND_NONE && bounds[at] <= values[at] && bounds[at] != GS_BOUND_END)
+            return false;
+    return true;
+}
+
 static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
 {
     const void *values = batch->columns[column].values;

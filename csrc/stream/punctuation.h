@@ -15,6 +15,9 @@ void gs_punctuation_copy(struct gs_punctuation *to, const struct gs_punctuation 
 bool gs_punctuation_raise(struct gs_punctuation *to, const struct gs_punctuation *from,
                           uint32_t column_count);
 
+/* Whether no row of any of these values is to come; of GS_BOUND_NONE there is none. */
+bool gs_bounds_have_passed(const gs_bound *bounds, const gs_bound *values, uint32_t count);
+
 /* A value of a temporal column as bounds have it: of a decreasing one its negative. NULL is below
  * no bound. */
 gs_bound gs_row_bound(const struct gs_batch *batch, uint32_t column, uint32_t row);

@@ -47,7 +47,8 @@ def promise_of(out: Out, columns: Sequence[int]) -> Promise:
 
 def batch_of(out: Out, columns: Sequence[int]) -> Batch:
     """The same as the models take it."""
-    return Batch(out.rows, *promise_of(out, columns))
+    promise = promise_of(out, columns)
+    return Batch(out.rows, *promise, out.missing, out.still_missing)
 
 
 class Direct(Follower):

@@ -253,6 +253,8 @@ class Pushed:
     rows: tuple[Row, ...]
     bounds: tuple[int, ...]
     is_end: bool = False
+    missing: int = 0
+    is_heartbeat: bool = False
 
 
 def arrow(rows: Sequence[Row], nullable: Sequence[str]) -> pyarrow.RecordBatch | None:
@@ -267,14 +269,24 @@ def arrow(rows: Sequence[Row], nullable: Sequence[str]) -> pyarrow.RecordBatch |
     return pyarrow.record_batch(arrays, schema=pyarrow.schema(fields))
 
 
-def push(session: HighSession, case: Case, batch: Pushed) -> list[Out]:
-    """What comes of a batch, once all that is due is out."""
+def push(session: HighSession, case: Case, *batches: Pushed) -> list[Out]:
+    """What comes of some batches, once all that is due is out."""
+    for batch in batches:
+        _give(session, case, batch)
+    return [out_of(event.query, event.batch) for event in session.batches()]
+
+
+def _give(session: HighSession, case: Case, batch: Pushed) -> None:
     stream = "a" if case.is_of_itself else SIDES[batch.port]
     bounds = [INFINITE if batch.is_end else value for value in batch.bounds]
     bounds += [NOTHING] * (len(COLUMNS) - TEMPORAL)
     rows = arrow(batch.rows, case.nullable)
-    session.push(stream, "default", rows, bounds, is_end=batch.is_end)
-    return [out_of(event.query, event.batch) for event in session.batches()]
+    flags = {
+        "is_heartbeat": batch.is_heartbeat,
+        "is_end": batch.is_end,
+        "is_missing": bool(batch.missing),
+    }
+    session.push(stream, "default", rows, bounds, **flags)
 
 
 def told_all(batch_rows: int | None = None) -> Settings:
@@ -304,16 +316,28 @@ class Checker:
         promised = tuple(map(bound, batch.bounds))
         ports = (0, 1) if self._case.is_of_itself else (batch.port,)
         rows: list[Row] = []
+        told = self._model.missing.now
         for port in ports:
+            self._model.miss(port, batch.missing, promised, is_end=batch.is_end)
+            told |= self._model.missing.now
             given = self._model.on_batch(port, batch.rows, promised, is_end=batch.is_end)
             rows += given.rows
         for out in outs:
             self._take(out)
+        self._check_missing(told, outs)
         found = [row for out in outs for row in map(self._as_model, out.rows)]
         assert Counter(found) == Counter(rows)
         assert self._bounds == given.bounds
         assert self._joint == given.joint
         assert self._has_ended == given.is_end
+
+    def _check_missing(self, told: int, outs: Sequence[Out]) -> None:
+        """It is said from when it was told until all that the rows would have met has left."""
+        missing = self._model.missing
+        missing.send(self._model.reached())
+        for out in outs:
+            assert missing.now & ~out.missing == out.missing & ~told == 0, (told, missing.now, outs)
+        assert not outs or outs[-1].still_missing == missing.now
 
     def _as_model(self, row: Row) -> Row:
         pairs = zip(row, self._signs, strict=True)

@@ -30,6 +30,8 @@ class Waits(Follower):
             self.model.leave()
         self._given = promise_of(out, self._columns)
         assert self._given == self.model.promise()
+        assert out.missing == self.model.missing.send(self.model.punctuation)
+        assert out.still_missing == self.model.missing.now
         self._heartbeats -= out.is_heartbeat
         self._has_ended = out.is_end
 

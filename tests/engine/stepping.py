@@ -35,6 +35,9 @@ class Out:
     is_partial: bool
     sequence: int
     joint: JointBound | None = None
+    missing: int = 0
+    still_missing: int = 0
+    """A bit an interface."""
 
     def punctuation(self, columns: Sequence[int]) -> Vector:
         """The bounds of these columns, as the models write them."""
@@ -102,7 +105,8 @@ def out_of(node: str, batch: NativeBatch) -> Out:
         columns = (column.to_pylist() for column in batch.to_arrow().columns)
         rows = tuple(zip(*columns, strict=True))
     flags = batch.is_heartbeat, batch.is_end, batch.is_partial
-    return Out(node, rows, batch.bounds, *flags, batch.sequence, batch.joint)
+    missing = int(batch.pointer.missing), int(batch.pointer.still_missing)
+    return Out(node, rows, batch.bounds, *flags, batch.sequence, batch.joint, *missing)
 
 
 def calls(session: Stepper) -> Iterator[Call]:

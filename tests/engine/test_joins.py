@@ -120,18 +120,28 @@ promises = st.tuples(
     st.just(NOTHING) | st.integers(-10, 30),
     st.just(NOTHING) | st.integers(-30, 10),
 )
-steps = st.lists(st.tuples(st.integers(0, 1), st.lists(rows, max_size=6), promises), max_size=14)
+fails = st.sampled_from([0, 0, 1])
+steps = st.lists(
+    st.tuples(st.integers(0, 1), st.lists(rows, max_size=6), promises, fails), max_size=14
+)
+Step = tuple[int, list[Row], tuple[int, ...], int]
 
 
-def kept_promises(wanted: Sequence[tuple[int, list[Row], tuple[int, ...]]]) -> list[Pushed]:
-    """Batches without the rows that break what was promised before them."""
+def kept_promises(wanted: Sequence[Step]) -> list[Pushed]:
+    """Batches without the rows that break what was promised before them.
+
+    From the first failure on they are heartbeats, which a union hands on in any case.
+    """
     promised = [[NOTHING] * TEMPORAL, [NOTHING] * TEMPORAL]
     found = []
-    for port, candidates, bounds in wanted:
+    has_failed = False
+    for port, candidates, bounds, missing in wanted:
         before = promised[port]
         kept = [row for row in candidates if all(v >= b for v, b in zip(row, before, strict=False))]
         promised[port] = [max(pair) for pair in zip(before, bounds, strict=True)]
-        found.append(Pushed(port, tuple(kept), tuple(promised[port])))
+        has_failed |= bool(missing)
+        told = tuple(promised[port])
+        found.append(Pushed(port, tuple(kept), told, missing=missing, is_heartbeat=has_failed))
     return found
 
 
@@ -170,10 +180,10 @@ def run(name: str, batches: Sequence[Pushed], ends: Sequence[int], batch_rows: i
 @given(stream=steps, ends=st.permutations([0, 1]), batch_rows=st.sampled_from([None, 1, 3]))
 def test_a_join_is_what_the_model_says(
     name: str,
-    stream: list[tuple[int, list[Row], tuple[int, ...]]],
+    stream: list[Step],
     ends: list[int],
     batch_rows: int | None,
 ) -> None:
     if CASES[name].is_of_itself:
-        stream = [(0, wanted, bounds) for _, wanted, bounds in stream]
+        stream = [(0, *rest) for _, *rest in stream]
     run(name, kept_promises(stream), ends, batch_rows)

@@ -58,7 +58,7 @@ def bare_plan() -> Plan:
     return replace(sorted_plan(), nodes=tuple(kept))
 
 
-Step = tuple[str, list[Row], tuple[int, int], tuple[int, int] | None, bool]
+Step = tuple[str, list[Row], tuple[int, int], tuple[int, int] | None, bool, bool]
 seconds, thousandths = st.integers(0, 30), st.integers(-10, 30)
 rows = st.tuples(seconds, thousandths, st.integers(1, 3), st.integers(1, 1_000))
 steps = st.tuples(
@@ -67,14 +67,20 @@ steps = st.tuples(
     st.tuples(st.just(NOTHING) | seconds, st.just(NOTHING) | thousandths),
     st.none() | st.tuples(seconds, thousandths),
     st.booleans(),
+    st.sampled_from([False, False, True]),
 )
 
 
 def batches(stream: Sequence[Step], *, keeps: bool) -> list[Out]:
-    """What is pushed; with `keeps` no row is below what its stream has promised."""
+    """What is pushed; with `keeps` no row is below what its stream has promised.
+
+    From when it has failed for the first time a stream's batches are all heartbeats: a tap shows
+    no others that have neither rows nor greater bounds.
+    """
     bounds = dict.fromkeys(STREAMS, (NOTHING, NOTHING))
+    have_failed = set[str]()
     found = []
-    for port, sent, grown, joint, is_heartbeat in stream:
+    for port, sent, grown, joint, is_heartbeat, is_missing in stream:
         known = bounds[port]
         kept = tuple(
             row
@@ -85,7 +91,9 @@ def batches(stream: Sequence[Step], *, keeps: bool) -> list[Out]:
         bounds[port] = first, second
         pair = None if joint is None else JointBound((0, 1), joint)
         columns = (first, second, NOTHING, NOTHING)
-        found.append(Out(port, kept, columns, is_heartbeat, False, False, 0, pair))
+        have_failed |= {port} if is_missing else set()
+        is_told = is_heartbeat or port in have_failed
+        found.append(Out(port, kept, columns, is_told, False, False, 0, pair, is_missing))
     ends = (INFINITE, INFINITE, NOTHING, NOTHING)
     return [*found, *(Out(port, (), ends, False, True, False, 0, None) for port in STREAMS)]
 
@@ -95,7 +103,11 @@ def push(session: HighSession, out: Out) -> None:
         pyarrow.array([row[at] for row in out.rows], field.type) for at, field in enumerate(SCHEMA)
     ]
     table = pyarrow.record_batch(arrays, schema=SCHEMA) if out.rows else None
-    flags = {"is_heartbeat": out.is_heartbeat, "is_end": out.is_end}
+    flags = {
+        "is_heartbeat": out.is_heartbeat,
+        "is_end": out.is_end,
+        "is_missing": bool(out.missing),
+    }
     session.push(STREAMS[out.node], out.node, table, out.bounds, joint=out.joint, **flags)
 
 
@@ -211,7 +223,7 @@ def test_of_equal_timestamps_the_first_input_is_first() -> None:
 
 def test_rows_beyond_max_rows_are_refused_and_counted() -> None:
     many = [(time, 0, 1, 1) for time in range(10)]
-    stream = batches([("east", many, (NOTHING, NOTHING), None, False)], keeps=True)
+    stream = batches([("east", many, (NOTHING, NOTHING), None, False, False)], keeps=True)
     calls, counters = run(sorted_plan(), stream, set_up(None, max_rows=4), ())
     assert of(calls)[-1] == [0, 1, 2, 3]
     found = counters["first_sorted"]
@@ -221,7 +233,7 @@ def test_rows_beyond_max_rows_are_refused_and_counted() -> None:
 
 def test_memory_that_is_full_refuses_rows_and_says_so() -> None:
     many = [(time, 0, 1, 1) for time in range(40_000)]
-    stream = batches([("east", many, (NOTHING, NOTHING), None, False)], keeps=True)
+    stream = batches([("east", many, (NOTHING, NOTHING), None, False, False)], keeps=True)
     _, counters = run(sorted_plan(), stream, set_up(None, memory_bytes=1 << 20), ())
     found = counters["first_sorted"]
     assert 0 < found.rows_refused == found.refused_for_memory

@@ -37,6 +37,8 @@ class Batch:
     rows: tuple[Row, ...]
     punctuation: Vector
     joint: Joint | None = None
+    missing: int = 0
+    still_missing: int = 0
 
 
 @dataclass(frozen=True)

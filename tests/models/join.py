@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.models.bounds import END, NEVER, Bound, Joint, Vector, greatest
+from tests.models.missing import Missing, last_closed
 
 Row = tuple[Any, ...]
 LOWEST, HIGHEST = -2000, 2000
@@ -112,6 +113,7 @@ class Join:
         self._given: Vector = (NEVER,) * len(columns)
         self._out: list[Row] = []
         self.refused = self.no_value = 0
+        self.missing = Missing(2)
 
     @property
     def held(self) -> int:
@@ -133,6 +135,47 @@ class Join:
         self._given = greatest(self._given, tuple(map(self._bound, range(len(self._columns)))))
         has_ended = all(side.has_ended for side in self._sides)
         return Given(self._out, self._given, self._joint(), has_ended)
+
+    # Whose rows are missing
+
+    def miss(self, port: int, missing: int, bounds: Vector, *, is_end: bool) -> None:
+        """What a batch says, before its rows: each pair's times of the other side, then columns."""
+        told = (END,) * self._temporal if is_end else bounds
+        last = last_closed(self._sides[port].bounds, told, None)
+        times = [
+            pair.times[port].forward(last[pair.times[port].column]) + pair.reach[port]
+            for pair in self._predicate.pairs
+        ]
+        nothing = [NEVER] * len(times)
+        own = [*nothing, *times] if port == 0 else [*times, *nothing]
+        columns = [self._touched(port, column, last, times) for column in range(len(self._columns))]
+        self.missing.take(port, missing, 0 if is_end else missing, [*own, *columns])
+
+    def reached(self) -> list[Bound]:
+        """Below which none of these is held for itself, or to come."""
+        pairs = self._predicate.pairs
+        times = [self._reached(side, pair) for side in (0, 1) for pair in pairs]
+        return [*times, *self._given]
+
+    def _touched(self, port: int, column: int, last: Vector, times: list[Bound]) -> Bound:
+        if column not in self._bounded:
+            return NEVER
+        found = [NEVER]
+        for side, place in enumerate(self._columns[column]):
+            if place is None or (self._keeps[1 - side] and not all(self._keeps)):
+                continue
+            if side == port:
+                found.append(last[place])
+                continue
+            pairs = zip(self._predicate.pairs, times, strict=True)
+            mine = ((pair.times[side], time) for pair, time in pairs)
+            found += [own.inverse(time + 1) - 1 for own, time in mine if own.column == place]
+        return max(found)
+
+    def _reached(self, port: int, pair: Pair) -> Bound:
+        side, time = self._sides[port], pair.times[port]
+        held = [time.of(row) for row, _ in side.held] if self._keeps[port] else []
+        return min([time.forward(side.bounds[time.column]), *(t for t in held if t is not None)])
 
     # Rows
 

@@ -23,6 +23,7 @@ from tests.models.bounds import (
     least_joint,
 )
 from tests.models.hfta import Batch, Row
+from tests.models.missing import Missing, last_closed
 
 
 @dataclass(frozen=True, order=True)
@@ -49,11 +50,14 @@ class Ordered(ABC):
         self._arrivals = 0
         self.held: list[Held] = []
         self.dropped = 0
+        self.missing = Missing(inputs)
         self.punctuation: Vector = (NEVER,) * len(self._columns)
         self.joint: Joint | None = None
 
     def take(self, port: int, batch: Batch) -> None:
         """A batch of an input: its rows, then what it promises."""
+        last = last_closed(self._inputs[port], batch.punctuation, batch.joint)
+        self.missing.take(port, batch.missing, batch.still_missing, last)
         for row in batch.rows:
             self._take_row(port, row)
         self._inputs[port] = greatest(self._inputs[port], batch.punctuation)
