@@ -60,7 +60,7 @@ def _refuse(relation: TimeRelation, inputs: Sequence[BaseTimes]) -> None:
     if strange:
         message = f"{strange[0]} follows no clock"
         hint = "relate times that packets move, such as time, time_ms, timestamp"
-    elif standing := [n for n, found in zip(names, known, strict=True) if not moves(found)]:
+    elif standing := [n for n, times in zip(names, known, strict=True) if _stands(times)]:
         message = f"{standing[0]} stands still as time goes on"
         hint = "relate times that go on, such as time/60"
     elif _is_bounded(replace(relation, reach=(0, 0)), inputs):
@@ -72,3 +72,7 @@ def _refuse(relation: TimeRelation, inputs: Sequence[BaseTimes]) -> None:
     first, last = sorted((side.span for side in relation.sides), key=lambda span: span.start)
     message += ", so the state of the join has no bound"
     raise GsqlError([Diagnostic("error", "unrelated-clocks", message, first.to(last), hint)])
+
+
+def _stands(times: Alternatives) -> bool:
+    return not moves(times, INSTANTS_NS)

@@ -13,6 +13,8 @@ from gigastream.plan.base_time import Alternatives
 
 INSTANTS_NS = (1_000_000_000_000_000_000, 4_000_000_000_000_000_000)
 """In the years 2001 and 2096: within what `time` holds."""
+_LIVED_NS = (1_000_000_000_000_000_000, 2_000_000_000_000_000_000)
+"""From 2001 to 2033: time/1000000000, whose last value comes later, still moves."""
 Rate = Fraction | None
 """Ticks in a nanosecond; None where it is not one rate from the first instant to the last.
 
@@ -22,12 +24,12 @@ Values = Sequence[tuple[int, int]]
 """What each part of a function is at the two instants."""
 
 
-def moves(times: Alternatives) -> bool:
+def moves(times: Alternatives, instants_ns: Sequence[int] = _LIVED_NS) -> bool:
     """False for what passes its last value, as UMIN(time, 9) does; of no clock, nobody knows."""
     return all(
         function.inverse(min(function.forward(at) + 1, END)) < END
         for function in times
-        for at in INSTANTS_NS
+        for at in instants_ns
     )
 
 

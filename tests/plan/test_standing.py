@@ -53,6 +53,11 @@ def refusal(text: str) -> tuple[str, str]:
     return found.span.text, found.message.partition(":")[0]
 
 
+@pytest.mark.parametrize("time", ["time/1000000000", "time >> 30"])
+def test_what_has_its_last_value_in_a_later_age_goes_on(time: str) -> None:
+    planned(f"SELECT t, count(*) FROM TCP GROUP BY {time} AS t")
+
+
 @pytest.mark.parametrize("time", STANDING)
 def test_in_one_query(time: str) -> None:
     said = time, f"{time} stands still as time goes on"
