@@ -11,7 +11,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.models.bounds import END, NEVER, Bound, Joint, Vector, greatest, known, least
+from tests.models.bounds import (
+    END,
+    NEVER,
+    Bound,
+    Joint,
+    Vector,
+    greatest,
+    has_time,
+    held,
+    known,
+    least,
+)
 from tests.models.hfta import Batch, Row
 
 
@@ -39,6 +50,7 @@ class Ordered(ABC):
         self._arrivals = 0
         self.held: list[Held] = []
         self.dropped = 0
+        self.no_value = 0
         self.punctuation: Vector = (NEVER,) * len(self._columns)
         self.joint: Joint | None = None
 
@@ -85,7 +97,10 @@ class Ordered(ABC):
 
     def _take_row(self, port: int, row: Row) -> None:
         cells = zip(self._columns, self._signs, strict=True)
-        values = tuple(sign * row[column] for column, sign in cells)
+        values = tuple(held(sign * row[column]) for column, sign in cells)
+        if not has_time(row[self._columns[self._key]], self._signs[self._key]):
+            self.no_value += 1
+            return
         key = values[self._key]
         if key < self._seen(port, key):
             self.dropped += 1
