@@ -207,11 +207,8 @@ static struct gs_groups *find(struct gs_group_operator *op, const gs_bound *valu
     gs_bound window[GS_TEMPORAL_MAX];
     memcpy(window, values, windows_of(op)->value_count * sizeof *window);
     window[0] = first_window(op, values[0]);
-    /* below the punctuation: a promise was not kept; of the row's windows the first closes first */
-    if (gs_windows_have_passed(windows_of(op), window)) {
-        op->shared.op.base.counters.no_value++;
-        return NULL;
-    }
+    /* of the row's windows the first closes first */
+    if (gs_window_operator_is_late(&op->shared, window)) return NULL;
     struct lane *lane = (struct lane *)gs_windows_meet(&state->lanes, values + 1, lane_admit, op);
     if (lane == NULL) {
         gs_groups_count_refused(op, false);
