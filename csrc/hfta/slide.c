@@ -229,6 +229,7 @@ static void panes_enter(struct lane *lane, gs_bound end)
     struct gs_window *pane;
     while ((pane = gs_windows_waiting(&lane->panes, 0)) != NULL && id_of(pane) < end) {
         gs_bound after = gs_bound_add(id_of(pane), 1);
+        gs_groups_fit(lane->op, &((struct pane *)pane)->groups);
         if (!gs_pane_groups_enter(&lane->groups, &((struct pane *)pane)->groups)) {
             fail(lane->op);
             return;
@@ -274,12 +275,14 @@ static bool window_leave(struct gs_window_operator *op, struct gs_window *due, u
     return true;
 }
 
-/* The panes of which it was the last window go; then the lane's next one is made. */
+/* The panes of which it was the last window go; then the lane's next one is made, which is expected
+ * to have as many groups: windows that share no pane would make the table anew each time. */
 static void window_clear(struct gs_window_operator *base, struct gs_window *window)
 {
     struct gs_group_operator *op = (struct gs_group_operator *)base;
     struct lane *lane = ((struct slide_window *)window)->lane;
     struct pane *pane;
+    uint32_t expected = lane->groups.table.count;
     lane->next = NULL;
     while ((pane = oldest_entered(lane)) != NULL &&
            last_window(op, id_of(&pane->window)) <= id_of(window))
@@ -288,6 +291,7 @@ static void window_clear(struct gs_window_operator *base, struct gs_window *wind
         lane_free(lane);
         return;
     }
+    gs_pane_groups_fit(&lane->groups, expected);
     const struct gs_window *oldest = oldest_entered(lane) != NULL
                                          ? &oldest_entered(lane)->window
                                          : gs_windows_waiting(&lane->panes, 0);
