@@ -110,10 +110,10 @@ static inline gs_bound gs_bound_max(gs_bound a, gs_bound b)
     return a > b ? a : b;
 }
 
-/* A value of a decreasing column, as its bounds have it. */
-static inline gs_bound gs_bound_neg(int64_t value)
+/* A value of a decreasing column, as its bounds have it: of an ullong, too. */
+static inline gs_bound gs_bound_neg(__int128 value)
 {
-    return gs_bound_saturate(-(__int128)value);
+    return gs_bound_saturate(-value);
 }
 
 /* A value of a column as a bound: an ullong may be greater than any. */

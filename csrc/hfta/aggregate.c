@@ -43,11 +43,7 @@ static struct gs_window *window_admit(void *owner, const gs_bound *values)
 
 static struct gs_groups *find(struct gs_group_operator *op, const gs_bound *values)
 {
-    /* below the punctuation: the window is closed or leaving, and a promise was not kept */
-    if (gs_windows_have_passed(&op->shared.windows, values)) {
-        op->shared.op.base.counters.no_value++;
-        return NULL;
-    }
+    if (gs_window_operator_is_late(&op->shared, values)) return NULL;
     struct gs_window *window = gs_window_operator_meet(&op->shared, values);
     return window == NULL ? NULL : &((struct gs_group_window *)window)->groups;
 }

@@ -9,6 +9,8 @@
 /* Index words of a new window's table; entries are at most 5/8 of them. */
 #define GS_TABLE_FIRST 8u
 #define GS_TABLE_LAST (1u << 30)
+#define GS_ENTRIES_FIRST 4u
+#define GS_SPARSE_PART 16u /* of what there is room for: with fewer groups room is given back */
 #define GS_HUGE_PAGE (2u << 20)
 #define GS_ARENA_FIRST 1024u /* bytes of a window's first chunk of strings; then twice as many */
 #define GS_ARENA_CHUNK 65536u
@@ -112,8 +114,8 @@ static void index_fill(uint64_t *index, uint32_t mask, const struct gs_group_tab
     }
 }
 
-static bool index_grow_to(struct gs_group_operator *state, struct gs_group_table *table,
-                          uint32_t words, struct table_kind kind)
+static bool index_resize(struct gs_group_operator *state, struct gs_group_table *table,
+                         uint32_t words, struct table_kind kind)
 {
     uint64_t *index = hold_block(state, words * sizeof *index, kind.is_held_anyway);
     if (index == NULL) return false;
@@ -131,12 +133,12 @@ static bool index_grow(struct gs_group_operator *state, struct gs_group_table *t
 {
     uint32_t words = table->mask + 1;
     if (words > GS_TABLE_LAST / 4) return false;
-    return index_grow_to(state, table, 4 * words, kind) ||
-           index_grow_to(state, table, 2 * words, kind);
+    return index_resize(state, table, 4 * words, kind) ||
+           index_resize(state, table, 2 * words, kind);
 }
 
-static bool entries_grow_to(struct gs_group_operator *state, struct gs_group_table *table,
-                            uint32_t capacity, struct table_kind kind)
+static bool entries_resize(struct gs_group_operator *state, struct gs_group_table *table,
+                           uint32_t capacity, struct table_kind kind)
 {
     uint8_t *entries = hold_block(state, capacity * kind.entry_size, kind.is_held_anyway);
     if (entries == NULL) return false;
@@ -153,10 +155,11 @@ static bool entries_grow(struct gs_group_operator *state, struct gs_group_table 
                          struct table_kind kind)
 {
     uint32_t before = table->capacity;
-    if (before < 8) return entries_grow_to(state, table, before + 4, kind);
-    return entries_grow_to(state, table, 2 * before, kind) ||
-           entries_grow_to(state, table, before + before / 2, kind) ||
-           entries_grow_to(state, table, before + before / 8, kind);
+    if (before < 2 * GS_ENTRIES_FIRST)
+        return entries_resize(state, table, before + GS_ENTRIES_FIRST, kind);
+    return entries_resize(state, table, 2 * before, kind) ||
+           entries_resize(state, table, before + before / 2, kind) ||
+           entries_resize(state, table, before + before / 8, kind);
 }
 
 /* Room for one more entry. */
@@ -186,6 +189,26 @@ bool gs_group_table_reserve(struct gs_group_operator *op, struct gs_group_table 
     return table_reserve(op, table, kind);
 }
 
+/* Far from where it would grow again, and from where it would shrink. */
+static uint32_t fitting(uint32_t room, uint32_t count, uint32_t least)
+{
+    while (room > least && count < room / GS_SPARSE_PART)
+        room /= 4;
+    return room < least ? least : room;
+}
+
+/* For a moment both tables are there, the new one a quarter as large. */
+void gs_group_table_fit(struct gs_group_operator *op, struct gs_group_table *table,
+                        size_t entry_size, uint32_t count)
+{
+    struct table_kind kind = {entry_size, true};
+    if (table->index == NULL) return;
+    uint32_t words = fitting(table->mask + 1, count, GS_TABLE_FIRST);
+    uint32_t capacity = fitting(table->capacity, count, GS_ENTRIES_FIRST);
+    if (words <= table->mask) index_resize(op, table, words, kind);
+    if (capacity < table->capacity) entries_resize(op, table, capacity, kind);
+}
+
 /* An emptied table serves the next groups, unless it is far larger than these needed: clearing its
  * index would cost what is allocated, not what is occupied. */
 static void table_retire(struct gs_group_operator *state, struct gs_group_table *table)
@@ -211,6 +234,11 @@ bool gs_groups_open(struct gs_group_operator *op, struct gs_groups *groups, bool
     *groups = (struct gs_groups){.table = op->spare, .is_partial = is_partial};
     memset(&op->spare, 0, sizeof op->spare);
     return groups->table.index != NULL || table_open(op, &groups->table, own_kind(op));
+}
+
+void gs_groups_fit(struct gs_group_operator *op, struct gs_groups *groups)
+{
+    gs_group_table_fit(op, &groups->table, own_kind(op).entry_size, groups->table.count);
 }
 
 void gs_groups_count_refused(struct gs_group_operator *op, bool by_count)

@@ -35,6 +35,9 @@ static inline const struct gs_group_ops *gs_group_ops_of(const struct gs_operato
 bool gs_groups_hold(struct gs_group_operator *op, uint64_t bytes);
 /* False where there is no memory for a table. */
 bool gs_groups_open(struct gs_group_operator *op, struct gs_groups *groups, bool *is_partial);
+/* No group comes any more: a table that is far larger than they need, as one that served many more
+ * before, gives back what it has too much. */
+void gs_groups_fit(struct gs_group_operator *op, struct gs_groups *groups);
 /* All of them leave; the table serves the next ones. */
 void gs_groups_close(struct gs_group_operator *op, struct gs_groups *groups);
 /* A row of a group that there is no room for. */
@@ -44,6 +47,10 @@ void gs_groups_count_refused(struct gs_group_operator *op, bool by_count);
  * case; false where the system has no memory. */
 bool gs_group_table_reserve(struct gs_group_operator *op, struct gs_group_table *table,
                             size_t entry_size);
+/* Gives back what it has too much for so many groups, at least as many as it has; where there is no
+ * memory for a smaller one it stays as it is. */
+void gs_group_table_fit(struct gs_group_operator *op, struct gs_group_table *table,
+                        size_t entry_size, uint32_t count);
 void gs_group_table_free(struct gs_group_operator *op, struct gs_group_table *table,
                          size_t entry_size);
 

@@ -44,7 +44,8 @@ static void take_row(struct merge_state *state, uint32_t port, const struct gs_b
                      uint32_t row)
 {
     struct gs_operator_state *op = &state->ordered.op;
-    gs_bound key = gs_row_bound(batch, ops_of(op)->column, row);
+    gs_bound key;
+    if (!gs_ordered_key(&state->ordered, batch, row, &key)) return;
     if (key < state->registers[port]) {
         op->base.counters.out_of_order++;
         return;

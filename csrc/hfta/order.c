@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ORDER BY … LIMIT: rows are held by window and leave in order when a bound has passed it. They
- * are copied: one row that stays must not hold the batch that brought it. */
-#include <stdlib.h>
-
-#include "row_store.h"
+/* ORDER BY … LIMIT: rows are held by window and leave in order when a bound has passed it. */
+#include "order_rows.h"
 #include "window_operator.h"
 
-#define FIRST_ROWS 8u
-
-struct held_row {
-    struct gs_row_chunk *chunk;
-    uint32_t row;
-};
-
 struct order_window {
-    struct gs_window window;   /* first */
-    struct gs_row_store store; /* its own, to be compacted; opened by the first row */
-    struct held_row *rows;
-    uint32_t count, capacity;
-    uint32_t cursor;
+    struct gs_window window; /* first */
+    struct gs_order_rows rows;
+    uint32_t cursor; /* rows before it have left */
     bool is_sorted;
 };
 
 struct order_state {
     struct gs_window_operator shared; /* first */
+    struct gs_row_order order;
     uint64_t held, max_rows;
 };
 
@@ -32,103 +21,7 @@ static const struct gs_order_ops *ops_of(const struct order_state *state)
     return (const struct gs_order_ops *)state->shared.op.base.ops;
 }
 
-/* ---- rows ---- */
-
-/* A copy of a row; false where the budget, or the memory, has no room for it. */
-static bool store_row(struct gs_row_store *store, const struct gs_batch *from, uint32_t row,
-                      struct held_row *held)
-{
-    struct gs_row_chunk *chunk = gs_row_store_add(store, from, row);
-    if (chunk == NULL) return false;
-    *held = (struct held_row){chunk, chunk->batch->row_count - 1};
-    return true;
-}
-
-static void remove_rows(struct gs_row_store *store, const struct held_row *rows, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        gs_row_store_remove(store, rows[i].chunk);
-}
-
-static bool store_open(struct order_state *state, struct gs_row_store *store,
-                       const struct gs_schema *schema)
-{
-    return store->lengths != NULL || gs_row_store_open(store, schema, &state->shared.op.holder);
-}
-
 /* ---- windows of rows ---- */
-
-static int compare_rows(const void *a, const void *b, void *compare)
-{
-    const struct held_row *x = a, *y = b;
-    const struct gs_order_ops *ops = compare;
-    return ops->compare(x->chunk->batch, x->row, y->chunk->batch, y->row);
-}
-
-static void sort(const struct order_state *state, struct order_window *window)
-{
-    if (window->count == 0) return; /* all of its rows were refused */
-    qsort_r(window->rows, window->count, sizeof *window->rows, compare_rows, (void *)ops_of(state));
-}
-
-/* Chunks of the rows that stay alone; as it is where there is no room for both. */
-static void compact(struct order_state *state, struct order_window *window)
-{
-    struct gs_row_store fresh = {0};
-    struct held_row *rows = window->rows, *copies = rows + window->count;
-    uint32_t count = window->count, moved = 0;
-    bool is_open = store_open(state, &fresh, window->store.schema);
-    while (is_open && moved < count &&
-           store_row(&fresh, rows[moved].chunk->batch, rows[moved].row, &copies[moved]))
-        moved++;
-    if (!is_open || moved < count) {
-        remove_rows(&fresh, copies, moved);
-        gs_row_store_close(&fresh);
-        return;
-    }
-    remove_rows(&window->store, rows, count);
-    gs_row_store_close(&window->store);
-    memcpy(rows, copies, count * sizeof *rows);
-    window->store = fresh;
-}
-
-/* Keeps the best `limit` rows. */
-static void trim(struct order_state *state, struct order_window *window)
-{
-    uint64_t limit = ops_of(state)->limit;
-    if (window->count <= limit) return;
-    sort(state, window);
-    remove_rows(&window->store, window->rows + limit, window->count - (uint32_t)limit);
-    state->held -= window->count - limit;
-    state->shared.op.base.counters.beyond_limit += window->count - limit;
-    window->count = (uint32_t)limit;
-}
-
-static bool rows_grow(struct order_state *state, struct order_window *window)
-{
-    uint32_t capacity = window->capacity ? window->capacity * 2 : FIRST_ROWS;
-    uint64_t bytes = (uint64_t)(capacity - window->capacity) * sizeof *window->rows;
-    if (!gs_hold(&state->shared.op.holder, bytes)) return false;
-    struct held_row *rows = realloc(window->rows, capacity * sizeof *rows);
-    if (rows == NULL) {
-        gs_let_go(&state->shared.op.holder, bytes);
-        return false;
-    }
-    window->rows = rows;
-    window->capacity = capacity;
-    return true;
-}
-
-/* With a limit a window holds at most about twice as many rows. */
-static bool make_room(struct order_state *state, struct order_window *window)
-{
-    if (window->count < window->capacity) return true;
-    if (window->capacity < 1024 || window->count / 2 < ops_of(state)->limit)
-        return rows_grow(state, window);
-    trim(state, window);
-    compact(state, window);
-    return true;
-}
 
 static struct gs_window *window_admit(void *owner, const gs_bound *values)
 {
@@ -141,24 +34,70 @@ static struct gs_window *window_admit(void *owner, const gs_bound *values)
     return window;
 }
 
-static void refuse(struct order_state *state, struct order_window *window, const gs_bound *values)
+/* Of a window that there is none of, because it had no room: one that is made later lacks the row.
+ */
+static void mark(struct order_state *state, struct order_window *window, const gs_bound *values)
 {
-    state->shared.op.base.counters.groups_refused++;
-    state->shared.op.refused_for_memory++;
     if (window != NULL)
         window->window.is_partial = true;
     else
         gs_windows_refuse(&state->shared.windows, values);
 }
 
-/* False, and counted, where as many rows wait as may; those that LIMIT will cut need not. */
-static bool may_hold(struct order_state *state, struct order_window *window)
+static void refuse_for_memory(struct order_state *state)
 {
-    if (window != NULL && state->held >= state->max_rows) trim(state, window);
-    if (state->held < state->max_rows) return true;
-    state->shared.op.base.counters.rows_refused++;
-    if (window != NULL) window->window.is_partial = true;
-    return false;
+    state->shared.op.base.counters.groups_refused++;
+    state->shared.op.refused_for_memory++;
+}
+
+/* Rows that were held until now. */
+static void cut(struct order_state *state, uint32_t count)
+{
+    state->held -= count;
+    state->shared.op.base.counters.beyond_limit += count;
+}
+
+/* Whether the window has only the rows that LIMIT will let out: it does from when no more may be
+ * held, or when most of what it holds would be cut. */
+static bool is_full(struct order_state *state, struct order_window *window)
+{
+    const struct gs_row_order *order = &state->order;
+    struct gs_order_rows *rows = &window->rows;
+    if (rows->is_full) return true;
+    bool has_reached = state->held >= state->max_rows && rows->count >= order->limit;
+    if (!has_reached && !gs_order_rows_is_ample(rows, order->limit)) return false;
+    cut(state, gs_order_rows_fill(rows, order));
+    return true;
+}
+
+/* To a window that is full: the row, or the worst of those that it has, is cut. */
+static bool hold_better(struct order_state *state, struct order_window *window,
+                        const struct gs_batch *batch, uint32_t row)
+{
+    bool has_room = !gs_order_rows_is_better(&window->rows, &state->order, batch, row) ||
+                    gs_order_rows_replace(&window->rows, &state->order, batch, row);
+    if (has_room)
+        state->shared.op.base.counters.beyond_limit++;
+    else
+        refuse_for_memory(state);
+    return has_room;
+}
+
+/* False, and counted, where there is no room for the row, or for its window. */
+static bool hold_in(struct order_state *state, struct order_window *window,
+                    const struct gs_batch *batch, uint32_t row)
+{
+    if (window != NULL && is_full(state, window)) return hold_better(state, window, batch, row);
+    if (state->held >= state->max_rows) {
+        state->shared.op.base.counters.rows_refused++;
+        return false;
+    }
+    if (window == NULL || !gs_order_rows_add(&window->rows, &state->shared.op.holder, batch, row)) {
+        refuse_for_memory(state);
+        return false;
+    }
+    state->held++;
+    return true;
 }
 
 static void hold(struct order_state *state, struct gs_batch *batch, uint32_t row)
@@ -166,18 +105,13 @@ static void hold(struct order_state *state, struct gs_batch *batch, uint32_t row
     gs_bound values[GS_TEMPORAL_MAX];
     for (uint32_t k = 0; k < state->shared.windows.value_count; k++)
         values[k] = gs_row_bound(batch, ops_of(state)->temporal_columns[k], row);
+    if (gs_window_operator_is_late(&state->shared, values)) return;
     struct gs_window *met = gs_window_operator_meet(&state->shared, values);
     struct order_window *window = (struct order_window *)met;
-    if (!may_hold(state, window)) return;
-    if (window == NULL || !store_open(state, &window->store, batch->schema) ||
-        !make_room(state, window) ||
-        !store_row(&window->store, batch, row, &window->rows[window->count])) {
-        refuse(state, window, values);
-        return;
-    }
-    window->count++;
-    window->window.is_partial |= batch->is_partial;
-    state->held++;
+    if (!hold_in(state, window, batch, row))
+        mark(state, window, values);
+    else
+        window->window.is_partial |= batch->is_partial;
 }
 
 static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
@@ -264,10 +198,7 @@ static void promise_output(struct gs_window_operator *windowed, struct gs_punctu
 static void window_clear(struct gs_window_operator *op, struct gs_window *base)
 {
     struct order_window *window = (struct order_window *)base;
-    remove_rows(&window->store, window->rows + window->cursor, window->count - window->cursor);
-    gs_row_store_close(&window->store);
-    gs_let_go(&op->op.holder, window->capacity * sizeof *window->rows);
-    free(window->rows);
+    gs_order_rows_close(&window->rows, &op->op.holder, window->cursor);
 }
 
 static bool window_leave(struct gs_window_operator *op, struct gs_window *due, uint32_t *budget)
@@ -276,16 +207,13 @@ static bool window_leave(struct gs_window_operator *op, struct gs_window *due, u
     struct order_window *window = (struct order_window *)due;
     struct gs_operator *base = &op->op.base;
     uint64_t sequence = op->op.sequence;
-    if (!window->is_sorted) {
-        trim(state, window);
-        sort(state, window);
-        window->is_sorted = true;
-    }
-    for (; window->cursor < window->count; window->cursor++, state->held--, --*budget) {
+    if (!window->is_sorted) cut(state, gs_order_rows_sort(&window->rows, &state->order));
+    window->is_sorted = true;
+    for (; window->cursor < window->rows.count; window->cursor++, state->held--, --*budget) {
         if (*budget == 0 || op->op.sequence != sequence) return false;
-        struct held_row *held = &window->rows[window->cursor];
+        struct gs_order_row *held = &window->rows.rows[window->cursor];
         ops_of(state)->copy(base, held->chunk->batch, held->row);
-        gs_row_store_remove(&window->store, held->chunk);
+        gs_row_store_remove(&window->rows.store, held->chunk);
     }
     return true;
 }
@@ -306,6 +234,7 @@ static int open_order(struct gs_operator_state *op, const struct gs_operator_set
 {
     struct order_state *state = (struct order_state *)op;
     state->max_rows = settings->max_rows;
+    state->order = (struct gs_row_order){ops_of(state)->compare, ops_of(state)->limit};
     if (gs_window_operator_open(&state->shared, &window_methods, ops_of(state)->temporal_count,
                                 settings))
         return GS_OK;

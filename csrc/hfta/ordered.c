@@ -27,6 +27,16 @@ uint64_t gs_ordered_held(const struct gs_operator_state *op)
     return ((const struct gs_ordered *)op)->runs.store.count;
 }
 
+bool gs_ordered_key(struct gs_ordered *state, const struct gs_batch *batch, uint32_t row,
+                    gs_bound *key)
+{
+    uint32_t column = state->runs.key_column;
+    *key = gs_row_bound(batch, column, row);
+    if (gs_row_has_time(batch, column, row)) return true;
+    state->op.base.counters.no_value++;
+    return false;
+}
+
 void gs_ordered_hold(struct gs_ordered *state, uint32_t port, const struct gs_batch *batch,
                      uint32_t row, gs_bound key)
 {

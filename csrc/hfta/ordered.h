@@ -22,6 +22,9 @@ struct gs_ordered {
 int gs_ordered_open(struct gs_ordered *state, uint32_t column,
                     void (*copy)(struct gs_operator *, const struct gs_batch *, uint32_t),
                     const struct gs_operator_settings *settings, struct gs_error *error);
+/* The key of a row; false, and the row counted, where it has none: it would wait for the end. */
+bool gs_ordered_key(struct gs_ordered *state, const struct gs_batch *batch, uint32_t row,
+                    gs_bound *key);
 /* Keeps a row; it is refused, and counted, where there is no room. Of rows of one key those of a
  * lesser port leave first, then those that came first. */
 void gs_ordered_hold(struct gs_ordered *state, uint32_t port, const struct gs_batch *batch,

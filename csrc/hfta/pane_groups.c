@@ -244,6 +244,12 @@ void gs_pane_groups_leave(struct gs_pane_groups *all, const struct gs_groups *pa
     }
 }
 
+void gs_pane_groups_fit(struct gs_pane_groups *all, uint32_t count)
+{
+    if (count < all->table.count) count = all->table.count;
+    gs_group_table_fit(all->op, &all->table, group_size(all->op), count);
+}
+
 const void *gs_pane_groups_at(const struct gs_pane_groups *all, uint32_t number, void *scratch)
 {
     struct pane_group *group = group_at(all, number);

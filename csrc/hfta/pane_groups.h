@@ -22,6 +22,8 @@ struct gs_pane_groups {
 bool gs_pane_groups_enter(struct gs_pane_groups *all, const struct gs_groups *pane);
 /* The oldest pane goes. */
 void gs_pane_groups_leave(struct gs_pane_groups *all, const struct gs_groups *pane);
+/* What is held follows what is in the panes: memory for about so many groups stays. */
+void gs_pane_groups_fit(struct gs_pane_groups *all, uint32_t count);
 /* An entry: the aggregate of a group over all panes; `scratch` has room for one. */
 const void *gs_pane_groups_at(const struct gs_pane_groups *all, uint32_t number, void *scratch);
 /* All panes go at once. */

@@ -251,15 +251,9 @@ static void move_rows(struct gs_row_runs *runs)
     for (uint32_t r = 0; r < runs->run_count; r++)
         for (uint32_t i = 0; i < runs->runs[r]->rows.count; i++) {
             struct gs_held_row *held = gs_ring_at(&runs->runs[r]->rows, i);
-            struct gs_row_chunk *old = held->chunk;
-            struct gs_row_chunk *chunk = gs_row_store_add(&runs->store, old->batch, held->row);
-            if (chunk == NULL) {
-                if (runs->store.newest == NULL && r == 0 && i == 0) runs->store.newest = before;
-                return;
-            }
-            held->chunk = chunk;
-            held->row = chunk->batch->row_count - 1;
-            gs_row_store_remove(&runs->store, old);
+            if (gs_row_store_move(&runs->store, &held->chunk, &held->row)) continue;
+            if (r == 0 && i == 0) runs->store.newest = before;
+            return;
         }
 }
 

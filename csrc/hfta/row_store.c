@@ -79,6 +79,16 @@ struct gs_row_chunk *gs_row_store_add(struct gs_row_store *store, const struct g
     return chunk;
 }
 
+bool gs_row_store_move(struct gs_row_store *store, struct gs_row_chunk **chunk, uint32_t *row)
+{
+    struct gs_row_chunk *before = *chunk, *fresh = gs_row_store_add(store, before->batch, *row);
+    if (fresh == NULL) return false;
+    *chunk = fresh;
+    *row = fresh->batch->row_count - 1;
+    gs_row_store_remove(store, before);
+    return true;
+}
+
 void gs_row_store_remove(struct gs_row_store *store, struct gs_row_chunk *chunk)
 {
     store->count--;

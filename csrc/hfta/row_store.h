@@ -28,6 +28,9 @@ bool gs_row_store_open(struct gs_row_store *store, const struct gs_schema *schem
  * memory, has no room for it. */
 struct gs_row_chunk *gs_row_store_add(struct gs_row_store *store, const struct gs_batch *from,
                                       uint32_t row);
+/* A held row's copy, in the newest chunk, takes its place; false, and it stays where it is, where
+ * there is no room. */
+bool gs_row_store_move(struct gs_row_store *store, struct gs_row_chunk **chunk, uint32_t *row);
 /* A row of this chunk is held no longer. */
 void gs_row_store_remove(struct gs_row_store *store, struct gs_row_chunk *chunk);
 /* All rows have been removed. */

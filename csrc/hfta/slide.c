@@ -207,11 +207,8 @@ static struct gs_groups *find(struct gs_group_operator *op, const gs_bound *valu
     gs_bound window[GS_TEMPORAL_MAX];
     memcpy(window, values, windows_of(op)->value_count * sizeof *window);
     window[0] = first_window(op, values[0]);
-    /* below the punctuation: a promise was not kept; of the row's windows the first closes first */
-    if (gs_windows_have_passed(windows_of(op), window)) {
-        op->shared.op.base.counters.no_value++;
-        return NULL;
-    }
+    /* of the row's windows the first closes first */
+    if (gs_window_operator_is_late(&op->shared, window)) return NULL;
     struct lane *lane = (struct lane *)gs_windows_meet(&state->lanes, values + 1, lane_admit, op);
     if (lane == NULL) {
         gs_groups_count_refused(op, false);
@@ -232,6 +229,7 @@ static void panes_enter(struct lane *lane, gs_bound end)
     struct gs_window *pane;
     while ((pane = gs_windows_waiting(&lane->panes, 0)) != NULL && id_of(pane) < end) {
         gs_bound after = gs_bound_add(id_of(pane), 1);
+        gs_groups_fit(lane->op, &((struct pane *)pane)->groups);
         if (!gs_pane_groups_enter(&lane->groups, &((struct pane *)pane)->groups)) {
             fail(lane->op);
             return;
@@ -277,12 +275,14 @@ static bool window_leave(struct gs_window_operator *op, struct gs_window *due, u
     return true;
 }
 
-/* The panes of which it was the last window go; then the lane's next one is made. */
+/* The panes of which it was the last window go; then the lane's next one is made, which is expected
+ * to have as many groups: windows that share no pane would make the table anew each time. */
 static void window_clear(struct gs_window_operator *base, struct gs_window *window)
 {
     struct gs_group_operator *op = (struct gs_group_operator *)base;
     struct lane *lane = ((struct slide_window *)window)->lane;
     struct pane *pane;
+    uint32_t expected = lane->groups.table.count;
     lane->next = NULL;
     while ((pane = oldest_entered(lane)) != NULL &&
            last_window(op, id_of(&pane->window)) <= id_of(window))
@@ -291,6 +291,7 @@ static void window_clear(struct gs_window_operator *base, struct gs_window *wind
         lane_free(lane);
         return;
     }
+    gs_pane_groups_fit(&lane->groups, expected);
     const struct gs_window *oldest = oldest_entered(lane) != NULL
                                          ? &oldest_entered(lane)->window
                                          : gs_windows_waiting(&lane->panes, 0);

@@ -8,17 +8,23 @@ static const struct gs_sort_ops *ops_of(const struct gs_operator_state *op)
     return (const struct gs_sort_ops *)op->base.ops;
 }
 
+static void take_row(struct gs_ordered *state, uint32_t port, const struct gs_batch *batch,
+                     uint32_t row)
+{
+    gs_bound key;
+    if (!gs_ordered_key(state, batch, row, &key)) return;
+    if (key < state->promised)
+        state->op.base.counters.out_of_order++; /* a clock has wrapped */
+    else
+        gs_ordered_hold(state, port, batch, row, key);
+}
+
 static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
     struct gs_ordered *state = (struct gs_ordered *)op;
     op->base.counters.rows_in += batch->row_count;
-    for (uint32_t row = 0; row < batch->row_count; row++) {
-        gs_bound key = gs_row_bound(batch, ops_of(op)->column, row);
-        if (key < state->promised)
-            op->base.counters.out_of_order++; /* a clock has wrapped */
-        else
-            gs_ordered_hold(state, port, batch, row, key);
-    }
+    for (uint32_t row = 0; row < batch->row_count; row++)
+        take_row(state, port, batch, row);
     state->has_news = true;
 }
 

@@ -54,13 +54,15 @@ static struct gs_window *due_window(struct gs_window_operator *op)
     return gs_windows_due(&op->windows);
 }
 
-/* The window that waits leaves as soon as any one of its values is passed. */
+/* The window that waits leaves as soon as any one of its values is passed, which nothing but the
+ * end does to the greatest. */
 void gs_window_operator_on_idle(struct gs_operator_state *state)
 {
     struct gs_window_operator *op = (struct gs_window_operator *)state;
     for (uint32_t k = 0; k < op->windows.value_count; k++) {
         const struct gs_window *window = gs_windows_waiting(&op->windows, k);
-        if (window != NULL) op->methods->ask(op, k, window->values[k] + 1);
+        if (window != NULL && window->values[k] < GS_BOUND_END - 1)
+            op->methods->ask(op, k, window->values[k] + 1);
     }
 }
 

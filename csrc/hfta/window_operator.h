@@ -42,6 +42,14 @@ struct gs_window_operator {
 /* False where there is no memory. */
 bool gs_window_operator_open(struct gs_window_operator *op, const struct gs_window_methods *methods,
                              uint32_t value_count, const struct gs_operator_settings *settings);
+/* Whether a row is below the punctuation: its window is closed or leaving, and a promise was not
+ * kept. It is counted then. */
+static inline bool gs_window_operator_is_late(struct gs_window_operator *op, const gs_bound *values)
+{
+    bool is_late = gs_windows_have_passed(&op->windows, values);
+    op->op.base.counters.no_value += is_late;
+    return is_late;
+}
 /* The window of a row; NULL where it has no room. */
 static inline struct gs_window *gs_window_operator_meet(struct gs_window_operator *op,
                                                         const gs_bound *values)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "gs_bounds.h"
+
 bool gs_punctuation_open(struct gs_punctuation *punctuation, uint32_t column_count)
 {
     punctuation->joint = (struct gs_joint_bound){0};
@@ -36,6 +38,7 @@ bool gs_punctuation_raise(struct gs_punctuation *to, const struct gs_punctuation
     return grew;
 }
 
+<<<<<<< HEAD
 bool gs_bounds_have_passed(const gs_bound *bounds, const gs_bound *values, uint32_t count)
 {
     for (uint32_t at = 0; at < count; at++)
@@ -45,6 +48,10 @@ bool gs_bounds_have_passed(const gs_bound *bounds, const gs_bound *values, uint3
 }
 
 static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
+=======
+/* Whatever the type of the column: an ullong may be greater than any bound. */
+static __int128 value_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
+>>>>>>> w-order
 {
     const void *values = batch->columns[column].values;
     switch (batch->schema->fields[column].type) {
@@ -55,16 +62,31 @@ static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t
         return ((const uint32_t *)values)[row];
     case GS_INT:
         return ((const int32_t *)values)[row];
+    case GS_ULLONG:
+        return ((const uint64_t *)values)[row];
     default:
         return ((const int64_t *)values)[row];
     }
 }
 
+/* As bounds have it, if they could be as great. */
+static __int128 time_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
+{
+    __int128 value = value_at(batch, column, row);
+    return batch->schema->fields[column].temporal < 0 ? -value : value;
+}
+
+bool gs_row_has_time(const struct gs_batch *batch, uint32_t column, uint32_t row)
+{
+    if (gs_column_is_null(&batch->columns[column], row)) return true;
+    return value_at(batch, column, row) <= INT64_MAX && time_at(batch, column, row) <= GS_BOUND_END;
+}
+
 gs_bound gs_row_bound(const struct gs_batch *batch, uint32_t column, uint32_t row)
 {
     if (gs_column_is_null(&batch->columns[column], row)) return GS_BOUND_END;
-    gs_bound value = value_at(batch, column, row);
-    return batch->schema->fields[column].temporal < 0 ? -value : value;
+    __int128 time = time_at(batch, column, row);
+    return time == GS_BOUND_END ? GS_BOUND_END : gs_bound_saturate(time);
 }
 
 struct gs_joint_bound gs_joint_bound(uint32_t a, gs_bound bound_a, uint32_t b, gs_bound bound_b)

@@ -19,8 +19,13 @@ bool gs_punctuation_raise(struct gs_punctuation *to, const struct gs_punctuation
 bool gs_bounds_have_passed(const gs_bound *bounds, const gs_bound *values, uint32_t count);
 
 /* A value of a temporal column as bounds have it: of a decreasing one its negative. NULL is below
- * no bound. */
+ * no bound. One that is beyond them all is said to be less than it is: what is held may be told by
+ * it, and never promises too much. */
 gs_bound gs_row_bound(const struct gs_batch *batch, uint32_t column, uint32_t row);
+/* False where a value is beyond all bounds, so that none could ever pass it: an ullong of 2^63 and
+ * more, and of a decreasing column -2^63. What keeps rows until one does has no use for it, as
+ * generated code has none (gigastream/codegen/keys.py). */
+bool gs_row_has_time(const struct gs_batch *batch, uint32_t column, uint32_t row);
 
 /* Of two columns that differ. A bound that promises nothing makes it one that is not given. */
 struct gs_joint_bound gs_joint_bound(uint32_t a, gs_bound bound_a, uint32_t b, gs_bound bound_b);

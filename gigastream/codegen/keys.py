@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gigastream.codegen.c_text import C_TYPE, Lines, bytes_differ
+from gigastream.gsql.expressions import Expression
 from gigastream.gsql.types import Temporal, Type
 
 _SMALL = (Type.BOOL, Type.USHORT, Type.UINT, Type.INT, Type.IP)
@@ -69,8 +70,16 @@ def equal(type_: Type, a: str, b: str) -> str:
     return f"{a} == {b}"
 
 
+def write_has_time(lines: Lines, value: str, e: Expression, refuse: str) -> None:
+    """Refuse a temporal value that is beyond all bounds, as gs_row_has_time does."""
+    if e.type is Type.ULLONG:
+        lines.add(f"if (GS_UNLIKELY({value} > (uint64_t)INT64_MAX)) {refuse}")
+    elif e.temporal is Temporal.DECREASING and C_TYPE[e.type] == "int64_t":
+        lines.add(f"if (GS_UNLIKELY({value} == INT64_MIN)) {refuse}")
+
+
 def to_bound(value: str, temporal: Temporal) -> str:
-    """A temporal value as windows and bounds hold it."""
+    """A temporal value that has a time, as windows and bounds hold it."""
     return f"-(gs_bound){value}" if temporal is Temporal.DECREASING else f"(gs_bound){value}"
 
 

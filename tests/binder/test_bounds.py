@@ -156,3 +156,15 @@ def test_a_step_back_and_forth(value: int) -> None:
     """Time carried to minutes and asked back for is the first second of the minute."""
     minutes = bounds.Divide(60)
     assert minutes.forward(minutes.inverse(value)) == value
+
+
+def test_c_of_values_that_fall(tmp_path: Path) -> None:
+    """An ullong's negative may be below all bounds, an llong's above them."""
+    values = {
+        "INT64_MAX": -END,
+        "UINT64_C(1) << 63": NONE,
+        "UINT64_MAX": NONE,
+        "INT64_MIN": END - 1,
+    }
+    found = _compiled(tmp_path, [f"gs_bound_neg({value})" for value in values])
+    assert found[: len(values)] == list(values.values())

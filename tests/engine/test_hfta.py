@@ -89,6 +89,10 @@ def following() -> Follower:
     return Ordered(OrderLimit([0, 1], order, limit=3), width=2)
 
 
+def beyond() -> Follower:
+    return Ordered(OrderLimit([0], [OrderKey(3, descending=True), OrderKey(2)], limit=3))
+
+
 def union() -> Follower:
     return Direct(Union(2, 1), (0,), (0,))
 
@@ -103,6 +107,7 @@ OPERATORS: dict[str, tuple[str, list[str], str, Callable[[], Follower]]] = {
     "aggregate of aggregate": ("minutes", ["tens"], "minutes", minutes),
     "select": ("selected", ["tens"], "selected", selected),
     "order": ("top", ["top_groups"], "top", top),
+    "order, a time beyond all bounds": ("beyond_windows", ["top_groups"], "top", beyond),
     "order, two columns of time": ("next_windows", ["top_groups"], "top", following),
     "union": ("union", ["both_0", "both_1"], "both", union),
     "aggregate of union": ("union", ["both"], "tens", tens_of_union),

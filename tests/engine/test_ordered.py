@@ -22,7 +22,7 @@ from tests.engine.ordered import Waits
 from tests.engine.stepping import INFINITE, NOTHING, Call, Out, Row, out_of, plan_of
 from tests.engine.test_hfta import FOLDER
 from tests.engine.test_requests import SECOND, ask, wanted
-from tests.models.ordered import Merge, Sort
+from tests.models.ordered import Merge, Ordered, Sort
 
 STREAMS = {"east": "first", "west": "second", "north": "third"}
 CLOCKS = (0, 1)
@@ -42,6 +42,12 @@ QUERIES = (FOLDER / "merged.gsql").read_text(encoding="utf-8")
 @cache
 def sorted_plan() -> Plan:
     return plan_of(QUERIES, tuple(STREAMS))
+
+
+@cache
+def beyond_plan() -> Plan:
+    text = (FOLDER / "beyond.gsql").read_text(encoding="utf-8")
+    return plan_of(text, tuple(STREAMS))
 
 
 @cache
@@ -142,6 +148,13 @@ SORTED: dict[str, tuple[Sequence[str], Callable[[], Waits]]] = {
     "falling_sorted": (("falling",), lambda: Waits(Sort((0,), 0, signs=(-1,)), (0,))),
     "merged": (SORTS, lambda: Waits(Merge(3, CLOCKS, 0), CLOCKS)),
 }
+BEYOND_SORTED = ("rising_sorted", "growing_sorted", "small_sorted")
+BEYOND: dict[str, tuple[Sequence[str], Sequence[int], Callable[[], Ordered]]] = {
+    "rising_sorted": (("rising",), CLOCKS, lambda: Sort(CLOCKS, 0)),
+    "growing_sorted": (("growing",), CLOCKS, lambda: Sort(CLOCKS, 0)),
+    "rising_sorted_2": (("rising",), CLOCKS, lambda: Sort(CLOCKS, 1)),
+    "merged": (BEYOND_SORTED, CLOCKS, lambda: Merge(3, CLOCKS, 0)),
+}
 by_size = st.sampled_from([1, 2, None])
 
 
@@ -180,6 +193,23 @@ def test_a_sort_drops_what_breaks_a_promise(stream: list[Step]) -> None:
     waits = Waits(Sort((0,), 0, signs=(-1,)), (0,))
     follow(calls, ("falling",), "falling_sorted", waits)
     assert counters["falling_sorted"].out_of_order == waits.model.dropped
+
+
+@settings(max_examples=50)
+@given(stream=st.lists(steps, max_size=16), batch_rows=by_size)
+def test_a_time_that_no_bound_can_pass_is_no_value(
+    stream: list[Step], batch_rows: int | None
+) -> None:
+    """It would wait for the end; a column beside the one that orders may hold it."""
+    sent = batches(stream, keeps=True)
+    taps = ("rising", "growing", "rising_sorted_2", *BEYOND_SORTED)
+    calls, counters = run(beyond_plan(), sent, set_up(batch_rows), taps)
+    for name, (inputs, columns, follower) in BEYOND.items():
+        waits = Waits(follower(), columns)
+        follow(calls, inputs, name, waits)
+        assert counters[name].no_value == waits.model.no_value
+        assert counters[name].out_of_order == 0
+        assert (counters[name].held, counters[name].held_bytes) == (0, 0)
 
 
 def told(port: str, *found: Row, time: int = NOTHING, is_heartbeat: bool = False) -> Out:

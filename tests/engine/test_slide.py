@@ -6,11 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cache
 from math import gcd
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 
 from gigastream.plan import Plan
+from gigastream.sessions.session import Session
+from gigastream.sources.files import FileSource
 from tests.engine.high_level import Aggregated, Follower, follow
 from tests.engine.low_level import Tuning
 from tests.engine.stepping import Row, plan_of, run_steps
@@ -146,3 +149,33 @@ def test_windows_that_lack_rows_are_marked_and_no_others() -> None:
     marks = {row[0] - first: out.is_partial for out in outs for row in out.rows}
     assert marks == {w: w in (2, 3) for w in (0, 1, 2, 3, 4, 5, 6, 7)}
     assert sum(row[2] for out in outs for row in out.rows) == 2 * (len(packets) - 1)
+
+
+# ---- memory ----
+
+
+def held(case: Case, capture: Path) -> list[tuple[int, int]]:
+    """At each heartbeat the groups of the panes, and the bytes that they take."""
+    found = []
+    settings = Tuning(slots=1 << 16, slack_ns=0, heartbeat_ns=SECOND_NS).settings()
+    with Session(plan(case), [FileSource("default", str(capture))], settings) as session:
+        for event in session.batches():
+            if event.batch.is_heartbeat:
+                (operator,) = session.statistics().operators
+                found.append((operator.held, operator.held_bytes))
+    return found
+
+
+@pytest.mark.parametrize("case", [Case(20, 5), Case(10, 10), Case(30, 1)], ids=name)
+def test_memory_is_given_back_while_windows_go_on(case: Case, tmp_path: Path) -> None:
+    """A burst of many groups, and a few in every second: there is no moment without a pane."""
+    few = [packet(at + host / 10, source=host) for at in range(110) for host in range(6)]
+    burst = [packet(30 + host / 40_000, source=host) for host in range(30_000)]
+    packets = sorted([*few, *burst], key=lambda made: made.timestamp_ns)
+    capture = tmp_path / "burst.pcap"
+    capture.write_bytes(pcap(packets, magic=NANOSECONDS))
+    of_run = held(case, capture)
+    assert max(bytes_ for _, bytes_ in of_run) > 2_000_000
+    groups, bytes_ = of_run[-20]
+    assert 0 < groups <= 6 * 31
+    assert bytes_ < 60_000

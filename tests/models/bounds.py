@@ -13,6 +13,9 @@ NEVER = -math.inf
 END = math.inf
 """The end of the stream: no row comes any more."""
 
+LIMIT = 1 << 63
+"""Bounds are of 64 signed bits, of which the least and the greatest are NEVER and END."""
+
 Bound = int | float
 Vector = tuple[Bound, ...]
 
@@ -31,6 +34,18 @@ class Column:
     def bound(self, bound: Bound) -> Bound:
         """The bound on the column that follows from a bound on its argument."""
         return bound if bound in (NEVER, END) else self.function(int(bound))
+
+
+def held(time: int) -> Bound:
+    """A time among bounds: one beyond them all is less than it is, to promise nothing false."""
+    if time == LIMIT - 1:
+        return END
+    return NEVER if time <= -LIMIT else min(time, LIMIT - 2)
+
+
+def has_time(value: int, sign: int) -> bool:
+    """Whether a bound could pass a value, of a decreasing column its negative."""
+    return value < LIMIT and sign * value < LIMIT
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from tests.models.bounds import (
     Joint,
     Vector,
     greatest,
+    has_time,
+    held,
     known,
     least,
     least_joint,
@@ -50,6 +52,7 @@ class Ordered(ABC):
         self._arrivals = 0
         self.held: list[Held] = []
         self.dropped = 0
+        self.no_value = 0
         self.missing = Missing(inputs)
         self.punctuation: Vector = (NEVER,) * len(self._columns)
         self.joint: Joint | None = None
@@ -99,7 +102,10 @@ class Ordered(ABC):
 
     def _take_row(self, port: int, row: Row) -> None:
         cells = zip(self._columns, self._signs, strict=True)
-        values = tuple(sign * row[column] for column, sign in cells)
+        values = tuple(held(sign * row[column]) for column, sign in cells)
+        if not has_time(row[self._columns[self._key]], self._signs[self._key]):
+            self.no_value += 1
+            return
         key = values[self._key]
         if key < self._seen(port, key):
             self.dropped += 1

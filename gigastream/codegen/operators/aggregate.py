@@ -14,7 +14,7 @@ from gigastream.codegen.columns import (
 )
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import ExpressionWriter
-from gigastream.codegen.keys import equal, size_rank, to_bound, write_hash
+from gigastream.codegen.keys import equal, size_rank, to_bound, write_has_time, write_hash
 from gigastream.codegen.operators.group_out import write_group_out
 from gigastream.codegen.operators.high_code import HighCode
 from gigastream.codegen.operators.high_parts import (
@@ -225,11 +225,7 @@ def _write_window(lines: Lines, writer: ExpressionWriter, node: Aggregate) -> No
     for k, i in enumerate(windows):
         e = node.groups[i].expression
         value = writer.value(e).code
-        if e.type is Type.ULLONG:
-            lines.add(
-                f"if (GS_UNLIKELY({value} > (uint64_t)INT64_MAX)) "
-                "{ op->counters.no_value++; continue; }"
-            )
+        write_has_time(lines, value, e, "{ op->counters.no_value++; continue; }")
         lines.add(f"const gs_bound w{k} = {to_bound(value, e.temporal)};")
     same = " && ".join(["table != NULL"] + [f"last[{k}] == w{k}" for k in range(len(windows))])
     with lines.block(f"if (GS_UNLIKELY(!({same})))"):

@@ -14,7 +14,7 @@ from gigastream.codegen.c_text import Lines, comment, is_struct
 from gigastream.codegen.columns import column_leaf, write_inputs
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue, ExpressionWriter
-from gigastream.codegen.keys import write_hash
+from gigastream.codegen.keys import write_has_time, write_hash
 from gigastream.codegen.operators.high_parts import operator_writer
 from gigastream.codegen.operators.join_granules import Granules
 from gigastream.codegen.operators.join_meet import write_meet
@@ -99,9 +99,7 @@ def _write_times(lines: Lines, writer: ExpressionWriter, side: Side) -> list[str
     for pair, e in enumerate(side.times):
         lines.add(comment(expression_text(e)))
         value = writer.value(e)
-        if e.type is Type.ULLONG:
-            refuse = "{ op->counters.no_value++; continue; }"
-            lines.add(f"if (GS_UNLIKELY({value.code} > (uint64_t)INT64_MAX)) {refuse}")
+        write_has_time(lines, value.code, e, "{ op->counters.no_value++; continue; }")
         lines.add(f"r->row.values[{pair}] = {_to_bound(value.code, e.temporal)};")
         if value.null:
             nulls.append(f"({value.null})")
@@ -110,7 +108,7 @@ def _write_times(lines: Lines, writer: ExpressionWriter, side: Side) -> list[str
 
 def _to_bound(code: str, temporal: Temporal) -> str:
     if temporal is Temporal.DECREASING:
-        return f"gs_bound_neg((int64_t)({code}))"
+        return f"gs_bound_neg({code})"
     return f"(gs_bound)({code})"
 
 

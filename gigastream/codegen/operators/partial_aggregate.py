@@ -12,7 +12,14 @@ from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.columns import put
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
-from gigastream.codegen.keys import equal, from_bound, size_rank, to_bound, write_hash
+from gigastream.codegen.keys import (
+    equal,
+    from_bound,
+    size_rank,
+    to_bound,
+    write_has_time,
+    write_hash,
+)
 from gigastream.codegen.operators.low_code import LowCode
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
@@ -21,7 +28,6 @@ from gigastream.codegen.operators.low_parts import (
     write_packet,
 )
 from gigastream.gsql.expressions import Expression
-from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.text import expression_text
@@ -157,11 +163,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialA
 
 
 def _write_window_value(lines: Lines, to: str, value: str, e: Expression) -> None:
-    if e.type is Type.ULLONG:
-        lines.add(
-            f"if (GS_UNLIKELY({value} > (uint64_t)INT64_MAX)) {{ lfta->counters.no_value++; "
-            "continue; }"
-        )
+    write_has_time(lines, value, e, "{ lfta->counters.no_value++; continue; }")
     lines.add(f"{to} = {to_bound(value, e.temporal)};")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from tests.answers.reference.inputs import Captures, InputReader, met_column
 from tests.answers.reference.sources import Answer, Column, Row
 from tests.answers.reference.syntax import Input, Name, Query, inputs_of
+from tests.answers.reference.typed import has_time
 
 
 def readers_of(name: str, queries: Sequence[Query]) -> list[tuple[Query, Input]]:
@@ -46,15 +47,16 @@ def merge(
     for star in stars[1:]:
         pairs = zip(columns, star, strict=True)
         columns = [Column(a.name, met_column(a.typed, b.typed)) for a, b in pairs]
-    rows: list[Row] = [
+    merged = query.merged[0].name
+    order = [column.name for column in columns].index(merged)
+    all_rows: list[Row] = [
         tuple(column.typed.read(item.row) for column in star)
         for reader, star in zip(inputs, stars, strict=True)
         for item in reader.tuples()
     ]
+    rows = [row for row in all_rows if has_time(columns[order].typed, row[order])]
     tables = tuple(table for reader in inputs for table in reader.tables)
     is_of_packets = not queries and required is not None
-    merged = query.merged[0].name
-    order = [column.name for column in columns].index(merged)
     if not is_of_packets:
         return Answer(tuple(columns), rows, ordered_by=order)
     return Answer(tuple(columns), rows, packets=tables, required=required, ordered_by=order)

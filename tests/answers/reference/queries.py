@@ -34,7 +34,7 @@ from tests.answers.reference.syntax import (
     names_shown,
     parts_of,
 )
-from tests.answers.reference.typed import Typed, at, passed_on, settled
+from tests.answers.reference.typed import Typed, at, passed_on, settled, timed
 from tests.answers.reference.types import NoValueError
 from tests.answers.reference.windows import COLUMNS as WINDOW_COLUMNS
 from tests.answers.reference.windows import Windows, windows_of
@@ -229,7 +229,8 @@ class _Evaluation:
     def _groups(self, calls: _Calls) -> list[Row]:
         """What the tuples of each group give; a tuple without a value for any of it is dropped."""
         arguments = [call.argument for call in calls.found]
-        read = [*self.variables.values(), *(a for a in arguments if a is not None)]
+        keys = map(timed, self.variables.values())
+        read = [*keys, *(a for a in arguments if a is not None)]
         members: dict[Row, list[tuple[Any, Row]]] = {}
         count = len(self.variables)
         if not self._width_of_keys():

@@ -87,6 +87,29 @@ def counted(typed: Typed) -> Typed:
     return cast(typed, "llong") if typed.type == "timestamp" else typed
 
 
+def has_time(typed: Typed, value: Value) -> bool:
+    """Whether punctuation, of 64 signed bits, can be above a value: of one that falls its negative.
+
+    What waits for its time to pass would wait for the end, and so it is no value.
+    """
+    if not typed.is_temporal or value is None:
+        return True
+    assert isinstance(value, int)
+    return holds("llong", value) and (typed.order == INCREASING or holds("llong", -value))
+
+
+def timed(typed: Typed) -> Typed:
+    """The expression where rows wait for its time to pass."""
+
+    def read(row: Any) -> Value:
+        value = typed.read(row)
+        if not has_time(typed, value):
+            raise NoValueError
+        return value
+
+    return replace(typed, read=read) if typed.is_temporal else typed
+
+
 def without_order(typed: Typed) -> Typed:
     """`non_temporal(x)`."""
     return replace(settled(typed), order=VARYING, constant=None)
