@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration files (TOML): the options of `gigastream run` under their own names.
 
-    disorder = "64MiB"          # any line of OPTIONS, SPOOL_OPTIONS (settings.py), LIVE_OPTIONS
+    disorder = "64MiB"          # any line of OPTIONS, SPOOL_OPTIONS (options.py), LIVE_OPTIONS
     output = "csv:rows.csv"
     library = "queries"         # paths are relative to the file
     definitions = ["my.gsql"]
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gigastream.settings import OPTIONS, SPOOL_OPTIONS, Option
+from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.sources.live import LIVE_OPTIONS
 
 _OTHER_KEYS = ("output", "library", "definitions", "param", "interface")

@@ -2,20 +2,19 @@
 """What a run can be told besides its queries and sources; the same names everywhere.
 
 A setting is a field of Settings, an option of the command line and a key of a configuration file:
-OPTIONS is the only list of them.
+OPTIONS (options.py) is the only list of them. Here is what it may be, and how its text is read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any
 
 from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.liveness import POLICIES, Liveness
-from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps, parse_timestamps
+from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps
 
 _BYTES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _BYTES |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -327,183 +326,3 @@ def _quantity(text: str, units: dict[str, int], expected: str) -> float:
     if value >= 1 << 63:
         raise ValueError(f"'{text}' is too much")
     return value
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """A setting as a person gives it."""
-
-    name: str
-    field: str
-    parse: Callable[[str], Any]
-    metavar: str
-    help: str
-    is_of_packets: bool = False
-    """Whether it is about reading packets, or the low level, and nothing else."""
-
-
-OPTIONS = (
-    Option(
-        "disorder",
-        "disorder_bytes",
-        parse_disorder,
-        "BYTES|all",
-        "how far a capture file may step back, in its own bytes (16MiB)",
-        is_of_packets=True,
-    ),
-    Option(
-        "slack",
-        "slack_ns",
-        parse_duration,
-        "TIME",
-        "how far a pipe may step back in time (1s); given, files follow it, too",
-        is_of_packets=True,
-    ),
-    Option(
-        "speed",
-        "speed",
-        parse_speed,
-        "X",
-        "replay by the wall clock, X times as fast",
-        is_of_packets=True,
-    ),
-    Option(
-        "heartbeat",
-        "heartbeat_ns",
-        parse_duration,
-        "TIME",
-        "capture time between heartbeats (1s)",
-        is_of_packets=True,
-    ),
-    Option(
-        "heartbeat-packets",
-        "heartbeat_packets",
-        parse_whole,
-        "N",
-        "packets between heartbeats (131072; 0: none)",
-        is_of_packets=True,
-    ),
-    Option(
-        "time",
-        "time",
-        parse_time_mode,
-        "MODE",
-        "where packets do not say it: " + ", ".join(TIME_MODES) + " (both)",
-    ),
-    Option(
-        "timestamps",
-        "timestamps",
-        parse_timestamps,
-        "KIND",
-        "whose time packets have: " + ", ".join(TIMESTAMPS) + " (external)",
-        is_of_packets=True,
-    ),
-    Option(
-        "flush",
-        "flush",
-        parse_flush,
-        "POLICY",
-        "of every low-level table: " + ", ".join(FLUSH_POLICIES),
-        is_of_packets=True,
-    ),
-    Option(
-        "slots",
-        "slots",
-        parse_count,
-        "N",
-        "slots of every low-level table",
-        is_of_packets=True,
-    ),
-    Option(
-        "burst",
-        "burst",
-        parse_burst,
-        "N",
-        "packets that are processed together (64)",
-        is_of_packets=True,
-    ),
-    Option("batch-rows", "batch_rows", parse_count, "N", "rows of a batch between operators"),
-    Option(
-        "memory",
-        "memory_bytes",
-        parse_memory,
-        "SIZE",
-        "of all tables, groups and held rows (half of the cgroup's limit, or of the machine's)",
-    ),
-    Option(
-        "max-groups", "max_groups", parse_count, "N", "groups that one aggregation may hold at once"
-    ),
-    Option("max-rows", "max_rows", parse_count, "N", "rows that one operator may hold at once"),
-    Option(
-        "output-queue",
-        "output_queue_bytes",
-        parse_bytes,
-        "BYTES",
-        "of rows that wait to be written before reading packets waits for them (64MiB)",
-    ),
-    Option(
-        "liveness",
-        "liveness_ns",
-        parse_period,
-        "TIME",
-        "after which a pipe or link that says nothing has failed (never)",
-    ),
-    Option(
-        "on-failure",
-        "on_failure",
-        parse_on_failure,
-        "POLICY",
-        "what becomes of the run then: " + ", ".join(POLICIES),
-    ),
-)
-LIVENESS_OPTIONS = {option.name: option for option in OPTIONS[-2:]}
-"""Those that an interface may have for itself."""
-
-SPOOL_OPTIONS = (
-    Option(
-        "segment-rows",
-        "segment_rows",
-        parse_count,
-        "N",
-        "rows after which a segment is cut (1048576)",
-    ),
-    Option(
-        "segment-bytes",
-        "segment_bytes",
-        parse_bytes,
-        "BYTES",
-        "bytes after which a segment is cut (64MiB)",
-    ),
-    Option(
-        "segment-age",
-        "segment_age_ns",
-        parse_duration,
-        "TIME",
-        "how old a segment's first row becomes before it is cut (1s)",
-    ),
-    Option(
-        "sync",
-        "sync",
-        parse_sync,
-        "segment|TIME",
-        "when segments are made durable: each before it is listed (segment), or every TIME",
-    ),
-    Option(
-        "keep-bytes",
-        "keep_bytes",
-        parse_bytes,
-        "BYTES",
-        "of a stream's segments on an interface that are kept; older ones go (all)",
-    ),
-    Option(
-        "keep-age", "keep_age_ns", parse_duration, "TIME", "how long segments are kept (for ever)"
-    ),
-    Option(
-        "keep-margin",
-        "keep_margin_ns",
-        parse_duration,
-        "TIME",
-        "how long segments are kept beyond what readers have committed (60s)",
-    ),
-)
-"""Of a spool that is written: fields of gigastream.spool.SpoolSettings."""

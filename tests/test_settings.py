@@ -9,10 +9,10 @@ from dataclasses import fields, replace
 import pytest
 
 from gigastream.engine.opening import engine_settings, set_settings
+from gigastream.options import OPTIONS
 from gigastream.settings import (
     LEAST_MEMORY,
     MAYBE_NONE,
-    OPTIONS,
     RANGES,
     Settings,
     SettingsError,

@@ -187,7 +187,7 @@ void gs_join_extend(struct gs_operator_state *op, uint32_t port, struct gs_punct
 }
 
 /* A row that is held leaves without what it met: only one that goes out alone is still to come. */
-static gs_bound reached(const struct join_state *state, uint32_t side, uint32_t pair)
+static gs_bound reached(struct join_state *state, uint32_t side, uint32_t pair)
 {
     const struct gs_join_entry *least = NULL;
     if (gs_join_ops_of(state)->keeps[side]) least = gs_join_rows_least(&state->rows[side], pair);

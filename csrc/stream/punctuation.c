@@ -38,7 +38,6 @@ bool gs_punctuation_raise(struct gs_punctuation *to, const struct gs_punctuation
     return grew;
 }
 
-<<<<<<< HEAD
 bool gs_bounds_have_passed(const gs_bound *bounds, const gs_bound *values, uint32_t count)
 {
     for (uint32_t at = 0; at < count; at++)
@@ -47,11 +46,8 @@ bool gs_bounds_have_passed(const gs_bound *bounds, const gs_bound *values, uint3
     return true;
 }
 
-static gs_bound value_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
-=======
 /* Whatever the type of the column: an ullong may be greater than any bound. */
 static __int128 value_at(const struct gs_batch *batch, uint32_t column, uint32_t row)
->>>>>>> w-order
 {
     const void *values = batch->columns[column].values;
     switch (batch->schema->fields[column].type) {

@@ -44,8 +44,9 @@ from gigastream.cli.stderr import is_terminal
 from gigastream.cli.without_effect import refuse_without_effect
 from gigastream.config import Config
 from gigastream.liveness import Liveness
+from gigastream.options import LIVENESS_OPTIONS, OPTIONS
 from gigastream.ownership import UntrustedError
-from gigastream.settings import LIVENESS_OPTIONS, OPTIONS, Settings
+from gigastream.settings import Settings
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
 from gigastream.sources.files import FileSource, are_finite
 from gigastream.sources.live import Source

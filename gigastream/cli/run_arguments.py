@@ -6,8 +6,9 @@ from __future__ import annotations
 import argparse
 
 from gigastream.cli.arguments import add_query_options, argument_type
+from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
-from gigastream.settings import OPTIONS, SPOOL_OPTIONS, Option, parse_count, parse_duration
+from gigastream.settings import parse_count, parse_duration
 from gigastream.sources.files import parse_source
 from gigastream.sources.live import LIVE_OPTIONS, parse_live
 

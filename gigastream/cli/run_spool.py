@@ -34,10 +34,11 @@ from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import query_texts
 from gigastream.cli.stderr import say
 from gigastream.config import Config
+from gigastream.options import SPOOL_OPTIONS
 from gigastream.outputs import Failure
 from gigastream.outputs.delivery import Delivered
 from gigastream.outputs.file import identity
-from gigastream.settings import SPOOL_OPTIONS, Settings
+from gigastream.settings import Settings
 
 if TYPE_CHECKING:
     from gigastream.engine.statistics import Statistics

@@ -10,7 +10,8 @@ import argparse
 from collections.abc import Iterable
 
 from gigastream.cli.errors import UsageError
-from gigastream.settings import OPTIONS, SPOOL_OPTIONS, Option, Settings
+from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
+from gigastream.settings import Settings
 from gigastream.sources.live import LIVE_OPTIONS
 
 

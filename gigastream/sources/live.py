@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from gigastream.settings import Option, parse_bytes, parse_count, parse_duration
+from gigastream.options import Option
+from gigastream.settings import parse_bytes, parse_count, parse_duration
 from gigastream.sources.files import FileSource, SourceError
 from gigastream.timestamps import Timestamps
 

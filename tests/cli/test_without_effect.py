@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.settings import OPTIONS
+from gigastream.options import OPTIONS
 from tests.captures import DEMO_CAPTURE
 from tests.cli.command import gigastream
 

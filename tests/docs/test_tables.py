@@ -12,7 +12,7 @@ from docs.tables import Row, quoted, tables
 from gigastream.gsql.binder.aggregates import AGGREGATES
 from gigastream.gsql.catalog.build import load_catalog
 from gigastream.gsql.syntax.blocks import OPTIONS as DEFINE_OPTIONS
-from gigastream.settings import OPTIONS, SPOOL_OPTIONS
+from gigastream.options import OPTIONS, SPOOL_OPTIONS
 from gigastream.shipped_queries import shipped_queries
 
 GSQL = ROOT / "docs" / "gsql.md"

@@ -72,11 +72,13 @@ def bound(value: int) -> Bound:
     return {NOTHING: NEVER, INFINITE: END}.get(value, value)
 
 
-def plan_of(text: str, interfaces: Sequence[str] = ("default",)) -> Plan:
-    """The plan of GSQL text."""
+def plan_of(
+    text: str, interfaces: Sequence[str] = ("default",), *, is_finite: bool = False
+) -> Plan:
+    """The plan of GSQL text; of input that ends, also where something waits for that."""
     known: dict[str, dict[str, str]] = {name: {} for name in interfaces}
-    texts = QueryTexts(inline_queries((text,)), interfaces=known)
-    return plan_queries(check_texts(texts).queries)
+    texts = QueryTexts(inline_queries((text,)), interfaces=known, is_finite=is_finite)
+    return plan_queries(check_texts(texts).queries, is_finite=is_finite)
 
 
 class Stepper(Session):

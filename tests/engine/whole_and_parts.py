@@ -62,7 +62,8 @@ def plan_of_all(inputs: Inputs) -> Plan:
         SourceFile(g.name, g.text) for g in golden_queries(of_spools=True) if g.inputs == inputs
     )
     interfaces: dict[str, dict[str, str]] = {interface: {} for interface, _ in inputs}
-    return plan_queries(check_texts(QueryTexts(files, interfaces=interfaces)).queries)
+    texts = QueryTexts(files, interfaces=interfaces, is_finite=True)
+    return plan_queries(check_texts(texts).queries, is_finite=True)
 
 
 @cache

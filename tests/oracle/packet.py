@@ -42,8 +42,8 @@ _IP_SCHEMA = PACKET_FIELDS | LINK_FIELDS | NETWORK_FIELDS
 SCHEMAS: dict[str, frozenset[str]] = {
     "PKT": PACKET_FIELDS,
     "ETH": PACKET_FIELDS | LINK_FIELDS,
-    "IPV4": _IP_SCHEMA,
-    "IPV6": _IP_SCHEMA,
+    "IPV4": _IP_SCHEMA - {"flow_label"},
+    "IPV6": _IP_SCHEMA - {"dont_frag"},
     "IP": _IP_SCHEMA,
     "TCP": _IP_SCHEMA | PORT_FIELDS | TCP_FIELDS,
     "UDP": _IP_SCHEMA | PORT_FIELDS | UDP_FIELDS,
