@@ -26,6 +26,7 @@ LEAVES = {
         "flush_policy",
         "liveness",
         "memory",
+        "options",
         "ownership",
         "paths",
         "settings",
@@ -43,6 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "liveness": set(),
     "timestamps": set(),
     "settings": {"flush_policy", "liveness", "timestamps"},
+    "options": {"flush_policy", "liveness", "settings", "timestamps"},
     "version": set(),
     "words": set(),
     "destination": {"ownership"},
@@ -67,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "paths",
         "plan",
     },
-    "sources": {"settings", "shipped_queries", "timestamps", "words"},
+    "sources": {"options", "settings", "shipped_queries", "timestamps", "words"},
     "outputs": {"destination", "words"},
     "spool": {"arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts"},
     "engine": {
@@ -79,7 +81,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "punctuation",
         *("codegen", "engine", "gsql", "plan", "query_texts", "settings", "sources", "spool"),
     },
-    "config": {"gsql", "settings", "sources"},
+    "config": {"gsql", "options", "settings", "sources"},
     "compiled": {*FRONT_END, *LEAVES, "codegen", "plan", "version"},
     "library": {
         *FRONT_END,

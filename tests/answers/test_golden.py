@@ -119,7 +119,8 @@ def _plan(inputs: Inputs) -> Plan:
     """All queries of the same inputs as one set, so that they are compiled once."""
     files = tuple(SourceFile(g.name, g.text) for g in GOLDEN if g.inputs == inputs)
     interfaces = {interface: {} for interface, _ in inputs}
-    return plan_queries(check_texts(QueryTexts(files, interfaces=interfaces)).queries)
+    texts = QueryTexts(files, interfaces=interfaces, is_finite=True)
+    return plan_queries(check_texts(texts).queries, is_finite=True)
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,22 @@ class JoinReader:
         orders = [self._order(self._plan, key, is_one=is_one) for key in keys]
         moving = [order for order in orders if order != VARYING]
         read = at(slots[0]) if len(slots) == 1 else self._first_of(slots)
-        return replace(self._typed[slots[0]], read=read, order=[*moving, VARYING][0])
+        typed = self._typed[slots[0]]
+        if len(slots) == 1:
+            typed = self._typed[self._slot(self._source_of(self._plan, keys[0]))]
+        return replace(typed, read=read, order=[*moving, VARYING][0])
+
+    def _source_of(self, plan: _Leaf | _Step, key: Key) -> Key:
+        """The column that a column is: of equated ones, where one side is kept, that side's."""
+        if isinstance(plan, _Leaf):
+            return key
+        is_left = key[0] in plan.left.sources
+        own, other = (plan.left, plan.right) if is_left else (plan.right, plan.left)
+        found = self._source_of(own, key)
+        if plan.is_tigon and plan.keeps == ("r" if is_left else "l"):
+            partners = [b if a == found else a for a, b in plan.equated if found in (a, b)]
+            return self._source_of(other, partners[0]) if partners else found
+        return found
 
     def _is_narrow(self, keys: Sequence[Key]) -> Callable[[int], bool]:
         """Tells of a slot whether its type lacks values that another of these columns can have."""
@@ -336,9 +351,12 @@ class JoinReader:
         """In a full join only what the column's type holds, whichever the value is."""
         slot, from_ = self._slots[key], self._slots[source]
         own, other = self._typed[slot].type, self._typed[from_].type
-        if step.keeps != "lr" or holds_all(own, other):
-            values[slot] = convert(values[from_], other, own)
-            values[len(self._slots) + slot] = True
+        if step.keeps == "lr" and not holds_all(own, other):
+            return
+        values[slot] = (
+            convert(values[from_], other, own) if holds_all(own, other) else values[from_]
+        )
+        values[len(self._slots) + slot] = True
 
     def _linked(self, step: _Leaf | _Step) -> list[set[Key]]:
         """Columns that are one, since outer joins up to here equate them."""
