@@ -14,17 +14,21 @@ from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.settings import Settings
 from gigastream.sources.live import LIVE_OPTIONS
 
+_WRITERS = "it belongs to the run that writes the spool"
+
 
 def refuse_without_effect(
     arguments: argparse.Namespace, settings: Settings, *, writes_spool: bool
 ) -> None:
     """Raise UsageError for the first such option."""
+    hint_of_links = "-i DEVICE"
     if arguments.spool is not None:
         of_packets = (option for option in OPTIONS if option.is_of_packets)
         why = "says how packets are read, and a spool has none"
-        _refuse(arguments, of_packets, why, "it belongs to the run that writes the spool")
-    elif not arguments.interface:
-        _refuse(arguments, LIVE_OPTIONS, "is of live links, and none is read", "-i DEVICE")
+        _refuse(arguments, of_packets, why, _WRITERS)
+        hint_of_links = _WRITERS
+    if not arguments.interface:
+        _refuse(arguments, LIVE_OPTIONS, "is of live links, and none is read", hint_of_links)
     if not writes_spool:
         why = "is of a spool that is written, and none is"
         _refuse(arguments, SPOOL_OPTIONS, why, "-o spool:PATH")

@@ -40,6 +40,13 @@ def test_options_of_links_without_one(words: str) -> None:
         assert "hint: -i DEVICE" in result.err
 
 
+@pytest.mark.parametrize("words", OF_LINKS)
+def test_options_of_links_where_a_spool_is_read(words: str) -> None:
+    result = gigastream("run", "--spool", "missing", *shlex.split(words))
+    assert (result.code, result.out) == (2, b"")
+    assert "is of live links, and none is read\nhint: it belongs to the run" in result.err
+
+
 @pytest.mark.parametrize("words", OF_SPOOLS)
 def test_options_of_a_spool_that_is_not_written(words: str) -> None:
     result = gigastream(*RUN, *shlex.split(words))
