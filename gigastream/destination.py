@@ -8,6 +8,7 @@ neither root nor whoever has the folder.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -46,6 +47,7 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
     try:
         with _Walk() as walk:
             folder = walk.folder_for(path)
+            _refuse_special(path.name, folder)
             beside = f".new-{secrets.token_hex(8)}"
             new = os.open(beside, _NEW, 0o666, dir_fd=folder)
             try:
@@ -60,6 +62,14 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
         if not isinstance(error, UntrustedError):
             error.filename, error.filename2 = str(path), None
         raise
+
+
+def _refuse_special(name: str, folder: int) -> None:
+    """A file in the place of /dev/null would be the end of it."""
+    with suppress(FileNotFoundError):
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+            raise OSError(errno.EEXIST, "it is there already, and no regular file")
 
 
 def make_folder(path: Path, user: int, group: int) -> bool:

@@ -249,3 +249,14 @@ def test_who_runs_an_object_keeps_it(tmp_path: Path) -> None:
     result = gigastream("compile", "-e", "SELECT time FROM PKT", "-o", path)
     assert (result.code, result.err) == (1, f"gigastream: {path}: Is a directory\n")
     assert [entry.name for entry in tmp_path.iterdir()] == ["own.so"]
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    """As root /dev/null itself would be."""
+    special = tmp_path / "pipe.so"
+    os.mkfifo(special)
+    result = gigastream("compile", "talkers", "-o", special)
+    assert (result.code, result.out) == (1, b"")
+    assert f"{special}: it is there already, and no regular file" in result.err
+    assert special.is_fifo()
+    assert list(tmp_path.iterdir()) == [special]
