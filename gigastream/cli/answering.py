@@ -216,7 +216,8 @@ class _Answer:
             self._delivery.put(event.query, batch)
 
     def attend(self) -> None:
-        """Look after all that goes on beside."""
+        """Look after all that goes on beside; a reader who has left ends the run."""
+        self._delivery.check()
         self._status.tick()
         account = self._account
         tell_if_asked(self._asked, self._status.line, lambda: account(self._so_far()))

@@ -55,8 +55,11 @@ def complain(message: str, hint: str | None = None) -> None:
 
 
 def silence_stdout() -> None:
-    """Let whatever is still buffered for a reader that has left go nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    """Let whatever is still buffered for a reader that has left go nowhere.
+
+    Into a pipe of our own, which holds it until we end: a capture can open no file any more.
+    """
+    _, nowhere = os.pipe()
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
 

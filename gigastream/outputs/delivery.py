@@ -90,6 +90,11 @@ class Delivery:
             self._bytes += size
             self._changed.notify_all()
 
+    def check(self) -> None:
+        """Raise why nothing is written any more: BrokenPipeError, where the reader has left."""
+        if self._problem is not None:
+            raise self._problem
+
     def finish(self) -> Delivered:
         """Wait until all is written, and end the output."""
         with self._changed:
@@ -101,7 +106,7 @@ class Delivery:
             self._look_up()
             if self._is_abandoned and deadline == float("inf"):
                 deadline = time.monotonic() + _END_S
-        self._raise_problem()
+        self.check()
         return self.so_far()
 
     def so_far(self) -> Delivered:
@@ -127,7 +132,7 @@ class Delivery:
         self._waited_s += time.monotonic() - began
 
     def _look_up(self) -> None:
-        self._raise_problem()
+        self.check()
         now = time.monotonic()
         if self._attend():
             self._impatient_since = None
@@ -153,10 +158,6 @@ class Delivery:
             f"{counted(lost, content.unit)} {are(lost)} lost",
             f"a reader that reads on, or {content.option}",
         )
-
-    def _raise_problem(self) -> None:
-        if self._problem is not None:
-            raise self._problem
 
     # ---- the thread ----
 

@@ -248,6 +248,26 @@ def test_a_reader_that_leaves_ends_the_run_quietly() -> None:
     assert command.wait(SECONDS) == 0
 
 
+def test_a_reader_that_leaves_ends_a_run_whose_input_goes_on() -> None:
+    """It is not waited for until so many rows wait that there is no room for more."""
+    command = subprocess.Popen(
+        [*COMMAND, "run", "-e", "SELECT time FROM PKT", "-r", "-", "--slack", "0s"],
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert command.stdin is not None
+    assert command.stdout is not None
+    assert command.stderr is not None
+    command.stdout.close()
+    command.stdin.write(DEMO_CAPTURE.read_bytes())
+    try:
+        assert (command.wait(SECONDS), command.stderr.read()) == (0, b"")
+    finally:
+        command.kill()
+
+
 def test_rows_come_as_windows_close_and_ctrl_c_answers_the_open_ones() -> None:
     content = DEMO_CAPTURE.read_bytes()
     command = subprocess.Popen(

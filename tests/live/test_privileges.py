@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.captures import DEMO_CAPTURE
 from tests.cli.command import COMMAND
 from tests.live.namespace import (
     PATIENCE_S,
@@ -391,6 +392,21 @@ def test_its_user_could(folder: Path) -> None:
 
 def test_what_a_capture_does_still_goes(folder: Path) -> None:
     assert attempted(folder, "confined", *ALLOWED.values()) == ["done"] * len(ALLOWED)
+
+
+def test_a_reader_that_leaves_ends_a_capture_quietly() -> None:
+    """What is still to be written goes nowhere, and /dev/null is out of reach by then."""
+    words = ("-q", "-i", "lo", "-r", f"other={DEMO_CAPTURE}", "-e", QUERY)
+    process = subprocess.Popen(
+        [*COMMAND, "run", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    try:
+        assert (process.wait(PATIENCE_S), process.stderr.read()) == (0, "")
+    finally:
+        process.kill()
 
 
 # ---- user namespaces, as containers without root have them ----
