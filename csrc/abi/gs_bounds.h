@@ -110,6 +110,13 @@ static inline gs_bound gs_bound_max(gs_bound a, gs_bound b)
     return a > b ? a : b;
 }
 
+/* The last value that something concerns, where this one may stand for all that are beyond bounds,
+ * which none but the end passes: the greatest that one does. */
+static inline gs_bound gs_bound_passable(gs_bound b)
+{
+    return b == GS_BOUND_END - 1 ? b - 1 : b;
+}
+
 /* A value of a decreasing column, as its bounds have it: of an ullong, too. */
 static inline gs_bound gs_bound_neg(__int128 value)
 {

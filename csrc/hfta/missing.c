@@ -3,9 +3,11 @@
 
 #include <stdlib.h>
 
+#include "gs_bounds.h"
 #include "operator.h"
 
 #define BITS 64
+#define BEYOND (GS_BOUND_END - 1)
 
 static uint32_t column_count(const struct gs_operator_state *op)
 {
@@ -17,7 +19,7 @@ static uint32_t extent_width(const struct gs_operator_state *op)
     return column_count(op) + GS_OWN_VALUES;
 }
 
-/* That of a bit; behind those of all bits are scratches: an extent, and columns of an input. */
+/* That of a bit; behind those of all bits are scratches: two extents, and columns of an input. */
 static struct gs_extent extent_at(const struct gs_operator_state *op, uint32_t at)
 {
     gs_bound *values = op->missing.extents + (size_t)at * extent_width(op);
@@ -52,16 +54,18 @@ static bool extents_open(struct gs_operator_state *op)
     for (uint32_t port = 0; port < op->port_count; port++)
         if (op->port_columns[port] > columns) columns = op->port_columns[port];
     missing->extents =
-        malloc(((size_t)(BITS + 1) * extent_width(op) + columns) * sizeof *missing->extents);
+        malloc(((size_t)(BITS + 2) * extent_width(op) + columns) * sizeof *missing->extents);
     *op->failed |= missing->extents == NULL;
     return missing->extents != NULL;
 }
 
 /* ---- how far a gap reaches ---- */
 
+/* The greatest bound but the end stands for all that are beyond bounds: these may be missing. */
 static gs_bound last_below(gs_bound bound, gs_bound other)
 {
-    return gs_bound_add(gs_bound_max(bound, other), -1);
+    gs_bound first = gs_bound_max(bound, other);
+    return first == BEYOND ? first : gs_bound_add(first, -1);
 }
 
 /* Of each column the last value that the batch closes; a joint bound closes in both of its own. */
@@ -69,7 +73,7 @@ static struct gs_punctuation last_closed(const struct gs_operator_state *op, uin
                                          const struct gs_batch *batch)
 {
     const struct gs_punctuation *before = &op->inputs[port], *now = &batch->punctuation;
-    struct gs_punctuation last = {.bounds = extent_at(op, BITS + 1).columns};
+    struct gs_punctuation last = {.bounds = extent_at(op, BITS + 2).columns};
     for (uint32_t c = 0; c < op->port_columns[port]; c++)
         last.bounds[c] = last_below(before->bounds[c], now->bounds[c]);
     for (uint32_t i = 0; now->joint.is_given && i < 2; i++) {
@@ -79,11 +83,25 @@ static struct gs_punctuation last_closed(const struct gs_operator_state *op, uin
     return last;
 }
 
-/* No bound is ever given of a column that is not temporal. */
-static void forget_varying(const struct gs_operator_state *op, struct gs_extent extent)
+/* No bound is ever given of a column that is not temporal, and none passes what is beyond all: a
+ * gap would last to the end. */
+static void keep_passable(const struct gs_operator_state *op, struct gs_extent extent)
 {
     for (uint32_t c = 0; c < column_count(op); c++)
-        if (op->node->schema->fields[c].temporal == 0) extent.columns[c] = GS_BOUND_NONE;
+        extent.columns[c] = op->node->schema->fields[c].temporal == 0
+                                ? GS_BOUND_NONE
+                                : gs_bound_passable(extent.columns[c]);
+}
+
+/* What an operator holds by a time beyond all bounds leaves with the end. */
+static void keep_to_the_end(struct gs_operator_state *op, uint32_t port,
+                            struct gs_punctuation *last, struct gs_extent extent)
+{
+    struct gs_extent at_end = cleared(extent_at(op, BITS + 1), extent_width(op));
+    for (uint32_t c = 0; c < op->port_columns[port]; c++)
+        if (last->bounds[c] == BEYOND) last->bounds[c] = GS_BOUND_END;
+    op->methods->extend(op, port, last, &at_end);
+    memcpy(extent.own, at_end.own, GS_OWN_VALUES * sizeof *extent.own);
 }
 
 static struct gs_extent extent_of(struct gs_operator_state *op, uint32_t port,
@@ -95,7 +113,8 @@ static struct gs_extent extent_of(struct gs_operator_state *op, uint32_t port,
         op->methods->extend(op, port, &last, &extent);
     else
         memcpy(extent.columns, last.bounds, column_count(op) * sizeof *last.bounds);
-    forget_varying(op, extent);
+    keep_passable(op, extent);
+    if (op->methods->reach != NULL) keep_to_the_end(op, port, &last, extent);
     return extent;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ORDER BY … LIMIT: rows are held by window and leave in order when a bound has passed it. */
+#include "gs_bounds.h"
 #include "order_rows.h"
 #include "window_operator.h"
 
@@ -148,12 +149,19 @@ static void promise_windows(struct gs_window_operator *op, uint32_t port,
         values->joint = gs_joint_bound(a, joint->bounds[0], b, joint->bounds[1]);
 }
 
+/* A stream ends in all of its columns: where some go on, one at its end is beyond all bounds, and
+ * only shown beside a window, which closes by its own time. */
 static void extend(struct gs_window_operator *op, struct gs_punctuation *last,
                    struct gs_extent *extent)
 {
     const struct gs_order_ops *ops = ops_of((struct order_state *)op);
-    for (uint32_t k = 0; k < ops->temporal_count; k++)
+    gs_bound least = GS_BOUND_END;
+    for (uint32_t k = 0; k < ops->temporal_count; k++) {
         extent->own[k] = last->bounds[ops->temporal_columns[k]];
+        least = gs_bound_min(least, extent->own[k]);
+    }
+    for (uint32_t k = 0; least != GS_BOUND_END && k < ops->temporal_count; k++)
+        if (extent->own[k] == GS_BOUND_END) extent->own[k] = GS_BOUND_NONE;
     memcpy(extent->columns, last->bounds, op->op.node->schema->column_count * sizeof(gs_bound));
 }
 

@@ -5,6 +5,7 @@
 #include "../base/clocks.h"
 #include "../stream/punctuation.h"
 #include "../stream/window.h"
+#include "gs_bounds.h"
 
 #define FIRST_TABLES_PART 8 /* tables begin with at most this part of the budget */
 #define LEAST_SLOTS 64
@@ -244,6 +245,8 @@ static void extend_missing(struct gs_lfta_state *lfta)
     if (lfta->still_missing == 0) return;
     raise(lfta->missing_last, lfta->high, lfta->base.ops->temporal_count);
     raise(lfta->missing_last, lfta->promise, lfta->base.ops->temporal_count);
+    for (uint32_t k = 0; k < lfta->base.ops->temporal_count; k++)
+        lfta->missing_last[k] = gs_bound_passable(lfta->missing_last[k]);
 }
 
 /* What lacks rows is told apart from all that the end closes. */

@@ -97,6 +97,10 @@ OF_TENS = {
     "ORDER BY n LIMIT 1",
     "a selection of an aggregation": f"{TENS} SELECT tb, count(*) AS n FROM PKT GROUP BY "
     f"time/10 AS tb; {OUT} SELECT tb, n FROM tens WHERE n > 0",
+    "a time beyond all bounds beside a window": "SELECT tb, tb + ULLONG(9223372036854775000) AS "
+    "great, count(*) AS n FROM PKT GROUP BY time/10 AS tb",
+    "the first of windows that show one": "SELECT tb, tb + ULLONG(9223372036854775000) AS great, "
+    "srcPort, count(*) AS n FROM UDP GROUP BY time/10 AS tb, srcPort ORDER BY n LIMIT 1",
     "an aggregation of a selection": f"{TENS} SELECT time, len FROM PKT; "
     f"{OUT} SELECT time/10 AS tb, count(*) FROM tens GROUP BY time/10",
     "an aggregation of a merge": f"{SIDES} DEFINE {{ query_name both; visibility internal; }} "
@@ -159,8 +163,13 @@ def test_it_ends_where_no_column_is_temporal(tmp_path: Path) -> None:
     assert len(rows) > 10
 
 
-def test_it_ends_for_rows_without_a_time(tmp_path: Path) -> None:
-    rows = told(tmp_path, "SELECT srcPort FROM UDP")
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT srcPort FROM UDP", "SELECT time + ULLONG(9223372036854775000) AS great FROM UDP"],
+    ids=["none", "beyond all bounds"],
+)
+def test_it_ends_for_rows_without_a_time(tmp_path: Path, text: str) -> None:
+    rows = told(tmp_path, text)
     assert rows[0][1] == () == rows[-1][1]
     assert WEST in {missing for _, missing in rows}
 
@@ -176,3 +185,12 @@ def test_an_answer_over_all_rows_of_windows_without_a_row_is_marked(tmp_path: Pa
     text = f"""{TENS} SELECT srcPort, count(*) AS n FROM UDP GROUP BY time/10, srcPort
         HAVING count(*) > 1000; {AT_THE_END} SELECT count(*) AS n FROM tens"""
     assert told(tmp_path, text) == [((0,), WEST)]
+
+
+def test_an_answer_at_the_end_over_times_beyond_all_bounds_is_marked(tmp_path: Path) -> None:
+    """The mark has ended long before for the rows that it is made of."""
+    great = 9223372036854775000
+    text = f"""{TENS} SELECT time + ULLONG({great}) AS great FROM PKT;
+        {AT_THE_END} SELECT at, count(*) AS n FROM tens GROUP BY great - ULLONG({great}) AS at"""
+    rows = told(tmp_path, text)
+    assert {missing for _, missing in rows} == {WEST}
