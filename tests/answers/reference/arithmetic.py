@@ -81,9 +81,17 @@ def binary(sign: str, left: Typed, right: Typed) -> Typed:
     result = _whole(sign, counted(left), counted(right))
     order = _order(sign, left, right)
     if order == CONSTANT:
-        return constant(result.type, result.read(None))
+        return _folded(result)
     result = replace(result, order=order)
     return cast(result, "timestamp") if moved else result
+
+
+def _folded(whole: Typed) -> Typed:
+    """Its value, or where that does not fit what has none in any row."""
+    try:
+        return constant(whole.type, whole.read(None))
+    except NoValueError:
+        return replace(whole, order=VARYING)
 
 
 def _number(typed: Typed) -> int:
