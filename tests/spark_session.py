@@ -77,4 +77,15 @@ def _start(folder: Path) -> SparkSession:
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     session = builder.config("spark.local.dir", str(folder / "local")).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    _make_source_known(session)
     return session
+
+
+def _make_source_known(session: SparkSession) -> None:
+    """Spark looks for sources itself, once, by a Python worker that has ten seconds to start.
+
+    On a busy machine that is a matter of luck, and without it no test of this session finds ours.
+    """
+    import spark_sink
+
+    spark_sink.register(session)

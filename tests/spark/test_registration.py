@@ -18,9 +18,11 @@ pytest.importorskip("pyspark")
 from captures import ROOT
 from spark.readers import packets
 from spark.written import Written, seconds
+from spark_session import why_no_spark
 
 import spark_sink
 from spark_sink import registration
+from spark_sink.java import use_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -124,6 +126,44 @@ def _make_environment_without_us(interpreter: Path) -> None:
         f'exec {shlex.quote(sys.executable)} -S "$@"\n'
     )
     interpreter.chmod(0o755)
+
+
+_BY_NAME = """
+import sys
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+print(spark.read.format("gigastream").load(sys.argv[1]).count())
+"""
+_SESSIONS = 3
+"""The worker by which Spark looks for sources has ten seconds to start: a busy machine may need
+another session."""
+
+
+@pytest.mark.long
+def test_spark_finds_the_source_by_its_name(tmp_path: Path) -> None:
+    """Nothing of ours is imported where the session is."""
+    if (reason := why_no_spark()) is not None:
+        pytest.skip(reason)
+    use_java()
+    Written(tmp_path).write("eth0", [(packets(1, 2), seconds(2))])
+    for _ in range(_SESSIONS):
+        result = run(_BY_NAME, str(tmp_path), PYTHONPATH=str(ROOT), PYSPARK_PYTHON=sys.executable)
+        if "DATA_SOURCE_NOT_FOUND" not in result.stderr:
+            break
+    assert result.stdout.splitlines()[-1:] == ["2"], result.stderr
+
+
+def test_what_spark_looks_for_is_there() -> None:
+    """A top-level module pyspark_… with a DefaultSource."""
+    program = (
+        "import pkgutil, pyspark_gigastream as ours;"
+        "from pyspark.sql.datasource import DataSource;"
+        "assert ours.__name__ in [module.name for module in pkgutil.iter_modules()];"
+        "assert issubclass(ours.DefaultSource, DataSource);"
+        "print(ours.DefaultSource.name())"
+    )
+    assert run(program, PYTHONPATH=str(ROOT)).stdout == "gigastream\n"
 
 
 def test_a_session_that_is_there_learns_the_name(spark: SparkSession, tmp_path: Path) -> None:
