@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a job's rows go: Spark's own sinks, exactly once, or the formats of `gigastream run`.
+"""Where a job's rows go: Spark's own sinks and tables, exactly once, or formats that are printed.
 
-The latter print on the driver, through whatever makes a batch of the engine of Arrow: this side
-does not import the engine, its caller hands that in.
+Tables (gigastream.sinks) are written by the driver, a micro-batch in one transaction with its
+number. The formats of `gigastream run` print there, through whatever makes a batch of the engine of
+Arrow: this side does not import the engine, its caller hands that in.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +19,7 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Schema, Type
 from gigastream.outputs import FORMATS, Batch
+from gigastream.sinks import SINKS, Key, SinkPlace, Table, is_sink, parse_sink_place
 from spark_sink.job_errors import JobError
 from spark_sink.results import in_result_types, to_record_batches
 
@@ -40,6 +43,8 @@ FILES = "parquet"
 """A format of ours that in a job is Spark's, whose files are exactly once."""
 _BEGINNING = "Initializing sources"
 _WATCH_SECONDS = 0.02
+_QUERY_ID = "sql.streaming.queryId"
+"""Spark's name of it, among what a micro-batch's thread knows."""
 _ONE_VALUE = ("kafka", "text")
 """Sinks that take one column, `value`: a row goes there as JSON."""
 _NO_BINARY = (*_ONE_VALUE, "csv", "json", "console")
@@ -48,17 +53,27 @@ _NO_BINARY = (*_ONE_VALUE, "csv", "json", "console")
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """One output of a job: `FORMAT[:PATH]` or `spark:FORMAT[:PATH]`."""
+    """One output of a job: `FORMAT[:PATH]`, `spark:FORMAT[:PATH]` or `SINK:PLACE[#TABLE]`."""
 
     text: str
     """As it was asked for."""
     format: str
     path: str | None
     is_sparks: bool
+    tables: SinkPlace | None = None
+    """Of what is neither Spark's nor printed."""
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the engine makes text of the rows."""
+        return not self.is_sparks and self.tables is None
 
 
 def parse_sink(text: str) -> Sink:
-    """Read an output of a job. Raises JobError, which names the formats."""
+    """Read an output of a job. Raises JobError, which names the formats, and SinkError."""
+    if is_sink(text):
+        tables = parse_sink_place(text)
+        return Sink(text, tables.sink, tables.place, is_sparks=False, tables=tables)
     first, _, rest = text.partition(":")
     if first == SPARK and rest:
         name, _, path = rest.partition(":")
@@ -66,7 +81,7 @@ def parse_sink(text: str) -> Sink:
     if first == FILES and not rest:
         raise JobError("Parquet files need a folder", f"-o {FILES}:PATH", exit_code=2)
     if first not in FORMATS:
-        known = ", ".join((*FORMATS, f"{SPARK}:FORMAT"))
+        known = ", ".join((*FORMATS, *SINKS, f"{SPARK}:FORMAT"))
         raise JobError(f"there is no output format '{text}'", f"one of {known}", exit_code=2)
     return Sink(text, first, rest or None, is_sparks=first == FILES)
 
@@ -116,42 +131,74 @@ def _fit_for(format_name: str, rows: DataFrame, schema: Schema) -> DataFrame:
     return rows
 
 
-class DriverSink:
-    """Prints an output's rows as `gigastream run` does, micro-batch by micro-batch.
+class DriverSink(ABC):
+    """Takes an output's rows on the driver, micro-batch by micro-batch.
 
     Rows of one micro-batch come in the order of their windows. `error` is what went wrong while
     they were written; the streaming query ends with it.
     """
 
-    def __init__(
-        self, output: Printer, lock: threading.Lock, query: str, schema: Schema, make: MakeBatch
-    ) -> None:
+    def __init__(self, lock: threading.Lock, query: str, schema: Schema) -> None:
         """`lock` is that of the output, which several queries share."""
-        self._output = output
-        self._lock = lock
         self.query = query
-        self._schema = schema
-        self._make = make
         self.rows = 0
         self.error: BaseException | None = None
+        self._lock = lock
+        self._schema = schema
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
         """Return what writes rows in types from inside."""
         return rows.writeStream.foreachBatch(self._write)
 
-    def _write(self, rows: DataFrame, _batch: int) -> None:
+    def _write(self, rows: DataFrame, batch: int) -> None:
         try:
-            table = rows.toArrow()
+            table = in_time_order(rows.toArrow(), self._schema)
+            batches = to_record_batches(table, self._schema)
             with self._lock:
-                self._put(in_time_order(table, self._schema))
+                self._put(batches, Key(_streaming_query(rows), batch))
         except BaseException as error:
             self.error = error
             raise
 
-    def _put(self, table: pyarrow.Table) -> None:
-        for batch in to_record_batches(table, self._schema):
+    @abstractmethod
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], key: Key) -> None:
+        """Write the rows of a micro-batch."""
+
+
+class PrintingSink(DriverSink):
+    """Prints rows as `gigastream run` does."""
+
+    def __init__(
+        self, output: Printer, lock: threading.Lock, query: str, schema: Schema, make: MakeBatch
+    ) -> None:
+        super().__init__(lock, query, schema)
+        self._output = output
+        self._make = make
+
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], _key: Key) -> None:
+        for batch in batches:
             self._output.write(self.query, self._make(batch, self._schema))
             self.rows += batch.num_rows
+
+
+class TableSink(DriverSink):
+    """Writes each micro-batch into a table, once: one that Spark repeats is known by its key."""
+
+    def __init__(self, table: Table, lock: threading.Lock, query: str, schema: Schema) -> None:
+        super().__init__(lock, query, schema)
+        self._table = table
+
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], key: Key) -> None:
+        import pyarrow
+
+        rows = pyarrow.Table.from_batches(batches) if batches else ()
+        if len(rows) and self._table.write(rows, key):
+            self.rows += len(rows)
+
+
+def _streaming_query(rows: DataFrame) -> str:
+    """Return the id of the streaming query whose micro-batch this is; its checkpoint keeps it."""
+    return f"spark {rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)}"
 
 
 def in_time_order(table: pyarrow.Table, schema: Schema) -> pyarrow.Table:

@@ -7,6 +7,7 @@ import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from gigastream.cli.links import LinkStatus, hand_over, has_links
 from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import query_texts
+from gigastream.cli.run_identity import run_over_spool
 from gigastream.cli.stderr import say
 from gigastream.config import Config
 from gigastream.options import SPOOL_OPTIONS
@@ -189,9 +191,10 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
     for path in filter(Path.is_file, Path(arguments.spool).rglob("*")):
         if (own := identity(path)) is not None:
             inputs[own] = "a file of the spool that is read"
-    outputs = open_outputs(arguments, wanted, plan, inputs)
+    writer = partial(run_over_spool, arguments, plan, spool)
+    outputs = open_outputs(arguments, wanted, plan, inputs, writer)
     ends = ends_of(arguments, plan)
-    settings = replace(settings, output_punctuation=looks_at_punctuation(arguments))
+    settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
     with SpoolSession(spool, plan, theirs.interfaces, settings, include=include) as session:
 
         def account(delivered: Delivered) -> str:
