@@ -198,7 +198,10 @@ class TableSink(DriverSink):
 
 def _streaming_query(rows: DataFrame) -> str:
     """Return the id of the streaming query whose micro-batch this is; its checkpoint keeps it."""
-    return f"spark {rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)}"
+    found = rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+    if found is None:  # then all jobs would share a key
+        raise JobError("Spark does not say whose micro-batch it is", "PySpark 4.3")
+    return f"spark {found}"
 
 
 def in_time_order(table: pyarrow.Table, schema: Schema) -> pyarrow.Table:

@@ -202,6 +202,8 @@ class Ends:
 
     after_s: float | None = None
     windows: Windows | None = None
+    is_cut: Callable[[], bool] = lambda: False
+    """Asked at the end: whether the input may yet have more than was read."""
 
 
 def looks_at_punctuation(arguments: argparse.Namespace, wanted: str) -> bool:
@@ -311,6 +313,7 @@ def answer(
                 for event in turn:
                     rows.take(event)
                 rows.attend()
+            asked.has_stopped = asked.has_stopped or ends.is_cut()
         except BrokenPipeError:
             raise
         except BaseException:

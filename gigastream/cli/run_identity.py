@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from gigastream.cli.errors import UsageError
 from gigastream.sinks import is_sink
 from gigastream.sources.files import FileSource
+from gigastream.timestamps import EXTERNAL
 
 if TYPE_CHECKING:
     from gigastream.plan import Plan
@@ -43,9 +44,13 @@ def refuse_tables_of_links(arguments: argparse.Namespace, wanted: str) -> None:
 def run_over_captures(
     arguments: argparse.Namespace, plan: Plan, sources: Sequence[Source], settings: Settings
 ) -> str | None:
-    """Return the name of a run over captures; None where one of them is a pipe. OSError."""
+    """Return the name of a run over captures; None where its packets do not come again. OSError.
+
+    Neither do those whose time is that of the host.
+    """
     captures = list(_captures(sources))
-    if len(captures) < len(sources):
+    kinds = {source.timestamps or settings.timestamps for source in sources}
+    if len(captures) < len(sources) or kinds != {EXTERNAL}:
         return None
     cut = [settings.filter, settings.packets_max, arguments.windows]
     return _name(plan, [cut, sorted(captures)])

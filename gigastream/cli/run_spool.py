@@ -206,6 +206,7 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
         progress = Progress(session.position, wanted=not arguments.quiet)
         status = with_tables(progress, session.statistics, arguments)
         status = with_failures(status, lambda: session.watched, settings, quiet=arguments.quiet)
+        ends = replace(ends, is_cut=lambda: any(feed.is_failed for feed in session.watched))
         delivered = answer(session, plan, outputs, status, account, settings, ends)
         statistics, streams, damage = session.statistics(), session.accounts(), session.damage
         damage += [f"{feed.label} has failed" for feed in session.watched if feed.is_failed]

@@ -85,6 +85,7 @@ SINKS = {
         "PGPASSWORD, ~/.pgpass, or postgres:service=NAME of ~/.pg_service.conf",
     ),
     "delta": SinkKind("gigastream.sinks.delta", "delta:PATH[#TABLE]", "deltalake"),
+    "dataset": SinkKind("gigastream.sinks.dataset", "dataset:PATH[#TABLE]", "pyarrow"),
     "iceberg": SinkKind("gigastream.sinks.iceberg", "iceberg:PATH[#TABLE]", "pyiceberg"),
 }
 

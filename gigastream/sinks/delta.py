@@ -32,7 +32,8 @@ class DeltaSinkTable:
         """Return the writer's `txn` in the newest version."""
         with telling(self._label, _ERRORS, exit_code=1):
             self._table.update_incremental()
-            return self._table.transaction_version(writer)
+            number = self._table.transaction_version(writer)
+        return None if number is None else int(number)
 
     def write(self, rows: pyarrow.Table, key: Key | None) -> bool:
         """Commit rows and `txn` as one version; of two with the same writer one commit fails."""

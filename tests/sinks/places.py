@@ -94,4 +94,20 @@ def iceberg(folder: Path, _server: str | None) -> Place:
     return Place(f"iceberg:{path}", rows)
 
 
-PLACES = {"duckdb": duckdb, "postgres": postgres, "delta": delta, "iceberg": iceberg}
+def dataset(folder: Path, _server: str | None) -> Place:
+    path = folder / f"{next(_number)}"
+
+    def rows(table: str) -> Rows:
+        files = import_module("pyarrow.dataset").dataset(path / table, format="parquet")
+        return in_order(files.to_table().to_pylist())
+
+    return Place(f"dataset:{path}", rows)
+
+
+PLACES = {
+    "duckdb": duckdb,
+    "postgres": postgres,
+    "delta": delta,
+    "iceberg": iceberg,
+    "dataset": dataset,
+}

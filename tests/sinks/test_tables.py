@@ -35,11 +35,13 @@ COLUMNS: list[tuple[pa.Field, Any, str]] = [
     (pa.field("INET4", pa.binary(16), metadata={"gs.type": "inet"}), MAPPED, "10.0.0.1"),
     (pa.field("INET6", pa.binary(16), metadata={"gs.type": "inet"}), WIDE, "2001:db8::1"),
     (pa.field("mac", pa.uint64(), metadata={"gs.type": "mac"}), 1, "00:00:00:00:00:01"),
+    (pa.field("at", pa.timestamp("ns", "UTC")), None, "None"),
 ]
 SCHEMA = pa.schema([field for field, *_ in COLUMNS])
 ROWS = pa.table([pa.array([v, None], f.type) for f, v, _ in COLUMNS], schema=SCHEMA)
-TIMES = pa.schema([pa.field("at", pa.timestamp("ns", "UTC"))])
-NUMBERS = pa.schema([pa.field("n", pa.int64())])
+AT = pa.field("at", pa.timestamp("ns", "UTC"))
+TIMES = pa.schema([AT])
+NUMBERS = pa.schema([pa.field("n", pa.int64()), AT])
 
 
 @contextmanager
@@ -55,7 +57,7 @@ def opened(
 
 
 def numbers(*values: int) -> pa.Table:
-    return pa.table([pa.array(values, pa.int64())], schema=NUMBERS)
+    return pa.table([pa.array(values, pa.int64()), pa.nulls(len(values), AT.type)], schema=NUMBERS)
 
 
 def found(place: Place) -> list[int]:
@@ -135,7 +137,7 @@ def test_tables_of_one_place_have_keys_of_their_own(
 def test_a_table_with_other_columns_is_left_alone(
     place: Place, there: pa.Field, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(place, pa.schema([there]), monkeypatch):
+    with opened(place, pa.schema([there, AT]), monkeypatch):
         pass
     with (
         pytest.raises(SinkError, match="is there with other columns: n is") as error,
