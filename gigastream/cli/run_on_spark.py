@@ -41,6 +41,9 @@ SEGMENT_AGE_NS = 250_000_000
 NEVER_DURABLE_NS = 24 * 3600 * 10**9
 """The spool goes with the run: nothing of it need survive the machine."""
 
+CONTINUOUS = {"processingTime": "0 milliseconds"}
+"""A micro-batch as soon as there is something."""
+
 QUICK_BYTES = 64 << 20
 """Smaller captures are over before Java's second compiler pays: it takes two fifths of the time."""
 
@@ -178,10 +181,10 @@ class _Run:
 
     def _start(self, session: Any) -> list[Running]:
         from gigastream.engine.batch import NativeBatch
-        from spark_sink.dataframes import dataframe
+        from spark_sink.driver_query import start_on_driver
         from spark_sink.run import Streams
-        from spark_sink.sinks import DriverSink, start
-        from spark_sink.streaming import Running
+        from spark_sink.sinks import DriverSink
+        from spark_sink.window_complete.query import Asked
 
         read = Streams(session, [str(self._folder / "spool")])
         running: list[Running] = []
@@ -189,10 +192,9 @@ class _Run:
             sink = DriverSink(
                 self._printer, self._printer.lock, node.name, node.schema, NativeBatch.from_arrow
             )
-            writer = sink.writer(dataframe(self._plan, node, read))
             place = str(self._folder / "checkpoints" / str(len(running)))
-            query = start(writer, place, node.name, {"processingTime": "0 seconds"})
-            running.append(Running(query, sink))
+            asked = Asked(node.name, self._plan, node, read, place)
+            running.append(start_on_driver(asked, sink, CONTINUOUS, without_state=True))
         return running
 
 

@@ -21,7 +21,9 @@ _SIGNS = {"increasing": 1, "decreasing": -1}
 
 def temporal_signs(columns: Sequence[dict[str, Any]]) -> dict[int, int]:
     """By place, the sign of each temporal column of a stream's description."""
-    signs = ((place, _SIGNS.get(column.get("temporal", ""))) for place, column in enumerate(columns))
+    signs = (
+        (place, _SIGNS.get(column.get("temporal", ""))) for place, column in enumerate(columns)
+    )
     return {place: sign for place, sign in signs if sign is not None}
 
 
