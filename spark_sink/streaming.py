@@ -24,13 +24,10 @@ WATCH_SECONDS = 0.1
 
 
 class Running(Protocol):
-    """A query that runs, and the sink on the driver that it writes to, if it has one."""
+    """A query that runs."""
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def sink(self) -> DriverSink | None: ...
 
     @property
     def is_active(self) -> bool:

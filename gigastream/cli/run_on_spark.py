@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gigastream.sessions.low_session import LowSession
     from gigastream.settings import Settings
     from gigastream.sources.live import LiveSource
+    from spark_sink.sinks import DriverSink
     from spark_sink.streaming import Running
 
 SEGMENT_AGE_NS = 250_000_000
@@ -136,6 +137,7 @@ class _Run:
         self._low = low
         self._printer = printer
         self._folder = folder
+        self._sinks: list[DriverSink] = []
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._write_spool, daemon=True)
 
@@ -170,7 +172,7 @@ class _Run:
             finally:
                 stop(running)
                 self._printer.clear()
-        return {each.sink.query: each.sink.rows for each in running if each.sink is not None}
+        return {sink.query: sink.rows for sink in self._sinks}
 
     def _is_written(self) -> bool:
         """Whether the spool has its end; its error is ours."""
@@ -193,6 +195,7 @@ class _Run:
                 self._printer, self._printer.lock, node.name, node.schema, NativeBatch.from_arrow
             )
             place = str(self._folder / "checkpoints" / str(len(running)))
+            self._sinks.append(sink)
             asked = Asked(node.name, self._plan, node, read, place)
             running.append(start_on_driver(asked, sink, CONTINUOUS, without_state=True))
         return running

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 from gigastream.plan.operators.low_node import LowNode
@@ -29,8 +29,6 @@ from spark_sink.window_complete.progress import MicroBatch, Progress
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_sink.sinks import DriverSink
-
 LOOK_PERIOD_S = 0.02
 """Between two looks at the manifests, where nothing closed."""
 
@@ -38,6 +36,16 @@ LOOK_PERIOD_S = 0.02
 def can_answer(plan: Plan, output: Output) -> bool:
     """Whether all rows of an output wait for time: what leaves at once is no window's."""
     return Due(plan, output).waits
+
+
+class BatchSink(Protocol):
+    """Where rows go."""
+
+    error: BaseException | None
+    """What went wrong while they were written."""
+
+    def write(self, rows: DataFrame, number: int, /) -> None:
+        """Take the rows of a micro-batch, in types from inside; the same number: the same rows."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class Asked:
 class WindowCompleteQuery:
     """A running query, as the job sees it (spark_sink.streaming.Running)."""
 
-    def __init__(self, asked: Asked, sink: DriverSink, trigger: Mapping[str, Any]) -> None:
+    def __init__(self, asked: Asked, sink: BatchSink, trigger: Mapping[str, Any]) -> None:
         """`trigger`: Spark's, `processingTime` or `availableNow`. Raises JobError."""
         self.name = asked.name
         self.sink = sink
