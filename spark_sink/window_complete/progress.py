@@ -57,7 +57,7 @@ class Progress:
                 self._system.create_dir(f"{self._path}/{part}", recursive=True)
             self.last = self._newest()
             self.is_done = self.last is None or self._is_done(self.last.number)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
 
     def plan(self, batch: MicroBatch) -> None:
