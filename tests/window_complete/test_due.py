@@ -27,7 +27,8 @@ ALL = "DEFINE { no_temporal_aggr true; } SELECT count(*) AS n FROM PKT"
 PACKETS = "SELECT time, len FROM PKT"
 MIXED = f"""SELECT tb, n FROM counts UNION lengths;
     DEFINE {{ query_name counts; visibility internal; }} {MINUTES};
-    DEFINE {{ query_name lengths; visibility internal; }} SELECT time/60 AS tb, CAST(len AS ullong) AS n
+    DEFINE {{ query_name lengths; visibility internal; }}
+    SELECT time/60 AS tb, CAST(len AS ullong) AS n
     FROM PKT"""
 
 
