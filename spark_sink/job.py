@@ -27,10 +27,11 @@ from gigastream.outputs import OutputQuery, RowOutput, parse_output
 from gigastream.sinks import SinkPlace
 from spark_sink import checkpoint
 from spark_sink.dataframes import dataframe
+from spark_sink.driver_query import start_on_driver
 from spark_sink.job_errors import JobError
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.sentences import Sentences
-from spark_sink.session import open_session
+from spark_sink.session import SPOOL, open_session
 from spark_sink.sinks import (
     DriverSink,
     MakeBatch,
@@ -40,7 +41,8 @@ from spark_sink.sinks import (
     spark_writer,
     start,
 )
-from spark_sink.streaming import Running, spark_errors, stop, watch
+from spark_sink.streaming import Running, Stateful, spark_errors, stop, watch
+from spark_sink.window_complete.query import Asked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,6 +89,8 @@ class Job:
     options: JobOptions
     plan: Plan
     printing: Printing | None
+    reader: str
+    """No other checkpoint's."""
     running: list[Running] = field(default_factory=list)
     account: dict[str, int] = field(default_factory=dict)
     """By streaming query, its micro-batches, once it has ended."""
@@ -105,15 +109,18 @@ class Job:
     def _start(
         self, read: Streams, node: OutputNode, sink: Sink, on_driver: DriverSink | None
     ) -> None:
-        rows = dataframe(self.plan, node, read)
-        if on_driver is None:
-            folder = node.name if len(self.plan.outputs) > 1 else None
-            writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
-        else:
-            writer = on_driver.writer(rows)
         place = checkpoint.part(self.options.checkpoint, len(self.running), node.name, sink.format)
         name = f"{node.name} to {sink.text}"
-        self.running.append(Running(start(writer, place, name, self.options.trigger), on_driver))
+        trigger = self.options.trigger
+        if on_driver is not None:
+            asked = Asked(name, self.plan, node, read, place)
+            is_spool = self.options.state == SPOOL
+            self.running.append(start_on_driver(asked, on_driver, trigger, without_state=is_spool))
+            return
+        rows = dataframe(self.plan, node, read)
+        folder = node.name if len(self.plan.outputs) > 1 else None
+        writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
+        self.running.append(Stateful(start(writer, place, name, trigger)))
 
     def _on_driver(self, sink: Sink) -> Mapping[str, DriverSink]:
         return self._printers(sink) if sink.tables is None else self._tables(sink.tables)
@@ -125,7 +132,7 @@ class Job:
         for node in self.plan.outputs:
             table = tables.open(names[node.name], arrow_schema(node.schema))
             self._outputs.enter_context(_closing(table))
-            found[node.name] = TableSink(table, lock, node.name, node.schema)
+            found[node.name] = TableSink(table, self.reader, lock, node.name, node.schema)
         return found
 
     def _printers(self, sink: Sink) -> Mapping[str, DriverSink]:
@@ -182,7 +189,7 @@ def _run(job: Job, is_over: Callable[[], bool], log: Path) -> None:
     ):
         job.start(session)
         watch(job.running, is_over)
-        job.account = {each.query.name: each.micro_batches for each in job.running}
+        job.account = {each.name: each.micro_batches for each in job.running}
 
 
 @contextmanager
@@ -201,13 +208,18 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
                 "-o parquet:PATH, or -o spark:FORMAT for any sink of Spark's",
                 exit_code=2,
             )
-    outputs = [sink.text for sink in options.sinks]
-    is_back = checkpoint.claim(
+    outputs = [_identity(sink, options.state) for sink in options.sinks]
+    claim = checkpoint.claim(
         options.checkpoint, checkpoint.JobIdentity(plan, options.spools, outputs)
     )
-    if is_back:
+    if claim.is_back:
         _refuse_files(options.sinks)
-    return Job(options, plan, printing)
+    return Job(options, plan, printing, claim.reader)
+
+
+def _identity(sink: Sink, state: str) -> str:
+    """What of an output stays as it is: a table's keys are numbers of one kind of micro-batch."""
+    return f"{sink.text} (--state {SPOOL})" if sink.tables and state == SPOOL else sink.text
 
 
 def _refuse_files(sinks: Sequence[Sink]) -> None:

@@ -43,8 +43,6 @@ FILES = "parquet"
 """A format of ours that in a job is Spark's, whose files are exactly once."""
 _BEGINNING = "Initializing sources"
 _WATCH_SECONDS = 0.02
-_QUERY_ID = "sql.streaming.queryId"
-"""Spark's name of it, among what a micro-batch's thread knows."""
 _ONE_VALUE = ("kafka", "text")
 """Sinks that take one column, `value`: a row goes there as JSON."""
 _NO_BINARY = (*_ONE_VALUE, "csv", "json", "console")
@@ -148,21 +146,22 @@ class DriverSink(ABC):
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
         """Return what writes rows in types from inside."""
-        return rows.writeStream.foreachBatch(self._write)
+        return rows.writeStream.foreachBatch(self.write)
 
-    def _write(self, rows: DataFrame, batch: int) -> None:
+    def write(self, rows: DataFrame, number: int) -> None:
+        """Take the rows of a micro-batch, in types from inside; for foreachBatch."""
         try:
             table = in_time_order(rows.toArrow(), self._schema)
             batches = to_record_batches(table, self._schema)
             with self._lock:
-                self._put(batches, Key(_streaming_query(rows), batch))
+                self._put(batches, number)
         except BaseException as error:
             self.error = error
             raise
 
     @abstractmethod
-    def _put(self, batches: Sequence[pyarrow.RecordBatch], key: Key) -> None:
-        """Write the rows of a micro-batch."""
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], number: int) -> None:
+        """Write the rows of a micro-batch; the same number: the same rows."""
 
 
 class PrintingSink(DriverSink):
@@ -175,33 +174,29 @@ class PrintingSink(DriverSink):
         self._output = output
         self._make = make
 
-    def _put(self, batches: Sequence[pyarrow.RecordBatch], _key: Key) -> None:
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], _number: int) -> None:
         for batch in batches:
             self._output.write(self.query, self._make(batch, self._schema))
             self.rows += batch.num_rows
 
 
 class TableSink(DriverSink):
-    """Writes each micro-batch into a table, once: one that Spark repeats is known by its key."""
+    """Writes each micro-batch into a table, once: one that is repeated is known by its key."""
 
-    def __init__(self, table: Table, lock: threading.Lock, query: str, schema: Schema) -> None:
+    def __init__(
+        self, table: Table, writer: str, lock: threading.Lock, query: str, schema: Schema
+    ) -> None:
+        """`writer` names the job, by its checkpoint."""
         super().__init__(lock, query, schema)
         self._table = table
+        self._writer = writer
 
-    def _put(self, batches: Sequence[pyarrow.RecordBatch], key: Key) -> None:
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], number: int) -> None:
         import pyarrow
 
         rows = pyarrow.Table.from_batches(batches) if batches else ()
-        if len(rows) and self._table.write(rows, key):
+        if len(rows) and self._table.write(rows, Key(self._writer, number)):
             self.rows += len(rows)
-
-
-def _streaming_query(rows: DataFrame) -> str:
-    """Return the id of the streaming query whose micro-batch this is; its checkpoint keeps it."""
-    found = rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
-    if found is None:  # then all jobs would share a key
-        raise JobError("Spark does not say whose micro-batch it is", "PySpark 4.3")
-    return f"spark {found}"
 
 
 def in_time_order(table: pyarrow.Table, schema: Schema) -> pyarrow.Table:

@@ -34,14 +34,15 @@ CHANGED = {
 
 def test_a_new_checkpoint_is_claimed_once(tmp_path: Path) -> None:
     folder = str(tmp_path / "new" / "checkpoint")
-    assert not claim(folder, job())
-    assert claim(folder, job())
+    first, again = claim(folder, job()), claim(folder, job())
+    assert (first.is_back, again.is_back) == (False, True)
+    assert first.reader == again.reader
     assert [path.name for path in Path(folder).iterdir()] == [FILE]
 
 
 def test_the_order_of_spools_and_outputs_is_no_difference(tmp_path: Path) -> None:
     claim(str(tmp_path), job())
-    assert claim(str(tmp_path), replace(job(), spools=["/a", "/b"]))
+    assert claim(str(tmp_path), replace(job(), spools=["/a", "/b"])).is_back
 
 
 @pytest.mark.parametrize("what", CHANGED)
@@ -51,7 +52,7 @@ def test_another_job_is_told(what: str, tmp_path: Path) -> None:
         claim(str(tmp_path), CHANGED[what])
     assert error.value.exit_code == 2
     assert "--checkpoint" in str(error.value.hint)
-    assert claim(str(tmp_path), job())
+    assert claim(str(tmp_path), job()).is_back
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"format": 99}'])
@@ -69,8 +70,8 @@ def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_may_be_a_uri(tmp_path: Path) -> None:
-    assert not claim(f"file://{tmp_path}/checkpoint", job())
-    assert claim(str(tmp_path / "checkpoint"), job())
+    assert not claim(f"file://{tmp_path}/checkpoint", job()).is_back
+    assert claim(str(tmp_path / "checkpoint"), job()).is_back
 
 
 def test_each_output_and_sink_has_a_part(tmp_path: Path) -> None:
