@@ -4,18 +4,14 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, account_so_far, gigastream
+from cli.command import gigastream
 
-from gigastream.sinks import SINKS
-from tests.processes import catches
+from gigastream.sinks import SINKS, SinkError, parse_sink_place
 from tests.sinks.places import Place, Rows, duckdb, in_order
-from tests.waiting import wait_until
 
 BY_TIME = "SELECT time, srcIP, count(*) AS packets FROM IPV4 GROUP BY time, srcIP"
 WITHOUT_TIME = "SELECT srcIP, count(*) AS packets FROM IPV4 GROUP BY time/60 AS tb, srcIP"
@@ -97,23 +93,14 @@ def test_a_spool_is_answered_once(here: Place, tmp_path: Path) -> None:
     assert here.rows("query") == answered(BY_TIME)
 
 
-def test_windows_that_a_signal_cuts_are_left_to_the_next_run(here: Place) -> None:
-    """At the pace of the packets the run is still reading when the signal comes."""
-    words = ["run", "-e", BY_TIME, "-r", str(DEMO_CAPTURE), "-o", here.output]
-    paced = [*COMMAND, *words, "--speed", "20", "--stats", "json", "-q"]
-    process = subprocess.Popen(paced, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    wait_until(lambda: catches(process.pid, signal.SIGUSR1), "the run to listen")
-    wait_until(lambda: account_so_far(process)["rows"] > 0, "the first rows")
-    process.send_signal(signal.SIGTERM)
-    counted = json.loads(process.stderr.read())
-    process.stderr.close()
-    assert process.wait() == 0
-    assert counted["rows_left_open"] > 0
+def test_windows_that_are_cut_are_left_to_the_next_run(here: Place) -> None:
+    """At the pace of the packets, three minutes, a run of seconds ends in the middle."""
+    words = ("run", "-e", BY_TIME, "-r", DEMO_CAPTURE, "-o", here.output, "-q", "--stats", "json")
+    cut = gigastream(*words, "--speed", "1", "--duration", "6s")
+    assert cut.code == 0, cut.err
     before, rows = here.rows("query"), answered(BY_TIME)
-    assert len(before) == counted["rows"] < len(rows)
+    assert len(before) == json.loads(cut.err)["rows"] < len(rows)
     assert all(row in rows for row in before)
-    # the slack of a paced run is not that of a file: what is below the last bound is the same
     assert account(here, BY_TIME, "-r", DEMO_CAPTURE) == (len(rows) - len(before), len(before))
     assert here.rows("query") == rows
 
@@ -131,11 +118,24 @@ def test_windows_that_a_signal_cuts_are_left_to_the_next_run(here: Place) -> Non
     ],
 )
 def test_what_names_no_place_or_a_password_is_refused(sink: str, rest: str, message: str) -> None:
-    done = gigastream("run", "-e", BY_TIME, "-r", DEMO_CAPTURE, "-o", f"{sink}{rest}")
+    with pytest.raises(SinkError, match=message) as error:
+        parse_sink_place(f"{sink}{rest}")
+    assert error.value.exit_code == 2
+    assert error.value.hint
+    assert "sesame" not in str(error.value)
+
+
+@pytest.mark.parametrize("command", [("run", "-r", str(DEMO_CAPTURE)), ("spark", "--spool", "x")])
+def test_a_password_is_not_repeated(command: tuple[str, ...], tmp_path: Path) -> None:
+    if command[0] == "spark":
+        pytest.importorskip("pyspark")
+        command = (*command, "--checkpoint", str(tmp_path / "checkpoint"))
+    output = "postgres:postgresql://me:sesame@host/db"
+    done = gigastream(*command, "-e", BY_TIME, "-o", output)
     assert done.code == 2
-    assert message in done.err
-    assert "hint: " in done.err
+    assert "a password on the command line" in done.err
     assert "sesame" not in done.err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
