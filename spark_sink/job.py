@@ -42,7 +42,7 @@ from spark_sink.sinks import (
     start,
 )
 from spark_sink.streaming import Running, Stateful, spark_errors, stop, watch
-from spark_sink.window_complete.query import Asked
+from spark_sink.window_complete.query import SpoolQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,7 +113,7 @@ class Job:
         name = f"{node.name} to {sink.text}"
         trigger = self.options.trigger
         if on_driver is not None:
-            asked = Asked(name, self.plan, node, read, place)
+            asked = SpoolQuery(name, self.plan, node, read, place)
             is_spool = self.options.state == SPOOL
             self.running.append(start_on_driver(asked, on_driver, trigger, without_state=is_spool))
             return

@@ -200,7 +200,7 @@ class _Run:
         from spark_sink.driver_query import start_on_driver
         from spark_sink.run import Streams
         from spark_sink.sinks import PrintingSink
-        from spark_sink.window_complete.query import Asked as AskedQuery
+        from spark_sink.window_complete.query import SpoolQuery
 
         read = Streams(session, [str(self._folder / "spool")])
         running: list[Running] = []
@@ -210,7 +210,7 @@ class _Run:
             )
             place = str(self._folder / "checkpoints" / str(len(running)))
             self._sinks.append(sink)
-            asked = AskedQuery(node.name, self._plan, node, read, place)
+            asked = SpoolQuery(node.name, self._plan, node, read, place)
             running.append(start_on_driver(asked, sink, CONTINUOUS, without_state=True))
         return running
 
