@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Schema, Type
 from gigastream.outputs import FORMATS, Batch
-from gigastream.sinks import SINKS, Key, SinkPlace, Table, is_sink, parse_sink_place
+from gigastream.sinks import SINKS, Key, SinkPlace, SinkTable, is_sink, parse_sink_place
 from spark_sink.job_errors import JobError
 from spark_sink.results import in_result_types, to_record_batches
 
@@ -184,7 +184,7 @@ class TableSink(DriverSink):
     """Writes each micro-batch into a table, once: one that is repeated is known by its key."""
 
     def __init__(
-        self, table: Table, writer: str, lock: threading.Lock, query: str, schema: Schema
+        self, table: SinkTable, writer: str, lock: threading.Lock, query: str, schema: Schema
     ) -> None:
         """`writer` names the job, by its checkpoint."""
         super().__init__(lock, query, schema)

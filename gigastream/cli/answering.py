@@ -23,7 +23,7 @@ from gigastream.outputs import (
     parse_output,
     path_of,
 )
-from gigastream.outputs.delivery import Delivered, Delivery, Output
+from gigastream.outputs.delivery import Delivered, Delivery, RowTarget
 from gigastream.outputs.file import STDOUT_LABEL, Identity, identity
 from gigastream.sinks import is_sink, parse_sink_place
 from gigastream.sources.files import FileSource
@@ -101,7 +101,7 @@ def wanted_output(arguments: argparse.Namespace, config: Config) -> str:
     return default_format(sys.stdout.isatty())
 
 
-def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str], writer: Writer) -> Output:
+def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str], writer: Writer) -> RowTarget:
     """Open the output that is asked for, none of whose files is one of `inputs`.
 
     `writer` gives the name of the run for tables, None where its packets cannot come again.
@@ -123,7 +123,7 @@ def _rows_to(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> RowOutput:
 class Outputs:
     """Where rows go, and traces of heartbeats, if they are wanted."""
 
-    rows: Output
+    rows: RowTarget
     traces: RowOutput | None = None
 
 

@@ -24,7 +24,7 @@ from gigastream.cli.progress import Progress
 from gigastream.cli.spark_extra import require_spark
 from gigastream.engine.statistics import OperatorStatistics, Statistics
 from gigastream.outputs import Batch
-from gigastream.outputs.delivery import Delivered, Output
+from gigastream.outputs.delivery import Delivered, RowTarget
 from gigastream.plan.nodes import topological
 from gigastream.sources.files import FileSource
 
@@ -65,7 +65,7 @@ def answer_on_spark(
     texts: QueryTexts,
     sources: Sequence[FileSource | LiveSource],
     settings: Settings,
-    output: Output,
+    output: RowTarget,
 ) -> tuple[Statistics, Delivered]:
     """Answer the queries, write the rows and give the account.
 
@@ -112,7 +112,7 @@ def _open(
 class _Printer:
     """The run's output, with the line of progress out of its way."""
 
-    def __init__(self, output: Output, low: LowSession, quiet: bool) -> None:
+    def __init__(self, output: RowTarget, low: LowSession, quiet: bool) -> None:
         self._output = output
         self._low = low
         self._progress = Progress(self._position, wanted=not quiet)

@@ -49,7 +49,7 @@ class Delivered:
     failures: tuple[Failure, ...] = ()
 
 
-class Output(Protocol):
+class RowTarget(Protocol):
     """Where the rows of a run go: files and pipes (RowOutput), or tables (gigastream.sinks)."""
 
     content: Content
@@ -104,7 +104,7 @@ class Delivery:
 
     def __init__(
         self,
-        output: Output,
+        output: RowTarget,
         room_bytes: int,
         attend: Callable[[], bool] = lambda: True,
         aside: Callable[[], AbstractContextManager[None]] = nullcontext,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables that rows go to in transactions: each row once, whatever is killed and started again.
 
-A sink's module has one public function, `open_table(place, name, schema)`, whose result is a Table;
-adding a sink is its file and a line in SINKS. Whoever writes gives each transaction a key, which
-the table keeps together with the rows: of a run here how far its windows are over
-(transactions.py), of a job on Spark its micro-batch (spark_sink/tables.py).
+A sink's module has one public function, `open_table(place, name, schema)`, whose result is a
+SinkTable; adding a sink is its file and a line in SINKS. Whoever writes gives each transaction a
+key, which the table keeps together with the rows: of a run here how far its windows are over
+(windows.py), of a job on Spark its micro-batch (spark_sink/sinks.py).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Key:
     """Below 2^63."""
 
 
-class Table(Protocol):
+class SinkTable(Protocol):
     """A table that takes rows in transactions. Every method raises SinkError."""
 
     def last(self, writer: str) -> int | None:
@@ -112,7 +112,7 @@ class SinkPlace:
             )
         return {queries[0]: self.table}
 
-    def open(self, name: str, schema: pyarrow.Schema) -> Table:
+    def open(self, name: str, schema: pyarrow.Schema) -> SinkTable:
         """Open a table, made where it is not there; `schema` is that of the engine's batches."""
         if name == COMMITS:
             raise SinkError(f"{COMMITS} is where commits are kept", "another name", exit_code=2)
@@ -123,7 +123,7 @@ class SinkPlace:
                 f"pip install 'gigastream[{self.sink}]'",
                 exit_code=2,
             )
-        table: Table = import_module(sink.module).open_table(self.place, name, schema)
+        table: SinkTable = import_module(sink.module).open_table(self.place, name, schema)
         return table
 
 

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from gigastream.outputs import Batch, Content, Failure, OutputQuery
-from gigastream.sinks import Key, SinkError, SinkPlace, Table
+from gigastream.sinks import Key, SinkError, SinkPlace, SinkTable
 from gigastream.sinks.windows import END, OpenWindows
 from gigastream.words import are, counted
 
@@ -114,7 +114,7 @@ class TableOutput:
 class _Writing:
     """A query's table, what waits for it, and what became of the rows."""
 
-    def __init__(self, table: Table, query: OutputQuery, writer: str | None) -> None:
+    def __init__(self, table: SinkTable, query: OutputQuery, writer: str | None) -> None:
         self.windows = OpenWindows(query.time_column, table.last(writer) if writer else None)
         self.rows = self.lost = self.left_open = 0
         self.failure: SinkError | None = None

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from gigastream.sinks import Key, SinkError, Table, parse_sink_place
+from gigastream.sinks import Key, SinkError, SinkTable, parse_sink_place
 from gigastream.sinks.columns import Abilities, table_rows, table_schema
 from tests.sinks.places import Place
 from tests.sinks.postgres_server import PASSWORD
@@ -47,7 +47,7 @@ NUMBERS = pa.schema([pa.field("n", pa.int64()), AT])
 @contextmanager
 def opened(
     place: Place, schema: pa.Schema, monkeypatch: pytest.MonkeyPatch, name: str = "rows"
-) -> Iterator[Table]:
+) -> Iterator[SinkTable]:
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     table = parse_sink_place(place.output).open(name, schema)
     try:
