@@ -119,8 +119,14 @@ class SpoolReader(_Rows, DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         spools = Spools(self._options)
         spools.refresh({})
-        start = spools.beginning()
-        return self._parts(_slices(spools, start, admit(start, spools.indexes, Limits())), None)
+        positions = spools.beginning()
+        slices = []
+        while True:
+            end = admit(positions, spools.indexes(positions), Limits())
+            slices += _slices(spools, positions, end)
+            positions = spools.gone_on(end)
+            if positions == end:
+                return self._parts(slices, None)
 
 
 class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -136,6 +142,7 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
         super().__init__(options, schema)
         self._spools = Spools(options)
         self._is_back = True
+        self._has_said_farewell = False
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         self._is_back = False  # Spark asks only where there is no checkpoint yet
@@ -160,7 +167,8 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
         """Everything that is known, for the lag in Spark's progress report."""
         self._spools.refresh({})
-        return to_json(admit(self._spools.beginning(), self._spools.indexes, Limits()))
+        positions = self._spools.newest()
+        return to_json(admit(positions, self._spools.indexes(positions), Limits()))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._spools.freeze()
@@ -178,17 +186,22 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     def _end(self, start: dict[str, Any], limits: Limits) -> dict[str, Any]:
         before = from_json(start)
         self._spools.refresh(before)
-        after = admit(self._spools.with_new(before), self._spools.indexes, limits)
+        positions = self._spools.with_new(before)
+        after = admit(positions, self._spools.indexes(positions), limits)
         # Punctuation of some tracks that moves no heartbeat is not worth a micro-batch.
-        has_segments = any(_segment(before, key) < after[key].segment for key in after)
+        has_segments = any(positions[key].segment < after[key].segment for key in after)
         is_back, self._is_back = self._is_back and heartbeat_ms(before) is not None, False
-        is_news = has_segments or is_back or heartbeat_between(before, after) is not None
-        return to_json(after, returns(start) + is_back) if is_news else start
+        repeats = is_back or self._says_farewell(positions, is_back=is_back)
+        is_news = has_segments or repeats or heartbeat_between(before, after) is not None
+        return to_json(after, returns(start) + repeats) if is_news else start
 
-
-def _segment(offsets: Any, key: str) -> int:
-    position = offsets.get(key)
-    return 0 if position is None else position.segment
+    def _says_farewell(self, positions: Any, *, is_back: bool) -> bool:
+        """Whether this is the last micro-batch of a query that cannot go on: the next one fails."""
+        reason = self._spools.why_not(positions)
+        if reason is not None and self._has_said_farewell:
+            raise reason
+        self._has_said_farewell = reason is not None and not is_back
+        return self._has_said_farewell
 
 
 def _slices(spools: Spools, start: Any, end: Any) -> list[Slice]:

@@ -13,7 +13,7 @@ from gigastream.opaque import OPAQUE_MAX, opaque_size
 from gigastream.spool import Track
 from spark_sink.errors import SpoolSourceError
 from spark_sink.options import SourceOptions
-from spark_sink.tracks import newest_tracks, what_is_there
+from spark_sink.tracks import newest_tracks, open_spool, what_is_there
 
 Column = Mapping[str, Any]
 """A column as stream.json describes it."""
@@ -24,7 +24,7 @@ def stream_columns(options: SourceOptions) -> list[Column]:
     tracks = [
         track
         for path in options.paths
-        for track in newest_tracks(path, options.stream, options.interfaces, options.generation)
+        for track in newest_tracks(open_spool(path, options.generation), options)
     ]
     if not tracks:
         raise _not_begun(options)

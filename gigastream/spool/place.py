@@ -21,7 +21,7 @@ import pyarrow
 from pyarrow import fs
 
 from gigastream.spool.errors import SpoolReadError
-from gigastream.spool.files import NEW, write_all
+from gigastream.spool.files import NEW, is_locked, write_all
 
 _MAX_JSON_BYTES = 256 << 20
 _WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -38,6 +38,10 @@ class Place:
 
     files: fs.FileSystem | None
     root: str
+
+    def is_held(self) -> bool | None:
+        """Return whether a process of this host holds the root; None where that cannot be told."""
+        return is_locked(self.root) if self.files is None else None
 
     def names(self, folder: str) -> list[str]:
         """Return the names in a folder, in order, without those that begin with a dot."""
