@@ -31,7 +31,7 @@ class SourceOptions:
     as_bigint: frozenset[str] = frozenset()
     """The types of which a bigint is wanted."""
     heartbeats: bool = True
-    fails_on_damage: bool = False
+    fails_on_damage: bool = True
     reader: str | None = None
 
 
@@ -54,7 +54,7 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
         partitions=values.get("partitions"),
         as_bigint=_as_bigint(values),
         heartbeats=values.get("heartbeats", True),
-        fails_on_damage=values.get("ondamage") == "fail",
+        fails_on_damage=values.get("ondamage") != "skip",
         reader=values.get("reader"),
     )
 

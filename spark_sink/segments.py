@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from gigastream.spool import Entry, SegmentDamage
 from spark_sink.errors import SpoolSourceError, tell
+from spark_sink.reading import SKIP_HINT
 from spark_sink.tracks import track_of
 
 BATCH_ROWS = 1 << 16
@@ -90,7 +91,7 @@ def _failure(damage: SegmentDamage) -> SpoolSourceError:
     if damage.is_retired:
         hint = 'name the query with .option("reader", "a name"), and retention waits for it'
     else:
-        hint = 'without .option("onDamage", "fail") it is left out'
+        hint = SKIP_HINT
     return SpoolSourceError(str(damage), hint, exit_code=1)
 
 

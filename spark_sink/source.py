@@ -63,7 +63,8 @@ class GigastreamSource(DataSource):
     - timestamps: microseconds (default; a timestamp), or nanoseconds (a bigint)
     - unsigned: decimal (default; an ullong is a decimal(20,0)), or bits (a bigint, negative from
       2^63 on, of which spark_sink.unsigned makes the decimal): much less work for Spark
-    - onDamage: skip (default; a damaged segment is named on stderr), or fail
+    - onDamage: fail (default), or skip: what is damaged is left out and named on the stderr of the
+      worker that met it, which is in Spark's log; `gigastream spark` hands that on
     - reader: a name under which retention waits for this query
     - heartbeats: false leaves them out, and nothing that waits for time ever ends
     """
@@ -118,7 +119,7 @@ class SpoolReader(_Rows, DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         spools = Spools(self._options)
-        spools.refresh({})
+        spools.freeze()
         positions = spools.beginning()
         slices = []
         while True:

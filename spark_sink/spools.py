@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gigastream.spool import END, NOTHING, Entry, SpoolReadError
+from gigastream.spool import END, NOTHING, Entry, SpoolReadError, Track
 from spark_sink.errors import SpoolSourceError, tell
 from spark_sink.offsets import END_MS, Offsets, Position, heartbeat_ms
 from spark_sink.options import EARLIEST, SourceOptions
@@ -43,6 +43,8 @@ class Spools:
         """What is there now is all there is: for a query that ends when it has read it."""
         self._places.look_at_once()
         self.refresh({})
+        for reading in self._readings.values():
+            reading.settle()
         self._is_frozen = True
 
     def refresh(self, known: Offsets) -> None:
@@ -223,7 +225,7 @@ class Spools:
             for key, chain in found.items():
                 for track in chain.tracks:
                     if (key, track.generation) not in self._released:
-                        self._readings.setdefault((key, track.generation), Reading(path, track))
+                        self._readings.setdefault((key, track.generation), self._new(path, track))
                 self._mark_followed(key, chain)
 
     def _mark_followed(self, key: str, chain: Chain) -> None:
@@ -240,11 +242,14 @@ class Spools:
                 "is answered are too late, and counted"
             )
 
+    def _new(self, path: str, track: Track) -> Reading:
+        return Reading(path, track, fails_on_damage=self._options.fails_on_damage)
+
     def _reading(self, key: str, generation: int) -> Reading:
         if (key, generation) not in self._readings:
             path, interface = self._places.place(key)
             stream = self._options.stream or self._places.only_stream(path)
-            reading = Reading(path, track_of(path, stream, interface, generation))
+            reading = self._new(path, track_of(path, stream, interface, generation))
             self._readings[key, generation] = reading
             if key in self._chains:
                 self._mark_followed(key, self._chains[key])

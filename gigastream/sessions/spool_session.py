@@ -18,6 +18,7 @@ from gigastream.sessions.shape import Closing
 from gigastream.settings import Settings
 from gigastream.spool import END, NOTHING, Entry, SegmentDamage, Spool, Track, TrackProgress
 from gigastream.spool.account import ReadAccount, StreamAccount
+from gigastream.spool.arrivals import Arrivals
 
 if TYPE_CHECKING:
     import pyarrow
@@ -45,6 +46,7 @@ class _Feed:
     ) -> None:
         self._later = deque((*earlier, track))
         self._done: list[tuple[Track, ReadAccount]] = []
+        self._arrivals = Arrivals(clock)
         self.track = self._later.popleft()
         self.liveness = liveness
         self.is_over = False
@@ -68,13 +70,18 @@ class _Feed:
         return bool(self._waiting) and not self.is_over
 
     def look_again(self) -> bool:
-        """Look at the spool now; return whether something is listed that is not taken."""
-        self._waiting.extend(self.track.poll())
-        while not self._waiting and self._later:
+        """Look at the spool now; return whether something of it is not taken."""
+        self._waiting.extend(self._arrivals.poll(self.track))
+        while not self._waiting and self._later and not self._arrivals.are_awaited:
             self._done.append((self.track, self.read))
             self.track, self.read = self._later.popleft(), ReadAccount()
-            self._waiting.extend(self.track.poll())
-        return bool(self._waiting)
+            self._waiting.extend(self._arrivals.poll(self.track))
+        return self.are_awaited
+
+    @property
+    def are_awaited(self) -> bool:
+        """Whether lines are not taken, be what they list there or on its way."""
+        return bool(self._waiting) or self._arrivals.are_awaited
 
     @property
     def label(self) -> str:
@@ -115,7 +122,7 @@ class _Feed:
     @property
     def is_without_end(self) -> bool:
         """Whether damage hides what comes last, so that nobody need wait for it."""
-        return not self._waiting and not self._later and self.track.is_cut_off
+        return not self.are_awaited and not self._later and self.track.is_cut_off
 
     @property
     def bytes(self) -> tuple[int, int]:

@@ -39,6 +39,11 @@ class Place:
     files: fs.FileSystem | None
     root: str
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it is a folder of this host."""
+        return self.files is None
+
     def is_held(self) -> bool | None:
         """Return whether a process of this host holds the root; None where that cannot be told."""
         return is_locked(self.root) if self.files is None else None

@@ -31,7 +31,7 @@ def test_every_option_is_read() -> None:
         "timestamps": "nanoseconds",
         "unsigned": "bits",
         "heartbeats": "false",
-        "onDamage": "fail",
+        "onDamage": "skip",
         "reader": "job",
     }
     assert parse(given) == SourceOptions(
@@ -45,7 +45,7 @@ def test_every_option_is_read() -> None:
         partitions=4,
         as_bigint=frozenset({"timestamp", "ullong"}),
         heartbeats=False,
-        fails_on_damage=True,
+        fails_on_damage=False,
         reader="job",
     )
 
