@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from gigastream.outputs import OutputQuery, RowOutput, parse_output
 from spark_sink import checkpoint
 from spark_sink.dataframes import dataframe
 from spark_sink.job_errors import JobError
+from spark_sink.places import spool_name
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.sentences import Sentences
 from spark_sink.session import open_session
@@ -77,6 +78,7 @@ class Job:
     options: JobOptions
     plan: Plan
     printing: Printing | None
+    reader: str
     running: list[Running] = field(default_factory=list)
     account: dict[str, int] = field(default_factory=dict)
     """By streaming query, its micro-batches, once it has ended."""
@@ -85,7 +87,10 @@ class Job:
     _outputs: ExitStack = field(default_factory=ExitStack)
 
     def start(self, session: SparkSession) -> None:
-        """Start a streaming query for every output of the plan and sink."""
+        """Start a streaming query for every output of the plan and sink.
+
+        Each is a reader of its own, which retention waits for.
+        """
         read = Streams(session, self.options.spools, self.options.source_options)
         for sink in self.options.sinks:
             printers = {} if sink.is_sparks else self._printers(sink)
@@ -95,7 +100,9 @@ class Job:
     def _start(
         self, read: Streams, node: OutputNode, sink: Sink, printer: DriverSink | None
     ) -> None:
-        rows = dataframe(self.plan, node, read)
+        part = checkpoint.part_name(len(self.running), node.name, sink.format)
+        options = {"reader": f"{self.reader}-{part}", **read.options}
+        rows = dataframe(self.plan, node, replace(read, options=options))
         if printer is None:
             folder = node.name if len(self.plan.outputs) > 1 else None
             writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
@@ -179,12 +186,13 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
                 exit_code=2,
             )
     outputs = [sink.text for sink in options.sinks]
-    is_back = checkpoint.claim(
-        options.checkpoint, checkpoint.JobIdentity(plan, options.spools, outputs)
+    names = [spool_name(path) for path in options.spools]
+    claim = checkpoint.claim(
+        options.checkpoint, checkpoint.JobIdentity(plan, names, outputs, options.spools)
     )
-    if is_back:
+    if claim.is_back:
         _refuse_files(options.sinks)
-    return Job(options, plan, printing)
+    return Job(options, plan, printing, claim.reader)
 
 
 def _refuse_files(sinks: Sequence[Sink]) -> None:

@@ -53,7 +53,7 @@ class Places:
         spool = open_spool(path, self._options.generation)
         self._stamps[path] = spool.stamp()
         self._spools[path] = spool
-        self._names.setdefault(path, spool.identity or without_credentials(path))
+        self._names.setdefault(path, _name(spool))
 
     def _chains(self, path: str) -> dict[str, Chain]:
         found = chains(self._spools[path], self._options)
@@ -100,6 +100,16 @@ class Places:
             "begin again with a new checkpoint, and a query that it can answer",
             exit_code=1,
         )
+
+
+def spool_name(path: str) -> str:
+    """What a spool is called in checkpoints. Raises SourceError."""
+    return _name(open_spool(path))
+
+
+def _name(spool: Spool) -> str:
+    """One of an earlier version has no identity until it is written again."""
+    return spool.identity or without_credentials(spool.path)
 
 
 def without_credentials(path: str) -> str:

@@ -178,7 +178,8 @@ def _source_options(arguments: argparse.Namespace) -> dict[str, str]:
         "maxRowsPerTrigger": arguments.max_rows,
         "maxBytesPerTrigger": arguments.max_bytes,
     }
-    return {name: str(value) for name, value in named.items() if value is not None}
+    given = {name: str(value) for name, value in named.items() if value is not None}
+    return {"onDamage": "skip", **given}
 
 
 def _printing() -> Printing | None:
