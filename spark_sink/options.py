@@ -11,6 +11,7 @@ from typing import Any
 
 from spark_sink.admission import Limits
 from spark_sink.errors import SpoolSourceError
+from spark_sink.silences import GO_ON, STOP
 
 EARLIEST = "earliest"
 LATEST = "latest"
@@ -33,6 +34,8 @@ class SourceOptions:
     heartbeats: bool = True
     fails_on_damage: bool = True
     reader: str | None = None
+    idle_after_s: int | None = None
+    on_idle: str = GO_ON
 
 
 def parse(given: Mapping[str, str]) -> SourceOptions:
@@ -56,6 +59,8 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
         heartbeats=values.get("heartbeats", True),
         fails_on_damage=values.get("ondamage") != "skip",
         reader=values.get("reader"),
+        idle_after_s=values.get("idleafterseconds"),
+        on_idle=values.get("onidle", GO_ON),
     )
 
 
@@ -161,6 +166,8 @@ _OPTIONS: tuple[tuple[str, Callable[[str], Any]], ...] = (
     ("heartbeats", _is_true),
     ("onDamage", _one_of("skip", "fail")),
     ("reader", _text),
+    ("idleAfterSeconds", _count),
+    ("onIdle", _one_of(GO_ON, STOP)),
 )
 _PARSERS = {name.lower(): parser for name, parser in _OPTIONS}
 _SPELLINGS = {name.lower(): name for name, _ in _OPTIONS}

@@ -81,6 +81,11 @@ class Places:
             exit_code=1,
         )
 
+    def is_written(self, key: str) -> bool | None:
+        """Whether a run writes a track's spool; None where that cannot be told."""
+        spool = self._spools.get(self.place(key)[0])
+        return None if spool is None else spool.has_writer()
+
     def expected_keys(self) -> list[str]:
         """The interfaces that are waited for, in each spool."""
         interfaces = self._options.interfaces or ()

@@ -28,7 +28,7 @@ class Reading:
         self._told = 0
 
     def refresh(self) -> bool:
-        """Read on in the manifest; return whether there was news.
+        """Read on in the manifest; return whether it says that the track lives.
 
         What is wrong with it is told once. Raises SourceError, if damage is to fail.
         """
@@ -39,7 +39,7 @@ class Reading:
                 raise SpoolSourceError(sentence, SKIP_HINT, exit_code=1)
             tell(sentence)
             self._told += 1
-        return bool(news)
+        return any(entry.kind != "run" for entry in news)
 
     def settle(self) -> None:
         """Wait for segments that are on their way, until they are there or lost."""

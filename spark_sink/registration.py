@@ -26,6 +26,7 @@ SHIPPED = (
     "spark_sink.places",
     "spark_sink.reading",
     "spark_sink.segments",
+    "spark_sink.silences",
     "spark_sink.source",
     "spark_sink.spark_types",
     "spark_sink.spools",

@@ -66,6 +66,9 @@ class GigastreamSource(DataSource):
     - onDamage: fail (default), or skip: what is damaged is left out and named on the stderr of the
       worker that met it, which is in Spark's log; `gigastream spark` hands that on
     - reader: a name under which retention waits for this query
+    - idleAfterSeconds: after which time goes on without an interface that says nothing, which is
+      told; its rows that come later may be too late. Without it, it is waited for
+    - onIdle: go-on (default), or end: the query fails then
     - heartbeats: false leaves them out, and nothing that waits for time ever ends
     """
 
@@ -189,6 +192,7 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
         self._spools.refresh(before)
         positions = self._spools.with_new(before)
         after = admit(positions, self._spools.indexes(positions), limits)
+        after = self._spools.past_silences(after)
         # Punctuation of some tracks that moves no heartbeat is not worth a micro-batch.
         has_segments = any(positions[key].segment < after[key].segment for key in after)
         is_back, self._is_back = self._is_back and heartbeat_ms(before) is not None, False

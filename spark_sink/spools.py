@@ -10,6 +10,7 @@ from spark_sink.options import EARLIEST, SourceOptions
 from spark_sink.places import Places
 from spark_sink.reading import Reading
 from spark_sink.segment_index import SegmentIndex
+from spark_sink.silences import Silences
 from spark_sink.tracks import Chain, track_of
 
 _ALL = END
@@ -28,7 +29,9 @@ class Spools:
         self._places = Places(options)
         self._chains: dict[str, Chain] = {}
         self._readings: dict[tuple[str, int], Reading] = {}
+        self._committed: dict[str, int] = {}
         self._released: set[tuple[str, int]] = set()
+        self._silences = Silences(options.idle_after_s, options.on_idle)
         self._is_frozen = self._is_read_only = False
 
     def indexes(self, positions: Offsets) -> dict[str, SegmentIndex]:
@@ -54,8 +57,9 @@ class Spools:
         for key, position in known.items():
             if position.generation:
                 self._reading(key, position.generation)
-        for reading in () if self._is_frozen else self._readings.values():
-            reading.refresh()
+        for (key, _), reading in () if self._is_frozen else self._readings.items():
+            if reading.refresh():
+                self._silences.heard(key)
 
     def beginning(self) -> dict[str, Position]:
         """Where a query without a checkpoint begins; interfaces that it waits for are named too."""
@@ -121,6 +125,15 @@ class Spools:
             return False
         reading = self._reading(key, position.generation)
         return position.segment >= reading.index.next_segment
+
+    def past_silences(self, positions: Offsets) -> dict[str, Position]:
+        """The positions, where time goes on without who is silent, if so it is wanted."""
+        unread = [
+            key
+            for key, position in positions.items()
+            if position.generation and not self._is_read(key, position)
+        ]
+        return self._silences.past(positions, unread, self._places.is_written)
 
     def _is_told(self, key: str, position: Position) -> bool:
         """Whether a micro-batch has said how far a generation had come at last."""
@@ -193,8 +206,12 @@ class Spools:
                 del self._readings[done]
 
     def _commit(self, reading: Reading, segment: int) -> None:
+        folder = reading.track.folder
         if self._options.reader is None or self._is_read_only:
             return
+        if self._committed.get(folder) == segment:
+            return
+        self._committed[folder] = segment
         try:
             reading.track.commit(self._options.reader, segment)
         except SpoolReadError as error:

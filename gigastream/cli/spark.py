@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from spark_sink.job import Job, JobOptions, Printing
 
 _NS_PER_MS = 1_000_000
+_NS_PER_SECOND = 10**9
 _PRINTED = tuple(name for name in FORMATS if name != "parquet")
 _EPILOG = """\
 Without a query the spools' own is answered. -o parquet:PATH and -o spark:FORMAT[:PATH] are exactly
@@ -76,6 +77,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="micro-batches every so often; now: what is there, then end; continuous (default): "
         "one behind the other",
     )
+    parser.add_argument(
+        "--idle-after",
+        type=argument_type(parse_idle),
+        metavar="TIME",
+        help="after which time goes on without an interface that says nothing (it is waited for)",
+    )
+    parser.add_argument(
+        "--on-idle", choices=("go-on", "end"), help="what becomes of the job then (go-on)"
+    )
     _add_spark_options(parser.add_argument_group("spark"))
     add_query_options(parser)
 
@@ -119,6 +129,11 @@ def parse_trigger(text: str) -> dict[str, Any]:
         return {"availableNow": True}
     milliseconds = 0 if text == "continuous" else parse_duration(text) // _NS_PER_MS
     return {"processingTime": f"{milliseconds} milliseconds"}
+
+
+def parse_idle(text: str) -> int:
+    """Read a time as whole seconds, at least one. ValueError."""
+    return max(1, parse_duration(text) // _NS_PER_SECOND)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -177,6 +192,8 @@ def _source_options(arguments: argparse.Namespace) -> dict[str, str]:
         "startingAt": arguments.starting_at,
         "maxRowsPerTrigger": arguments.max_rows,
         "maxBytesPerTrigger": arguments.max_bytes,
+        "idleAfterSeconds": arguments.idle_after,
+        "onIdle": arguments.on_idle,
     }
     given = {name: str(value) for name, value in named.items() if value is not None}
     return {"onDamage": "skip", **given}

@@ -33,6 +33,8 @@ def test_every_option_is_read() -> None:
         "heartbeats": "false",
         "onDamage": "skip",
         "reader": "job",
+        "idleAfterSeconds": "30",
+        "onIdle": "end",
     }
     assert parse(given) == SourceOptions(
         paths=("/a", "/b"),
@@ -47,6 +49,8 @@ def test_every_option_is_read() -> None:
         heartbeats=False,
         fails_on_damage=False,
         reader="job",
+        idle_after_s=30,
+        on_idle="end",
     )
 
 
