@@ -84,6 +84,8 @@ class Job:
     """By streaming query, its micro-batches, once it has ended."""
     losses: int = 0
     """Sentences about what could not be read."""
+    late: int = 0
+    """Partial rows that Spark has left out, since their window had been answered."""
     _outputs: ExitStack = field(default_factory=ExitStack)
 
     def start(self, session: SparkSession) -> None:
@@ -166,6 +168,9 @@ def _run(job: Job, is_over: Callable[[], bool], log: Path) -> None:
     ):
         job.start(session)
         watch(job.running, is_over)
+        for each in job.running:
+            each.count_late()
+            job.late += sum(each.late.values())
         job.account = {each.query.name: each.micro_batches for each in job.running}
 
 

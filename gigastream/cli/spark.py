@@ -23,6 +23,7 @@ from gigastream.cli.spark_extra import require_spark
 from gigastream.cli.stderr import say
 from gigastream.outputs import FORMATS, default_format
 from gigastream.settings import parse_bytes, parse_count, parse_duration
+from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.query_texts import QueryTexts
@@ -146,7 +147,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with stopped_by_signals(signals):
         job = run_job(options, signals.came.is_set, _printing(), complain)
     _summarise(job)
-    return 1 if job.losses else 0
+    return 1 if job.losses or job.late else 0
 
 
 class _Signals:
@@ -213,3 +214,9 @@ def _printing() -> Printing | None:
 def _summarise(job: Job) -> None:
     for name, count in job.account.items():
         say(f"{name}: {count:,} micro-batches")
+    if job.late:
+        complain(
+            f"{counted(job.late, 'partial row')} came behind the answer of their window, and are "
+            "left out",
+            "an interface that begins later, or is gone on without, may bring such rows",
+        )
