@@ -53,7 +53,12 @@ class Places:
         spool = open_spool(path, self._options.generation)
         self._stamps[path] = spool.stamp()
         self._spools[path] = spool
-        self._names.setdefault(path, _name(spool))
+        name = self._names.setdefault(path, _name(spool))
+        for other, its in self._names.items():
+            if its == name and other != path:
+                raise SpoolSourceError(
+                    f"{path} is the spool {other}, or a copy of it", "give each spool once"
+                )
 
     def _chains(self, path: str) -> dict[str, Chain]:
         found = chains(self._spools[path], self._options)

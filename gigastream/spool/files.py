@@ -3,22 +3,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PIECE_BYTES = 1 << 18
 APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_LOCK_ATTEMPTS = 20
-_LOCK_PAUSE_SECONDS = 0.01
 
 
 @contextmanager
@@ -102,44 +97,3 @@ def numbers_in(folder: Path, number_of: Any) -> list[int]:
         return []
     numbers = (number_of(name) for name in names)
     return sorted(number for number in numbers if number is not None)
-
-
-def lock_folder(path: Path) -> int:
-    """Return a descriptor that holds a folder for this process; the system frees it at its end.
-
-    Raises BlockingIOError while another process holds it. One that only asks whether somebody does
-    (`is_locked`) is out of the way sooner than we give up.
-    """
-    descriptor = os.open(path, _FOLDER)
-    try:
-        _lock(descriptor)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _lock(descriptor: int) -> None:
-    for _ in range(_LOCK_ATTEMPTS):
-        with suppress(BlockingIOError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        time.sleep(_LOCK_PAUSE_SECONDS)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def is_locked(path: str) -> bool | None:
-    """Return whether a process holds a folder; None where that cannot be told."""
-    try:
-        descriptor = os.open(path, _FOLDER)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return False
-    except BlockingIOError:
-        return True
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)

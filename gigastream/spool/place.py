@@ -21,7 +21,8 @@ import pyarrow
 from pyarrow import fs
 
 from gigastream.spool.errors import SpoolReadError
-from gigastream.spool.files import NEW, is_locked, write_all
+from gigastream.spool.files import NEW, write_all
+from gigastream.spool.lock import is_locked
 
 _MAX_JSON_BYTES = 256 << 20
 _WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC

@@ -12,9 +12,10 @@ from typing import Self
 
 from gigastream.spool import layout
 from gigastream.spool.errors import SpoolError, writing
-from gigastream.spool.files import lock_folder, read_object
+from gigastream.spool.files import read_object
 from gigastream.spool.generation import Generation
 from gigastream.spool.index import Port
+from gigastream.spool.lock import lock_folder
 from gigastream.spool.opening import Opening
 from gigastream.spool.progress import ProgressWriter
 from gigastream.spool.publisher import Publisher

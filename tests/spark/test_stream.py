@@ -225,6 +225,13 @@ def test_available_now_fails_where_it_can_read_nothing_of_what_is_new(tmp_path: 
     assert "generation 2 was written anew" in farewell(again, after)
 
 
+def test_a_spool_and_its_copy_are_not_read_as_two(tmp_path: Path) -> None:
+    Written(tmp_path / "one").write("eth0", [(packets(1), seconds(1))])
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    with pytest.raises(SpoolSourceError, match=r"/two is the spool .*/one, or a copy of it"):
+        reader_of(tmp_path / "one", tmp_path / "two").initialOffset()
+
+
 @pytest.mark.parametrize("is_now", [False, True], ids=["on and on", "now"])
 def test_a_query_goes_on_with_the_generation_that_goes_on(is_now: bool, tmp_path: Path) -> None:
     """Twice: it was ended, as a query that is dropped for a run, and written again."""

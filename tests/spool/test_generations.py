@@ -22,6 +22,7 @@ from gigastream.spool import (
     SpoolWriter,
     StoredQuerySet,
     TrackWriter,
+    lock,
 )
 from gigastream.spool.layout import GENERATION, MANIFEST, SETS, segment_name
 from gigastream.spool.layout import PLAN as PLAN_FILE
@@ -266,6 +267,20 @@ def test_whether_somebody_writes_is_told_by_the_lock(tmp_path: Path) -> None:
         with SpoolWriter(tmp_path) as second, pytest.raises(SpoolError, match="another run writes"):
             second.end()
     assert spool.has_writer() is False
+
+
+def test_on_a_filesystem_of_several_hosts_the_lock_tells_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "spool", 1)
+    device = (tmp_path / "spool").stat().st_dev
+    mounts = tmp_path / "mounts"
+    line = "36 35 {}:{} / {} rw,noatime master:1 - {} host:/export rw\n"
+    for kind, told in (("nfs4", None), ("ext4", False)):
+        number = os.major(device), os.minor(device)
+        mounts.write_text(line.format(*number, tmp_path, kind))
+        monkeypatch.setattr(lock, "_MOUNTS", str(mounts))
+        assert Spool(tmp_path / "spool").has_writer() is told
 
 
 def test_who_looks_for_a_writer_keeps_none_out(tmp_path: Path) -> None:
