@@ -25,6 +25,7 @@ from spark_sink import places
 from spark_sink.errors import SpoolSourceError
 from spark_sink.offsets import END_MS
 from spark_sink.source import SpoolReader, SpoolStreamReader
+from spark_sink.streaming import Running
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -443,6 +444,33 @@ def test_a_query_goes_on_where_its_checkpoint_is(spark: SparkSession, tmp_path: 
     assert run() == [(0, 3)]
     spool.write("eth0", [], ends=True)
     assert run() == [(0, 3), (1, 1)]
+
+
+@pytest.mark.long
+def test_rows_behind_the_answer_of_their_window_are_counted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool = Written(tmp_path / "spool")
+    spool.write("eth0", [(packets(1), seconds(1)), (packets(70), seconds(70))])
+    query = (
+        counts_per_minute(spark, tmp_path / "spool")
+        .writeStream.format("memory")
+        .queryName("late_rows")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+        spool.write("eth1", [(packets(2, 80), seconds(80))])
+        spool.write("eth0", [(packets(130), seconds(130))])
+        query.processAllAvailable()
+        running = Running(query)
+        running.count_late()
+        rows = spark.table("late_rows").collect()
+    finally:
+        query.stop()
+    assert sorted((row.tb - START_S // 60, row.packets) for row in rows) == [(0, 1)]
+    assert sum(running.late.values()) == 1
 
 
 def test_heartbeats_are_rows_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
