@@ -25,13 +25,15 @@ if __name__ == "__main__":
 from gigastream.outputs import OutputQuery, RowOutput, parse_output
 from spark_sink import checkpoint
 from spark_sink.dataframes import dataframe
+from spark_sink.driver_query import start_on_driver
 from spark_sink.job_errors import JobError
 from spark_sink.places import spool_name
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.sentences import Sentences
-from spark_sink.session import open_session
+from spark_sink.session import SPOOL, open_session
 from spark_sink.sinks import DriverSink, MakeBatch, Sink, spark_writer, start
-from spark_sink.streaming import Running, spark_errors, stop, watch
+from spark_sink.streaming import Running, Stateful, spark_errors, stop, watch
+from spark_sink.window_complete.query import SpoolQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,16 +105,19 @@ class Job:
         self, read: Streams, node: OutputNode, sink: Sink, printer: DriverSink | None
     ) -> None:
         part = checkpoint.part_name(len(self.running), node.name, sink.format)
-        options = {"reader": f"{self.reader}-{part}", **read.options}
-        rows = dataframe(self.plan, node, replace(read, options=options))
-        if printer is None:
-            folder = node.name if len(self.plan.outputs) > 1 else None
-            writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
-        else:
-            writer = printer.writer(rows)
+        read = replace(read, options={"reader": f"{self.reader}-{part}", **read.options})
         place = checkpoint.part(self.options.checkpoint, len(self.running), node.name, sink.format)
         name = f"{node.name} to {sink.text}"
-        self.running.append(Running(start(writer, place, name, self.options.trigger), printer))
+        trigger = self.options.trigger
+        if printer is not None:
+            asked = SpoolQuery(name, self.plan, node, read, place)
+            is_spool = self.options.state == SPOOL
+            self.running.append(start_on_driver(asked, printer, trigger, without_state=is_spool))
+            return
+        rows = dataframe(self.plan, node, read)
+        folder = node.name if len(self.plan.outputs) > 1 else None
+        writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
+        self.running.append(Stateful(start(writer, place, name, trigger)))
 
     def _printers(self, sink: Sink) -> dict[str, DriverSink]:
         assert self.printing is not None
@@ -168,10 +173,8 @@ def _run(job: Job, is_over: Callable[[], bool], log: Path) -> None:
     ):
         job.start(session)
         watch(job.running, is_over)
-        for each in job.running:
-            each.count_late()
-            job.late += sum(each.late.values())
-        job.account = {each.query.name: each.micro_batches for each in job.running}
+        job.late = sum(each.count_late() for each in job.running)
+        job.account = {each.name: each.micro_batches for each in job.running}
 
 
 @contextmanager

@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
-from gigastream.spool import NOTHING, Track
+from gigastream.spool import NOTHING, Entry, Track
 from gigastream.spool.arrivals import Arrivals
-from spark_sink.errors import SpoolSourceError, tell
+from spark_sink.errors import SKIP_HINT, SpoolSourceError, tell
 from spark_sink.offsets import Position
 from spark_sink.options import EARLIEST, LATEST
 from spark_sink.segment_index import SegmentIndex
+from spark_sink.segments import Slice
 
-SKIP_HINT = 'with .option("onDamage", "skip") it is left out, and the rest is read'
 _LOOK_SECONDS = 0.05
 
 
@@ -47,6 +48,11 @@ class Reading:
         while self._arrivals.are_awaited:
             time.sleep(_LOOK_SECONDS)
             self.refresh()
+
+    def slice_of(self, entries: Iterable[Entry]) -> Slice:
+        """Some of its segments, for a task."""
+        track = self.track
+        return Slice(self.path, track.stream, track.interface, track.generation, tuple(entries))
 
     def beginning(self, starting_at: str | int) -> Position:
         """Where a query begins that has no checkpoint yet. Raises SourceError."""

@@ -13,8 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from gigastream.spool import Entry, SegmentDamage
-from spark_sink.errors import SpoolSourceError, tell
-from spark_sink.reading import SKIP_HINT
+from spark_sink.errors import SKIP_HINT, SpoolSourceError, tell
 from spark_sink.tracks import track_of
 
 BATCH_ROWS = 1 << 16
@@ -37,7 +36,7 @@ class Slice:
 
     def to_values(self) -> tuple[Any, ...]:
         """Plain values that `from_values` understands; what is promised is the driver's affair."""
-        entries = tuple(astuple(replace(entry, joint=None)) for entry in self.entries)
+        entries = tuple(astuple(replace(entry, joint=None, ranges=None)) for entry in self.entries)
         return self.path, self.stream, self.interface, self.generation, entries
 
     @staticmethod

@@ -69,6 +69,7 @@ class GigastreamSource(DataSource):
     - idleAfterSeconds: after which time goes on without an interface that says nothing, which is
       told; its rows that come later may be too late. Without it, it is waited for
     - onIdle: go-on (default), or end: the query fails then
+    - segments: what a job of window-complete micro-batches reads; it knows how to say it
     - heartbeats: false leaves them out, and nothing that waits for time ever ends
     """
 
@@ -97,11 +98,10 @@ class _Rows:
     def _parts(self, slices: Sequence[Slice], heartbeat: int | None) -> list[InputPartition]:
         """The heartbeat travels with the last part: one of its own would cost a task."""
         parts = cut(slices, self._options.partitions or os.cpu_count() or 1)
-        values = [[piece.to_values() for piece in part] for part in parts]
-        heartbeats: list[int | None] = [None] * len(values)
+        heartbeats: list[int | None] = [None] * len(parts)
         if heartbeat is not None:
-            values, heartbeats = values or [[]], [*heartbeats[1:], heartbeat]
-        return [InputPartition(part) for part in zip(values, heartbeats, strict=True)]
+            parts, heartbeats = parts or [[]], [*heartbeats[1:], heartbeat]
+        return list(map(_partition, parts, heartbeats))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # of no parts Spark makes one, of nothing
@@ -121,6 +121,8 @@ class SpoolReader(_Rows, DataSourceReader):
     """`spark.read`: what the spool holds when the query begins, without heartbeats."""
 
     def partitions(self) -> list[InputPartition]:
+        if self._options.segments is not None:
+            return [_partition(part, None) for part in self._options.segments]
         spools = Spools(self._options)
         spools.freeze()
         positions = spools.beginning()
@@ -209,15 +211,10 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
         return self._has_said_farewell
 
 
+def _partition(part: Sequence[Slice], heartbeat: int | None) -> InputPartition:
+    """Plain values, so that a task needs nothing of ours to unpack them."""
+    return InputPartition(([piece.to_values() for piece in part], heartbeat))
+
+
 def _slices(spools: Spools, start: Any, end: Any) -> list[Slice]:
-    return [
-        Slice(
-            reading.path,
-            reading.track.stream,
-            reading.track.interface,
-            reading.track.generation,
-            tuple(entries),
-        )
-        for reading, entries in spools.between(start, end)
-        if entries
-    ]
+    return [reading.slice_of(entries) for reading, entries in spools.between(start, end) if entries]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gigastream.spool import END, NOTHING, Entry, SpoolReadError, Track
 from spark_sink.errors import SpoolSourceError, tell
 from spark_sink.offsets import END_MS, Offsets, Position, heartbeat_ms
@@ -44,6 +46,8 @@ class Spools:
 
     def freeze(self) -> None:
         """What is there now is all there is: for a query that ends when it has read it."""
+        if self._is_frozen:
+            return
         self._places.look_at_once()
         self.refresh({})
         for reading in self._readings.values():
@@ -171,21 +175,40 @@ class Spools:
         )
 
     def between(self, start: Offsets, end: Offsets) -> list[tuple[Reading, list[Entry]]]:
-        """The segments of a micro-batch, track by track."""
+        """The segments between two positions, track by track, the oldest generation first."""
         if not self._reaches(end):
             # A query that is restarted plans its last micro-batch before it asks what is new.
             self.refresh(end)
         found = []
         for key in sorted(key for key in end if end[key].generation):
-            before, after = start.get(key, Position()), end[key]
-            is_same = before.generation == after.generation
-            reading = self._remembering(key, after.generation, before.segment if is_same else 0)
-            first = before.segment if is_same else reading.index.first_segment
-            if first < after.segment:
-                reading.check_reaches(after.segment)
-                reading.check_keeps(first)
-                found.append((reading, reading.index.between(first, after.segment)))
+            for reading, first, after in self._stretches(key, start.get(key, Position()), end[key]):
+                if first < after:
+                    reading.check_reaches(after)
+                    reading.check_keeps(first)
+                    found.append((reading, reading.index.between(first, after)))
         return found
+
+    def _stretches(
+        self, key: str, start: Position, end: Position
+    ) -> Iterator[tuple[Reading, int, int]]:
+        """Of each generation, from which segment on and up to which it is read."""
+        if start.generation == end.generation:
+            reading = self._remembering(key, end.generation, start.segment)
+            yield reading, start.segment, end.segment
+            return
+        if start.generation:
+            reading = self._remembering(key, start.generation, start.segment)
+            yield reading, start.segment, reading.index.next_segment
+        for number in self._chains[key].numbers if key in self._chains else ():
+            if start.generation < number < end.generation:
+                reading = self._remembering(key, number, 0)
+                yield reading, reading.index.first_segment, reading.index.next_segment
+        reading = self._remembering(key, end.generation, 0)
+        yield reading, reading.index.first_segment, end.segment
+
+    def key(self, reading: Reading) -> str:
+        """What a track's position is called."""
+        return self._places.key(reading.path, reading.track.interface)
 
     def commit(self, end: Offsets) -> None:
         """What lies below `end` is not asked for again: forget it, and let retention know."""
@@ -255,8 +278,8 @@ class Spools:
         if reached_ms is not None and chain.newest.folder not in self._places.told:
             self._places.told.add(chain.newest.folder)
             tell(
-                f"note: {chain.newest.interface} of {chain.path} has begun: its rows whose window "
-                "is answered are too late, and counted"
+                f"note: {chain.newest.interface} of {chain.path} has begun: what it has of windows "
+                "that are answered is too late"
             )
 
     def _new(self, path: str, track: Track) -> Reading:

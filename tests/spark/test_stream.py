@@ -25,7 +25,7 @@ from spark_sink import places
 from spark_sink.errors import SpoolSourceError
 from spark_sink.offsets import END_MS
 from spark_sink.source import SpoolReader, SpoolStreamReader
-from spark_sink.streaming import Running
+from spark_sink.streaming import Stateful
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -464,13 +464,12 @@ def test_rows_behind_the_answer_of_their_window_are_counted(
         spool.write("eth1", [(packets(2, 80), seconds(80))])
         spool.write("eth0", [(packets(130), seconds(130))])
         query.processAllAvailable()
-        running = Running(query)
-        running.count_late()
+        late = Stateful(query).count_late()
         rows = spark.table("late_rows").collect()
     finally:
         query.stop()
     assert sorted((row.tb - START_S // 60, row.packets) for row in rows) == [(0, 1)]
-    assert sum(running.late.values()) == 1
+    assert late == 1
 
 
 def test_heartbeats_are_rows_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
