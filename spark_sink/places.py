@@ -61,7 +61,8 @@ class Places:
                 )
 
     def _chains(self, path: str) -> dict[str, Chain]:
-        found = chains(self._spools[path], self._options)
+        options, spool = self._options, self._spools[path]
+        found = chains(spool, options.stream, options.interfaces)
         return {self.key(path, chain.newest.interface): chain for chain in found}
 
     def key(self, path: str, interface: str) -> str:

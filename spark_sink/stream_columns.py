@@ -24,7 +24,9 @@ def stream_columns(options: SourceOptions) -> list[Column]:
     tracks = [
         track
         for path in options.paths
-        for track in newest_tracks(open_spool(path, options.generation), options)
+        for track in newest_tracks(
+            open_spool(path, options.generation), options.stream, options.interfaces
+        )
     ]
     if not tracks:
         raise _not_begun(options)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from gigastream.spool import Spool, SpoolReadError, Track, layout
 from spark_sink.errors import SpoolSourceError
-from spark_sink.options import SourceOptions
 
 
 @dataclass(frozen=True)
@@ -46,16 +45,18 @@ def open_spool(path: str, generation: int | None = None) -> Spool:
         raise SpoolSourceError(str(error), error.hint) from None
 
 
-def newest_tracks(spool: Spool, options: SourceOptions) -> tuple[Track, ...]:
+def newest_tracks(
+    spool: Spool, stream: str | None, interfaces: Iterable[str] | None
+) -> tuple[Track, ...]:
     """The tracks of one stream. Raises SourceError where none is named and there are several."""
-    return spool.tracks(options.stream or only_stream(spool), options.interfaces)
+    return spool.tracks(stream or only_stream(spool), interfaces)
 
 
-def chains(spool: Spool, options: SourceOptions) -> tuple[Chain, ...]:
+def chains(spool: Spool, stream: str | None, interfaces: Iterable[str] | None) -> tuple[Chain, ...]:
     """The same, behind the generations that they go on with."""
     return tuple(
         Chain(spool.path, (*spool.earlier(track), track), spool.since(track))
-        for track in newest_tracks(spool, options)
+        for track in newest_tracks(spool, stream, interfaces)
     )
 
 

@@ -317,8 +317,10 @@ def test_a_spool_that_is_gone_is_told(tmp_path: Path) -> None:
     start = reader.initialOffset()
     end = reader.latestOffset(start, ReadAllAvailable())
     shutil.rmtree(tmp_path / "a" / "streams" / "low" / "eth1")
-    with pytest.raises(SpoolSourceError, match="eth1/000001 ends before segment 1"):
+    with pytest.raises(SpoolSourceError, match="eth1/000001: the manifest lacks segments 0 to 0"):
         reader_of(tmp_path / "a").partitions(start, end)
+    with pytest.raises(SpoolSourceError, match="eth1/000001 ends before segment 1"):
+        reader_of(tmp_path / "a", onDamage="skip").partitions(start, end)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
