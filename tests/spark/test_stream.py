@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from gigastream.spool.commits import committed_floor
 from gigastream.spool.layout import READERS
 from spark_sink import places
 from spark_sink.errors import SpoolSourceError
-from spark_sink.offsets import END_MS
+from spark_sink.offsets import END_MS, from_json
 from spark_sink.source import SpoolReader, SpoolStreamReader
 from spark_sink.streaming import Stateful
 
@@ -262,6 +263,21 @@ def test_a_query_goes_on_with_the_generation_that_goes_on(is_now: bool, tmp_path
     fresh = reader_of(tmp_path)
     rows = [row for offsets in micro_batches(fresh) for row in contents(fresh, *offsets)[0]]
     assert [row[0] - START_S for row in rows] == [1, 2, 3]
+
+
+def test_what_lies_between_two_positions_may_be_of_several_generations(tmp_path: Path) -> None:
+    """So it is of windows that were open when one went on with the other."""
+    spool = Written(tmp_path, live=["eth0"])
+    spool.write("eth0", [(packets(n), seconds(n)) for n in (1, 2, 3)], ends=True)
+    spool.write("eth0", [(packets(4), seconds(4))], ends=True)
+    spool.write("eth0", [(packets(n), seconds(n)) for n in (5, 6)])
+    reader = reader_of(tmp_path)
+    *_, (_, last) = micro_batches(reader)
+    end = from_json(last)
+    start = {"eth0": replace(end["eth0"], generation=1, segment=1)}
+    found = reader_of(tmp_path)._spools.between(start, end)
+    numbers = [(r.track.generation, [each.segment for each in entries]) for r, entries in found]
+    assert numbers == [(1, [1, 2]), (2, [0]), (3, [0, 1])]
 
 
 def test_behind_its_last_windows_no_query_goes_on(tmp_path: Path) -> None:
