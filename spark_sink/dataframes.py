@@ -18,6 +18,7 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
 from spark_sink.operators import operator_of
+from spark_sink.window_complete.closing import Closing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,16 +28,20 @@ Read = Callable[[LowNode, tuple[str, ...]], "DataFrame"]
 nanoseconds, an ullong as its bits (the source's options say so)."""
 
 
-def dataframe(plan: Plan, output: Output, read: Read) -> DataFrame:
-    """The rows of an output, in types from inside, under the query's column names."""
-    return Frames(plan, read).of(output)
+def dataframe(plan: Plan, output: Output, read: Read, closing: Closing | None = None) -> DataFrame:
+    """The rows of an output, in types from inside, under the query's column names.
+
+    Of a batch `closing` says which of them; None: all.
+    """
+    return Frames(plan, read, closing).of(output)
 
 
 class Frames:
     """The DataFrames of a plan's nodes; each stream from below is one source."""
 
-    def __init__(self, plan: Plan, read: Read) -> None:
+    def __init__(self, plan: Plan, read: Read, closing: Closing | None = None) -> None:
         self.plan = plan
+        self._closing = closing
         self.times = base_times(plan)
         self.columns_of_bits = {
             stream: places
@@ -54,6 +59,10 @@ class Frames:
         finds no watermark: its groups would never be over. Watermarks of their own keep them apart.
         """
         return operator_of(node).frame(self, node)
+
+    def leaving(self, node: Node, rows: DataFrame) -> DataFrame:
+        """The rows of a node, with their event times, that leave it with this batch."""
+        return rows if self._closing is None else self._closing.of(node, rows)
 
     def stream(self, node: LowNode, columns: tuple[str, ...]) -> DataFrame:
         """What the source gives of a stream from below, read once."""

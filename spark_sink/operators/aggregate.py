@@ -21,6 +21,7 @@ from spark_sink.event_time import COLUMN as EVENT_TIME
 from spark_sink.event_time import event_time, has_event_time
 from spark_sink.expressions import Value, column
 from spark_sink.operators.operator import Lines, SparkOperator, Times
+from spark_sink.operators.passing import begins_with, closes_by
 from spark_sink.operators.refusal import refused
 from spark_sink.operators.rows import kept, numbered, outputs_text, over_columns
 
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
 class AggregateOnSpark(SparkOperator[Aggregate]):
     """A group leaves once the watermark has passed the end of its window."""
 
+    waits = True
+
     def frame(self, frames: Frames, node: Aggregate) -> DataFrame:
-        rows = _keyed(frames, node)
+        rows = frames.leaving(node, _keyed(frames, node))
         keys = [rows[f"g{index}"] for index in range(len(node.groups))]
         totals = [
             accumulator_column(a, _arguments(rows, i), partial=node.merges_partials)
@@ -76,6 +79,12 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
                 reason = _why_no_event_time(groups[index])
                 message = f"Spark cannot tell when {group.name} is over: {reason}"
                 yield refused(message, group.expression.span)
+
+    def begins(self, node: Aggregate, times: Times, base_ns: int) -> int:
+        return begins_with(_temporal_times(node, times), base_ns)
+
+    def closes(self, node: Aggregate, times: Times, after_ns: int, until_ns: int) -> bool:
+        return closes_by(_temporal_times(node, times), after_ns, until_ns)
 
     def columns_of_bits(self, node: Aggregate) -> Mapping[str, frozenset[int]]:
         """The columns of partial rows that are added up as bits."""
@@ -133,6 +142,12 @@ def _temporal_values(
     node: Aggregate, groups: Sequence[Value], times: BaseTimes
 ) -> list[tuple[Column, Alternatives]]:
     return [(groups[index].column.cast("bigint"), times[index]) for index in node.temporal_groups]
+
+
+def _temporal_times(node: Aggregate, times: Times) -> list[Alternatives]:
+    """What its temporal group variables are of base time."""
+    found = node.group_times([times[node.input.name]])
+    return [found[index] for index in node.temporal_groups]
 
 
 def _held(value: Value, expression: Expression) -> Value:

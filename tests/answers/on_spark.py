@@ -26,6 +26,7 @@ from gigastream.spool import Spool, SpoolSettings
 from spark_sink.dataframes import dataframe
 from spark_sink.results import to_record_batches
 from spark_sink.run import Streams, plan_of_paths
+from spark_sink.window_complete.query import Asked, WindowCompleteQuery
 from tests.answers.engine import Rows, cells
 
 if TYPE_CHECKING:
@@ -102,6 +103,29 @@ class Spooled:
 
         return self._of_each(answer, names)
 
+    def whole_windows(
+        self, checkpoints: Path, names: Sequence[str] | None = None, micro_batches: int = 1
+    ) -> dict[str, Kept]:
+        """The same, in micro-batches of whole windows."""
+
+        def answer(plan: Plan, output: Output) -> Kept:
+            kept = Kept(output.schema)
+            self.whole_windows_of(plan, output, kept, checkpoints / output.name, micro_batches)
+            return kept
+
+        return self._of_each(answer, names)
+
+    def whole_windows_of(
+        self, plan: Plan, output: Output, kept: Kept, place: Path, micro_batches: int
+    ) -> None:
+        """The micro-batches that a checkpoint has not seen yet."""
+        limit = max(1, self.segments(output) // micro_batches)
+        read = Streams(self.spark, [str(self.root)], {"maxSegmentsPerTrigger": str(limit)})
+        asked = Asked(output.name, plan, output, read, str(place))
+        query = WindowCompleteQuery(asked, kept, {"availableNow": True}).start()
+        query.finish()
+        query.check()
+
     def segments(self, output: Output) -> int:
         """How many there are of the streams that an output reads."""
         read = {low.name for low in topological((output,)) if low.is_low}
@@ -130,8 +154,9 @@ class Kept:
 
     schema: Schema
     tables: dict[int, pyarrow.Table] = field(default_factory=dict)
+    error: BaseException | None = None
 
-    def take(self, frame: DataFrame, batch: int) -> None:
+    def write(self, frame: DataFrame, batch: int) -> None:
         """For foreachBatch."""
         self.tables[batch] = frame.toArrow()
 
@@ -149,6 +174,6 @@ def start(
 ) -> tuple[StreamingQuery, Kept]:
     """A streaming query whose rows are kept."""
     kept = Kept(schema)
-    writer = frame.writeStream.foreachBatch(kept.take)
+    writer = frame.writeStream.foreachBatch(kept.write)
     writer = writer.option("checkpointLocation", str(checkpoint))
     return writer.trigger(**trigger).start(), kept
