@@ -91,12 +91,9 @@ class _Rows:
     """What the batch reader and the streaming reader share: parts, and what tasks make of them."""
 
     def __init__(self, options: SourceOptions, schema: Any) -> None:
-        columns = stream_columns(options)
-        wanted = spark_types.spark_schema(columns, options.inside)
-        check_schema(schema, wanted)
         self._options = options
-        self._schema = spark_types.arrow_schema(wanted)
-        self._types = {column["name"]: column["type"] for column in columns}
+        self._types = _checked_types(options, schema)
+        self._schema = spark_types.arrow_schema(schema)
 
     def _parts(self, slices: Sequence[Slice], heartbeat: int | None) -> list[InputPartition]:
         """The heartbeat travels with the last part: one of its own would cost a task."""
@@ -193,6 +190,18 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
         is_back, self._is_back = self._is_back and heartbeat_ms(before) is not None, False
         is_news = has_segments or is_back or heartbeat_between(before, after) is not None
         return to_json(after, returns(start) + is_back) if is_news else start
+
+
+def _checked_types(options: SourceOptions, schema: Any) -> dict[str, str]:
+    """By column, the type of GSQL; raises SourceError if the schema is not the stream's.
+
+    Who names segments knows the stream, and takes values as they are inside: nothing is looked up.
+    """
+    if options.segments is not None:
+        return {}
+    columns = stream_columns(options)
+    check_schema(schema, spark_types.spark_schema(columns, options.inside))
+    return {column["name"]: column["type"] for column in columns}
 
 
 def _partition(part: Sequence[Slice], heartbeat: int | None) -> InputPartition:
