@@ -45,6 +45,13 @@ def test_several_spools_are_loaded_as_a_list(spark: SparkSession, tmp_path: Path
     assert sorted(row.time - START_S for row in frame.collect()) == [0, 1]
 
 
+def test_a_spool_is_a_view_in_sql(spark: SparkSession, root: Path) -> None:
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW low USING gigastream OPTIONS (path '{root}')")
+    found = spark.sql("SELECT count(*) AS n FROM low WHERE srcIP = '192.0.2.1'").first()
+    assert found is not None
+    assert found.n == 4
+
+
 OWN = "_hb timestamp, time bigint, srcIP string, len decimal(20,0)"
 
 
