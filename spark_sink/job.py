@@ -32,7 +32,7 @@ from spark_sink.sentences import Sentences
 from spark_sink.session import SPOOL, open_session
 from spark_sink.sinks import DriverSink, MakeBatch, Sink, spark_writer, start
 from spark_sink.streaming import Running, Stateful, spark_errors, stop, watch
-from spark_sink.window_complete.query import Asked
+from spark_sink.window_complete.query import SpoolQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,7 +101,7 @@ class Job:
         name = f"{node.name} to {sink.text}"
         trigger = self.options.trigger
         if printer is not None:
-            asked = Asked(name, self.plan, node, read, place)
+            asked = SpoolQuery(name, self.plan, node, read, place)
             is_spool = self.options.state == SPOOL
             self.running.append(start_on_driver(asked, printer, trigger, without_state=is_spool))
             return

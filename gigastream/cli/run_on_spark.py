@@ -186,7 +186,7 @@ class _Run:
         from spark_sink.driver_query import start_on_driver
         from spark_sink.run import Streams
         from spark_sink.sinks import DriverSink
-        from spark_sink.window_complete.query import Asked
+        from spark_sink.window_complete.query import SpoolQuery
 
         read = Streams(session, [str(self._folder / "spool")])
         running: list[Running] = []
@@ -196,7 +196,7 @@ class _Run:
             )
             place = str(self._folder / "checkpoints" / str(len(running)))
             self._sinks.append(sink)
-            asked = Asked(node.name, self._plan, node, read, place)
+            asked = SpoolQuery(node.name, self._plan, node, read, place)
             running.append(start_on_driver(asked, sink, CONTINUOUS, without_state=True))
         return running
 

@@ -14,10 +14,10 @@ from spark_sink.options import SourceOptions
 from spark_sink.segments import Slice
 from spark_sink.spools import Spools
 from spark_sink.window_complete.due import Due
-from spark_sink.window_complete.progress import MicroBatch, StreamOffsets
+from spark_sink.window_complete.micro_batch_log import MicroBatch, StreamOffsets
 
 
-class Planner:
+class MicroBatchPlanner:
     """Reads the manifests of all streams of an output."""
 
     def __init__(self, due: Due, options: Mapping[str, SourceOptions]) -> None:
