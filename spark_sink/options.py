@@ -30,8 +30,8 @@ class SourceOptions:
     starting_at: str | int = EARLIEST
     limits: Limits = field(default_factory=Limits)
     partitions: int | None = None
-    as_bigint: frozenset[str] = frozenset()
-    """The types of which a bigint is wanted."""
+    inside: frozenset[str] = frozenset()
+    """The types of GSQL whose values are wanted as they are inside."""
     heartbeats: bool = True
     fails_on_damage: bool = True
     reader: str | None = None
@@ -58,7 +58,7 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
             values.get("maxbytespertrigger"),
         ),
         partitions=values.get("partitions"),
-        as_bigint=_as_bigint(values),
+        inside=_inside(values),
         heartbeats=values.get("heartbeats", True),
         fails_on_damage=values.get("ondamage") != "skip",
         reader=values.get("reader"),
@@ -68,12 +68,17 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
     )
 
 
-def _as_bigint(values: Mapping[str, Any]) -> frozenset[str]:
-    wanted = {
-        "timestamp": values.get("timestamps") == "nanoseconds",
-        "ullong": values.get("unsigned") == "bits",
-    }
-    return frozenset(type_ for type_, is_wanted in wanted.items() if is_wanted)
+def _inside(values: Mapping[str, Any]) -> frozenset[str]:
+    wanted = (types for name, (choice, types) in _INSIDE.items() if values.get(name) == choice)
+    return frozenset[str]().union(*wanted)
+
+
+_INSIDE = {
+    "timestamps": ("nanoseconds", ("timestamp",)),
+    "unsigned": ("bits", ("ullong",)),
+    "strings": ("bytes", ("string",)),
+    "addresses": ("bytes", ("IP", "IPV6", "INET")),
+}
 
 
 def _known(name: str) -> str:
@@ -177,6 +182,8 @@ _OPTIONS: tuple[tuple[str, Callable[[str], Any]], ...] = (
     ("partitions", _count),
     ("timestamps", _one_of("microseconds", "nanoseconds")),
     ("unsigned", _one_of("decimal", "bits")),
+    ("strings", _one_of("text", "bytes")),
+    ("addresses", _one_of("text", "bytes")),
     ("heartbeats", _is_true),
     ("onDamage", _one_of("skip", "fail")),
     ("reader", _text),

@@ -33,11 +33,11 @@ from spark_sink.offsets import from_json, heartbeat_between, heartbeat_ms, retur
 from spark_sink.options import SourceOptions, parse
 from spark_sink.segments import Slice, cut, read
 from spark_sink.spools import Spools
-from spark_sink.stream_columns import stream_columns
+from spark_sink.stream_columns import check_schema, stream_columns
 
 
 class GigastreamSource(DataSource):
-    """The rows that a low level has written into a spool.
+    r"""The rows that a low level has written into a spool.
 
         rows = (
             spark.readStream.format("gigastream")
@@ -48,7 +48,7 @@ class GigastreamSource(DataSource):
     Its first column, `_hb`, is null in every row; a row that has it is a heartbeat, null in every
     other column: "no later row's packet has a timestamp below". The rest are the stream's columns,
     or those named by `columns`, in Spark's types: ullong is decimal(20,0), ushort and uint the next
-    larger integer, a string and a long address binary, an IPv4 address bigint.
+    larger integer, strings and addresses are text. A byte that is not UTF-8 is the text \xHH.
 
     Options
     - path, or paths (a JSON list): the spools
@@ -63,6 +63,9 @@ class GigastreamSource(DataSource):
     - timestamps: microseconds (default; a timestamp), or nanoseconds (a bigint)
     - unsigned: decimal (default; an ullong is a decimal(20,0)), or bits (a bigint, negative from
       2^63 on, of which spark_sink.unsigned makes the decimal): much less work for Spark
+    - strings: text (default), or bytes (binary, with every byte as it was)
+    - addresses: text (default), or bytes (a bigint of IPv4, else 16 bytes): spark_sink.ip_text
+      makes text of them
     - onDamage: fail (default), or skip: what is damaged is left out and named on the stderr of the
       worker that met it, which is in Spark's log; `gigastream spark` hands that on
     - reader: a name under which retention waits for this query
@@ -79,21 +82,22 @@ class GigastreamSource(DataSource):
 
     def schema(self) -> Any:
         options = parse(self.options)
-        return spark_types.spark_schema(stream_columns(options), options.as_bigint)
+        return spark_types.spark_schema(stream_columns(options), options.inside)
 
     def reader(self, schema: Any) -> SpoolReader:
-        return SpoolReader(parse(self.options), spark_types.arrow_schema(schema))
+        return SpoolReader(parse(self.options), schema)
 
     def streamReader(self, schema: Any) -> SpoolStreamReader:  # noqa: N802
-        return SpoolStreamReader(parse(self.options), spark_types.arrow_schema(schema))
+        return SpoolStreamReader(parse(self.options), schema)
 
 
 class _Rows:
     """What the batch reader and the streaming reader share: parts, and what tasks make of them."""
 
-    def __init__(self, options: SourceOptions, schema: pa.Schema) -> None:
+    def __init__(self, options: SourceOptions, schema: Any) -> None:
         self._options = options
-        self._schema = schema
+        self._types = _checked_types(options, schema)
+        self._schema = spark_types.arrow_schema(schema)
 
     def _parts(self, slices: Sequence[Slice], heartbeat: int | None) -> list[InputPartition]:
         """The heartbeat travels with the last part: one of its own would cost a task."""
@@ -114,7 +118,7 @@ class _Rows:
     def _rows(self, piece: Slice) -> Iterator[pa.RecordBatch]:
         columns = self._schema.names[1:]
         for batch in read(piece, columns, fails_on_damage=self._options.fails_on_damage):
-            yield spark_types.to_spark(batch, self._schema)
+            yield spark_types.to_spark(batch, self._schema, self._types)
 
 
 class SpoolReader(_Rows, DataSourceReader):
@@ -144,7 +148,7 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     the two, a query whose spool has ended would keep its last windows for ever.
     """
 
-    def __init__(self, options: SourceOptions, schema: pa.Schema) -> None:
+    def __init__(self, options: SourceOptions, schema: Any) -> None:
         super().__init__(options, schema)
         self._spools = Spools(options)
         self._is_back = True
@@ -209,6 +213,18 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
             raise reason
         self._has_said_farewell = reason is not None and not is_back
         return self._has_said_farewell
+
+
+def _checked_types(options: SourceOptions, schema: Any) -> dict[str, str]:
+    """By column, the type of GSQL; raises SourceError if the schema is not the stream's.
+
+    Who names segments knows the stream, and takes values as they are inside: nothing is looked up.
+    """
+    if options.segments is not None:
+        return {}
+    columns = stream_columns(options)
+    check_schema(schema, spark_types.spark_schema(columns, options.inside))
+    return {column["name"]: column["type"] for column in columns}
 
 
 def _partition(part: Sequence[Slice], heartbeat: int | None) -> InputPartition:

@@ -37,6 +37,20 @@ def stream_columns(options: SourceOptions) -> list[Column]:
     return columns if options.columns is None else [_named(columns, n) for n in options.columns]
 
 
+def check_schema(given: Any, wanted: Any) -> None:
+    """Refuse a schema that was given to the reader and is another than the stream's."""
+    if _described(given) != _described(wanted):
+        raise SpoolSourceError(
+            f"the schema that is given, {_described(given)}, is not the stream's, "
+            f"{_described(wanted)}",
+            'leave .schema(…) away; .option("columns", "a,b") chooses columns',
+        )
+
+
+def _described(schema: Any) -> str:
+    return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
+
+
 def _not_begun(options: SourceOptions) -> SpoolSourceError:
     asked = options.stream or "the stream"
     if options.interfaces is not None:

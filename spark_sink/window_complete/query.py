@@ -162,7 +162,7 @@ class WindowCompleteQuery:
         parts = cut(slices, session.sparkContext.defaultParallelism)
         options = self._asked.read.source_options(node)
         by_name = {column.name: described(column) for column in node.schema.columns}
-        schema = spark_schema([by_name[name] for name in columns], options.as_bigint)
+        schema = spark_schema([by_name[name] for name in columns], options.inside)
         given = self._asked.read.asked(node, columns) | {"segments": slices_text(parts)}
         return session.read.format("gigastream").schema(schema).options(**given).load()
 
