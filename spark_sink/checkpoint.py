@@ -38,11 +38,16 @@ _DIFFERENCES = (
 
 @dataclass(frozen=True, slots=True)
 class JobIdentity:
-    """What must not change while a checkpoint lives."""
+    """What must not change while a checkpoint lives.
+
+    `spools` are their identities, and not their paths: one that was moved is the same, and what a
+    URI says of its user is in no checkpoint. `paths` are what earlier versions wrote down instead.
+    """
 
     plan: Plan
     spools: Sequence[str]
     outputs: Sequence[str]
+    paths: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return what the file holds."""
@@ -62,7 +67,7 @@ class Claim:
     is_back: bool
     """Whether it has run there before."""
     reader: str
-    """What tables know it by: no other checkpoint has it."""
+    """What spools and tables know its queries by: no other checkpoint has it."""
 
 
 def claim(folder: str, job: JobIdentity) -> Claim:
@@ -76,7 +81,7 @@ def claim(folder: str, job: JobIdentity) -> Claim:
         before = read_json(system, f"{path}/{FILE}")
         reader = _reader(before)
         if before is not None:
-            _check_same(folder, before, wanted)
+            _check_same(folder, _with_identities(before, job), wanted)
         if before != wanted | {"reader": reader}:
             system.create_dir(path, recursive=True)
             write_json(system, f"{path}/{FILE}", wanted | {"reader": reader})
@@ -87,12 +92,22 @@ def claim(folder: str, job: JobIdentity) -> Claim:
 
 def _reader(before: Mapping[str, Any] | None) -> str:
     said = None if before is None else before.get("reader")
-    return said if isinstance(said, str) else f"spark-{secrets.token_hex(16)}"
+    return said if isinstance(said, str) else f"spark-{secrets.token_hex(6)}"
+
+
+def _with_identities(before: Mapping[str, Any], job: JobIdentity) -> Mapping[str, Any]:
+    is_by_path = before.get("spools") == sorted(job.paths)
+    return {**before, "spools": sorted(job.spools)} if is_by_path else before
+
+
+def part_name(number: int, query: str, sink: str) -> str:
+    """Return the name of one streaming query of a job, for an output and a sink."""
+    return f"{number}-{quote(query, safe='')}-{quote(sink, safe='')}"
 
 
 def part(folder: str, number: int, query: str, sink: str) -> str:
-    """Return the folder of one streaming query of a job, for an output and a sink."""
-    return f"{folder.rstrip('/')}/{number}-{quote(query, safe='')}-{quote(sink, safe='')}"
+    """Return its folder."""
+    return f"{folder.rstrip('/')}/{part_name(number, query, sink)}"
 
 
 def _check_same(folder: str, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

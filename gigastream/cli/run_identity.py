@@ -57,14 +57,10 @@ def run_over_captures(
 
 
 def run_over_spool(arguments: argparse.Namespace, plan: Plan, spool: Spool) -> str:
-    """Return the name of a run over a spool; where its captures are written anew, it is another.
-
-    A spool's first query set is as old as the spool is.
-    """
-    root = Path(spool.path).absolute()
-    born = [path.stat().st_mtime_ns for path in sorted(root.glob("sets/*/plan.json"))[:1]]
-    generation = max(track.generation for track in spool.tracks())
-    return _name(plan, [arguments.windows, str(root), born, generation])
+    """Return the name of a run over a spool; where its captures are written anew, it is another."""
+    generation = max(spool.since(track) for track in spool.tracks())
+    known_by = spool.identity or str(Path(spool.path).absolute())
+    return _name(plan, [arguments.windows, known_by, generation])
 
 
 def _captures(sources: Sequence[Source]) -> Iterator[tuple[str, int, str]]:

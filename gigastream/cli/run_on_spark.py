@@ -106,7 +106,7 @@ def _open(
     from gigastream.spool import SpoolSettings
 
     kept = SpoolSettings(segment_age_ns=SEGMENT_AGE_NS, sync=NEVER_DURABLE_NS)
-    return LowSession(plan, texts, sources, settings, folder / "spool", kept)
+    return LowSession(plan, texts, sources, settings, folder / "spool", kept, is_only_run=True)
 
 
 class _Printer:

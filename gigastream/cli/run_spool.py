@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
     from gigastream.sessions.low_session import LowSession
+    from gigastream.sessions.spool_session import SpoolSession
     from gigastream.sources.live import Source
     from gigastream.spool import Spool, SpoolError, SpoolSettings
 
@@ -206,13 +207,20 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
         progress = Progress(session.position, wanted=not arguments.quiet)
         status = with_tables(progress, session.statistics, arguments)
         status = with_failures(status, lambda: session.watched, settings, quiet=arguments.quiet)
-        ends = replace(ends, is_cut=lambda: any(feed.is_failed for feed in session.watched))
+        ends = replace(ends, is_cut=lambda: _is_cut(session))
         delivered = answer(session, plan, outputs, status, account, settings, ends)
         statistics, streams, damage = session.statistics(), session.accounts(), session.damage
         damage += [f"{feed.label} has failed" for feed in session.watched if feed.is_failed]
+    if session.is_deserted:
+        say(f"{arguments.spool} has no end, and nobody writes it now: what it holds is answered")
     summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
     verdict = _verdict([*spool.damage, *damage], delivered.failures)
     return 1 if incomplete(statistics) else verdict
+
+
+def _is_cut(session: SpoolSession) -> bool:
+    """Whether the spool may yet have more than was read."""
+    return session.is_deserted or any(feed.is_failed for feed in session.watched)
 
 
 def _has_ended(spool: Spool) -> bool:

@@ -98,6 +98,10 @@ class WindowCompleteQuery:
         """How many there were, over all runs of the checkpoint."""
         return 0 if self._log.last is None else self._log.last.number + 1
 
+    def count_late(self) -> int:
+        """None are known: the rows of a window are read once, when it closes."""
+        return 0
+
     def check(self) -> None:
         """Raise what ended the query, if it failed."""
         if self.sink.error is not None:
@@ -158,7 +162,7 @@ class WindowCompleteQuery:
         parts = cut(slices, session.sparkContext.defaultParallelism)
         options = self._asked.read.source_options(node)
         by_name = {column.name: described(column) for column in node.schema.columns}
-        schema = spark_schema([by_name[name] for name in columns], options.as_bigint)
+        schema = spark_schema([by_name[name] for name in columns], options.inside)
         given = self._asked.read.asked(node, columns) | {"segments": slices_text(parts)}
         return session.read.format("gigastream").schema(schema).options(**given).load()
 

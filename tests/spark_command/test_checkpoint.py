@@ -13,6 +13,8 @@ from gigastream.plan.plan import Plan
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 from spark_sink.checkpoint import FILE, JobIdentity, claim, part
 from spark_sink.job_errors import JobError
+from spark_sink.places import spool_name, without_credentials
+from tests.spool.made import write_run
 
 
 def plan(query: str = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb") -> Plan:
@@ -34,9 +36,10 @@ CHANGED = {
 
 def test_a_new_checkpoint_is_claimed_once(tmp_path: Path) -> None:
     folder = str(tmp_path / "new" / "checkpoint")
-    first, again = claim(folder, job()), claim(folder, job())
-    assert (first.is_back, again.is_back) == (False, True)
-    assert first.reader == again.reader
+    first, second = claim(folder, job()), claim(folder, job())
+    assert (first.is_back, second.is_back) == (False, True)
+    assert first.reader == second.reader
+    assert first.reader != claim(str(tmp_path / "another"), job()).reader
     assert [path.name for path in Path(folder).iterdir()] == [FILE]
 
 
@@ -53,6 +56,24 @@ def test_another_job_is_told(what: str, tmp_path: Path) -> None:
     assert error.value.exit_code == 2
     assert "--checkpoint" in str(error.value.hint)
     assert claim(str(tmp_path), job()).is_back
+
+
+def test_a_checkpoint_that_knows_paths_learns_identities(tmp_path: Path) -> None:
+    """Earlier versions wrote down paths, and with them the password of a URI."""
+    claim(str(tmp_path), replace(job(), spools=["/a", "s3://me:secret@host/b"]))
+    now = replace(job(), spools=["1f", "2e"], paths=["s3://me:secret@host/b", "/a"])
+    assert claim(str(tmp_path), now).is_back
+    assert "secret" not in (tmp_path / FILE).read_text()
+    assert claim(str(tmp_path), replace(now, paths=["/moved", "/a"])).is_back
+
+
+def test_a_spool_is_known_by_what_it_is_and_not_by_where(tmp_path: Path) -> None:
+    write_run(tmp_path / "here", 1)
+    name = spool_name(str(tmp_path / "here"))
+    assert name == spool_name(f"file://{tmp_path}/here")
+    (tmp_path / "here").rename(tmp_path / "there")
+    assert spool_name(str(tmp_path / "there")) == name
+    assert without_credentials("s3://me:secret@host/b?key=1") == "s3://host/b"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"format": 99}'])

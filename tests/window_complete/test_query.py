@@ -80,7 +80,7 @@ def _interfaces(stream: LowNode) -> dict[str, str]:
 def test_a_micro_batch_comes_with_the_punctuation_that_closes_a_window(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spark_sink.spools.LOOK_PERIOD_S", 0.0)
+    monkeypatch.setattr("spark_sink.places.LOOK_PERIOD_S", 0.0)
     replay = Replay(QUERIES[name], tmp_path)
     looking = Looking(replay)
     looking.look()
