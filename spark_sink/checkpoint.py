@@ -67,7 +67,7 @@ class Claim:
     is_back: bool
     """Whether it has run there before."""
     reader: str
-    """What spools know its queries by: no other checkpoint has it."""
+    """What spools and tables know its queries by: no other checkpoint has it."""
 
 
 def claim(folder: str, job: JobIdentity) -> Claim:

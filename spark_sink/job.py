@@ -22,7 +22,9 @@ if __name__ == "__main__":
     # spark-submit puts this file's folder first, whose modules are not for everybody
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
+from gigastream.arrow_schema import arrow_schema
 from gigastream.outputs import OutputQuery, RowOutput, parse_output
+from gigastream.sinks import SinkPlace
 from spark_sink import checkpoint
 from spark_sink.dataframes import dataframe
 from spark_sink.driver_query import start_on_driver
@@ -31,7 +33,15 @@ from spark_sink.places import spool_name
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.sentences import Sentences
 from spark_sink.session import SPOOL, open_session
-from spark_sink.sinks import DriverSink, MakeBatch, Sink, spark_writer, start
+from spark_sink.sinks import (
+    DriverSink,
+    MakeBatch,
+    PrintingSink,
+    Sink,
+    TableSink,
+    spark_writer,
+    start,
+)
 from spark_sink.streaming import Running, Stateful, spark_errors, stop, watch
 from spark_sink.window_complete.query import SpoolQuery
 
@@ -97,29 +107,42 @@ class Job:
         """
         read = Streams(session, self.options.spools, self.options.source_options)
         for sink in self.options.sinks:
-            printers = {} if sink.is_sparks else self._printers(sink)
+            on_driver = {} if sink.is_sparks else self._on_driver(sink)
             for node in self.plan.outputs:
-                self._start(read, node, sink, printers.get(node.name))
+                self._start(read, node, sink, on_driver.get(node.name))
 
     def _start(
-        self, read: Streams, node: OutputNode, sink: Sink, printer: DriverSink | None
+        self, read: Streams, node: OutputNode, sink: Sink, on_driver: DriverSink | None
     ) -> None:
         part = checkpoint.part_name(len(self.running), node.name, sink.format)
         read = replace(read, options={"reader": f"{self.reader}-{part}", **read.options})
         place = checkpoint.part(self.options.checkpoint, len(self.running), node.name, sink.format)
         name = f"{node.name} to {sink.text}"
         trigger = self.options.trigger
-        if printer is not None:
+        if on_driver is not None:
             asked = SpoolQuery(name, self.plan, node, read, place)
             is_spool = self.options.state == SPOOL
-            self.running.append(start_on_driver(asked, printer, trigger, without_state=is_spool))
+            self.running.append(start_on_driver(asked, on_driver, trigger, without_state=is_spool))
             return
         rows = dataframe(self.plan, node, read)
         folder = node.name if len(self.plan.outputs) > 1 else None
         writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
         self.running.append(Stateful(start(writer, place, name, trigger)))
 
-    def _printers(self, sink: Sink) -> dict[str, DriverSink]:
+    def _on_driver(self, sink: Sink) -> Mapping[str, DriverSink]:
+        return self._printers(sink) if sink.tables is None else self._tables(sink.tables)
+
+    def _tables(self, tables: SinkPlace) -> Mapping[str, DriverSink]:
+        names = tables.names([node.name for node in self.plan.outputs])
+        lock = threading.Lock()
+        found = {}
+        for node in self.plan.outputs:
+            table = tables.open(names[node.name], arrow_schema(node.schema))
+            self._outputs.enter_context(_closing(table))
+            found[node.name] = TableSink(table, self.reader, lock, node.name, node.schema)
+        return found
+
+    def _printers(self, sink: Sink) -> Mapping[str, DriverSink]:
         assert self.printing is not None
         output = self._outputs.enter_context(
             _closing(RowOutput(*parse_output(sink.text), self.printing.queries(self.plan)))
@@ -127,7 +150,7 @@ class Job:
         output.begin()
         lock = threading.Lock()
         return {
-            node.name: DriverSink(output, lock, node.name, node.schema, self.printing.make_batch)
+            node.name: PrintingSink(output, lock, node.name, node.schema, self.printing.make_batch)
             for node in self.plan.outputs
         }
 
@@ -187,13 +210,13 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
     """Make the plan and claim the checkpoint; errors as for `run_job`."""
     plan = plan_of_paths(options.spools, options.texts, options.definitions)
     for sink in options.sinks:
-        if not sink.is_sparks and printing is None:
+        if sink.is_printed and printing is None:
             raise JobError(
                 f"{sink.text} is printed by the engine, which is not installed here",
                 "-o parquet:PATH, or -o spark:FORMAT for any sink of Spark's",
                 exit_code=2,
             )
-    outputs = [sink.text for sink in options.sinks]
+    outputs = [_identity(sink, options.state) for sink in options.sinks]
     names = [spool_name(path) for path in options.spools]
     claim = checkpoint.claim(
         options.checkpoint, checkpoint.JobIdentity(plan, names, outputs, options.spools)
@@ -203,13 +226,18 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
     return Job(options, plan, printing, claim.reader)
 
 
+def _identity(sink: Sink, state: str) -> str:
+    """What of an output stays as it is: a table's keys are numbers of one kind of micro-batch."""
+    return f"{sink.text} (--state {SPOOL})" if sink.tables and state == SPOOL else sink.text
+
+
 def _refuse_files(sinks: Sequence[Sink]) -> None:
     """A file that the driver wrote would be written anew, without what it had."""
     for sink in sinks:
-        if not sink.is_sparks and sink.path is not None:
+        if sink.is_printed and sink.path is not None:
             raise JobError(
                 f"{sink.text} cannot go on where the last run of this checkpoint ended",
-                "-o parquet:PATH and Spark's other sinks can",
+                "-o parquet:PATH, tables and Spark's other sinks can",
                 exit_code=2,
             )
 

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a job's rows go: Spark's own sinks, exactly once, or the formats of `gigastream run`.
+"""Where a job's rows go: Spark's own sinks and tables, exactly once, or formats that are printed.
 
-The latter print on the driver, through whatever makes a batch of the engine of Arrow: this side
-does not import the engine, its caller hands that in.
+Tables (gigastream.sinks) are written by the driver, a micro-batch in one transaction with its
+number. The formats of `gigastream run` print there, through whatever makes a batch of the engine of
+Arrow: this side does not import the engine, its caller hands that in.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +19,7 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Schema, Type
 from gigastream.outputs import FORMATS, Batch
+from gigastream.sinks import SINKS, Key, SinkPlace, SinkTable, is_sink, parse_sink_place
 from spark_sink.job_errors import JobError
 from spark_sink.results import in_result_types, to_record_batches
 
@@ -48,17 +51,27 @@ _NO_BINARY = (*_ONE_VALUE, "csv", "json", "console")
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """One output of a job: `FORMAT[:PATH]` or `spark:FORMAT[:PATH]`."""
+    """One output of a job: `FORMAT[:PATH]`, `spark:FORMAT[:PATH]` or `SINK:PLACE[#TABLE]`."""
 
     text: str
     """As it was asked for."""
     format: str
     path: str | None
     is_sparks: bool
+    tables: SinkPlace | None = None
+    """Of what is neither Spark's nor printed."""
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the engine makes text of the rows."""
+        return not self.is_sparks and self.tables is None
 
 
 def parse_sink(text: str) -> Sink:
-    """Read an output of a job. Raises JobError, which names the formats."""
+    """Read an output of a job. Raises JobError, which names the formats, and SinkError."""
+    if is_sink(text):
+        tables = parse_sink_place(text)
+        return Sink(text, tables.sink, tables.place, is_sparks=False, tables=tables)
     first, _, rest = text.partition(":")
     if first == SPARK and rest:
         name, _, path = rest.partition(":")
@@ -66,7 +79,7 @@ def parse_sink(text: str) -> Sink:
     if first == FILES and not rest:
         raise JobError("Parquet files need a folder", f"-o {FILES}:PATH", exit_code=2)
     if first not in FORMATS:
-        known = ", ".join((*FORMATS, f"{SPARK}:FORMAT"))
+        known = ", ".join((*FORMATS, *SINKS, f"{SPARK}:FORMAT"))
         raise JobError(f"there is no output format '{text}'", f"one of {known}", exit_code=2)
     return Sink(text, first, rest or None, is_sparks=first == FILES)
 
@@ -116,43 +129,74 @@ def _fit_for(format_name: str, rows: DataFrame, schema: Schema) -> DataFrame:
     return rows
 
 
-class DriverSink:
-    """Prints an output's rows as `gigastream run` does, micro-batch by micro-batch.
+class DriverSink(ABC):
+    """Takes an output's rows on the driver, micro-batch by micro-batch.
 
     Rows of one micro-batch come in the order of their windows. `error` is what went wrong while
     they were written; the streaming query ends with it.
     """
 
-    def __init__(
-        self, output: Printer, lock: threading.Lock, query: str, schema: Schema, make: MakeBatch
-    ) -> None:
+    def __init__(self, lock: threading.Lock, query: str, schema: Schema) -> None:
         """`lock` is that of the output, which several queries share."""
-        self._output = output
-        self._lock = lock
         self.query = query
-        self._schema = schema
-        self._make = make
         self.rows = 0
         self.error: BaseException | None = None
+        self._lock = lock
+        self._schema = schema
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
         """Return what writes rows in types from inside."""
         return rows.writeStream.foreachBatch(self.write)
 
-    def write(self, rows: DataFrame, _batch: int) -> None:
-        """Print the rows of a micro-batch, in types from inside; for foreachBatch."""
+    def write(self, rows: DataFrame, number: int) -> None:
+        """Take the rows of a micro-batch, in types from inside; for foreachBatch."""
         try:
-            table = rows.toArrow()
+            table = in_time_order(rows.toArrow(), self._schema)
+            batches = to_record_batches(table, self._schema)
             with self._lock:
-                self._put(in_time_order(table, self._schema))
+                self._put(batches, number)
         except BaseException as error:
             self.error = error
             raise
 
-    def _put(self, table: pyarrow.Table) -> None:
-        for batch in to_record_batches(table, self._schema):
+    @abstractmethod
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], number: int) -> None:
+        """Write the rows of a micro-batch; the same number: the same rows."""
+
+
+class PrintingSink(DriverSink):
+    """Prints rows as `gigastream run` does."""
+
+    def __init__(
+        self, output: Printer, lock: threading.Lock, query: str, schema: Schema, make: MakeBatch
+    ) -> None:
+        super().__init__(lock, query, schema)
+        self._output = output
+        self._make = make
+
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], _number: int) -> None:
+        for batch in batches:
             self._output.write(self.query, self._make(batch, self._schema))
             self.rows += batch.num_rows
+
+
+class TableSink(DriverSink):
+    """Writes each micro-batch into a table, once: one that is repeated is known by its key."""
+
+    def __init__(
+        self, table: SinkTable, writer: str, lock: threading.Lock, query: str, schema: Schema
+    ) -> None:
+        """`writer` names the job, by its checkpoint."""
+        super().__init__(lock, query, schema)
+        self._table = table
+        self._writer = writer
+
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], number: int) -> None:
+        import pyarrow
+
+        rows = pyarrow.Table.from_batches(batches) if batches else ()
+        if len(rows) and self._table.write(rows, Key(self._writer, number)):
+            self.rows += len(rows)
 
 
 def in_time_order(table: pyarrow.Table, schema: Schema) -> pyarrow.Table:

@@ -34,7 +34,10 @@ LEAVES = {
         "words",
     )
 }
-SPARK_MAY_IMPORT = {*FRONT_END, "arrow_schema", "opaque", "outputs", "paths", "plan", "spool"}
+SPARK_MAY_IMPORT = {
+    *FRONT_END,
+    *("arrow_schema", "opaque", "outputs", "paths", "plan", "sinks", "spool"),
+}
 MAY_IMPORT: dict[str, set[str]] = {
     "memory": set(),
     "opaque": set(),
@@ -71,6 +74,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "sources": {"options", "settings", "shipped_queries", "timestamps", "words"},
     "outputs": {"destination", "words"},
+    "sinks": {"outputs", "words"},
     "spool": {"arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts"},
     "engine": {
         *("codegen", "flush_policy", "gsql", "memory", "ownership", "plan", "punctuation"),
@@ -97,7 +101,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *FRONT_END,
         *LEAVES,
         *("arrow_schema", "codegen", "compiled", "config", "engine", "library", "outputs", "plan"),
-        *("sessions", "shipped_queries", "sources", "spool", "version"),
+        *("sessions", "shipped_queries", "sinks", "sources", "spool", "version"),
     },
     "__init__": {"library", "version"},
     "__main__": {"cli"},

@@ -15,9 +15,17 @@ from gigastream.cli.errors import UsageError, complain
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.stderr import Line, say
 from gigastream.config import Config
-from gigastream.outputs import OutputQuery, RowOutput, default_format, parse_output, path_of
-from gigastream.outputs.delivery import Delivered, Delivery
+from gigastream.outputs import (
+    OutputQuery,
+    RowOutput,
+    TimeColumn,
+    default_format,
+    parse_output,
+    path_of,
+)
+from gigastream.outputs.delivery import Delivered, Delivery, RowTarget
 from gigastream.outputs.file import STDOUT_LABEL, Identity, identity
+from gigastream.sinks import is_sink, parse_sink_place
 from gigastream.sources.files import FileSource
 from gigastream.words import counted
 
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from gigastream.cli.windows import Windows
     from gigastream.engine.events import Event
     from gigastream.engine.statistics import Statistics
+    from gigastream.gsql.types import Schema
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
     from gigastream.sessions.shape import ReadingSession
@@ -47,6 +56,8 @@ class Status(Protocol):
 
 Account = Callable[[Delivered], str]
 """The account of a run so far."""
+Writer = Callable[[], str | None]
+"""Gives the name of a run: the same for one that comes again with the same packets."""
 
 
 def output_queries(plan: Plan) -> tuple[OutputQuery, ...]:
@@ -63,9 +74,21 @@ def output_queries(plan: Plan) -> tuple[OutputQuery, ...]:
             times=tuple(column.type is Type.TIMESTAMP for column in node.schema.columns),
             quantities=quantities_of(node),
             arrow_schema=lambda schema=node.schema: arrow_schema(schema),  # type: ignore[misc]
+            time_column=_time_column(node.schema),
         )
         for node in plan.outputs
     )
+
+
+def _time_column(schema: Schema) -> TimeColumn | None:
+    """Return the first column whose bounds say of every row whether its window is over."""
+    from gigastream.gsql.types import Temporal, Type
+
+    for place, column in enumerate(schema.columns):
+        is_counted = column.type.is_integer or column.type is Type.TIMESTAMP
+        if column.temporal.is_temporal and is_counted and not column.nullable:
+            return TimeColumn(place, column.temporal is Temporal.DECREASING)
+    return None
 
 
 def wanted_output(arguments: argparse.Namespace, config: Config) -> str:
@@ -78,8 +101,15 @@ def wanted_output(arguments: argparse.Namespace, config: Config) -> str:
     return default_format(sys.stdout.isatty())
 
 
-def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> RowOutput:
-    """Open the output that is asked for, none of whose files is one of `inputs`."""
+def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str], writer: Writer) -> RowTarget:
+    """Open the output that is asked for, none of whose files is one of `inputs`.
+
+    `writer` gives the name of the run for tables, None where its packets cannot come again.
+    """
+    if is_sink(wanted):
+        from gigastream.sinks.output import TableOutput
+
+        return TableOutput(parse_sink_place(wanted), output_queries(plan), writer())
     output = _rows_to(wanted, plan, inputs)
     output.begin()
     return output
@@ -93,12 +123,16 @@ def _rows_to(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> RowOutput:
 class Outputs:
     """Where rows go, and traces of heartbeats, if they are wanted."""
 
-    rows: RowOutput
+    rows: RowTarget
     traces: RowOutput | None = None
 
 
 def open_outputs(
-    arguments: argparse.Namespace, wanted: str, plan: Plan, inputs: dict[Identity, str]
+    arguments: argparse.Namespace,
+    wanted: str,
+    plan: Plan,
+    inputs: dict[Identity, str],
+    writer: Writer,
 ) -> Outputs:
     """Open the output that is asked for and, with --trace, the file of the heartbeats.
 
@@ -107,9 +141,13 @@ def open_outputs(
     from gigastream.cli.traces import traces_to
 
     if arguments.trace is None:
-        return Outputs(open_output(wanted, plan, inputs))
+        return Outputs(open_output(wanted, plan, inputs, writer))
     if not arguments.trace:
         raise UsageError("--trace names no file", "--trace FILE")
+    if is_sink(wanted):
+        traces = traces_to(path_of(arguments.trace), inputs)
+        traces.begin()
+        return Outputs(open_output(wanted, plan, inputs, writer), traces)
     rows = _rows_to(wanted, plan, inputs)
     own = (place.file.fileno() for place in rows.places)
     taken = {key: "what the rows go to" for file in own if (key := identity(file)) is not None}
@@ -164,11 +202,13 @@ class Ends:
 
     after_s: float | None = None
     windows: Windows | None = None
+    is_cut: Callable[[], bool] = lambda: False
+    """Asked at the end: whether the input may yet have more than was read."""
 
 
-def looks_at_punctuation(arguments: argparse.Namespace) -> bool:
+def looks_at_punctuation(arguments: argparse.Namespace, wanted: str) -> bool:
     """Whether somebody here wants batches that have no rows, too."""
-    return arguments.windows is not None or arguments.trace is not None
+    return arguments.windows is not None or arguments.trace is not None or is_sink(wanted)
 
 
 def ends_of(arguments: argparse.Namespace, plan: Plan) -> Ends:
@@ -212,7 +252,7 @@ class _Answer:
         if self._traces is not None:
             self._traces.take(event)
         batch = event.batch if self._windows is None else self._windows.pass_on(event)
-        if batch is not None and batch.row_count:
+        if batch is not None and (batch.row_count or self._output.wants_punctuation):
             self._delivery.put(event.query, batch)
 
     def attend(self) -> None:
@@ -223,11 +263,15 @@ class _Answer:
         tell_if_asked(self._asked, self._status.line, lambda: account(self._so_far()))
         if self._traces is not None:
             self._traces.attend()
-        if self._is_over():
+        if self._has_no_place():
+            self._asked.has_stopped = True
+        if self._asked.has_stopped or (self._windows is not None and self._windows.are_over):
             self._session.stop()
 
     def finish(self) -> Delivered:
         """Write what waits, and return what became of all."""
+        if self._asked.has_stopped:
+            self._output.leave_open()
         self._delivery.finish()
         of_traces = () if self._traces is None else self._traces.finish()
         delivered = self._so_far()
@@ -246,10 +290,9 @@ class _Answer:
         self.attend()
         return self._asked.is_patient
 
-    def _is_over(self) -> bool:
-        no_place = self._traces is not None and self._traces.has_failed
-        no_place = no_place or bool(self._output.failures)
-        return no_place or (self._windows is not None and self._windows.are_over)
+    def _has_no_place(self) -> bool:
+        of_traces = self._traces is not None and self._traces.has_failed
+        return of_traces or bool(self._output.failures)
 
 
 def answer(
@@ -270,9 +313,11 @@ def answer(
                 for event in turn:
                     rows.take(event)
                 rows.attend()
+            asked.has_stopped = asked.has_stopped or ends.is_cut()
         except BrokenPipeError:
             raise
         except BaseException:
+            asked.has_stopped = True
             rows.finish()
             raise
         finally:

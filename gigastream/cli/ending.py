@@ -24,6 +24,8 @@ class Asked:
 
     is_patient = True
     """Whether a reader who reads nothing is waited for: not once SIGTERM or SIGHUP has come."""
+    has_stopped = False
+    """Whether the input was ended before it had."""
     account = False
     """Whether the account so far is to be told (SIGUSR1)."""
 
@@ -59,6 +61,10 @@ def stopped_by_signals(session: Stoppable, after_s: float | None = None) -> Iter
         signal.signal(number, signal.SIG_DFL)
         if number in _OF_SERVICES:
             asked.is_patient = False
+        end()
+
+    def end(*_: object) -> None:
+        asked.has_stopped = True
         session.stop()
 
     def tell(_number: int, _frame: object) -> None:
@@ -70,7 +76,7 @@ def stopped_by_signals(session: Stoppable, after_s: float | None = None) -> Iter
     before = {number: signal.signal(number, stop) for number in wanted}
     before[signal.SIGUSR1] = signal.signal(signal.SIGUSR1, tell)
     if after_s is not None:
-        before[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda *_: session.stop())
+        before[signal.SIGALRM] = signal.signal(signal.SIGALRM, end)
         signal.setitimer(signal.ITIMER_REAL, after_s)
     try:
         yield asked

@@ -38,6 +38,7 @@ from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import config_of, default_query, plan_of, query_texts
 from gigastream.cli.run_arguments import add_arguments
+from gigastream.cli.run_identity import refuse_tables_of_links, run_over_captures
 from gigastream.cli.run_on_spark import answer_on_spark, refuse_on_spark
 from gigastream.cli.run_spool import read_spool, spool_root, write_spool
 from gigastream.cli.stderr import is_terminal
@@ -75,6 +76,7 @@ def execute(arguments: argparse.Namespace) -> int:
     refuse_without_effect(arguments, settings, writes_spool=root is not None)
     if arguments.spool is not None:
         return read_spool(arguments, config, settings)
+    refuse_tables_of_links(arguments, wanted)
     paths, bpf_filter = split_words(arguments.words)
     sources = _sources([*links_of(arguments, config), *arguments.read], arguments.words)
     sources = with_timestamps(sources, config)
@@ -87,7 +89,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if root is not None or arguments.on == "spark":
         _refuse_what_is_answered_here(arguments)
     ends = ends_of(arguments, plan)
-    settings = replace(settings, output_punctuation=looks_at_punctuation(arguments))
+    settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
     if not any(path.endswith(OBJECT_SUFFIX) for path in paths):
         _compile(plan, texts.include, arguments.quiet)
     if arguments.on == "spark" and arguments.interface:
@@ -98,11 +100,12 @@ def execute(arguments: argparse.Namespace) -> int:
     if root is not None:
         return verdict(*write_spool(arguments, config, plan, texts, sources, settings, root))
     inputs = inputs_of(arguments, config, plan, texts, sources)
+    writer = partial(run_over_captures, arguments, plan, sources, settings)
     if arguments.on == "spark":
-        output = open_output(wanted, plan, inputs)
+        output = open_output(wanted, plan, inputs, writer)
         return verdict(*answer_on_spark(arguments, plan, texts, sources, settings, output))
     answering = _answer if not has_links(sources) else answer_links
-    outputs = partial(open_outputs, arguments, wanted, plan, inputs)
+    outputs = partial(open_outputs, arguments, wanted, plan, inputs, writer)
     return verdict(*answering(arguments, plan, sources, settings, texts.include, outputs, ends))
 
 

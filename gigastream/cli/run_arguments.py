@@ -9,6 +9,7 @@ from gigastream.cli.arguments import add_query_options, argument_type
 from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
 from gigastream.settings import parse_count, parse_duration
+from gigastream.sinks import SINKS
 from gigastream.sources.files import parse_source
 from gigastream.sources.live import LIVE_OPTIONS, parse_live
 
@@ -107,7 +108,8 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FORMAT[:PATH]",
-        help=f"{', '.join(name + _NOTES.get(name, '') for name in FORMATS)}; spool:PATH",
+        help=f"{', '.join(name + _NOTES.get(name, '') for name in FORMATS)}; "
+        f"{', '.join(sink.form for sink in SINKS.values())}; spool:PATH",
     )
     parser.add_argument(
         "--spool",

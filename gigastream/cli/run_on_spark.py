@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.answering import position_of, summarise
-from gigastream.cli.ending import stopped_by_signals
+from gigastream.cli.ending import Asked, stopped_by_signals
 from gigastream.cli.errors import UsageError
 from gigastream.cli.progress import Progress
 from gigastream.cli.spark_extra import require_spark
 from gigastream.engine.statistics import OperatorStatistics, Statistics
-from gigastream.outputs import Batch, RowOutput
-from gigastream.outputs.delivery import Delivered
+from gigastream.outputs import Batch
+from gigastream.outputs.delivery import Delivered, RowTarget
 from gigastream.plan.nodes import topological
 from gigastream.sources.files import FileSource
 
@@ -65,7 +65,7 @@ def answer_on_spark(
     texts: QueryTexts,
     sources: Sequence[FileSource | LiveSource],
     settings: Settings,
-    output: RowOutput,
+    output: RowTarget,
 ) -> tuple[Statistics, Delivered]:
     """Answer the queries, write the rows and give the account.
 
@@ -78,11 +78,19 @@ def answer_on_spark(
     started = time.monotonic()
     with _folder() as folder, _open(plan, texts, sources, settings, folder) as low:
         printer = _Printer(output, low, arguments.quiet)
-        rows = _Run(plan, low, printer, folder).rows(_session_settings(sources), arguments.duration)
+        run = _Run(plan, low, printer, folder)
+        rows = run.rows(_session_settings(sources), arguments.duration)
         statistics = _statistics(low, plan, rows)
+        if run.was_stopped:
+            output.leave_open()
     output.close()
-    lost = output.lost
-    delivered = Delivered(output.rows, lost, failures=output.failures)
+    delivered = Delivered(
+        output.rows,
+        output.lost,
+        known=output.known,
+        left_open=output.left_open,
+        failures=output.failures,
+    )
     summarise(arguments, statistics, delivered, time.monotonic() - started)
     return statistics, delivered
 
@@ -104,7 +112,7 @@ def _open(
 class _Printer:
     """The run's output, with the line of progress out of its way."""
 
-    def __init__(self, output: RowOutput, low: LowSession, quiet: bool) -> None:
+    def __init__(self, output: RowTarget, low: LowSession, quiet: bool) -> None:
         self._output = output
         self._low = low
         self._progress = Progress(self._position, wanted=not quiet)
@@ -137,15 +145,21 @@ class _Run:
         self._low = low
         self._printer = printer
         self._folder = folder
+        self._asked = Asked()
         self._sinks: list[DriverSink] = []
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._write_spool, daemon=True)
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether the input was ended before it had."""
+        return self._asked.has_stopped
 
     def rows(self, settings: Mapping[str, str], after_s: float | None = None) -> dict[str, int]:
         """Run to the end of the input with settings of Spark's; return the rows of each query."""
         from spark_sink.session import open_session
 
-        with stopped_by_signals(self._low, after_s):
+        with stopped_by_signals(self._low, after_s) as self._asked:
             self._thread.start()
             try:
                 with open_session(settings=settings) as session:
@@ -185,13 +199,13 @@ class _Run:
         from gigastream.engine.batch import NativeBatch
         from spark_sink.driver_query import start_on_driver
         from spark_sink.run import Streams
-        from spark_sink.sinks import DriverSink
+        from spark_sink.sinks import PrintingSink
         from spark_sink.window_complete.query import SpoolQuery
 
         read = Streams(session, [str(self._folder / "spool")])
         running: list[Running] = []
         for node in self._plan.outputs:
-            sink = DriverSink(
+            sink = PrintingSink(
                 self._printer, self._printer.lock, node.name, node.schema, NativeBatch.from_arrow
             )
             place = str(self._folder / "checkpoints" / str(len(running)))

@@ -7,6 +7,7 @@ import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from gigastream.cli.links import LinkStatus, hand_over, has_links
 from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import query_texts
+from gigastream.cli.run_identity import run_over_spool
 from gigastream.cli.stderr import say
 from gigastream.config import Config
 from gigastream.options import SPOOL_OPTIONS
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
     from gigastream.sessions.low_session import LowSession
+    from gigastream.sessions.spool_session import SpoolSession
     from gigastream.sources.live import Source
     from gigastream.spool import Spool, SpoolError, SpoolSettings
 
@@ -189,9 +192,10 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
     for path in filter(Path.is_file, Path(arguments.spool).rglob("*")):
         if (own := identity(path)) is not None:
             inputs[own] = "a file of the spool that is read"
-    outputs = open_outputs(arguments, wanted, plan, inputs)
+    writer = partial(run_over_spool, arguments, plan, spool)
+    outputs = open_outputs(arguments, wanted, plan, inputs, writer)
     ends = ends_of(arguments, plan)
-    settings = replace(settings, output_punctuation=looks_at_punctuation(arguments))
+    settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
     with SpoolSession(spool, plan, theirs.interfaces, settings, include=include) as session:
 
         def account(delivered: Delivered) -> str:
@@ -203,6 +207,7 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
         progress = Progress(session.position, wanted=not arguments.quiet)
         status = with_tables(progress, session.statistics, arguments)
         status = with_failures(status, lambda: session.watched, settings, quiet=arguments.quiet)
+        ends = replace(ends, is_cut=lambda: _is_cut(session))
         delivered = answer(session, plan, outputs, status, account, settings, ends)
         statistics, streams, damage = session.statistics(), session.accounts(), session.damage
         damage += [f"{feed.label} has failed" for feed in session.watched if feed.is_failed]
@@ -211,6 +216,11 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
     summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
     verdict = _verdict([*spool.damage, *damage], delivered.failures)
     return 1 if incomplete(statistics) else verdict
+
+
+def _is_cut(session: SpoolSession) -> bool:
+    """Whether the spool may yet have more than was read."""
+    return session.is_deserted or any(feed.is_failed for feed in session.watched)
 
 
 def _has_ended(spool: Spool) -> bool:

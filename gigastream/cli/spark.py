@@ -23,6 +23,7 @@ from gigastream.cli.spark_extra import require_spark
 from gigastream.cli.stderr import say
 from gigastream.outputs import FORMATS, default_format
 from gigastream.settings import parse_bytes, parse_count, parse_duration
+from gigastream.sinks import SINKS
 from gigastream.words import counted
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ _NS_PER_MS = 1_000_000
 _NS_PER_SECOND = 10**9
 _PRINTED = tuple(name for name in FORMATS if name != "parquet")
 _EPILOG = """\
-Without a query the spools' own is answered. -o parquet:PATH and -o spark:FORMAT[:PATH] are exactly
-once as far as Spark's sink is; the other formats are printed here, for looking at.
+Without a query the spools' own is answered. Tables and -o parquet:PATH are exactly once, -o
+spark:FORMAT[:PATH] as far as Spark's sink is; the other formats are printed, for looking at.
 SIGTERM and Ctrl-C stop the job; the same command goes on where it was.
 
 exit codes: 0 done, 1 failed while running (something of a spool was damaged: the rest is answered),
@@ -60,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         action="append",
         metavar="FORMAT[:PATH]",
-        help=f"parquet:PATH, spark:FORMAT[:PATH], or {', '.join(_PRINTED)}; any number of them",
+        help=f"parquet:PATH, {', '.join(sink.form for sink in SINKS.values())}, "
+        f"spark:FORMAT[:PATH], or {', '.join(_PRINTED)}; any number of them",
     )
     parser.add_argument(
         "--option",

@@ -52,6 +52,8 @@ def as_json(
         "rows": delivered.rows,
         "rows_lost": delivered.rows_lost,
         "rows_left_out": delivered.left_out,
+        "rows_known": delivered.known,
+        "rows_left_open": delivered.left_open,
         "trace_lines": delivered.trace_lines,
         "trace_lines_lost": delivered.trace_lines_lost,
         "output_waits": delivered.waits,
@@ -78,6 +80,13 @@ def as_text(
     lines += [*_remarks(statistics), *_output_remarks(delivered)]
     if delivered.left_out:
         lines.append(f"{counted(delivered.left_out, 'row')} of later windows left out (--windows)")
+    if delivered.known:
+        lines.append(f"{counted(delivered.known, 'row')} in the tables already, by a run before")
+    if delivered.left_open:
+        lines.append(
+            f"{counted(delivered.left_open, 'row')} of windows that were cut: the same command "
+            "writes them whole"
+        )
     lost = f" and {delivered.rows_lost:,} lost" if delivered.rows_lost else ""
     return "\n".join(
         [*lines, f"{counted(delivered.rows, 'row')}{lost} of {in_bytes(read)} in {seconds:.3g} s"]

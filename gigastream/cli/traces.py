@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,14 @@ class _Line:
 
     def json(self, _query_name: str | None) -> bytes:
         return self.text
+
+    @property
+    def bounds(self) -> Sequence[int]:
+        raise NotImplementedError
+
+    @property
+    def is_end(self) -> bool:
+        raise NotImplementedError
 
     def csv(self) -> bytes:
         raise NotImplementedError

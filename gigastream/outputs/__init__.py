@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -64,6 +64,14 @@ class Batch(Protocol):
     def missing(self) -> tuple[str, ...]:
         """Interfaces of which a source had failed when its rows' windows were answered."""
 
+    @property
+    def bounds(self) -> Sequence[int]:
+        """For each column, the value below which no later row is."""
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it is the last."""
+
     def csv(self) -> bytes:
         """Return one csv line a row."""
 
@@ -88,6 +96,15 @@ ROWS = Content()
 
 
 @dataclass(frozen=True, slots=True)
+class TimeColumn:
+    """The column whose bounds say which windows of a query are over."""
+
+    place: int
+    falls: bool
+    """Then bounds are of the negative."""
+
+
+@dataclass(frozen=True, slots=True)
 class OutputQuery:
     """What a format needs to know of a query before its first row."""
 
@@ -101,6 +118,8 @@ class OutputQuery:
     """Numbers that say how much, not which: a table groups their digits."""
     arrow_schema: Callable[[], Any]
     """Gives the pyarrow.Schema of its batches."""
+    time_column: TimeColumn | None = None
+    """None: nothing is over before the end."""
 
 
 class Writer(Protocol):
@@ -142,6 +161,10 @@ class RowOutput:
     A file that cannot be written takes no more; what it does not get is counted. BrokenPipeError:
     the reader of a pipe has left, whom the content does not outlive. Abandoned: by abandon().
     """
+
+    wants_punctuation = False
+    next_rest_s: float | None = None
+    known = left_open = 0
 
     def __init__(
         self,
@@ -230,6 +253,11 @@ class RowOutput:
             (p.file.waiting_since for p in self.places if p.file.waiting_since), default=None
         )
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What a person calls its files."""
+        return tuple(place.file.label for place in self.places)
+
     def write(self, query_name: str, batch: Batch) -> None:
         """Write the rows of a batch, and let go of them: the next window may be far away."""
         if batch.row_count:
@@ -238,6 +266,12 @@ class RowOutput:
     def lose(self, query_name: str, rows: int) -> None:
         """Count rows that nobody will write."""
         self._places[query_name].lost += rows
+
+    def rest(self) -> None:
+        """Nothing waits here: each row was written as it came."""
+
+    def leave_open(self) -> None:
+        """Windows that a signal has cut are written like others: nothing comes again."""
 
     def abandon(self) -> None:
         """Wait for no reader any more. From any thread."""

@@ -14,8 +14,9 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Protocol
 
-from gigastream.outputs import Batch, Failure, RowOutput
+from gigastream.outputs import Batch, Content, Failure
 from gigastream.outputs.file import Abandoned
 from gigastream.words import are, counted
 
@@ -41,7 +42,61 @@ class Delivered:
     """That were written: --trace."""
     trace_lines_lost: int = 0
     """That could not be."""
+    known: int = 0
+    """Rows that were in their tables already, by an earlier run."""
+    left_open: int = 0
+    """Rows of windows that were cut short, which the same command gives whole."""
     failures: tuple[Failure, ...] = ()
+
+
+class RowTarget(Protocol):
+    """Where the rows of a run go: files and pipes (RowOutput), or tables (gigastream.sinks)."""
+
+    content: Content
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What a person calls its places."""
+
+    @property
+    def wants_punctuation(self) -> bool:
+        """Whether batches without rows say something, too."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def known(self) -> int: ...
+
+    @property
+    def left_open(self) -> int: ...
+
+    @property
+    def lost(self) -> int: ...
+
+    @property
+    def failures(self) -> tuple[Failure, ...]: ...
+
+    @property
+    def waiting_since(self) -> float | None: ...
+
+    @property
+    def next_rest_s(self) -> float | None:
+        """After how long without rows `rest` is to be called; None: not at all."""
+
+    def write(self, query_name: str, batch: Batch) -> None: ...
+
+    def rest(self) -> None:
+        """No row has come for a while."""
+
+    def lose(self, query_name: str, rows: int) -> None: ...
+
+    def leave_open(self) -> None:
+        """The input was cut short."""
+
+    def abandon(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Delivery:
@@ -49,7 +104,7 @@ class Delivery:
 
     def __init__(
         self,
-        output: RowOutput,
+        output: RowTarget,
         room_bytes: int,
         attend: Callable[[], bool] = lambda: True,
         aside: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -115,7 +170,15 @@ class Delivery:
         failures = output.failures
         if self._is_abandoned:
             failures += (self._abandoned(),)
-        return Delivered(output.rows, output.lost, self._waits, self._waited_s, failures=failures)
+        return Delivered(
+            output.rows,
+            output.lost,
+            self._waits,
+            self._waited_s,
+            known=output.known,
+            left_open=output.left_open,
+            failures=failures,
+        )
 
     # ---- who gives rows ----
 
@@ -154,7 +217,7 @@ class Delivery:
     def _abandoned(self) -> Failure:
         lost, content = self._output.lost, self._output.content
         return Failure(
-            f"{', '.join(place.file.label for place in self._output.places)}: nobody reads it; "
+            f"{', '.join(self._output.labels)}: nobody reads it; "
             f"{counted(lost, content.unit)} {are(lost)} lost",
             f"a reader that reads on, or {content.option}",
         )
@@ -163,7 +226,11 @@ class Delivery:
 
     def _write_all(self) -> None:
         try:
-            while (item := self._next()) is not None:
+            while not self._is_done():
+                item = self._next()
+                if item is None:
+                    self._rest()
+                    continue
                 query, batch, size = item
                 self._write(query, batch)
                 del item, batch
@@ -178,11 +245,20 @@ class Delivery:
             with self._changed:
                 self._changed.notify_all()
 
-    def _next(self) -> tuple[str, Batch, int] | None:
+    def _is_done(self) -> bool:
         with self._changed:
-            while not self._waiting and not self._is_over:
-                self._changed.wait()
+            return self._is_over and not self._waiting
+
+    def _next(self) -> tuple[str, Batch, int] | None:
+        """Return what is to be written next; None: nothing has come for as long as may be."""
+        with self._changed:
+            if not self._waiting and not self._is_over:
+                self._changed.wait(self._output.next_rest_s)
             return self._waiting.popleft() if self._waiting else None
+
+    def _rest(self) -> None:
+        with self._aside():
+            self._output.rest()
 
     def _write(self, query: str, batch: Batch) -> None:
         try:

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which run is the same one again, so that its rows are in a table once.
+
+It is one with the same queries, with what else says which packets they get, and with captures of
+the same content, or the same spool. Packets of a pipe do not come again, and neither does a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gigastream.cli.errors import UsageError
+from gigastream.sinks import is_sink
+from gigastream.sources.files import FileSource
+from gigastream.timestamps import EXTERNAL
+
+if TYPE_CHECKING:
+    from gigastream.plan import Plan
+    from gigastream.settings import Settings
+    from gigastream.sources.live import Source
+    from gigastream.spool import Spool
+
+_SAMPLE_BYTES = 1 << 16
+"""Of a capture's beginning and of its end: two with both and their sizes alike are one."""
+_STDIN = "/dev/stdin"
+
+
+def refuse_tables_of_links(arguments: argparse.Namespace, wanted: str) -> None:
+    """Raise UsageError: who captures a link may reach no other host, and write no file."""
+    if arguments.interface and is_sink(wanted):
+        raise UsageError(
+            "a link is captured by a process that can do nothing else, and reach no table",
+            f"-o spool:PATH here, and gigastream run --spool PATH -o {wanted} beside it",
+        )
+
+
+def run_over_captures(
+    arguments: argparse.Namespace, plan: Plan, sources: Sequence[Source], settings: Settings
+) -> str | None:
+    """Return the name of a run over captures; None where its packets do not come again. OSError.
+
+    Neither do those whose time is that of the host.
+    """
+    captures = list(_captures(sources))
+    kinds = {source.timestamps or settings.timestamps for source in sources}
+    if len(captures) < len(sources) or kinds != {EXTERNAL}:
+        return None
+    cut = [settings.filter, settings.packets_max, arguments.windows]
+    return _name(plan, [cut, sorted(captures)])
+
+
+def run_over_spool(arguments: argparse.Namespace, plan: Plan, spool: Spool) -> str:
+    """Return the name of a run over a spool; where its captures are written anew, it is another."""
+    generation = max(spool.since(track) for track in spool.tracks())
+    known_by = spool.identity or str(Path(spool.path).absolute())
+    return _name(plan, [arguments.windows, known_by, generation])
+
+
+def _captures(sources: Sequence[Source]) -> Iterator[tuple[str, int, str]]:
+    for source in sources:
+        if isinstance(source, FileSource):
+            path = _STDIN if source.is_stdin else source.path
+            if stat.S_ISREG(os.stat(path).st_mode):
+                yield (source.interface, *_content(path))
+
+
+def _content(path: str) -> tuple[int, str]:
+    """Return the size of a file and a hash of its two ends."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        found = hashlib.sha256(file.read(_SAMPLE_BYTES))
+        file.seek(max(0, size - _SAMPLE_BYTES))
+        found.update(file.read(_SAMPLE_BYTES))
+    return size, found.hexdigest()
+
+
+def _name(plan: Plan, others: Any) -> str:
+    from gigastream.plan.to_json import to_json
+
+    text = json.dumps([to_json(plan), others], sort_keys=True)
+    return f"run {hashlib.sha256(text.encode()).hexdigest()[:32]}"
