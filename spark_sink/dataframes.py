@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gigastream.plan.base_time import base_times
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
-from spark_sink.operators import operator_of
+from spark_sink.operators import column_times, operator_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,7 +36,7 @@ class Frames:
 
     def __init__(self, plan: Plan, read: Read) -> None:
         self.plan = plan
-        self.times = base_times(plan)
+        self.times = column_times(plan)
         self.columns_of_bits = {
             stream: places
             for node in plan.nodes

@@ -32,7 +32,7 @@ class OrderLimitOnSpark(SparkOperator[OrderLimit]):
     def frame(self, frames: Frames, node: OrderLimit) -> DataFrame:
         rows, times = frames.of(node.input), frames.times[node.input.name]
         windows = [(rows[f"c{index}"].cast("bigint"), times[index]) for index in node.windows]
-        return _sorted_rows(node, rows, event_time(windows))
+        return _sorted_rows(node, rows, event_time(windows if rows.isStreaming else ()))
 
     def lines(self, plan: Plan, node: OrderLimit, times: Times) -> Lines:
         columns = node.input.schema.columns

@@ -1,21 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregation over windows that overlap on Spark: it is refused."""
+"""Aggregation over windows that overlap on Spark: a row, or a pane's partial row, for each window.
+
+A window that is over is complete as any group is, under the event time of its end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gigastream.gsql.diagnostics import Diagnostic
+from pyspark.sql import functions as F
+
+from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.operators.slide import Slide
-from spark_sink.operators.operator import SparkOperator, Times
-from spark_sink.operators.refusal import refused
+from spark_sink.operators.aggregate import AggregateOnSpark
+from spark_sink.operators.operator import Lines, Times
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from gigastream.plan import Plan
+    from spark_sink.dataframes import Frames
+
+PANE = "g0"
+"""What is the window from here on."""
 
 
-class SlideOnSpark(SparkOperator[Slide]):
-    """Panes are combined in the engine alone; windows that do not overlap are an aggregation."""
+class SlideOnSpark(AggregateOnSpark):
+    """The pane gives way to the windows that it is in, before there are groups."""
 
-    def refusals(self, node: Slide, times: Times) -> Iterator[Diagnostic]:
-        message = (
-            f"the windows of {node.name} overlap: they are made of panes, and not on Spark yet"
-        )
-        yield refused(message, node.groups[0].expression.span)
+    def _ending(self, frames: Frames, node: Aggregate, keyed: DataFrame) -> DataFrame:
+        assert isinstance(node, Slide)
+        windows = F.explode(_windows(node, keyed[PANE].cast("bigint")))
+        return super()._ending(frames, node, keyed.withColumn(PANE, windows))
+
+    def lines(self, plan: Plan, node: Aggregate, times: Times) -> Lines:
+        assert isinstance(node, Slide)
+        yield "explode", f"a pane into the windows of {node.range:,} panes that it is in"
+        yield from super().lines(plan, node, times)
+
+
+def _windows(node: Slide, pane: Column) -> Column:
+    """Their ids: csrc/abi/gs_sliding.h in Spark's arithmetic."""
+    slide = F.lit(node.slide).cast("bigint")
+    into = F.pmod(pane, slide)
+    first = F.call_function("div", pane - into, slide)
+    count = F.call_function("div", into + node.range, slide)
+    return F.sequence(first, first + count - 1)
