@@ -10,41 +10,26 @@ looks for such a comparison, takes the watermark itself for the time up to which
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from gigastream.gsql.diagnostics import Diagnostic
-from gigastream.gsql.expressions import (
-    Cast,
-    ColumnRef,
-    Expression,
-    FunctionCall,
-    ports_of,
-    walk,
-)
+from gigastream.gsql.expressions import Cast, ColumnRef, Expression, FunctionCall, ports_of, walk
 from gigastream.gsql.types import Temporal, Type
-from gigastream.plan.base_time import Alternatives
 from gigastream.plan.describe.joins import condition_text, equality_text, pair_text
 from gigastream.plan.operators.join import Join, JoinedColumn
 from gigastream.plan.text import expression_text
-from spark_sink.event_time import (
-    END_MS,
-    HeldTime,
-    as_held,
-    has_event_time,
-    held_until,
-    moved,
-)
+from spark_sink.event_time import has_event_time
 from spark_sink.event_time_text import latest_text, why_no_event_time
 from spark_sink.expressions import Value, column
 from spark_sink.expressions.functions import is_python
 from spark_sink.lateness import Late, joined_rows, relation_times
+from spark_sink.operators.join_sides import NAMES, Ways, joined_side, ways_out
 from spark_sink.operators.operator import Lines, SparkOperator, Times
 from spark_sink.operators.refusal import refused
-from spark_sink.operators.rows import is_true, kept, of_bounds, over_columns
+from spark_sink.operators.rows import is_true, kept
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -58,15 +43,13 @@ HOW = {
     (False, True): "right_outer",
     (True, True): "full_outer",
 }
-NAMES = ("l", "r")
-"""What the columns of a side begin with: `l_c0`, a column; `l_t0`, a time; `l_k0`, a key."""
 
 
 class JoinOnSpark(SparkOperator[Join]):
     """Rows of both sides that match, and of a kept side those that match none."""
 
     def frame(self, frames: Frames, node: Join) -> DataFrame:
-        left, right = (_side(frames, node, port) for port in (0, 1))
+        left, right = (joined_side(frames, node, port) for port in (0, 1))
         condition = reduce(lambda a, b: a & b, _conditions(node, left.isStreaming))
         rows = left.join(right, on=condition, how=HOW[node.keeps])
         if not any(node.keeps):
@@ -98,26 +81,12 @@ class JoinOnSpark(SparkOperator[Join]):
                 yield refused(message, condition.span)
 
     def stream_refusals(self, node: Join, times: Times) -> Iterator[Diagnostic]:
-        if not _usable(node, times):
+        if not ways_out(node, times):
             message = f"Spark cannot tell how long rows of the join of {node.name} are held: "
             yield refused(message + _why_held(node, times), node.pairs[0].sides[0].span)
 
 
-# The relations of times by which rows leave
-
-
-@dataclass(frozen=True, slots=True)
-class _Ways:
-    """A relation, whose both sides have ends that Spark can compute."""
-
-    pair: int
-    sides: tuple[Alternatives, Alternatives]
-
-
-def _usable(node: Join, times: Times) -> list[_Ways]:
-    inputs = [times[child.name] for child in node.inputs]
-    found = [(at, relation_times(pair, inputs)) for at, pair in enumerate(node.pairs)]
-    return [_Ways(at, (a, b)) for at, (a, b) in found if has_event_time(a) and has_event_time(b)]
+# In words
 
 
 def _why_held(node: Join, times: Times) -> str:
@@ -126,10 +95,10 @@ def _why_held(node: Join, times: Times) -> str:
 
 
 def _held_text(node: Join, port: int, times: Times) -> str:
-    return " or ".join(_way_text(node, port, way) for way in _usable(node, times))
+    return " or ".join(_way_text(node, port, way) for way in ways_out(node, times))
 
 
-def _way_text(node: Join, port: int, way: _Ways) -> str:
+def _way_text(node: Join, port: int, way: Ways) -> str:
     pair = node.pairs[way.pair]
     reach = max(0, pair.reach[port])
     ends = [(function, "v + 1") for function in way.sides[port]]
@@ -138,57 +107,6 @@ def _way_text(node: Join, port: int, way: _Ways) -> str:
     return (
         f"until base time {latest_text(ends)}, with v = {sign}{expression_text(pair.sides[port])}"
     )
-
-
-# A side
-
-
-def _side(frames: Frames, node: Join, port: int) -> DataFrame:
-    """The rows of a side that can match, or are kept: with times, keys, and what is put out."""
-    rows, name = frames.of(node.inputs[port]), NAMES[port]
-    inputs = [rows, rows]
-    times = [over_columns(pair.sides[port], *inputs) for pair in node.pairs]
-    times = [of_bounds(v, p.sides[port]) for v, p in zip(times, node.pairs, strict=True)]
-    keys = [over_columns(sides[port], *inputs) for sides in node.keys]
-    own = [over_columns(e, *inputs) for e in node.residual if ports_of(e) <= {port}]
-    rows = kept(rows, [], [*times, *keys])
-    compared = [value.column.isNotNull() for value in (*times, *keys)]
-    can_match = reduce(lambda a, b: a & b, [*compared, *map(is_true, own)])
-    if not node.keeps[port]:
-        rows = rows.where(can_match)
-    longs = [value.column.cast("bigint") for value in times]
-    return rows.select(
-        *_ends(frames, node, port, longs) if rows.isStreaming else (),
-        can_match.alias(f"{name}_can_match"),
-        # a key of all rows, where there is no other: so that the optimizer does not see it
-        F.expr("spark_partition_id() < 0").alias(f"{name}_all"),
-        *_times(node, port, longs),
-        *(value.column.alias(f"{name}_k{at}") for at, value in enumerate(keys)),
-        *(rows[c].alias(f"{name}_{c}") for c in rows.columns),
-    )
-
-
-def _ends(frames: Frames, node: Join, port: int, longs: Sequence[Column]) -> Iterator[Column]:
-    """Event time, and what is later than all of the other side's."""
-    ways = _usable(node, frames.times)
-    until = held_until([_held(node, port, way, longs) for way in ways], f"{NAMES[port]}_until")
-    yield until
-    yield F.greatest(until, F.timestamp_millis(F.lit(END_MS + 1))).alias(f"{NAMES[port]}_end")
-
-
-def _held(node: Join, port: int, way: _Ways, longs: Sequence[Column]) -> HeldTime:
-    own, others = way.sides[port], way.sides[1 - port]
-    return HeldTime(longs[way.pair], own, others, node.pairs[way.pair].reach[port])
-
-
-def _times(node: Join, port: int, longs: Sequence[Column]) -> Iterator[Column]:
-    """The values of the relations; of bands, on the left, the least and the greatest match too."""
-    for at, (pair, long) in enumerate(zip(node.pairs, longs, strict=True)):
-        value = as_held(long, pair.sides[port].temporal)
-        yield value.alias(f"{NAMES[port]}_t{at}")
-        if port == 0 and not pair.is_equality:
-            yield moved(value, -pair.reach[1]).alias(f"l_low{at}")
-            yield moved(value, pair.reach[0]).alias(f"l_high{at}")
 
 
 # What matches

@@ -6,6 +6,7 @@ A window that is over is complete as any group is, under the event time of its e
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -36,7 +37,9 @@ class SlideOnSpark(AggregateOnSpark):
     def lines(self, plan: Plan, node: Aggregate, times: Times) -> Lines:
         assert isinstance(node, Slide)
         yield "explode", f"a pane into the windows of {node.range:,} panes that it is in"
-        yield from super().lines(plan, node, times)
+        pane, *others = node.groups
+        windowed = replace(node, groups=(replace(pane, name="wid"), *others))
+        yield from super().lines(plan, windowed, times)
 
 
 def _windows(node: Slide, pane: Column) -> Column:
