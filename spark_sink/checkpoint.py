@@ -59,12 +59,13 @@ def claim(folder: str, job: JobIdentity) -> bool:
 
     Raises JobError where it was another job, or the folder cannot be used.
     """
-    system, path = _filesystem(folder)
+    system, path = filesystem(folder)
     wanted = job.to_json()
     try:
-        before = _read(system, f"{path}/{FILE}")
+        before = read_json(system, f"{path}/{FILE}")
         if before is None:
-            _write(system, path, wanted)
+            system.create_dir(path, recursive=True)
+            write_json(system, f"{path}/{FILE}", wanted)
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
     if before is not None:
@@ -87,7 +88,8 @@ def _check_same(folder: str, before: Mapping[str, Any], wanted: Mapping[str, Any
             )
 
 
-def _read(system: pyarrow.fs.FileSystem, path: str) -> Mapping[str, Any] | None:
+def read_json(system: pyarrow.fs.FileSystem, path: str) -> Mapping[str, Any] | None:
+    """Return the object in a file: {} where it holds something else, None where it is not there."""
     if system.get_file_info(path).type == pyarrow.fs.FileType.NotFound:
         return None
     with system.open_input_stream(path) as stream:
@@ -98,16 +100,17 @@ def _read(system: pyarrow.fs.FileSystem, path: str) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) else {}
 
 
-def _write(system: pyarrow.fs.FileSystem, folder: str, value: Mapping[str, Any]) -> None:
+def write_json(system: pyarrow.fs.FileSystem, path: str, value: Mapping[str, Any]) -> None:
     """By rename: a file that is there is whole."""
-    system.create_dir(folder, recursive=True)
-    temporary = f"{folder}/.{FILE}.new"
+    folder, _, name = path.rpartition("/")
+    temporary = f"{folder}/.{name}.new"
     with system.open_output_stream(temporary) as stream:
         stream.write(json.dumps(value, indent=1).encode())
-    system.move(temporary, f"{folder}/{FILE}")
+    system.move(temporary, path)
 
 
-def _filesystem(folder: str) -> tuple[pyarrow.fs.FileSystem, str]:
+def filesystem(folder: str) -> tuple[pyarrow.fs.FileSystem, str]:
+    """Return where a checkpoint lies: a path here, or a URI. Raises JobError."""
     if "://" not in folder:
         return pyarrow.fs.LocalFileSystem(), str(Path(folder).absolute())
     try:

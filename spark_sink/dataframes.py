@@ -17,6 +17,7 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
 from spark_sink.operators import column_times, operator_of
+from spark_sink.window_complete.closing import Closing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,16 +27,20 @@ Read = Callable[[LowNode, tuple[str, ...]], "DataFrame"]
 nanoseconds, an ullong as its bits (the source's options say so)."""
 
 
-def dataframe(plan: Plan, output: Output, read: Read) -> DataFrame:
-    """The rows of an output, in types from inside, under the query's column names."""
-    return Frames(plan, read).of(output)
+def dataframe(plan: Plan, output: Output, read: Read, closing: Closing | None = None) -> DataFrame:
+    """The rows of an output, in types from inside, under the query's column names.
+
+    Of a batch `closing` says which of them; None: all.
+    """
+    return Frames(plan, read, closing).of(output)
 
 
 class Frames:
     """The DataFrames of a plan's nodes; each stream from below is one source."""
 
-    def __init__(self, plan: Plan, read: Read) -> None:
+    def __init__(self, plan: Plan, read: Read, closing: Closing | None = None) -> None:
         self.plan = plan
+        self._closing = closing
         self.times = column_times(plan)
         self.columns_of_bits = {
             stream: places
@@ -53,6 +58,14 @@ class Frames:
         finds no watermark: its groups would never be over. Watermarks of their own keep them apart.
         """
         return operator_of(node).frame(self, node)
+
+    def needs_ends(self, rows: DataFrame) -> bool:
+        """Whether anything leaves by its event time: all of a batch does at once."""
+        return rows.isStreaming or self._closing is not None
+
+    def leaving(self, node: Node, rows: DataFrame) -> DataFrame:
+        """The rows of a node, with their event times, that leave it with this batch."""
+        return rows if self._closing is None else self._closing.of(node, rows)
 
     def stream(self, node: LowNode, columns: tuple[str, ...]) -> DataFrame:
         """What the source gives of a stream from below, read once."""

@@ -25,12 +25,14 @@ if __name__ == "__main__":
 from gigastream.outputs import OutputQuery, RowOutput, parse_output
 from spark_sink import checkpoint
 from spark_sink.dataframes import dataframe
+from spark_sink.driver_query import start_on_driver
 from spark_sink.job_errors import JobError
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.sentences import Sentences
-from spark_sink.session import open_session
+from spark_sink.session import SPOOL, open_session
 from spark_sink.sinks import DriverSink, MakeBatch, Sink, spark_writer, start
-from spark_sink.streaming import Running, spark_errors, stop, watch
+from spark_sink.streaming import Running, Stateful, spark_errors, stop, watch
+from spark_sink.window_complete.query import Asked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,15 +97,18 @@ class Job:
     def _start(
         self, read: Streams, node: OutputNode, sink: Sink, printer: DriverSink | None
     ) -> None:
-        rows = dataframe(self.plan, node, read)
-        if printer is None:
-            folder = node.name if len(self.plan.outputs) > 1 else None
-            writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
-        else:
-            writer = printer.writer(rows)
         place = checkpoint.part(self.options.checkpoint, len(self.running), node.name, sink.format)
         name = f"{node.name} to {sink.text}"
-        self.running.append(Running(start(writer, place, name, self.options.trigger), printer))
+        trigger = self.options.trigger
+        if printer is not None:
+            asked = Asked(name, self.plan, node, read, place)
+            is_spool = self.options.state == SPOOL
+            self.running.append(start_on_driver(asked, printer, trigger, without_state=is_spool))
+            return
+        rows = dataframe(self.plan, node, read)
+        folder = node.name if len(self.plan.outputs) > 1 else None
+        writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
+        self.running.append(Stateful(start(writer, place, name, trigger)))
 
     def _printers(self, sink: Sink) -> dict[str, DriverSink]:
         assert self.printing is not None
@@ -159,7 +164,7 @@ def _run(job: Job, is_over: Callable[[], bool], log: Path) -> None:
     ):
         job.start(session)
         watch(job.running, is_over)
-        job.account = {each.query.name: each.micro_batches for each in job.running}
+        job.account = {each.name: each.micro_batches for each in job.running}
 
 
 @contextmanager

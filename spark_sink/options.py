@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from spark_sink.admission import Limits
 from spark_sink.errors import SpoolSourceError
+from spark_sink.segments import Slice
 
 EARLIEST = "earliest"
 LATEST = "latest"
@@ -33,6 +34,8 @@ class SourceOptions:
     heartbeats: bool = True
     fails_on_damage: bool = False
     reader: str | None = None
+    segments: tuple[tuple[Slice, ...], ...] | None = None
+    """By task, what is to be read; None: all that there is."""
 
 
 def parse(given: Mapping[str, str]) -> SourceOptions:
@@ -56,6 +59,7 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
         heartbeats=values.get("heartbeats", True),
         fails_on_damage=values.get("ondamage") == "fail",
         reader=values.get("reader"),
+        segments=values.get("segments"),
     )
 
 
@@ -123,6 +127,16 @@ def _some_names(text: str) -> tuple[str, ...]:
     return names
 
 
+def _slices(text: str) -> tuple[tuple[Slice, ...], ...]:
+    """What `slices_text` made."""
+    return tuple(tuple(map(Slice.from_values, part)) for part in json.loads(text))
+
+
+def slices_text(parts: Iterable[Iterable[Slice]]) -> str:
+    """Slices by task, for the option `segments`."""
+    return json.dumps([[piece.to_values() for piece in part] for part in parts])
+
+
 def _starting_at(text: str) -> str | int:
     if text.lower() in (EARLIEST, LATEST):
         return text.lower()
@@ -161,6 +175,7 @@ _OPTIONS: tuple[tuple[str, Callable[[str], Any]], ...] = (
     ("heartbeats", _is_true),
     ("onDamage", _one_of("skip", "fail")),
     ("reader", _text),
+    ("segments", _slices),
 )
 _PARSERS = {name.lower(): parser for name, parser in _OPTIONS}
 _SPELLINGS = {name.lower(): name for name, _ in _OPTIONS}

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from gigastream.spool import NOTHING, Track
+from collections.abc import Iterable
+
+from gigastream.spool import NOTHING, Entry, Track
 from spark_sink.errors import SpoolSourceError, tell
 from spark_sink.offsets import Position
 from spark_sink.options import EARLIEST, LATEST
 from spark_sink.segment_index import SegmentIndex
+from spark_sink.segments import Slice
 
 
 class Reading:
@@ -25,6 +28,11 @@ class Reading:
         for sentence in self.track.damage[self._told :]:
             tell(sentence)
             self._told += 1
+
+    def slice_of(self, entries: Iterable[Entry]) -> Slice:
+        """Some of its segments, for a task."""
+        track = self.track
+        return Slice(self.path, track.stream, track.interface, track.generation, tuple(entries))
 
     def beginning(self, starting_at: str | int) -> Position:
         """Where a query begins that has no checkpoint yet. Raises SourceError."""

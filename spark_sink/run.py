@@ -18,6 +18,7 @@ from gigastream.spool import Spool
 from gigastream.spool.plan import plan_of_spools
 from spark_sink.dataframes import dataframe
 from spark_sink.job_errors import JobError
+from spark_sink.options import SourceOptions, parse
 from spark_sink.refusals import check
 from spark_sink.registration import register, ship_with_tasks
 from spark_sink.results import in_result_types
@@ -97,12 +98,15 @@ class Streams:
     def __call__(self, node: LowNode, columns: tuple[str, ...]) -> DataFrame:
         """Return a stream's columns behind the heartbeat's."""
         reader = self.session.readStream if self.streaming else self.session.read
-        reader = reader.format("gigastream").options(**self.options)
-        for name, value in self._asked(node, columns).items():
-            reader = reader.option(name, value)
-        return reader.load()
+        reader = reader.format("gigastream")
+        return reader.options(**self.asked(node, columns)).load()
 
-    def _asked(self, node: LowNode, columns: tuple[str, ...]) -> dict[str, str]:
+    def source_options(self, node: LowNode) -> SourceOptions:
+        """Return the same, read as the source does."""
+        return parse(self.asked(node, ()))
+
+    def asked(self, node: LowNode, columns: tuple[str, ...]) -> dict[str, str]:
+        """Return the options by which the source is asked for a stream."""
         asked = {
             "paths": json.dumps(self.paths),
             "stream": node.name,
@@ -111,7 +115,8 @@ class Streams:
             "unsigned": "bits",
         }
         interfaces = _interfaces(node)
-        return asked | ({"interfaces": json.dumps(interfaces)} if interfaces else {})
+        named = {"interfaces": json.dumps(interfaces)} if interfaces else {}
+        return {**self.options, **asked, **named}
 
 
 def _interfaces(node: LowNode) -> Sequence[str]:

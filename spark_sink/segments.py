@@ -36,7 +36,7 @@ class Slice:
 
     def to_values(self) -> tuple[Any, ...]:
         """Plain values that `from_values` understands; what is promised is the driver's affair."""
-        entries = tuple(astuple(replace(entry, joint=None)) for entry in self.entries)
+        entries = tuple(astuple(replace(entry, joint=None, ranges=None)) for entry in self.entries)
         return self.path, self.stream, self.interface, self.generation, entries
 
     @staticmethod

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
-STATE_STORES = ("memory", "rocksdb")
+SPOOL = "spool"
+"""No state store: the spool is the state (window_complete/)."""
+STATE_STORES = ("memory", "rocksdb", SPOOL)
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit, whose Java is there already."""
 _STATE = "spark.sql.streaming.stateStore"

@@ -137,9 +137,10 @@ class DriverSink:
 
     def writer(self, rows: DataFrame) -> DataStreamWriter:
         """Return what writes rows in types from inside."""
-        return rows.writeStream.foreachBatch(self._write)
+        return rows.writeStream.foreachBatch(self.write)
 
-    def _write(self, rows: DataFrame, _batch: int) -> None:
+    def write(self, rows: DataFrame, _batch: int) -> None:
+        """Print the rows of a micro-batch, in types from inside; for foreachBatch."""
         try:
             table = rows.toArrow()
             with self._lock:

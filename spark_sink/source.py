@@ -65,6 +65,7 @@ class GigastreamSource(DataSource):
       2^63 on, of which spark_sink.unsigned makes the decimal): much less work for Spark
     - onDamage: skip (default; a damaged segment is named on stderr), or fail
     - reader: a name under which retention waits for this query
+    - segments: what a job of window-complete micro-batches reads; it knows how to say it
     - heartbeats: false leaves them out, and nothing that waits for time ever ends
     """
 
@@ -93,11 +94,10 @@ class _Rows:
     def _parts(self, slices: Sequence[Slice], heartbeat: int | None) -> list[InputPartition]:
         """The heartbeat travels with the last part: one of its own would cost a task."""
         parts = cut(slices, self._options.partitions or os.cpu_count() or 1)
-        values = [[piece.to_values() for piece in part] for part in parts]
-        heartbeats: list[int | None] = [None] * len(values)
+        heartbeats: list[int | None] = [None] * len(parts)
         if heartbeat is not None:
-            values, heartbeats = values or [[]], [*heartbeats[1:], heartbeat]
-        return [InputPartition(part) for part in zip(values, heartbeats, strict=True)]
+            parts, heartbeats = parts or [[]], [*heartbeats[1:], heartbeat]
+        return list(map(_partition, parts, heartbeats))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # of no parts Spark makes one, of nothing
@@ -117,6 +117,8 @@ class SpoolReader(_Rows, DataSourceReader):
     """`spark.read`: what the spool holds when the query begins, without heartbeats."""
 
     def partitions(self) -> list[InputPartition]:
+        if self._options.segments is not None:
+            return [_partition(part, None) for part in self._options.segments]
         spools = Spools(self._options)
         spools.refresh({})
         start = spools.beginning()
@@ -186,20 +188,15 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
         return to_json(after, returns(start) + is_back) if is_news else start
 
 
+def _partition(part: Sequence[Slice], heartbeat: int | None) -> InputPartition:
+    """Plain values, so that a task needs nothing of ours to unpack them."""
+    return InputPartition(([piece.to_values() for piece in part], heartbeat))
+
+
 def _segment(offsets: Any, key: str) -> int:
     position = offsets.get(key)
     return 0 if position is None else position.segment
 
 
 def _slices(spools: Spools, start: Any, end: Any) -> list[Slice]:
-    return [
-        Slice(
-            reading.path,
-            reading.track.stream,
-            reading.track.interface,
-            reading.track.generation,
-            tuple(entries),
-        )
-        for reading, entries in spools.between(start, end)
-        if entries
-    ]
+    return [reading.slice_of(entries) for reading, entries in spools.between(start, end) if entries]

@@ -116,7 +116,7 @@ class Spools:
         """Interfaces on which the same stream has begun; another by its name is not ours."""
         options = self._options
         for track in newest_tracks(path, options.stream, options.interfaces, options.generation):
-            key = self._key(path, track.interface)
+            key = self.key(path, track.interface)
             if key in self._readings:
                 self._tell_of_newer(self._readings[key].track, track)
             elif track.hash == self._hash(path, track):
@@ -145,7 +145,8 @@ class Spools:
     def _generation(self, key: str) -> int:
         return self._readings[key].track.generation if key in self._readings else 0
 
-    def _key(self, path: str, interface: str) -> str:
+    def key(self, path: str, interface: str) -> str:
+        """What a track's position is called."""
         return interface if len(self._options.paths) == 1 else f"{path}/{layout.quoted(interface)}"
 
     def _place(self, key: str) -> tuple[str, str]:
@@ -157,7 +158,7 @@ class Spools:
 
     def _expected_keys(self) -> list[str]:
         interfaces = self._options.interfaces or ()
-        return [self._key(path, name) for path in self._options.paths for name in interfaces]
+        return [self.key(path, name) for path in self._options.paths for name in interfaces]
 
     def _has_all_expected(self) -> bool:
         expected = self._expected_keys()

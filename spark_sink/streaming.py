@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streaming queries of a job: started together, watched together, stopped together."""
+"""The queries of a job: started together, watched together, stopped together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -23,15 +23,51 @@ if TYPE_CHECKING:
 WATCH_SECONDS = 0.1
 
 
+class Running(Protocol):
+    """A query that runs."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_active(self) -> bool:
+        """Whether there may be more rows."""
+
+    @property
+    def micro_batches(self) -> int:
+        """How many there were, over all runs of the checkpoint."""
+
+    def check(self) -> None:
+        """Raise what ended the query, if it failed."""
+
+    def finish(self) -> None:
+        """Wait for everything that is in the spools now, and what it completes."""
+
+    def stop(self) -> None:
+        """End it; what was not committed is done again by the next job of the checkpoint."""
+
+
 @dataclass(frozen=True, slots=True)
-class Running:
-    """A streaming query, and the sink on the driver that it writes to."""
+class Stateful:
+    """A streaming query of Spark's."""
 
     query: StreamingQuery
     sink: DriverSink | None = None
 
+    @property
+    def name(self) -> str:
+        return str(self.query.name)
+
+    @property
+    def is_active(self) -> bool:
+        return bool(self.query.isActive)
+
+    @property
+    def micro_batches(self) -> int:
+        progress = self.query.lastProgress
+        return 0 if progress is None else int(progress.batchId) + 1
+
     def check(self) -> None:
-        """Raise what ended the query, if it failed."""
         if self.sink is not None and self.sink.error is not None:
             raise self.sink.error
         if not self.query.isActive:
@@ -39,11 +75,15 @@ class Running:
             if error is not None:
                 raise JobError(f"the job failed: {reason(error)}")
 
-    @property
-    def micro_batches(self) -> int:
-        """How many there were, over all runs of the checkpoint."""
-        progress = self.query.lastProgress
-        return 0 if progress is None else int(progress.batchId) + 1
+    def finish(self) -> None:
+        try:
+            self.query.processAllAvailable()
+        except PySparkException:
+            self.check()
+            raise
+
+    def stop(self) -> None:
+        self.query.stop()
 
 
 def watch(running: Sequence[Running], is_over: Callable[[], bool]) -> None:
@@ -51,7 +91,7 @@ def watch(running: Sequence[Running], is_over: Callable[[], bool]) -> None:
     while not is_over():
         for each in running:
             each.check()
-        if not any(each.query.isActive for each in running):
+        if not any(each.is_active for each in running):
             return
         time.sleep(WATCH_SECONDS)
 
@@ -59,7 +99,7 @@ def watch(running: Sequence[Running], is_over: Callable[[], bool]) -> None:
 def finish(running: Sequence[Running]) -> None:
     """Wait for everything that is in the spools now, and what it completes; raise if one fails."""
     for each in running:
-        _process_all(each)
+        each.finish()
     for each in running:
         each.check()
 
@@ -67,15 +107,7 @@ def finish(running: Sequence[Running]) -> None:
 def stop(running: Sequence[Running]) -> None:
     """End all queries; what was not committed is done again by the next job of the checkpoint."""
     for each in running:
-        each.query.stop()
-
-
-def _process_all(each: Running) -> None:
-    try:
-        each.query.processAllAvailable()
-    except PySparkException:
-        each.check()
-        raise
+        each.stop()
 
 
 @contextmanager

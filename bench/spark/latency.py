@@ -20,6 +20,8 @@ from report import Figure
 
 from gigastream.sessions.high_session import HighSession
 from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter
+from spark_sink.run import Streams
+from spark_sink.window_complete.query import Asked, WindowCompleteQuery
 
 TITLE = "From punctuation to row"
 TRIGGERS = {"at once": "0 seconds", "1 s": "1 second", "5 s": "5 seconds"}
@@ -32,8 +34,59 @@ def ask(folder: Path, rows: int, runs: int) -> list[Figure]:
     """The figures."""
     figures = [_figure("engine, no spool", _of_engine(20))]
     for name, trigger in TRIGGERS.items():
-        figures.append(_figure(f"Spark, trigger {name}", _of_spark(trigger, 20)))
+        for start in (Stateful, WholeWindows):
+            what = f"Spark, {start.what}, trigger {name}"
+            figures.append(_figure(what, _of_spark(start, trigger, 20)))
     return figures
+
+
+Seen = dict[int, float]
+"""By minute, when its rows were there."""
+
+
+class Stateful:
+    """The open windows are in Spark's state store."""
+
+    what = "state store"
+
+    def __init__(self, folder: Path, seen: Seen, trigger: str) -> None:
+        self._query = (
+            from_spool(session(), folder / "spool")
+            .select("tb")
+            .writeStream.foreachBatch(_noting(seen))
+            .option("checkpointLocation", str(folder / "checkpoint"))
+            .trigger(processingTime=trigger)
+            .start()
+        )
+
+    def finish(self) -> None:
+        """Wait for all rows."""
+        self._query.processAllAvailable()
+        self._query.stop()
+
+
+class WholeWindows:
+    """They are read when they close."""
+
+    what = "whole windows"
+    error: BaseException | None = None
+
+    def __init__(self, folder: Path, seen: Seen, trigger: str) -> None:
+        self._note = _noting(seen)
+        read = Streams(session(), [str(folder / "spool")])
+        asked = Asked("talkers", PLAN, PLAN.outputs[0], read, str(folder / "checkpoint"))
+        milliseconds = int(trigger.split()[0]) * 1000
+        period = {"processingTime": f"{milliseconds} milliseconds"}
+        self._query = WindowCompleteQuery(asked, self, period).start()
+
+    def write(self, rows: Any, number: int) -> None:
+        """Take a micro-batch's rows."""
+        self._note(rows.select("tb"), number)
+
+    def finish(self) -> None:
+        """Wait for all rows."""
+        self._query.finish()
+        self._query.check()
 
 
 def _figure(what: str, delays_s: list[float]) -> Figure:
@@ -53,31 +106,23 @@ def _of_engine(windows: int) -> list[float]:
     return delays
 
 
-def _of_spark(trigger: str, windows: int) -> list[float]:
-    made: dict[int, float] = {}
-    seen: dict[int, float] = {}
+def _of_spark(start: Callable[..., Any], trigger: str, windows: int) -> list[float]:
+    made: Seen = {}
+    seen: Seen = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with SpoolWriter(folder / "spool", SpoolSettings(segment_age_ns=10**8)) as writer:
             track = open_track(writer)
-            query = (
-                from_spool(session(), folder / "spool")
-                .select("tb")
-                .writeStream.foreachBatch(_noting(seen))
-                .option("checkpointLocation", str(folder / "checkpoint"))
-                .trigger(processingTime=trigger)
-                .start()
-            )
+            query = start(folder, seen, trigger)
             feeder = threading.Thread(target=_feed, args=(writer, track, windows, made))
             feeder.start()
             feeder.join()
-            query.processAllAvailable()
-            query.stop()
+            query.finish()
     warm = sorted(made)[3:]
     return [seen[minute] - made[minute] for minute in warm]
 
 
-def _noting(seen: dict[int, float]) -> Callable[[Any, int], None]:
+def _noting(seen: Seen) -> Callable[[Any, int], None]:
     def note(rows: Any, _number: int) -> None:
         for row in rows.distinct().collect():
             seen.setdefault(row.tb, time.monotonic())

@@ -84,9 +84,10 @@ def _add_spark_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--master", metavar="URL", help="a cluster; default: here, on all cores")
     group.add_argument(
         "--state",
-        choices=("memory", "rocksdb"),
+        choices=("memory", "rocksdb", "spool"),
         default="memory",
-        help="where open groups are kept; rocksdb above about a million of them",
+        help="where open groups are kept; rocksdb above about a million of them; spool: nowhere, a "
+        "window's rows are read when it closes",
     )
     group.add_argument(
         "--starting-at",

@@ -28,6 +28,11 @@ KINDS = ("base", "segment", "punctuation", "run", "end")
 COUNTED = ("base", "segment")
 """Kinds that have a segment's number, rows and bytes."""
 
+Range = tuple[int, int]
+"""The least and the greatest of some values, as they are held."""
+Ranges = tuple[Range | None, ...]
+"""One for each column, None where nothing is known of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lost:
@@ -83,7 +88,8 @@ class Entry:
     carried back to packet time. `first`, `last`: the
     batches' sequence numbers. `checksum`: CRC-32 of the segment's file. `made_ns`: wall clock.
     A "base" begins a manifest that goes on from others: `segment` is the next one's number, `rows`
-    and `size_bytes` are those of all before.
+    and `size_bytes` are those of all before. `ranges`: of a segment's temporal columns, as held;
+    older writers did not say them.
     """
 
     kind: str
@@ -98,6 +104,7 @@ class Entry:
     made_ns: int
     lost: Lost | None = None
     joint: JointBound | None = None
+    ranges: Ranges | None = None
 
     @property
     def is_segment(self) -> bool:
@@ -146,6 +153,8 @@ def _plain(entry: Entry) -> dict[str, Any]:
     value |= {"first": entry.first, "last": entry.last, "made_ns": entry.made_ns}
     if entry.lost is not None:
         value["lost"] = asdict(entry.lost)
+    if entry.ranges is not None:
+        value["ranges"] = entry.ranges
     return value
 
 
@@ -188,6 +197,7 @@ def _entry(value: dict[str, Any]) -> Entry:
         made_ns=_count(value, "made_ns"),
         lost=_lost(value.get("lost")) if kind == "run" else None,
         joint=progress.joint,
+        ranges=_ranges(value.get("ranges"), len(progress.bounds)) if is_segment else None,
     )
 
 
@@ -222,6 +232,21 @@ def _joint(joint: object, column_count: int) -> JointBound | None:
     if len(columns) != 2 or len(bounds) != 2 or not 0 <= columns[0] < columns[1] < column_count:
         raise BadLineError("its joint bound is not of two columns")
     return JointBound((columns[0], columns[1]), (bounds[0], bounds[1]))
+
+
+def _ranges(ranges: object, column_count: int) -> Ranges | None:
+    if ranges is None:
+        return None
+    if not isinstance(ranges, list) or len(ranges) != column_count:
+        raise BadLineError("it has no range for each column")
+    return tuple(None if each is None else _range(each) for each in ranges)
+
+
+def _range(ends: object) -> Range:
+    least, greatest = _bounds(ends) if isinstance(ends, list) and len(ends) == 2 else (END, NOTHING)
+    if least > greatest:
+        raise BadLineError("a range of its values is none")
+    return least, greatest
 
 
 def _lost(value: object) -> Lost:

@@ -16,6 +16,7 @@ import pyarrow
 from pyarrow import ipc
 
 from gigastream.spool.files import NEW, opened
+from gigastream.spool.value_ranges import ValueRanges
 
 _GATHERED_ROWS = 1 << 14
 _GATHERED_BYTES = 1 << 20
@@ -35,6 +36,7 @@ class OpenSegment:
         schema: pyarrow.Schema,
         sequence: int,
         make: Callable[[], None],
+        ranges: ValueRanges,
     ) -> None:
         self.path = path
         self.number = number
@@ -48,10 +50,12 @@ class OpenSegment:
         self._stream: ipc.RecordBatchStreamWriter | None = None
         self._schema = schema
         self._make = make
+        self.ranges = ranges
 
     def write(self, batch: pyarrow.RecordBatch, sequence: int) -> None:
         """Add a batch's rows."""
         self.rows += batch.num_rows
+        self.ranges.take(batch)
         self.last = sequence
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pyarrow
 
@@ -12,9 +13,11 @@ from gigastream.spool import layout
 from gigastream.spool.entry import END, Entry, TrackProgress
 from gigastream.spool.errors import SpoolError, writing
 from gigastream.spool.publisher import Publisher
+from gigastream.spool.query_set import StreamDescription
 from gigastream.spool.segment import OpenSegment
 from gigastream.spool.settings import SpoolSettings
 from gigastream.spool.track_log import TrackLog
+from gigastream.spool.value_ranges import ValueRanges, temporal_signs
 
 
 class OpenFiles:
@@ -46,7 +49,7 @@ class TrackWriter:
         self,
         log: TrackLog,
         publisher: Publisher,
-        schema: pyarrow.Schema,
+        description: StreamDescription,
         settings: SpoolSettings,
         open_files: OpenFiles,
     ) -> None:
@@ -54,7 +57,8 @@ class TrackWriter:
         self.resume = resume
         self._log = log
         self._publisher = publisher
-        self._schema = schema
+        self._schema = description.schema
+        self._signs = temporal_signs(description.columns)
         self._settings = settings
         self._progress = self._listed = resume
         self._next_segment = log.next_segment
@@ -136,7 +140,10 @@ class TrackWriter:
 
     def _opened(self, sequence: int) -> OpenSegment:
         path = self._log.folder / layout.segment_name(self._next_segment)
-        segment = OpenSegment(path, self._next_segment, self._schema, sequence, self._log.make)
+        ranges = ValueRanges(self._signs, len(self._schema))
+        segment = OpenSegment(
+            path, self._next_segment, self._schema, sequence, self._log.make, ranges
+        )
         self._next_segment += 1
         return segment
 
@@ -170,6 +177,7 @@ class TrackWriter:
         self._open = None
         self._open_files.let_go(self)
         entry = self._entry("segment", segment.first, segment.last, segment.number, segment.rows)
+        entry = replace(entry, ranges=segment.ranges.known())
         path = segment.path
         self._publisher.submit_segment(lambda: self._log.list_segment(path, entry))
 

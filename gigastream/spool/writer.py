@@ -71,7 +71,7 @@ class SpoolWriter:
             port: TrackWriter(
                 log,
                 self._publisher,
-                query_set.streams[port[0]].schema,
+                query_set.streams[port[0]],
                 self.settings,
                 self._open_files,
             )

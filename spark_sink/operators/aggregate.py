@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.expressions import AggregateRef, Expression, GroupRef
 from gigastream.plan.accumulators import KINDS
-from gigastream.plan.base_time import BaseTimes
+from gigastream.plan.base_time import Alternatives, BaseTimes
 from gigastream.plan.describe.aggregates import accumulator_text
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
@@ -21,6 +21,7 @@ from spark_sink.event_time import event_time, has_event_time
 from spark_sink.event_time_text import end_text, why_no_event_time
 from spark_sink.expressions import Value, column
 from spark_sink.operators.operator import Lines, SparkOperator, Times
+from spark_sink.operators.passing import begins_with, closes_by
 from spark_sink.operators.refusal import refused
 from spark_sink.operators.rows import kept, numbered, of_bounds, outputs_text, over_columns
 
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
 class AggregateOnSpark(SparkOperator[Aggregate]):
     """A group leaves once the watermark has passed the end of its window."""
 
+    waits = True
+
     def frame(self, frames: Frames, node: Aggregate) -> DataFrame:
-        rows = self._ending(frames, node, _keyed(frames, node))
+        rows = frames.leaving(node, self._ending(frames, node, _keyed(frames, node)))
         keys = [rows[f"g{index}"] for index in range(len(node.groups))]
         totals = [
             accumulator_column(a, _arguments(rows, i), partial=node.merges_partials)
@@ -52,7 +55,7 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
         """The rows with the event time of their groups; a batch needs none, and has one for all."""
         times = node.group_times([frames.times[node.input.name]])
         values = [(keyed[f"g{at}"].cast("bigint"), times[at]) for at in node.temporal_groups]
-        end = event_time(values if keyed.isStreaming else ())
+        end = event_time(values if frames.needs_ends(keyed) else ())
         return keyed.select(end, *(keyed[name] for name in keyed.columns))
 
     def lines(self, plan: Plan, node: Aggregate, times: Times) -> Lines:
@@ -83,6 +86,12 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
                 reason = why_no_event_time(groups[index])
                 message = f"Spark cannot tell when {group.name} is over: {reason}"
                 yield refused(message, group.expression.span)
+
+    def begins(self, node: Aggregate, times: Times, base_ns: int) -> int:
+        return begins_with(_temporal_times(node, times), base_ns)
+
+    def closes(self, node: Aggregate, times: Times, after_ns: int, until_ns: int) -> bool:
+        return closes_by(_temporal_times(node, times), after_ns, until_ns)
 
     def columns_of_bits(self, node: Aggregate) -> Mapping[str, frozenset[int]]:
         """The columns of partial rows that are added up as bits."""
@@ -131,6 +140,12 @@ def _partial_places(node: Aggregate) -> list[range]:
 def _arguments(rows: DataFrame, index: int) -> list[Column]:
     prefix = f"x{index}_"
     return [rows[name] for name in rows.columns if name.startswith(prefix)]
+
+
+def _temporal_times(node: Aggregate, times: Times) -> list[Alternatives]:
+    """What its temporal group variables are of base time."""
+    found = node.group_times([times[node.input.name]])
+    return [found[index] for index in node.temporal_groups]
 
 
 def _finished(node: Aggregate, groups: DataFrame) -> DataFrame:

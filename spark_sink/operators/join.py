@@ -48,6 +48,8 @@ HOW = {
 class JoinOnSpark(SparkOperator[Join]):
     """Rows of both sides that match, and of a kept side those that match none."""
 
+    is_of_windows = False
+
     def frame(self, frames: Frames, node: Join) -> DataFrame:
         left, right = (joined_side(frames, node, port) for port in (0, 1))
         condition = reduce(lambda a, b: a & b, _conditions(node, left.isStreaming))

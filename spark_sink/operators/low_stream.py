@@ -31,8 +31,9 @@ class LowStream(SparkOperator[LowNode]):
         """A stream from below, whose heartbeats have moved the watermark and are gone."""
         places = frames.plan.columns_read(node)
         names = tuple(node.schema.columns[place].name for place in places)
-        beating = frames.stream(node, names).withWatermark(HEARTBEAT, "0 seconds")
-        stream = beating.where(BARRIER)
+        stream = frames.stream(node, names)
+        if stream.isStreaming:
+            stream = stream.withWatermark(HEARTBEAT, "0 seconds").where(BARRIER)
         rows = stream.drop(HEARTBEAT).toDF(*(f"c{place}" for place in places))
         as_bits = frames.columns_of_bits.get(node.name, frozenset())
         return rows.select(*(_inside(rows, node, place, as_bits) for place in places))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.expressions import Expression
@@ -27,6 +27,11 @@ Lines = Iterator[tuple[str, str]]
 
 class SparkOperator(Generic[N]):
     """How one kind of node becomes DataFrame operations: a file of this folder each."""
+
+    waits: ClassVar[bool] = False
+    """Whether its rows wait for time to pass, and leave by an event time of theirs."""
+    is_of_windows: ClassVar[bool] = True
+    """Whether what it puts out for a window follows from the input's rows of that window."""
 
     def frame(self, frames: Frames, node: N) -> DataFrame:
         """The rows that it puts out, over those of its inputs."""
@@ -51,6 +56,14 @@ class SparkOperator(Generic[N]):
     def stream_refusals(self, node: N, times: Times) -> Iterator[Diagnostic]:
         """What it cannot do of a stream, and can where all rows are there."""
         return iter(())
+
+    def begins(self, node: N, times: Times, base_ns: int) -> int:
+        """The least base time of rows that go into what is not over at this one, both in ns."""
+        return base_ns
+
+    def closes(self, node: N, times: Times, after_ns: int, until_ns: int) -> bool:
+        """Whether something may be over at one base time that was not at another."""
+        return True
 
     def columns_of_bits(self, node: N) -> Mapping[str, frozenset[int]]:
         """By stream of the low level, the columns of ullongs that are wanted as their bits."""

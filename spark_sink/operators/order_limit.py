@@ -15,11 +15,13 @@ from gigastream.gsql.types import Type
 from gigastream.plan.operators.order_limit import OrderLimit
 from spark_sink.event_time import event_time
 from spark_sink.operators.operator import Lines, SparkOperator, Times
+from spark_sink.operators.passing import begins_with, closes_by
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from gigastream.plan import Plan
+    from gigastream.plan.base_time import Alternatives
     from spark_sink.dataframes import Frames
 
 _HEX = "0123456789ABCDEF"
@@ -29,10 +31,21 @@ _PAST_HEX = "G"
 class OrderLimitOnSpark(SparkOperator[OrderLimit]):
     """Its input's groups carry the window, so that the rows can be gathered under its end."""
 
+    waits = True
+
     def frame(self, frames: Frames, node: OrderLimit) -> DataFrame:
         rows, times = frames.of(node.input), frames.times[node.input.name]
         windows = [(rows[f"c{index}"].cast("bigint"), times[index]) for index in node.windows]
-        return _sorted_rows(node, rows, event_time(windows if rows.isStreaming else ()))
+        keyed = frames.leaving(
+            node, _keyed(node, rows, event_time(windows if frames.needs_ends(rows) else ()))
+        )
+        return _sorted_rows(node, keyed)
+
+    def begins(self, node: OrderLimit, times: Times, base_ns: int) -> int:
+        return begins_with(_window_times(node, times), base_ns)
+
+    def closes(self, node: OrderLimit, times: Times, after_ns: int, until_ns: int) -> bool:
+        return closes_by(_window_times(node, times), after_ns, until_ns)
 
     def lines(self, plan: Plan, node: OrderLimit, times: Times) -> Lines:
         columns = node.input.schema.columns
@@ -44,20 +57,28 @@ class OrderLimitOnSpark(SparkOperator[OrderLimit]):
             yield "slice", f"the first {node.limit:,}"
 
 
-def _sorted_rows(node: OrderLimit, rows: DataFrame, end: Column) -> DataFrame:
-    """The rows of each window in order, cut at the limit; `end` is its event time."""
-    count = len(node.schema.columns)
+def _window_times(node: OrderLimit, times: Times) -> list[Alternatives]:
+    columns = times[node.input.name]
+    return [columns[index] for index in node.windows]
+
+
+def _keyed(node: OrderLimit, rows: DataFrame, end: Column) -> DataFrame:
+    """Each row as one value that sorts, with its window; `end` is that one's event time."""
     windows = [rows[f"c{index}"].alias(f"w{index}") for index in node.windows]
     keys = [_key(node, rows, *key).alias(f"k{n}") for n, key in enumerate(node.keys)]
     # equal keys: by all columns, so that the answer is one (OPERATORS section 4)
-    row = F.struct(*keys, *(rows[f"c{index}"] for index in range(count))).alias("row")
-    keyed = rows.select(end, *windows, row)
+    columns = (rows[f"c{index}"] for index in range(len(node.schema.columns)))
+    return rows.select(end, *windows, F.struct(*keys, *columns).alias("row"))
+
+
+def _sorted_rows(node: OrderLimit, keyed: DataFrame) -> DataFrame:
+    """The rows of each window in order, cut at the limit."""
     groups = keyed.groupBy(*(name for name in keyed.columns if name != "row"))
     found = F.sort_array(F.collect_list("row"))
     if node.limit is not None:
         found = F.slice(found, 1, node.limit)
     gathered = groups.agg(found.alias("rows")).select(F.explode("rows").alias("row"))
-    return gathered.select(*(F.col(f"row.c{index}") for index in range(count)))
+    return gathered.select(*(F.col(f"row.c{n}") for n in range(len(node.schema.columns))))
 
 
 def _key(node: OrderLimit, rows: DataFrame, index: int, is_descending: bool) -> Column:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from gigastream.gsql.order.bounds import NONE
+from gigastream.gsql.order.inference import monotone
+from gigastream.plan.base_time import through
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.operators.slide import Slide
 from spark_sink.operators.aggregate import AggregateOnSpark
@@ -34,12 +37,24 @@ class SlideOnSpark(AggregateOnSpark):
         windows = F.explode(_windows(node, keyed[PANE].cast("bigint")))
         return super()._ending(frames, node, keyed.withColumn(PANE, windows))
 
+    def begins(self, node: Aggregate, times: Times, base_ns: int) -> int:
+        """The first pane of the first window that is not over."""
+        assert isinstance(node, Slide)
+        (ways,) = through([monotone(node.groups[0].expression)], [times[node.input.name]])
+        firsts = ((f, _first_pane(node, f.forward(base_ns))) for f in ways)
+        return min((f.inverse(pane) for f, pane in firsts), default=NONE)
+
     def lines(self, plan: Plan, node: Aggregate, times: Times) -> Lines:
         assert isinstance(node, Slide)
         yield "explode", f"a pane into the windows of {node.range:,} panes that it is in"
         pane, *others = node.groups
         windowed = replace(node, groups=(replace(pane, name="wid"), *others))
         yield from super().lines(plan, windowed, times)
+
+
+def _first_pane(node: Slide, pane: int) -> int:
+    """Of the first window that a pane is in, or the next one."""
+    return (pane // node.slide + 1) * node.slide - node.range
 
 
 def _windows(node: Slide, pane: Column) -> Column:

@@ -28,6 +28,7 @@ from spark_sink.dataframes import dataframe
 from spark_sink.refusals import check
 from spark_sink.results import to_record_batches
 from spark_sink.run import Streams
+from spark_sink.window_complete.query import Asked, WindowCompleteQuery
 from tests.answers.engine import Rows, cells
 
 if TYPE_CHECKING:
@@ -104,6 +105,29 @@ class Spooled:
 
         return self._of_each(answer, names, streaming=True)
 
+    def whole_windows(
+        self, checkpoints: Path, names: Sequence[str] | None = None, micro_batches: int = 1
+    ) -> dict[str, Kept]:
+        """The same, in micro-batches of whole windows."""
+
+        def answer(plan: Plan, output: Output) -> Kept:
+            kept = Kept(output.schema)
+            self.whole_windows_of(plan, output, kept, checkpoints / output.name, micro_batches)
+            return kept
+
+        return self._of_each(answer, names, streaming=True)
+
+    def whole_windows_of(
+        self, plan: Plan, output: Output, kept: Kept, place: Path, micro_batches: int
+    ) -> None:
+        """The micro-batches that a checkpoint has not seen yet."""
+        limit = max(1, self.segments(output) // micro_batches)
+        read = Streams(self.spark, [str(self.root)], {"maxSegmentsPerTrigger": str(limit)})
+        asked = Asked(output.name, plan, output, read, str(place))
+        query = WindowCompleteQuery(asked, kept, {"availableNow": True}).start()
+        query.finish()
+        query.check()
+
     def segments(self, output: Output) -> int:
         """How many there are of the streams that an output reads."""
         read = {low.name for low in topological((output,)) if low.is_low}
@@ -134,8 +158,9 @@ class Kept:
 
     schema: Schema
     tables: dict[int, pyarrow.Table] = field(default_factory=dict)
+    error: BaseException | None = None
 
-    def take(self, frame: DataFrame, batch: int) -> None:
+    def write(self, frame: DataFrame, batch: int) -> None:
         """For foreachBatch."""
         self.tables[batch] = frame.toArrow()
 
@@ -153,6 +178,6 @@ def start(
 ) -> tuple[StreamingQuery, Kept]:
     """A streaming query whose rows are kept."""
     kept = Kept(schema)
-    writer = frame.writeStream.foreachBatch(kept.take)
+    writer = frame.writeStream.foreachBatch(kept.write)
     writer = writer.option("checkpointLocation", str(checkpoint))
     return writer.trigger(**trigger).start(), kept

@@ -23,6 +23,7 @@ from gigastream.gsql.source import SourceFile
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import SpoolSettings
+from spark_sink.window_complete.query import can_answer
 from tests.answers.golden import NOT_STREAMED, Golden, golden_queries
 from tests.answers.inputs import INPUTS
 from tests.answers.on_spark import UNSYNCED, QuerySet, Spooled, query_set, write_spool
@@ -150,7 +151,7 @@ def test_spark_gives_the_golden_rows(inputs: Inputs, variant: Variant, spools: S
     _check(inputs, given, variant)
 
 
-# Streaming
+# In micro-batches
 
 
 ALWAYS = ("diamond",)
@@ -176,6 +177,19 @@ def test_a_stream_gives_the_golden_rows(
 ) -> None:
     spooled = spools.of(golden.inputs, variant)
     given = spooled.stream(tmp_path, [name], MICRO_BATCHES)
+    _check(golden.inputs, {name: given[name].rows()}, variant)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("golden", "name", "variant"), list(_streamed()))
+def test_micro_batches_of_whole_windows_give_the_golden_rows(
+    golden: Golden, name: str, variant: Variant, spools: Spools, tmp_path: Path
+) -> None:
+    spooled = spools.of(golden.inputs, variant)
+    plan = _queries(golden.inputs).plan
+    if not can_answer(plan, next(output for output in plan.outputs if output.name == name)):
+        pytest.skip("its rows leave at once: they are no window's")
+    given = spooled.whole_windows(tmp_path, [name], MICRO_BATCHES)
     _check(golden.inputs, {name: given[name].rows()}, variant)
 
 

@@ -32,14 +32,20 @@ COMMON = {
     "made_ns": COUNTS,
 }
 NO_ROWS = {"segment": st.none(), **dict.fromkeys(("rows", "size_bytes", "checksum"), st.just(0))}
+RANGES = st.tuples(BOUNDS, BOUNDS).map(lambda ends: (min(ends), max(ends)))
 SEGMENTS = st.builds(
     Entry, st.just("segment"), COUNTS, COUNTS, COUNTS, COUNTS, **COMMON, lost=st.none()
+).flatmap(
+    lambda entry: st.lists(
+        st.none() | RANGES, min_size=len(entry.bounds), max_size=len(entry.bounds)
+    ).map(lambda ranges: replace(entry, ranges=tuple(ranges)))
 )
 LINES = st.builds(Entry, st.sampled_from(["punctuation", "end"]), **NO_ROWS, **COMMON)
 RUNS = st.builds(Entry, st.just("run"), **NO_ROWS, **COMMON, lost=LOSSES)
 
 JOINT = JointBound((0, 1), (7, -8))
 GOOD = Entry("segment", 3, 10, 900, 17, (NOTHING, END), 5, 1, 2, 9, joint=JOINT)
+RANGED = replace(GOOD, ranges=(None, (-3, 7)))
 WITHOUT = (
     b'2a5f55d7 {"kind":"segment","segment":3,"rows":10,"size_bytes":900,"checksum":17,'
     b'"bounds":[null,9223372036854775807],"base_ns":5,"first":1,"last":2,"made_ns":9}\n'
@@ -58,6 +64,7 @@ def line_of(text: bytes) -> bytes:
 def test_lines_are_what_they_were() -> None:
     assert encode(GOOD)[9:-1] == WITH[9:]
     assert encode(replace(GOOD, joint=None)) == WITHOUT
+    assert encode(RANGED)[9:-1] == WITH[9:-1] + b',"ranges":[null,[-3,7]]}'
     assert decode(WITHOUT[:-1]) == replace(GOOD, joint=None)
 
 
@@ -99,9 +106,9 @@ JSON = st.recursive(
 )
 
 
-@given(st.sampled_from(sorted(json.loads(encode(GOOD)[9:]))), JSON)
+@given(st.sampled_from(sorted(json.loads(encode(RANGED)[9:]))), JSON)
 def test_a_field_of_another_kind_is_refused_or_means_what_it_says(name: str, value: object) -> None:
-    text = json.dumps(json.loads(encode(GOOD)[9:]) | {name: value}).encode()
+    text = json.dumps(json.loads(encode(RANGED)[9:]) | {name: value}).encode()
     try:
         entry = decode(line_of(text))
     except BadLineError:
@@ -138,6 +145,12 @@ HOSTILE = {
                 b'{"columns":[0,true],"bounds":[1,2]}',
                 b'{"columns":[0],"bounds":[1,2]}',
             ]
+        )
+    },
+    **{
+        f"ranges {number}": WITHOUT[9:-2] + b',"ranges":%s}' % ranges
+        for number, ranges in enumerate(
+            [b"3", b"{}", b"[]", b"[null]", b"[null,[1]]", b"[[2,1],null]", b"[[1,true],null]"]
         )
     },
 }

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What leaves with a micro-batch: the rows whose event time lies between two punctuations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from gigastream.plan.nodes import Node
+from spark_sink.event_time import COLUMN as EVENT_TIME
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Event times above `after_ms` (None: all there were) and up to `until_ms`.
+
+    They are asked for where rows wait for time for the last time before the output: what is below
+    gives rows of windows that are still open, too, and of some that have left.
+    """
+
+    nodes: frozenset[str]
+    after_ms: int | None
+    until_ms: int
+
+    def of(self, node: Node, rows: DataFrame) -> DataFrame:
+        """The rows of a node that leave; all of them where a consumer still waits."""
+        if node.name not in self.nodes:
+            return rows
+        ended = rows.where(rows[EVENT_TIME] <= _instant(self.until_ms))
+        return ended if self.after_ms is None else ended.where(_is_after(rows, self.after_ms))
+
+
+def _is_after(rows: DataFrame, ms: int) -> Column:
+    return rows[EVENT_TIME] > _instant(ms)
+
+
+def _instant(ms: int) -> Column:
+    return F.timestamp_millis(F.lit(ms).cast("bigint"))

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The next micro-batch of an output, from what the manifests say by now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.spool import Entry
+from spark_sink.admission import admit
+from spark_sink.offsets import Offsets, Position, heartbeat_ms
+from spark_sink.options import SourceOptions
+from spark_sink.segments import Slice
+from spark_sink.spools import Spools
+from spark_sink.window_complete.due import Due
+from spark_sink.window_complete.progress import MicroBatch, StreamOffsets
+
+
+class Planner:
+    """Reads the manifests of all streams of an output."""
+
+    def __init__(self, due: Due, options: Mapping[str, SourceOptions]) -> None:
+        """`options`: the source's, by stream."""
+        self._due = due
+        self._options = options
+        self._spools = {name: Spools(each) for name, each in options.items()}
+        self._end: StreamOffsets | None = None
+
+    def freeze(self) -> None:
+        """What is there now is all there is."""
+        for spools in self._spools.values():
+            spools.freeze()
+
+    def next(self, last: MicroBatch | None) -> MicroBatch | None:
+        """What is to be done after the last micro-batch; None: nothing closes yet."""
+        if self._end is None:
+            self._end = self._beginning() if last is None else last.end
+        while True:
+            before, self._end = self._end, self._read_on(self._end)
+            found = self._closing(last, self._end)
+            if found is not None or self._end == before:
+                return found
+
+    def slices(self, batch: MicroBatch) -> dict[str, list[Slice]]:
+        """By stream, the segments among which the rows of a micro-batch are."""
+        since = self._due.needed_from(batch.after_ms)
+        return {
+            stream.name: self._slices(stream, batch, since[stream.name])
+            for stream in self._due.streams
+        }
+
+    def commit(self, batch: MicroBatch) -> None:
+        """The rows of a micro-batch are with the sink: retention may have what is let go."""
+        let_go = self._held(batch.held, batch.end, batch.until_ms)
+        for name, spools in self._spools.items():
+            spools.commit(let_go[name])
+
+    def _closing(self, last: MicroBatch | None, end: StreamOffsets) -> MicroBatch | None:
+        after_ms, until_ms = None if last is None else last.until_ms, _reached_ms(end)
+        if until_ms is None or (after_ms is not None and until_ms <= after_ms):
+            return None
+        if not self._due.closes(after_ms, until_ms):
+            return None
+        held = self._beginning() if last is None else self._held(last.held, end, after_ms)
+        return MicroBatch(0 if last is None else last.number + 1, held, end, after_ms, until_ms)
+
+    def _beginning(self) -> StreamOffsets:
+        for spools in self._spools.values():
+            spools.refresh({})
+        return {name: spools.beginning() for name, spools in self._spools.items()}
+
+    def _read_on(self, before: StreamOffsets) -> StreamOffsets:
+        return {
+            name: self._admitted(name, spools, before[name])
+            for name, spools in self._spools.items()
+        }
+
+    def _admitted(self, name: str, spools: Spools, before: Offsets) -> Offsets:
+        spools.refresh(before)
+        return admit(spools.with_new(before), spools.indexes, self._options[name].limits)
+
+    def _held(self, held: StreamOffsets, end: StreamOffsets, after_ms: int | None) -> StreamOffsets:
+        """Below are no rows of what closes after a punctuation."""
+        since = self._due.needed_from(after_ms)
+        return {
+            stream.name: self._held_of(stream, held, end, since[stream.name])
+            for stream in self._due.streams
+        }
+
+    def _held_of(
+        self, stream: LowNode, held: StreamOffsets, end: StreamOffsets, since_ns: int
+    ) -> Offsets:
+        found = dict(end[stream.name])
+        spools = self._spools[stream.name]
+        for reading, entries in spools.between(held[stream.name], end[stream.name]):
+            needed = (e for e in entries if self._due.has_rows_from(stream, e, since_ns))
+            first = next(needed, None)
+            if first is not None and first.segment is not None:
+                key = spools.key(reading.path, reading.track.interface)
+                found[key] = replace(found[key], segment=first.segment)
+        return found
+
+    def _slices(self, stream: LowNode, batch: MicroBatch, since_ns: int) -> list[Slice]:
+        def is_wanted(entry: Entry) -> bool:
+            return self._due.has_rows(stream, entry, since_ns, batch.until_ms)
+
+        between = self._spools[stream.name].between(batch.held[stream.name], batch.end[stream.name])
+        wanted = ((reading, list(filter(is_wanted, entries))) for reading, entries in between)
+        return [reading.slice_of(entries) for reading, entries in wanted if entries]
+
+
+def _reached_ms(end: StreamOffsets) -> int | None:
+    """The punctuation of all tracks of all streams."""
+    positions: dict[str, Position] = {}
+    for name, offsets in end.items():
+        positions |= {f"{name}/{key}": position for key, position in offsets.items()}
+    return heartbeat_ms(positions)

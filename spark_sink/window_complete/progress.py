@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checkpoint of window-complete micro-batches: what each one is of, and which are done.
+
+A micro-batch is written down before it runs, and again when its rows are with the sink. One that
+was begun and not done is run again, the same, under its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.fs
+
+from spark_sink.checkpoint import filesystem, read_json, write_json
+from spark_sink.job_errors import JobError
+from spark_sink.offsets import Offsets, from_json, to_json
+
+StreamOffsets = Mapping[str, Offsets]
+"""By stream, the positions of its tracks."""
+KEPT = 16
+"""Micro-batches that stay written down; two would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class MicroBatch:
+    """What closes between two punctuations, and the segments among which its rows are."""
+
+    number: int
+    held: StreamOffsets
+    """Below are no rows of what had not closed before."""
+    end: StreamOffsets
+    """How far the manifests had been read."""
+    after_ms: int | None
+    """The punctuation of the one before; None: this is the first."""
+    until_ms: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what its file holds."""
+        return {
+            "held": {name: to_json(each) for name, each in self.held.items()},
+            "end": {name: to_json(each) for name, each in self.end.items()},
+            "after_ms": self.after_ms,
+            "until_ms": self.until_ms,
+        }
+
+
+class Progress:
+    """The files of one query's micro-batches: `planned/N`, and `done/N` once it is."""
+
+    def __init__(self, folder: str) -> None:
+        """Raises JobError where the folder cannot be used."""
+        self._system, self._path = filesystem(folder)
+        try:
+            for part in ("planned", "done"):
+                self._system.create_dir(f"{self._path}/{part}", recursive=True)
+            self.last = self._newest()
+            self.is_done = self.last is None or self._is_done(self.last.number)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
+
+    def plan(self, batch: MicroBatch) -> None:
+        """A micro-batch begins. Raises OSError."""
+        write_json(self._system, self._file("planned", batch.number), batch.to_json())
+        self.last, self.is_done = batch, False
+
+    def finish(self) -> None:
+        """The last one's rows are with the sink. Raises OSError."""
+        assert self.last is not None
+        number = self.last.number
+        write_json(self._system, self._file("done", number), {})
+        self.is_done = True
+        for part in ("done", "planned") if number >= KEPT else ():
+            self._system.delete_file(self._file(part, number - KEPT))
+
+    def _newest(self) -> MicroBatch | None:
+        found = self._system.get_file_info(pyarrow.fs.FileSelector(f"{self._path}/planned"))
+        numbers = [int(info.base_name) for info in found if info.base_name.isdecimal()]
+        if not numbers:
+            return None
+        number = max(numbers)
+        value = read_json(self._system, self._file("planned", number)) or {}
+        held, end = (
+            {name: from_json(each) for name, each in value[which].items()}
+            for which in ("held", "end")
+        )
+        return MicroBatch(number, held, end, value["after_ms"], value["until_ms"])
+
+    def _is_done(self, number: int) -> bool:
+        path = self._file("done", number)
+        return bool(self._system.get_file_info(path).type != pyarrow.fs.FileType.NotFound)
+
+    def _file(self, part: str, number: int) -> str:
+        return f"{self._path}/{part}/{number}"

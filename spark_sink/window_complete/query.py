@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An output that is answered in window-complete micro-batches, in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
+
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.operators.output import Output
+from gigastream.plan.plan import Plan
+from gigastream.spool.plan import described
+from spark_sink.dataframes import dataframe
+from spark_sink.job_errors import JobError
+from spark_sink.offsets import END_MS
+from spark_sink.options import slices_text
+from spark_sink.run import Streams
+from spark_sink.segments import Slice, cut
+from spark_sink.spark_types import spark_schema
+from spark_sink.streaming import reason
+from spark_sink.window_complete.closing import Closing
+from spark_sink.window_complete.due import Due
+from spark_sink.window_complete.planner import Planner
+from spark_sink.window_complete.progress import MicroBatch, Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+LOOK_PERIOD_S = 0.02
+"""Between two looks at the manifests, where nothing closed."""
+
+
+def can_answer(plan: Plan, output: Output) -> bool:
+    """Whether all rows of an output wait for time: what leaves at once is no window's."""
+    return Due(plan, output).waits
+
+
+class BatchSink(Protocol):
+    """Where rows go."""
+
+    error: BaseException | None
+    """What went wrong while they were written."""
+
+    def write(self, rows: DataFrame, number: int, /) -> None:
+        """Take the rows of a micro-batch, in types from inside; the same number: the same rows."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An output, where its rows are, and where its progress is kept."""
+
+    name: str
+    """For people."""
+    plan: Plan
+    output: Output
+    read: Streams
+    checkpoint: str
+
+
+class WindowCompleteQuery:
+    """A running query, as the job sees it (spark_sink.streaming.Running)."""
+
+    def __init__(self, asked: Asked, sink: BatchSink, trigger: Mapping[str, Any]) -> None:
+        """`trigger`: Spark's, `processingTime` or `availableNow`. Raises JobError."""
+        self.name = asked.name
+        self.sink = sink
+        self._asked = asked
+        self._due = Due(asked.plan, asked.output)
+        self._planner = Planner(
+            self._due,
+            {stream.name: asked.read.source_options(stream) for stream in self._due.streams},
+        )
+        self._progress = Progress(asked.checkpoint)
+        self._period_s = _period_s(trigger)
+        self._tag = f"gigastream-{uuid4()}"
+        self._is_last_look = threading.Event()
+        self._is_stopped = threading.Event()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name=self.name, daemon=True)
+        if "availableNow" in trigger:
+            self._is_last_look.set()
+
+    def start(self) -> WindowCompleteQuery:
+        """Begin, or go on where the checkpoint is."""
+        self._thread.start()
+        return self
+
+    @property
+    def is_active(self) -> bool:
+        """Whether there may be more."""
+        return self._thread.is_alive()
+
+    @property
+    def micro_batches(self) -> int:
+        """How many there were, over all runs of the checkpoint."""
+        return 0 if self._progress.last is None else self._progress.last.number + 1
+
+    def check(self) -> None:
+        """Raise what ended the query, if it failed."""
+        if self.sink.error is not None:
+            raise self.sink.error
+        if self._error is not None and not self._is_stopped.is_set():
+            raise JobError(f"the job failed: {reason(self._error)}")
+
+    def finish(self) -> None:
+        """Wait for everything that is in the spools now, and what it completes."""
+        self._is_last_look.set()
+        self._thread.join()
+
+    def stop(self) -> None:
+        """End it; a micro-batch that is not done is run again by the next job."""
+        self._is_stopped.set()
+        while self._thread.is_alive():
+            self._asked.read.session.sparkContext.cancelJobsWithTag(self._tag)
+            self._thread.join(LOOK_PERIOD_S)
+
+    def _run(self) -> None:
+        try:
+            self._asked.read.session.sparkContext.addJobTag(self._tag)
+            while not self._is_stopped.is_set():
+                is_last_look = self._is_last_look.is_set()
+                if is_last_look:
+                    self._planner.freeze()
+                if not self._step() and is_last_look:
+                    return
+                self._is_stopped.wait(0 if is_last_look else self._period_s)
+        except BaseException as error:
+            self._error = error
+
+    def _step(self) -> bool:
+        """Run the micro-batch that is due, if one is."""
+        batch = self._progress.last
+        if batch is None or self._progress.is_done:
+            batch = self._planner.next(batch)
+            if batch is None:
+                return False
+            self._progress.plan(batch)
+        slices = self._planner.slices(batch)
+        # what ended without a row has one of nothing, where all rows are one group
+        if any(slices.values()) or batch.until_ms >= END_MS:
+            self.sink.write(self._rows(batch, slices), batch.number)
+        self._progress.finish()
+        self._planner.commit(batch)
+        return True
+
+    def _rows(self, batch: MicroBatch, slices: Mapping[str, list[Slice]]) -> DataFrame:
+        def read(node: LowNode, columns: tuple[str, ...]) -> DataFrame:
+            return self._segments(node, columns, slices[node.name])
+
+        closing = Closing(self._due.closing_nodes, batch.after_ms, batch.until_ms)
+        return dataframe(self._asked.plan, self._asked.output, read, closing)
+
+    def _segments(self, node: LowNode, columns: tuple[str, ...], slices: list[Slice]) -> DataFrame:
+        session = self._asked.read.session
+        parts = cut(slices, session.sparkContext.defaultParallelism)
+        options = self._asked.read.source_options(node)
+        by_name = {column.name: described(column) for column in node.schema.columns}
+        schema = spark_schema([by_name[name] for name in columns], options.as_bigint)
+        given = self._asked.read.asked(node, columns) | {"segments": slices_text(parts)}
+        return session.read.format("gigastream").schema(schema).options(**given).load()
+
+
+def _period_s(trigger: Mapping[str, Any]) -> float:
+    """Of `N milliseconds`."""
+    text = trigger.get("processingTime", "0")
+    return max(LOOK_PERIOD_S, int(text.split()[0]) / 1000)

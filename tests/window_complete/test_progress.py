@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checkpoint: what was begun is begun again, what is done is done."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from spark_sink.job_errors import JobError
+from spark_sink.offsets import Position
+from spark_sink.window_complete.progress import KEPT, MicroBatch, Progress
+
+
+def batch(number: int, after_ms: int | None = 5) -> MicroBatch:
+    held = {"low": {"eth0": Position(1, 2, -3)}}
+    end = {"low": {"eth0": Position(1, 7, 90)}}
+    return MicroBatch(number, held, end, after_ms, 6)
+
+
+def test_nothing_has_begun(tmp_path: Path) -> None:
+    found = Progress(str(tmp_path / "not" / "there"))
+    assert found.last is None
+    assert found.is_done
+
+
+def test_what_was_begun_is_found_again(tmp_path: Path) -> None:
+    Progress(str(tmp_path)).plan(batch(0, None))
+    found = Progress(str(tmp_path))
+    assert (found.last, found.is_done) == (batch(0, None), False)
+    found.finish()
+    found = Progress(str(tmp_path))
+    assert (found.last, found.is_done) == (batch(0, None), True)
+    found.plan(batch(1))
+    found = Progress(str(tmp_path))
+    assert (found.last, found.is_done) == (batch(1), False)
+
+
+def test_the_last_ones_are_kept(tmp_path: Path) -> None:
+    progress = Progress(str(tmp_path))
+    for number in range(3 * KEPT):
+        progress.plan(batch(number))
+        progress.finish()
+    assert Progress(str(tmp_path)).last == batch(3 * KEPT - 1)
+    files = {name for name in os.listdir(tmp_path / "planned") if not name.startswith(".")}
+    assert files == {str(number) for number in range(2 * KEPT, 3 * KEPT)}
+
+
+@pytest.mark.parametrize("text", ["", "{}", "3", '{"held": 3, "end": {}}', "{"])
+def test_a_file_that_is_none_of_ours_is_an_error(text: str, tmp_path: Path) -> None:
+    Progress(str(tmp_path)).plan(batch(0))
+    (tmp_path / "planned" / "0").write_text(text)
+    with pytest.raises(JobError, match="checkpoint"):
+        Progress(str(tmp_path))
+
+
+def test_a_folder_that_cannot_be_one_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JobError, match="checkpoint"):
+        Progress(str(tmp_path / "file" / "checkpoint"))

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Micro-batches of whole windows over a spool that grows: when they come, what they read, again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from gigastream.plan import Plan
+from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.operators.output import Output
+from gigastream.settings import Settings
+from gigastream.sources.files import FileSource
+from gigastream.spool import SpoolSettings
+from spark_sink.job_errors import JobError
+from spark_sink.options import SourceOptions, parse
+from spark_sink.run import Streams, plan_of_paths
+from spark_sink.window_complete.due import Due
+from spark_sink.window_complete.planner import Planner
+from spark_sink.window_complete.progress import MicroBatch
+from spark_sink.window_complete.query import Asked, WindowCompleteQuery
+from tests.answers.on_spark import UNSYNCED, Kept, Spooled, write_spool
+from tests.answers.test_spark_silent import QUERIES, START_NS, STEP_NS, STEPS, Replay
+from tests.oracle.rows import difference
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+NAMES = pytest.mark.parametrize("name", list(QUERIES))
+
+
+def output_of(plan: Plan) -> Output:
+    (output,) = plan.outputs
+    return output
+
+
+class Looking:
+    """A planner over a replay, asked after every step."""
+
+    def __init__(self, replay: Replay) -> None:
+        plan = replay.queries.plan
+        self.due = Due(plan, output_of(plan))
+        self._replay = replay
+        self.begin()
+        self.last: MicroBatch | None = None
+        self.read: Counter[tuple[str, str, int | None]] = Counter()
+        """How often each segment was read."""
+
+    def begin(self) -> None:
+        """Another process."""
+        streams = {s.name: _options(self._replay, s) for s in self.due.streams}
+        self.planner = Planner(self.due, streams)
+
+    def look(self) -> MicroBatch | None:
+        found = self.planner.next(self.last)
+        if found is not None:
+            self.last = found
+            for stream, slices in self.planner.slices(found).items():
+                for piece in slices:
+                    self.read.update((stream, piece.interface, e.segment) for e in piece.entries)
+            self.planner.commit(found)
+        return found
+
+
+def _options(replay: Replay, stream: LowNode) -> SourceOptions:
+    return parse({"path": str(replay.root), "stream": stream.name, **_interfaces(stream)})
+
+
+def _interfaces(stream: LowNode) -> dict[str, str]:
+    name = stream.source.interface
+    return {"interfaces": name} if name else {}
+
+
+@NAMES
+def test_a_micro_batch_comes_with_the_punctuation_that_closes_a_window(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spark_sink.spools.LOOK_PERIOD_S", 0.0)
+    replay = Replay(QUERIES[name], tmp_path)
+    looking = Looking(replay)
+    looking.look()
+    for step in range(STEPS):
+        reached_ns = START_NS + step * STEP_NS
+        replay.busy(reached_ns + STEP_NS, after_ns=reached_ns)
+        assert looking.look() is None, "the silent one is behind: nothing closes"
+        before_ms = None if looking.last is None else looking.last.until_ms
+        replay.silent(reached_ns + STEP_NS // 2)
+        found = looking.look()
+        crosses = (reached_ns + STEP_NS // 2) // 60_000_000_000 > (before_ms or 0) // 60_000
+        assert (found is not None) == crosses
+        looking.begin()
+    windows_a_segment_lies_open = 2
+    assert looking.read
+    assert max(looking.read.values()) <= windows_a_segment_lies_open, "it is read once it closes"
+
+
+class Failing(Kept):
+    """A sink that fails at some micro-batch, once its rows are with it."""
+
+    def __init__(self, kept: Kept, number: int) -> None:
+        super().__init__(kept.schema, kept.tables)
+        self._number = number
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        super().write(frame, batch)
+        if batch == self._number:
+            raise OSError("the disk is full")
+
+
+@pytest.fixture(scope="module")
+def spooled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Spooled:
+    folder = tmp_path_factory.mktemp("whole-windows")
+    replay = Replay(QUERIES["queries"], folder)
+    cut = SpoolSettings(segment_rows=1, sync=UNSYNCED)
+    settings = Settings(slack_ns=10**9, heartbeat_ns=10**9)
+    names = ("busy", "silent")
+    sources = [FileSource(name, str(folder / "busy.pcap")) for name in names]
+    write_spool(replay.queries, sources, folder / "whole", settings, cut)
+    return Spooled(spark, folder / "whole")
+
+
+@pytest.mark.long
+def test_a_micro_batch_that_failed_is_run_again_the_same(spooled: Spooled, tmp_path: Path) -> None:
+    (expected,) = spooled.answers().values()
+    plan = plan_of_paths([str(spooled.root)])
+    output = output_of(plan)
+    kept = Kept(output.schema)
+    for number in (0, 2):
+        with pytest.raises(JobError, match="the disk is full"):
+            spooled.whole_windows_of(plan, output, Failing(kept, number), tmp_path, 8)
+    done = dict(kept.tables)
+    spooled.whole_windows_of(plan, output, kept, tmp_path, 8)
+    assert len(kept.tables) > 3
+    assert {n: kept.tables[n].num_rows for n in done} == {n: t.num_rows for n, t in done.items()}
+    problem = difference([tuple(row) for row in expected], kept.rows())
+    assert problem is None, problem
+    again = Kept(output.schema)
+    spooled.whole_windows_of(plan, output, again, tmp_path, 8)
+    assert not again.tables, "all was done"
+
+
+class Endless(Kept):
+    """A sink that is stopped while it writes."""
+
+    query: WindowCompleteQuery
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        self.query._is_stopped.set()  # stop() waits for this very thread
+        super().write(frame, batch)
+
+
+@pytest.mark.long
+def test_a_query_that_is_stopped_goes_on_where_it_was(spooled: Spooled, tmp_path: Path) -> None:
+    plan = plan_of_paths([str(spooled.root)])
+    output = output_of(plan)
+    read = Streams(spooled.spark, [str(spooled.root)], {"maxSegmentsPerTrigger": "20"})
+    kept = Endless(output.schema)
+    numbers = []
+    for _ in range(3):
+        asked = Asked("query", plan, output, read, str(tmp_path))
+        kept.query = query = WindowCompleteQuery(asked, kept, {"processingTime": "0 milliseconds"})
+        query.start().finish()
+        query.stop()
+        query.check()
+        numbers.append(query.micro_batches)
+    assert numbers == sorted(set(numbers)), "each run did one"
