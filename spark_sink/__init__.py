@@ -17,15 +17,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from spark_sink.ip_functions import ip_bytes, ip_in, ip_number, ip_prefix, ip_text
     from spark_sink.registration import register, ship_with_tasks
     from spark_sink.run import run_query
     from spark_sink.source import GigastreamSource
     from spark_sink.spark_types import unsigned
 
-__all__ = ["GigastreamSource", "register", "run_query", "ship_with_tasks", "unsigned"]
+__all__ = [
+    "GigastreamSource",
+    "ip_bytes",
+    "ip_in",
+    "ip_number",
+    "ip_prefix",
+    "ip_text",
+    "register",
+    "run_query",
+    "ship_with_tasks",
+    "unsigned",
+]
 
 _HOME = {
     "GigastreamSource": "spark_sink.source",
+    "ip_bytes": "spark_sink.ip_functions",
+    "ip_in": "spark_sink.ip_functions",
+    "ip_number": "spark_sink.ip_functions",
+    "ip_prefix": "spark_sink.ip_functions",
+    "ip_text": "spark_sink.ip_functions",
     "register": "spark_sink.registration",
     "run_query": "spark_sink.run",
     "ship_with_tasks": "spark_sink.registration",

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import Accumulator, Final
+from spark_sink import moments
 from spark_sink.expressions import Value
-from spark_sink.expressions.whole_numbers import bits_of, number
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -107,71 +107,9 @@ def _positioned(name: str) -> Build:
     return build
 
 
-def _merged_moments(x: Columns, _: Accumulator) -> Column:
-    """All partial moments of a group: they are combined when it leaves (`_variance`)."""
-    count, origin, total, low, high = x
-    squares = high.cast("double") * F.lit(2.0**64) + low.cast("double")
-    return F.collect_list(_moments(count, origin, total, squares))
-
-
-def _whole_moments(x: Columns, accumulator: Accumulator) -> Column:
-    """Those of plain rows as one partial row's, of differences from a number near the mean.
-
-    x is high * 2^32 + low; sums of both and of their products are exact, and what is left of them
-    when that number's own are taken away is small.
-    """
-    high, low = _halves(x[0], accumulator.type)
-    n, h, rest = _decimal(F.count(x[0])), _decimal(F.sum(high)), _decimal(F.sum(low))
-    hh, hl, ll = (
-        F.sum(_decimal(a) * _decimal(b)) for a, b in ((high, high), (high, low), (low, low))
-    )
-    total = h * _decimal(F.lit(1 << 32)) + rest
-    least, greatest = (number(limit, Type.ULLONG) for limit in accumulator.type.limits)
-    near = (total.cast("double") / n.cast("double")).cast("decimal(20,0)")
-    near = F.least(F.greatest(near, least), greatest)
-    a, b = _halves(near, accumulator.type)
-    first = _decimal(hh - 2 * a * h + n * a * a)
-    middle = _decimal(hl - a * rest - b * h + n * a * b)
-    last = _decimal(ll - 2 * b * rest + n * b * b)
-    size = F.lit(1 << 32)
-    exact = F.try_add(
-        F.try_multiply(F.try_add(F.try_multiply(first, size), 2 * middle), size), last
-    )
-    rough = first.cast("double") * 2.0**64 + middle.cast("double") * 2.0**33 + last.cast("double")
-    squares = F.coalesce(exact.cast("double"), rough)
-    return F.array(_moments(n, near, total - n * near, squares))
-
-
-def _halves(x: Column, type_: Type) -> tuple[Column, Column]:
-    """The bits above the lowest 32, with the sign, and those."""
-    if type_ is Type.ULLONG:
-        bits = bits_of(x)
-        return F.shiftrightunsigned(bits, 32), bits.bitwiseAND(F.lit(0xFFFFFFFF))
-    bits = x.cast("bigint")
-    return F.shiftright(bits, 32), bits.bitwiseAND(F.lit(0xFFFFFFFF))
-
-
-def _decimal(x: Column) -> Column:
-    return x.cast("decimal(38,0)")
-
-
 def _float_moments(x: Columns, _: Accumulator) -> Column:
-    """Spark's own variance."""
-    count = F.count(x[0])
-    squares = F.coalesce(F.var_pop(x[0]) * count, F.lit(0.0))
-    return F.array(_moments(count, F.lit(0), F.lit(0), squares))
-
-
-def _moments(count: Column, origin: Column, total: Column, squares: Column) -> Column:
-    """A number of rows, and of their differences from `origin` the sum and that of squares."""
-    n, offset = count.cast("double"), F.coalesce(total.cast("double"), F.lit(0.0))
-    mean = F.when(n > 0, offset / n).otherwise(F.lit(0.0))
-    return F.struct(
-        n.alias("n"),
-        F.coalesce(origin.cast("decimal(20,0)"), F.lit(0)).cast("decimal(20,0)").alias("origin"),
-        mean.alias("mean"),
-        F.coalesce(squares - offset * mean, F.lit(0.0)).alias("m2"),
-    )
+    """Spark's own variance: partial rows have none of floats."""
+    return F.var_samp(x[0])
 
 
 KINDS: dict[str, SparkAccumulator] = {
@@ -186,9 +124,9 @@ KINDS: dict[str, SparkAccumulator] = {
     "xor": SparkAccumulator(_bits("bit_xor"), _bits("bit_xor")),
     "first": SparkAccumulator(_positioned("min"), _positioned("min")),
     "last": SparkAccumulator(_positioned("max"), _positioned("max")),
-    "moments_unsigned": SparkAccumulator(_merged_moments, _whole_moments),
-    "moments_signed": SparkAccumulator(_merged_moments, _whole_moments),
-    "moments_float": SparkAccumulator(_merged_moments, _float_moments),
+    "moments_unsigned": SparkAccumulator(moments.of_partial_rows, moments.of_rows),
+    "moments_signed": SparkAccumulator(moments.of_partial_rows, moments.of_rows),
+    "moments_float": SparkAccumulator(_float_moments, _float_moments),
 }
 
 
@@ -233,39 +171,16 @@ def _average(final: Final, accumulators: Sequence[Accumulator], columns: Columns
 
 
 def _variance(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
-    moments = _combined(columns[final.accumulators[0]])
-    count, squares = moments.getField("n"), moments.getField("m2")
-    return _finite(F.when(count > 1, squares / (count - 1)))
+    index = final.accumulators[0]
+    column, accumulator = columns[index], accumulators[index]
+    if accumulator.kind == "moments_float":
+        return _finite(column)
+    return _finite(moments.variance(column, accumulator.type))
 
 
 def _deviation(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
     variance = _variance(final, accumulators, columns)
     return Value(F.sqrt(variance.column), variance.valid)
-
-
-def _combined(moments: Column) -> Column:
-    """Chan, Golub and LeVeque's combination of means and squared deviations, pair by pair.
-
-    Means are told from the first part's origin, so that those of times keep their digits.
-    """
-    zero = F.lit(0.0)
-    start = F.struct(zero.alias("n"), zero.alias("mean"), zero.alias("m2"))
-    base = F.try_element_at(moments, F.lit(1)).getField("origin")
-
-    def moved(part: Column) -> Column:
-        mean = (part.getField("origin") - base).cast("double") + part.getField("mean")
-        return F.struct(part.getField("n"), mean.alias("mean"), part.getField("m2"))
-
-    return F.aggregate(F.transform(moments, moved), start, _pair)
-
-
-def _pair(a: Column, b: Column) -> Column:
-    n = a.getField("n") + b.getField("n")
-    share = F.when(n > 0, b.getField("n") / n).otherwise(F.lit(0.0))
-    difference = b.getField("mean") - a.getField("mean")
-    squares = a.getField("m2") + b.getField("m2") + difference**2 * a.getField("n") * share
-    mean = a.getField("mean") + difference * share
-    return F.struct(n.alias("n"), mean.alias("mean"), squares.alias("m2"))
 
 
 _FINALS: dict[str, Callable[[Final, Sequence[Accumulator], Columns], Value]] = {

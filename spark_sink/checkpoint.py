@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,11 +38,16 @@ _DIFFERENCES = (
 
 @dataclass(frozen=True, slots=True)
 class JobIdentity:
-    """What must not change while a checkpoint lives."""
+    """What must not change while a checkpoint lives.
+
+    `spools` are their identities, and not their paths: one that was moved is the same, and what a
+    URI says of its user is in no checkpoint. `paths` are what earlier versions wrote down instead.
+    """
 
     plan: Plan
     spools: Sequence[str]
     outputs: Sequence[str]
+    paths: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return what the file holds."""
@@ -54,8 +60,18 @@ class JobIdentity:
         }
 
 
-def claim(folder: str, job: JobIdentity) -> bool:
-    """Write down what the checkpoint in `folder` is of; return whether a job has run there before.
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A checkpoint that is a job's own."""
+
+    is_back: bool
+    """Whether it has run there before."""
+    reader: str
+    """What spools know its queries by: no other checkpoint has it."""
+
+
+def claim(folder: str, job: JobIdentity) -> Claim:
+    """Write down what the checkpoint in `folder` is of.
 
     Raises JobError where it was another job, or the folder cannot be used.
     """
@@ -63,19 +79,35 @@ def claim(folder: str, job: JobIdentity) -> bool:
     wanted = job.to_json()
     try:
         before = read_json(system, f"{path}/{FILE}")
-        if before is None:
+        reader = _reader(before)
+        if before is not None:
+            _check_same(folder, _with_identities(before, job), wanted)
+        if before != wanted | {"reader": reader}:
             system.create_dir(path, recursive=True)
-            write_json(system, f"{path}/{FILE}", wanted)
+            write_json(system, f"{path}/{FILE}", wanted | {"reader": reader})
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
-    if before is not None:
-        _check_same(folder, before, wanted)
-    return before is not None
+    return Claim(before is not None, reader)
+
+
+def _reader(before: Mapping[str, Any] | None) -> str:
+    said = None if before is None else before.get("reader")
+    return said if isinstance(said, str) else f"spark-{secrets.token_hex(6)}"
+
+
+def _with_identities(before: Mapping[str, Any], job: JobIdentity) -> Mapping[str, Any]:
+    is_by_path = before.get("spools") == sorted(job.paths)
+    return {**before, "spools": sorted(job.spools)} if is_by_path else before
+
+
+def part_name(number: int, query: str, sink: str) -> str:
+    """Return the name of one streaming query of a job, for an output and a sink."""
+    return f"{number}-{quote(query, safe='')}-{quote(sink, safe='')}"
 
 
 def part(folder: str, number: int, query: str, sink: str) -> str:
-    """Return the folder of one streaming query of a job, for an output and a sink."""
-    return f"{folder.rstrip('/')}/{number}-{quote(query, safe='')}-{quote(sink, safe='')}"
+    """Return its folder."""
+    return f"{folder.rstrip('/')}/{part_name(number, query, sink)}"
 
 
 def _check_same(folder: str, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
 from spark_sink.operators import column_times, operator_of
-from spark_sink.window_complete.closing import Closing
+from spark_sink.window_complete.leaving import Leaving
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,20 +27,20 @@ Read = Callable[[LowNode, tuple[str, ...]], "DataFrame"]
 nanoseconds, an ullong as its bits (the source's options say so)."""
 
 
-def dataframe(plan: Plan, output: Output, read: Read, closing: Closing | None = None) -> DataFrame:
+def dataframe(plan: Plan, output: Output, read: Read, leaving: Leaving | None = None) -> DataFrame:
     """The rows of an output, in types from inside, under the query's column names.
 
-    Of a batch `closing` says which of them; None: all.
+    Of a batch `leaving` says which of them; None: all.
     """
-    return Frames(plan, read, closing).of(output)
+    return Frames(plan, read, leaving).of(output)
 
 
 class Frames:
     """The DataFrames of a plan's nodes; each stream from below is one source."""
 
-    def __init__(self, plan: Plan, read: Read, closing: Closing | None = None) -> None:
+    def __init__(self, plan: Plan, read: Read, leaving: Leaving | None = None) -> None:
         self.plan = plan
-        self._closing = closing
+        self._leaving = leaving
         self.times = column_times(plan)
         self.columns_of_bits = {
             stream: places
@@ -61,11 +61,11 @@ class Frames:
 
     def needs_ends(self, rows: DataFrame) -> bool:
         """Whether anything leaves by its event time: all of a batch does at once."""
-        return rows.isStreaming or self._closing is not None
+        return rows.isStreaming or self._leaving is not None
 
     def leaving(self, node: Node, rows: DataFrame) -> DataFrame:
         """The rows of a node, with their event times, that leave it with this batch."""
-        return rows if self._closing is None else self._closing.of(node, rows)
+        return rows if self._leaving is None else self._leaving.of(node, rows)
 
     def stream(self, node: LowNode, columns: tuple[str, ...]) -> DataFrame:
         """What the source gives of a stream from below, read once."""

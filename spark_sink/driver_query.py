@@ -9,11 +9,11 @@ from typing import Any
 from spark_sink.dataframes import dataframe
 from spark_sink.sinks import DriverSink, start
 from spark_sink.streaming import Running, Stateful
-from spark_sink.window_complete.query import Asked, WindowCompleteQuery, can_answer
+from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery, can_answer
 
 
 def start_on_driver(
-    asked: Asked, sink: DriverSink, trigger: Mapping[str, Any], *, without_state: bool
+    asked: SpoolQuery, sink: DriverSink, trigger: Mapping[str, Any], *, without_state: bool
 ) -> Running:
     """Start it; `without_state` asks for window-complete micro-batches, where they can answer.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import sys
 
+SKIP_HINT = 'with .option("onDamage", "skip") it is left out, and the rest is read'
+
 
 class SpoolSourceError(Exception):
     """A spool or an option that cannot be what was meant; the hint says what to do."""

@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,13 @@ from spark_sink import checkpoint
 from spark_sink.dataframes import dataframe
 from spark_sink.driver_query import start_on_driver
 from spark_sink.job_errors import JobError
+from spark_sink.places import spool_name
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.sentences import Sentences
 from spark_sink.session import SPOOL, open_session
 from spark_sink.sinks import DriverSink, MakeBatch, Sink, spark_writer, start
 from spark_sink.streaming import Running, Stateful, spark_errors, stop, watch
-from spark_sink.window_complete.query import Asked
+from spark_sink.window_complete.query import SpoolQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,15 +80,21 @@ class Job:
     options: JobOptions
     plan: Plan
     printing: Printing | None
+    reader: str
     running: list[Running] = field(default_factory=list)
     account: dict[str, int] = field(default_factory=dict)
     """By streaming query, its micro-batches, once it has ended."""
     losses: int = 0
     """Sentences about what could not be read."""
+    late: int = 0
+    """Partial rows that Spark has left out, since their window had been answered."""
     _outputs: ExitStack = field(default_factory=ExitStack)
 
     def start(self, session: SparkSession) -> None:
-        """Start a streaming query for every output of the plan and sink."""
+        """Start a streaming query for every output of the plan and sink.
+
+        Each is a reader of its own, which retention waits for.
+        """
         read = Streams(session, self.options.spools, self.options.source_options)
         for sink in self.options.sinks:
             printers = {} if sink.is_sparks else self._printers(sink)
@@ -97,11 +104,13 @@ class Job:
     def _start(
         self, read: Streams, node: OutputNode, sink: Sink, printer: DriverSink | None
     ) -> None:
+        part = checkpoint.part_name(len(self.running), node.name, sink.format)
+        read = replace(read, options={"reader": f"{self.reader}-{part}", **read.options})
         place = checkpoint.part(self.options.checkpoint, len(self.running), node.name, sink.format)
         name = f"{node.name} to {sink.text}"
         trigger = self.options.trigger
         if printer is not None:
-            asked = Asked(name, self.plan, node, read, place)
+            asked = SpoolQuery(name, self.plan, node, read, place)
             is_spool = self.options.state == SPOOL
             self.running.append(start_on_driver(asked, printer, trigger, without_state=is_spool))
             return
@@ -164,6 +173,7 @@ def _run(job: Job, is_over: Callable[[], bool], log: Path) -> None:
     ):
         job.start(session)
         watch(job.running, is_over)
+        job.late = sum(each.count_late() for each in job.running)
         job.account = {each.name: each.micro_batches for each in job.running}
 
 
@@ -184,12 +194,13 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
                 exit_code=2,
             )
     outputs = [sink.text for sink in options.sinks]
-    is_back = checkpoint.claim(
-        options.checkpoint, checkpoint.JobIdentity(plan, options.spools, outputs)
+    names = [spool_name(path) for path in options.spools]
+    claim = checkpoint.claim(
+        options.checkpoint, checkpoint.JobIdentity(plan, names, outputs, options.spools)
     )
-    if is_back:
+    if claim.is_back:
         _refuse_files(options.sinks)
-    return Job(options, plan, printing)
+    return Job(options, plan, printing, claim.reader)
 
 
 def _refuse_files(sinks: Sequence[Sink]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from spark_sink.admission import Limits
 from spark_sink.errors import SpoolSourceError
 from spark_sink.segments import Slice
+from spark_sink.silences import GO_ON, STOP
 
 EARLIEST = "earliest"
 LATEST = "latest"
@@ -29,11 +30,13 @@ class SourceOptions:
     starting_at: str | int = EARLIEST
     limits: Limits = field(default_factory=Limits)
     partitions: int | None = None
-    as_bigint: frozenset[str] = frozenset()
-    """The types of which a bigint is wanted."""
+    inside: frozenset[str] = frozenset()
+    """The types of GSQL whose values are wanted as they are inside."""
     heartbeats: bool = True
-    fails_on_damage: bool = False
+    fails_on_damage: bool = True
     reader: str | None = None
+    idle_after_s: int | None = None
+    on_idle: str = GO_ON
     segments: tuple[tuple[Slice, ...], ...] | None = None
     """By task, what is to be read; None: all that there is."""
 
@@ -55,20 +58,27 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
             values.get("maxbytespertrigger"),
         ),
         partitions=values.get("partitions"),
-        as_bigint=_as_bigint(values),
+        inside=_inside(values),
         heartbeats=values.get("heartbeats", True),
-        fails_on_damage=values.get("ondamage") == "fail",
+        fails_on_damage=values.get("ondamage") != "skip",
         reader=values.get("reader"),
+        idle_after_s=values.get("idleafterseconds"),
+        on_idle=values.get("onidle", GO_ON),
         segments=values.get("segments"),
     )
 
 
-def _as_bigint(values: Mapping[str, Any]) -> frozenset[str]:
-    wanted = {
-        "timestamp": values.get("timestamps") == "nanoseconds",
-        "ullong": values.get("unsigned") == "bits",
-    }
-    return frozenset(type_ for type_, is_wanted in wanted.items() if is_wanted)
+def _inside(values: Mapping[str, Any]) -> frozenset[str]:
+    wanted = (types for name, (choice, types) in _INSIDE.items() if values.get(name) == choice)
+    return frozenset[str]().union(*wanted)
+
+
+_INSIDE = {
+    "timestamps": ("nanoseconds", ("timestamp",)),
+    "unsigned": ("bits", ("ullong",)),
+    "strings": ("bytes", ("string",)),
+    "addresses": ("bytes", ("IP", "IPV6", "INET")),
+}
 
 
 def _known(name: str) -> str:
@@ -172,9 +182,13 @@ _OPTIONS: tuple[tuple[str, Callable[[str], Any]], ...] = (
     ("partitions", _count),
     ("timestamps", _one_of("microseconds", "nanoseconds")),
     ("unsigned", _one_of("decimal", "bits")),
+    ("strings", _one_of("text", "bytes")),
+    ("addresses", _one_of("text", "bytes")),
     ("heartbeats", _is_true),
     ("onDamage", _one_of("skip", "fail")),
     ("reader", _text),
+    ("idleAfterSeconds", _count),
+    ("onIdle", _one_of(GO_ON, STOP)),
     ("segments", _slices),
 )
 _PARSERS = {name.lower(): parser for name, parser in _OPTIONS}

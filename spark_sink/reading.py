@@ -3,31 +3,51 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from gigastream.spool import NOTHING, Entry, Track
-from spark_sink.errors import SpoolSourceError, tell
+from gigastream.spool.arrivals import Arrivals
+from spark_sink.errors import SKIP_HINT, SpoolSourceError, tell
 from spark_sink.offsets import Position
 from spark_sink.options import EARLIEST, LATEST
 from spark_sink.segment_index import SegmentIndex
 from spark_sink.segments import Slice
 
+_LOOK_SECONDS = 0.05
+
 
 class Reading:
     """A track of a spool, and its index as far as the manifest has been read."""
 
-    def __init__(self, path: str, track: Track) -> None:
+    def __init__(self, path: str, track: Track, *, fails_on_damage: bool = False) -> None:
         self.path = path
         self.track = track
         self.index = SegmentIndex()
+        self._arrivals = Arrivals()
+        self._fails_on_damage = fails_on_damage
         self._told = 0
 
-    def refresh(self) -> None:
-        """Read on in the manifest; what is wrong with it is told once."""
-        self.index.add(self.track.poll())
+    def refresh(self) -> bool:
+        """Read on in the manifest; return whether it says that the track lives.
+
+        What is wrong with it is told once. Raises SourceError, if damage is to fail.
+        """
+        news = self._arrivals.poll(self.track)
+        self.index.add(news)
         for sentence in self.track.damage[self._told :]:
+            if self._fails_on_damage:
+                raise SpoolSourceError(sentence, SKIP_HINT, exit_code=1)
             tell(sentence)
             self._told += 1
+        return any(entry.kind != "run" for entry in news)
+
+    def settle(self) -> None:
+        """Wait for segments that are on their way, until they are there or lost."""
+        self.refresh()
+        while self._arrivals.are_awaited:
+            time.sleep(_LOOK_SECONDS)
+            self.refresh()
 
     def slice_of(self, entries: Iterable[Entry]) -> Slice:
         """Some of its segments, for a task."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from spark_sink.ip_functions import register_ip_functions
 from spark_sink.source import GigastreamSource
 
 if TYPE_CHECKING:
@@ -19,12 +20,16 @@ SHIPPED = (
     "gigastream.punctuation",
     "gigastream.spool",
     "spark_sink.admission",
+    "spark_sink.arrow_text",
     "spark_sink.errors",
+    "spark_sink.ip_functions",
     "spark_sink.segment_index",
     "spark_sink.offsets",
     "spark_sink.options",
+    "spark_sink.places",
     "spark_sink.reading",
     "spark_sink.segments",
+    "spark_sink.silences",
     "spark_sink.source",
     "spark_sink.spark_types",
     "spark_sink.spools",
@@ -45,7 +50,12 @@ _one_at_a_time = threading.Lock()
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("gigastream")` known to a session."""
+    """Make `format("gigastream")` known to a session, and to its SQL the functions of addresses."""
+    _register_source(spark)
+    register_ip_functions(spark)
+
+
+def _register_source(spark: SparkSession) -> None:
     context = getattr(spark, "sparkContext", None)  # Spark Connect's sessions have none
     if context is None:
         spark.dataSource.register(GigastreamSource)

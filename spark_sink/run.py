@@ -16,12 +16,13 @@ from gigastream.plan.plan import Plan
 from gigastream.query_texts import QueryTexts, inline_queries
 from gigastream.spool import Spool
 from gigastream.spool.plan import plan_of_spools
-from spark_sink.dataframes import dataframe
+from spark_sink.dataframes import Frames
 from spark_sink.job_errors import JobError
 from spark_sink.options import SourceOptions, parse
 from spark_sink.refusals import check
 from spark_sink.registration import register, ship_with_tasks
 from spark_sink.results import in_result_types
+from spark_sink.row_time import row_time
 from spark_sink.session import make_session
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def run_query(
     parameters: Mapping[str, str] | None = None,
     spark: SparkSession | None = None,
     streaming: bool = True,
+    event_time: str | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """Return the answer of a query over spools as a DataFrame, which grows as they do.
@@ -50,10 +52,14 @@ def run_query(
     `query` is GSQL; without one it is the spool's own. Of several queries `output` names one.
     `spark` is a session; without one it is the active one, or a new one here. `streaming=False`
     gives what the spools hold now. `options` are the source's (spark_sink.GigastreamSource), such
-    as maxRowsPerTrigger.
+    as maxRowsPerTrigger. `event_time` is the name of one more column, a timestamp, by which Spark
+    can go on in windows, in time with the query's own:
 
-    Addresses are text, timestamps are Spark's. Raises GsqlError where the query is wrong or cannot
-    run on Spark, SpooledPlanError where the spools cannot answer it, and JobError.
+        rows = run_query("/var/spool/gigastream", event_time="at")
+        rows.groupBy(F.window("at", "1 hour")).sum("bytes")
+
+    Strings and addresses are text, timestamps are Spark's. Raises GsqlError where the query is
+    wrong or cannot run on Spark, SpooledPlanError where the spools cannot answer it, and JobError.
     """
     paths = spool_paths(spools)
     plan = plan_of_spools([Spool(path) for path in paths], _texts(query, parameters))
@@ -61,7 +67,9 @@ def run_query(
     check(plan, streaming=streaming, output=node)
     session = spark or make_session()
     read = Streams(session, paths, options or {}, streaming=streaming)
-    return in_result_types(dataframe(plan, node, read), node.schema)
+    frames = Frames(plan, read)
+    more = [] if event_time is None else [row_time(node, frames.times[node.input.name], event_time)]
+    return in_result_types(frames.of(node), node.schema, more)
 
 
 def spool_paths(spools: Spools) -> list[str]:
@@ -113,6 +121,8 @@ class Streams:
             "columns": json.dumps(columns),
             "timestamps": "nanoseconds",
             "unsigned": "bits",
+            "strings": "bytes",
+            "addresses": "bytes",
         }
         interfaces = _interfaces(node)
         named = {"interfaces": json.dumps(interfaces)} if interfaces else {}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from gigastream.spool import NOTHING, Entry
+from gigastream.spool import END, NOTHING, Entry
 
 
 class SegmentIndex:
@@ -21,6 +21,9 @@ class SegmentIndex:
         self._reached_ns: list[int] = []
         self._reached_before_ns = NOTHING
         self._begins_at = 0
+        self._is_ended = False
+        self.is_followed = False
+        """Whether another generation goes on, so that the end of this one is none."""
         self.forgotten_below = 0
         """Segments that it cannot tell of any more."""
 
@@ -33,7 +36,10 @@ class SegmentIndex:
                 self._segments.append(entry)
                 self._numbers.append(entry.segment)
                 self._reached_ns.append(self.heartbeat_ns)
-            self._reach(entry.base_ns)
+            if entry.kind == "end":
+                self._is_ended = True
+            else:
+                self._reach(entry.base_ns)
 
     def _reach(self, base_ns: int) -> None:
         if self._reached_ns:
@@ -44,6 +50,8 @@ class SegmentIndex:
     @property
     def heartbeat_ns(self) -> int:
         """The punctuation behind everything."""
+        if self._is_ended and not self.is_followed:
+            return END
         return self._reached_ns[-1] if self._reached_ns else self._reached_before_ns
 
     @property
@@ -54,7 +62,14 @@ class SegmentIndex:
     def heartbeat_before_ns(self, segment: int) -> int:
         """The punctuation reached once all segments below `segment` are read."""
         index = bisect_left(self._numbers, segment)
+        if index == len(self._numbers):
+            return self.heartbeat_ns
         return self._reached_ns[index - 1] if index else self._reached_before_ns
+
+    @property
+    def first_segment(self) -> int:
+        """The number of the first segment known."""
+        return self._numbers[0] if self._numbers else self._begins_at
 
     def after(self, segment: int) -> Entry | None:
         """The first segment with that number or a greater one."""

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from gigastream.spool import Entry, SegmentDamage
-from spark_sink.errors import SpoolSourceError, tell
+from spark_sink.errors import SKIP_HINT, SpoolSourceError, tell
 from spark_sink.tracks import track_of
 
 BATCH_ROWS = 1 << 16
@@ -90,7 +90,7 @@ def _failure(damage: SegmentDamage) -> SpoolSourceError:
     if damage.is_retired:
         hint = 'name the query with .option("reader", "a name"), and retention waits for it'
     else:
-        hint = 'without .option("onDamage", "fail") it is left out'
+        hint = SKIP_HINT
     return SpoolSourceError(str(damage), hint, exit_code=1)
 
 

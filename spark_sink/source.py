@@ -33,11 +33,11 @@ from spark_sink.offsets import from_json, heartbeat_between, heartbeat_ms, retur
 from spark_sink.options import SourceOptions, parse
 from spark_sink.segments import Slice, cut, read
 from spark_sink.spools import Spools
-from spark_sink.stream_columns import stream_columns
+from spark_sink.stream_columns import check_schema, stream_columns
 
 
 class GigastreamSource(DataSource):
-    """The rows that a low level has written into a spool.
+    r"""The rows that a low level has written into a spool.
 
         rows = (
             spark.readStream.format("gigastream")
@@ -48,7 +48,7 @@ class GigastreamSource(DataSource):
     Its first column, `_hb`, is null in every row; a row that has it is a heartbeat, null in every
     other column: "no later row's packet has a timestamp below". The rest are the stream's columns,
     or those named by `columns`, in Spark's types: ullong is decimal(20,0), ushort and uint the next
-    larger integer, a string and a long address binary, an IPv4 address bigint.
+    larger integer, strings and addresses are text. A byte that is not UTF-8 is the text \xHH.
 
     Options
     - path, or paths (a JSON list): the spools
@@ -63,8 +63,15 @@ class GigastreamSource(DataSource):
     - timestamps: microseconds (default; a timestamp), or nanoseconds (a bigint)
     - unsigned: decimal (default; an ullong is a decimal(20,0)), or bits (a bigint, negative from
       2^63 on, of which spark_sink.unsigned makes the decimal): much less work for Spark
-    - onDamage: skip (default; a damaged segment is named on stderr), or fail
+    - strings: text (default), or bytes (binary, with every byte as it was)
+    - addresses: text (default), or bytes (a bigint of IPv4, else 16 bytes): spark_sink.ip_text
+      makes text of them
+    - onDamage: fail (default), or skip: what is damaged is left out and named on the stderr of the
+      worker that met it, which is in Spark's log; `gigastream spark` hands that on
     - reader: a name under which retention waits for this query
+    - idleAfterSeconds: after which time goes on without an interface that says nothing, which is
+      told; its rows that come later may be too late. Without it, it is waited for
+    - onIdle: go-on (default), or end: the query fails then
     - segments: what a job of window-complete micro-batches reads; it knows how to say it
     - heartbeats: false leaves them out, and nothing that waits for time ever ends
     """
@@ -75,21 +82,22 @@ class GigastreamSource(DataSource):
 
     def schema(self) -> Any:
         options = parse(self.options)
-        return spark_types.spark_schema(stream_columns(options), options.as_bigint)
+        return spark_types.spark_schema(stream_columns(options), options.inside)
 
     def reader(self, schema: Any) -> SpoolReader:
-        return SpoolReader(parse(self.options), spark_types.arrow_schema(schema))
+        return SpoolReader(parse(self.options), schema)
 
     def streamReader(self, schema: Any) -> SpoolStreamReader:  # noqa: N802
-        return SpoolStreamReader(parse(self.options), spark_types.arrow_schema(schema))
+        return SpoolStreamReader(parse(self.options), schema)
 
 
 class _Rows:
     """What the batch reader and the streaming reader share: parts, and what tasks make of them."""
 
-    def __init__(self, options: SourceOptions, schema: pa.Schema) -> None:
+    def __init__(self, options: SourceOptions, schema: Any) -> None:
         self._options = options
-        self._schema = schema
+        self._types = _checked_types(options, schema)
+        self._schema = spark_types.arrow_schema(schema)
 
     def _parts(self, slices: Sequence[Slice], heartbeat: int | None) -> list[InputPartition]:
         """The heartbeat travels with the last part: one of its own would cost a task."""
@@ -110,7 +118,7 @@ class _Rows:
     def _rows(self, piece: Slice) -> Iterator[pa.RecordBatch]:
         columns = self._schema.names[1:]
         for batch in read(piece, columns, fails_on_damage=self._options.fails_on_damage):
-            yield spark_types.to_spark(batch, self._schema)
+            yield spark_types.to_spark(batch, self._schema, self._types)
 
 
 class SpoolReader(_Rows, DataSourceReader):
@@ -120,9 +128,15 @@ class SpoolReader(_Rows, DataSourceReader):
         if self._options.segments is not None:
             return [_partition(part, None) for part in self._options.segments]
         spools = Spools(self._options)
-        spools.refresh({})
-        start = spools.beginning()
-        return self._parts(_slices(spools, start, admit(start, spools.indexes, Limits())), None)
+        spools.freeze()
+        positions = spools.beginning()
+        slices = []
+        while True:
+            end = admit(positions, spools.indexes(positions), Limits())
+            slices += _slices(spools, positions, end)
+            positions = spools.gone_on(end)
+            if positions == end:
+                return self._parts(slices, None)
 
 
 class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -134,10 +148,11 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     the two, a query whose spool has ended would keep its last windows for ever.
     """
 
-    def __init__(self, options: SourceOptions, schema: pa.Schema) -> None:
+    def __init__(self, options: SourceOptions, schema: Any) -> None:
         super().__init__(options, schema)
         self._spools = Spools(options)
         self._is_back = True
+        self._has_said_farewell = False
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         self._is_back = False  # Spark asks only where there is no checkpoint yet
@@ -162,7 +177,8 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
         """Everything that is known, for the lag in Spark's progress report."""
         self._spools.refresh({})
-        return to_json(admit(self._spools.beginning(), self._spools.indexes, Limits()))
+        positions = self._spools.newest()
+        return to_json(admit(positions, self._spools.indexes(positions), Limits()))
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._spools.freeze()
@@ -180,22 +196,40 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     def _end(self, start: dict[str, Any], limits: Limits) -> dict[str, Any]:
         before = from_json(start)
         self._spools.refresh(before)
-        after = admit(self._spools.with_new(before), self._spools.indexes, limits)
+        positions = self._spools.with_new(before)
+        after = admit(positions, self._spools.indexes(positions), limits)
+        after = self._spools.past_silences(after)
         # Punctuation of some tracks that moves no heartbeat is not worth a micro-batch.
-        has_segments = any(_segment(before, key) < after[key].segment for key in after)
+        has_segments = any(positions[key].segment < after[key].segment for key in after)
         is_back, self._is_back = self._is_back and heartbeat_ms(before) is not None, False
-        is_news = has_segments or is_back or heartbeat_between(before, after) is not None
-        return to_json(after, returns(start) + is_back) if is_news else start
+        repeats = is_back or self._says_farewell(positions, is_back=is_back)
+        is_news = has_segments or repeats or heartbeat_between(before, after) is not None
+        return to_json(after, returns(start) + repeats) if is_news else start
+
+    def _says_farewell(self, positions: Any, *, is_back: bool) -> bool:
+        """Whether this is the last micro-batch of a query that cannot go on: the next one fails."""
+        reason = self._spools.why_not(positions)
+        if reason is not None and self._has_said_farewell:
+            raise reason
+        self._has_said_farewell = reason is not None and not is_back
+        return self._has_said_farewell
+
+
+def _checked_types(options: SourceOptions, schema: Any) -> dict[str, str]:
+    """By column, the type of GSQL; raises SourceError if the schema is not the stream's.
+
+    Who names segments knows the stream, and takes values as they are inside: nothing is looked up.
+    """
+    if options.segments is not None:
+        return {}
+    columns = stream_columns(options)
+    check_schema(schema, spark_types.spark_schema(columns, options.inside))
+    return {column["name"]: column["type"] for column in columns}
 
 
 def _partition(part: Sequence[Slice], heartbeat: int | None) -> InputPartition:
     """Plain values, so that a task needs nothing of ours to unpack them."""
     return InputPartition(([piece.to_values() for piece in part], heartbeat))
-
-
-def _segment(offsets: Any, key: str) -> int:
-    position = offsets.get(key)
-    return 0 if position is None else position.segment
 
 
 def _slices(spools: Spools, start: Any, end: Any) -> list[Slice]:

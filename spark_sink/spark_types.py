@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stream's columns as Spark holds them "inside", and the way there from Arrow (GSQL section 3).
 
-Spark has no unsigned integers, and its timestamps count microseconds. Two options give a bigint
-instead: `timestamps=nanoseconds` keeps what was captured; `unsigned=bits` holds the 64 bits of an
-ullong, negative from 2^63 on, since a decimal in every row costs a third of the whole way into an
-aggregation. `unsigned` makes the decimal of it.
+Spark has no unsigned integers, its timestamps count microseconds, and people want to read strings
+and addresses. Four options keep what is inside instead: `timestamps=nanoseconds` gives the bigint
+that was captured; `unsigned=bits` one of the 64 bits of an ullong, negative from 2^63 on, since a
+decimal in every row costs a third of the whole way into an aggregation (`unsigned` makes the
+decimal of it); `strings=bytes` and `addresses=bytes` give binary, and of an IPv4 address a bigint.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 from pyspark.sql import types as spark_types
 
 from gigastream.opaque import opaque_size
+from spark_sink.arrow_text import as_text
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -33,11 +35,19 @@ _SPARK_TYPES: dict[str, spark_types.DataType] = {
     "ullong": spark_types.DecimalType(20, 0),
     "llong": spark_types.LongType(),
     "float": spark_types.DoubleType(),
+    "string": spark_types.StringType(),
+    "IP": spark_types.StringType(),
+    "IPV6": spark_types.StringType(),
+    "INET": spark_types.StringType(),
+    "timestamp": spark_types.TimestampType(),
+}
+_INSIDE: dict[str, spark_types.DataType] = {
+    "ullong": spark_types.LongType(),
     "string": spark_types.BinaryType(),
     "IP": spark_types.LongType(),
     "IPV6": spark_types.BinaryType(),
     "INET": spark_types.BinaryType(),
-    "timestamp": spark_types.TimestampType(),
+    "timestamp": spark_types.LongType(),
 }
 
 _ARROW_TYPES: dict[str, pa.DataType] = {
@@ -46,19 +56,18 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
     "long": pa.int64(),
     "decimal(20,0)": pa.decimal128(20, 0),
     "double": pa.float64(),
+    "string": pa.string(),
     "binary": pa.binary(),
     "timestamp": pa.timestamp("us", "UTC"),
 }
 
 
-def spark_schema(
-    columns: Iterable[Mapping[str, Any]], as_bigint: frozenset[str] = frozenset()
-) -> Any:
+def spark_schema(columns: Iterable[Mapping[str, Any]], inside: frozenset[str] = frozenset()) -> Any:
     """The source's StructType: the heartbeat, then `columns` (of stream.json), all nullable.
 
-    `as_bigint`: those of the types ullong and timestamp that stay 64-bit integers.
+    `inside`: the types of GSQL whose values stay as they are inside.
     """
-    types = _SPARK_TYPES | dict.fromkeys(as_bigint, spark_types.LongType())
+    types = _SPARK_TYPES | {name: _INSIDE[name] for name in inside}
     fields = [
         spark_types.StructField(column["name"], _spark_type(column["type"], types))
         for column in columns
@@ -91,9 +100,12 @@ def arrow_schema(schema: Any) -> pa.Schema:
     )
 
 
-def to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """A segment's rows in the types that Spark takes, with no heartbeat; columns as in `schema`."""
-    columns = [_column(batch, field) for field in schema]
+def to_spark(batch: pa.RecordBatch, schema: pa.Schema, types: Mapping[str, str]) -> pa.RecordBatch:
+    """A segment's rows in the types that Spark takes, with no heartbeat; columns as in `schema`.
+
+    `types` are those of GSQL, by name: an INET and an IPV6 are the same bytes, and not as text.
+    """
+    columns = [_column(batch, field, types) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -104,10 +116,13 @@ def heartbeat(heartbeat_ms: int, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([value, *nulls], schema=schema)
 
 
-def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
+def _column(batch: pa.RecordBatch, field: pa.Field, types: Mapping[str, str]) -> pa.Array:
     if field.name == HEARTBEAT:
         return pa.nulls(batch.num_rows, field.type)
-    return _cast(batch.column(field.name), field.type)
+    values = batch.column(field.name)
+    if pa.types.is_string(field.type):
+        return as_text(values, types[field.name])
+    return _cast(values, field.type)
 
 
 def _cast(values: pa.Array, wanted: pa.DataType) -> pa.Array:

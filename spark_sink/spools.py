@@ -3,163 +3,295 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator
 
-from gigastream.spool import Entry, Track, commit_reader, layout
-from spark_sink.errors import tell
-from spark_sink.offsets import Offsets, Position
+from gigastream.spool import END, NOTHING, Entry, SpoolReadError, Track
+from spark_sink.errors import SpoolSourceError, tell
+from spark_sink.offsets import END_MS, Offsets, Position, heartbeat_ms
 from spark_sink.options import EARLIEST, SourceOptions
+from spark_sink.places import Places
 from spark_sink.reading import Reading
 from spark_sink.segment_index import SegmentIndex
-from spark_sink.tracks import newest_tracks, track_of
+from spark_sink.silences import Silences
+from spark_sink.tracks import Chain, track_of
 
-LOOK_PERIOD_S = 0.5
-"""Spark asks what is new a hundred times a second; folders are looked through less often."""
+_ALL = END
+"""Commits that a reader wants nothing more of a generation."""
 
 
 class Spools:
-    """The readings by key: the interface's name, behind the spool's path if there are several."""
+    """The readings by key: the interface's name, behind the spool's identity if there are several.
+
+    A position names its generation, which is read to its end. Where another goes on with it, the
+    next micro-batch begins there.
+    """
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._readings: dict[str, Reading] = {}
-        self._is_frozen = False
-        self._look_due_s = 0.0
-        self._told: set[str] = set()
+        self._places = Places(options)
+        self._chains: dict[str, Chain] = {}
+        self._readings: dict[tuple[str, int], Reading] = {}
+        self._committed: dict[str, int] = {}
+        self._released: set[tuple[str, int]] = set()
+        self._silences = Silences(options.idle_after_s, options.on_idle)
+        self._is_frozen = self._is_read_only = False
 
-    @property
-    def indexes(self) -> dict[str, SegmentIndex]:
-        """What is known by now."""
-        return {key: reading.index for key, reading in self._readings.items()}
+    def indexes(self, positions: Offsets) -> dict[str, SegmentIndex]:
+        """What is known by now of the generations at these positions."""
+        return {
+            key: self._reading(key, position.generation).index
+            for key, position in positions.items()
+            if position.generation
+        }
 
     def freeze(self) -> None:
         """What is there now is all there is: for a query that ends when it has read it."""
-        self._look_due_s = 0.0
+        if self._is_frozen:
+            return
+        self._places.look_at_once()
         self.refresh({})
+        for reading in self._readings.values():
+            reading.settle()
         self._is_frozen = True
 
     def refresh(self, known: Offsets) -> None:
-        """Read on in the manifests, and look for new interfaces beside those `known`.
-
-        A position names its generation, and that one is read to its end, whatever has begun since:
-        the segments of another are numbered anew, and may be another query's.
-        """
+        """Look for what has begun, and read on in the manifests of it and of those `known`."""
+        if not self._is_frozen:
+            self._look()
         for key, position in known.items():
-            if position.generation and position.generation != self._generation(key):
-                self._go_on(key, position.generation)
-        if self._is_frozen:
-            return
-        if time.monotonic() >= self._look_due_s and not self._has_all_expected():
-            for path in self._options.paths:
-                self._look_for_new(path)
-            self._look_due_s = time.monotonic() + LOOK_PERIOD_S
-        for reading in self._readings.values():
-            reading.refresh()
+            if position.generation:
+                self._reading(key, position.generation)
+        for (key, _), reading in () if self._is_frozen else self._readings.items():
+            if reading.refresh():
+                self._silences.heard(key)
 
     def beginning(self) -> dict[str, Position]:
         """Where a query without a checkpoint begins; interfaces that it waits for are named too."""
-        positions = dict.fromkeys(self._expected_keys(), Position())
-        for key, reading in self._readings.items():
+        positions = dict.fromkeys(self._places.expected_keys(), Position())
+        for key, chain in self._chains.items():
+            is_first = self._options.starting_at == EARLIEST
+            reading = self._reading(key, chain.numbers[0 if is_first else -1])
             positions[key] = reading.beginning(self._options.starting_at)
         return positions
 
+    def newest(self) -> dict[str, Position]:
+        """Where the newest generations begin."""
+        return {
+            key: self._reading(key, chain.newest.generation).beginning(EARLIEST)
+            for key, chain in self._chains.items()
+        }
+
     def with_new(self, start: Offsets) -> dict[str, Position]:
-        """`start`, checked, with the interfaces that have begun since."""
+        """`start`, checked, with what has begun since and with the generations that go on."""
         positions = dict(start)
-        for key, reading in self._readings.items():
-            position = positions.get(key, Position())
-            if position.generation == 0:
-                positions[key] = reading.beginning(EARLIEST)
-            else:
+        for key, chain in self._chains.items():
+            is_new = positions.get(key, Position()).generation == 0
+            if is_new and self._is_ours(chain, start):
+                positions[key] = self._reading(key, chain.numbers[0]).beginning(EARLIEST)
+                self._tell_if_late(key, chain, start)
+        for key, position in positions.items():
+            if position.generation:
+                reading = self._reading(key, position.generation)
                 reading.check_reaches(position.segment)
                 reading.check_keeps(position.segment)
-        return positions
+        return positions if heartbeat_ms(start) == END_MS else self.gone_on(positions)
+
+    def _is_ours(self, chain: Chain, known: Offsets) -> bool:
+        """Whether a track is of the stream that was begun with, and not another by its name."""
+        hashes = {
+            self._reading(key, position.generation).track.hash
+            for key, position in known.items()
+            if position.generation
+        }
+        return not hashes or chain.newest.hash in hashes
+
+    def gone_on(self, positions: Offsets) -> dict[str, Position]:
+        """The same, where a generation is read to its end at the beginning of the next."""
+        return {key: self._gone_on(key, position) for key, position in positions.items()}
+
+    def _gone_on(self, key: str, position: Position) -> Position:
+        following = self._following(key, position)
+        if following is None:
+            return position
+        first = self._reading(key, following).beginning(EARLIEST).segment
+        # The end of a generation with which another goes on was none.
+        reached_ns = NOTHING if position.heartbeat_ns == END else position.heartbeat_ns
+        return self._gone_on(key, Position(following, first, reached_ns))
+
+    def _following(self, key: str, position: Position) -> int | None:
+        """The generation that goes on with one that is read to its end."""
+        if key not in self._chains or not self._is_read(key, position):
+            return None
+        return self._chains[key].after(position.generation)
+
+    def _is_read(self, key: str, position: Position) -> bool:
+        if not position.generation:
+            return False
+        reading = self._reading(key, position.generation)
+        return position.segment >= reading.index.next_segment
+
+    def past_silences(self, positions: Offsets) -> dict[str, Position]:
+        """The positions, where time goes on without who is silent, if so it is wanted."""
+        unread = [
+            key
+            for key, position in positions.items()
+            if position.generation and not self._is_read(key, position)
+        ]
+        return self._silences.past(positions, unread, self._places.is_written)
+
+    def _is_told(self, key: str, position: Position) -> bool:
+        """Whether a micro-batch has said how far a generation had come at last."""
+        return position.heartbeat_ns >= self._reading(key, position.generation).index.heartbeat_ns
+
+    def why_not(self, positions: Offsets) -> SpoolSourceError | None:
+        """Why a query cannot go on for which something more was written, where that is so."""
+        for key, position in positions.items():
+            if self._is_read(key, position) and self._is_told(key, position):
+                reason = self._why_not(key, position, has_ended=heartbeat_ms(positions) == END_MS)
+                if reason is not None:
+                    return reason
+        return None
+
+    def _why_not(self, key: str, position: Position, *, has_ended: bool) -> SpoolSourceError | None:
+        reading = self._reading(key, position.generation)
+        chain = self._chains.get(key)
+        if chain is None:
+            return self._places.why_gone(reading.path, self._options.stream)
+        newest = chain.newest
+        if newest.generation <= position.generation:
+            return None
+        if newest.hash != reading.track.hash:
+            why = "is of another query: its rows are others"
+        elif chain.after(position.generation) is None:
+            why = "was written anew, from the beginning of its input"
+        elif has_ended:
+            why = "goes on behind an end, at which the last windows were answered"
+        else:
+            return None
+        return SpoolSourceError(
+            f"{reading.track.folder} is read to its end, and generation {newest.generation} {why}",
+            "begin again with a new checkpoint",
+            exit_code=1,
+        )
 
     def between(self, start: Offsets, end: Offsets) -> list[tuple[Reading, list[Entry]]]:
-        """The segments of a micro-batch, track by track."""
+        """The segments between two positions, track by track, the oldest generation first."""
         if not self._reaches(end):
             # A query that is restarted plans its last micro-batch before it asks what is new.
             self.refresh(end)
         found = []
-        for key in sorted(end):
-            first, after = start.get(key, Position()).segment, end[key].segment
-            if first < after:
-                reading = self._remembering(key, first)
-                reading.check_reaches(after)
-                reading.check_keeps(first)
-                found.append((reading, reading.index.between(first, after)))
+        for key in sorted(key for key in end if end[key].generation):
+            for reading, first, after in self._stretches(key, start.get(key, Position()), end[key]):
+                if first < after:
+                    reading.check_reaches(after)
+                    reading.check_keeps(first)
+                    found.append((reading, reading.index.between(first, after)))
         return found
+
+    def _stretches(
+        self, key: str, start: Position, end: Position
+    ) -> Iterator[tuple[Reading, int, int]]:
+        """Of each generation, from which segment on and up to which it is read."""
+        if start.generation == end.generation:
+            reading = self._remembering(key, end.generation, start.segment)
+            yield reading, start.segment, end.segment
+            return
+        if start.generation:
+            reading = self._remembering(key, start.generation, start.segment)
+            yield reading, start.segment, reading.index.next_segment
+        for number in self._chains[key].numbers if key in self._chains else ():
+            if start.generation < number < end.generation:
+                reading = self._remembering(key, number, 0)
+                yield reading, reading.index.first_segment, reading.index.next_segment
+        reading = self._remembering(key, end.generation, 0)
+        yield reading, reading.index.first_segment, end.segment
+
+    def key(self, reading: Reading) -> str:
+        """What a track's position is called."""
+        return self._places.key(reading.path, reading.track.interface)
 
     def commit(self, end: Offsets) -> None:
         """What lies below `end` is not asked for again: forget it, and let retention know."""
         for key, position in end.items():
-            if key in self._readings:
-                self._readings[key].index.forget_below(position.segment)
-                if self._options.reader is not None:
-                    track = self._readings[key].track
-                    commit_reader(track, self._options.reader, position.segment)
+            if position.generation:
+                reading = self._reading(key, position.generation)
+                reading.index.forget_below(position.segment)
+                self._commit(reading, position.segment)
+                self._release_before(key, position.generation)
 
-    def _remembering(self, key: str, segment: int) -> Reading:
+    def _release_before(self, key: str, generation: int) -> None:
+        """Generations that are read want nothing more of their writer, and of us."""
+        for track in self._chains[key].tracks if key in self._chains else ():
+            done = key, track.generation
+            if track.generation < generation and done not in self._released:
+                self._released.add(done)
+                self._commit(self._reading(*done), _ALL)
+                del self._readings[done]
+
+    def _commit(self, reading: Reading, segment: int) -> None:
+        folder = reading.track.folder
+        if self._options.reader is None or self._is_read_only:
+            return
+        if self._committed.get(folder) == segment:
+            return
+        self._committed[folder] = segment
+        try:
+            reading.track.commit(self._options.reader, segment)
+        except SpoolReadError as error:
+            self._is_read_only = True
+            tell(f"note: {error}: retention will not wait for this query")
+
+    def _remembering(self, key: str, generation: int, segment: int) -> Reading:
         """A reading that still knows a segment: its manifest is read anew if need be."""
-        if self._readings[key].index.forgotten_below > segment:
-            self._go_on(key, self._generation(key))
-        return self._readings[key]
+        if self._reading(key, generation).index.forgotten_below > segment:
+            del self._readings[key, generation]
+        return self._reading(key, generation)
 
     def _reaches(self, end: Offsets) -> bool:
         return all(
-            key in self._readings and self._readings[key].index.next_segment >= position.segment
+            (key, position.generation) in self._readings
+            and self._readings[key, position.generation].index.next_segment >= position.segment
             for key, position in end.items()
             if position.generation
         )
 
-    def _look_for_new(self, path: str) -> None:
-        """Interfaces on which the same stream has begun; another by its name is not ours."""
-        options = self._options
-        for track in newest_tracks(path, options.stream, options.interfaces, options.generation):
-            key = self.key(path, track.interface)
-            if key in self._readings:
-                self._tell_of_newer(self._readings[key].track, track)
-            elif track.hash == self._hash(path, track):
-                self._readings[key] = Reading(path, track)
+    def _look(self) -> None:
+        """Interfaces and generations that have begun; another stream by its name is not ours."""
+        for path, found in self._places.look():
+            gone = [key for key, chain in self._chains.items() if chain.path == path]
+            for key in gone:
+                del self._chains[key]
+            self._chains |= found
+            for key, chain in found.items():
+                for track in chain.tracks:
+                    if (key, track.generation) not in self._released:
+                        self._readings.setdefault((key, track.generation), self._new(path, track))
+                self._mark_followed(key, chain)
 
-    def _tell_of_newer(self, ours: Track, newest: Track) -> None:
-        if ours.generation < newest.generation and newest.folder not in self._told:
-            self._told.add(newest.folder)
+    def _mark_followed(self, key: str, chain: Chain) -> None:
+        for (name, generation), reading in self._readings.items():
+            if name == key:
+                reading.index.is_followed = chain.after(generation) is not None
+
+    def _tell_if_late(self, key: str, chain: Chain, start: Offsets) -> None:
+        reached_ms = heartbeat_ms(start)
+        if reached_ms is not None and chain.newest.folder not in self._places.told:
+            self._places.told.add(chain.newest.folder)
             tell(
-                f"note: {ours.folder} is read to its end; generation {newest.generation} has "
-                "begun, which waits for a query with a checkpoint of its own"
+                f"note: {chain.newest.interface} of {chain.path} has begun: what it has of windows "
+                "that are answered is too late"
             )
 
-    def _hash(self, path: str, default: Track) -> str:
-        hashes = [r.track.hash for r in self._readings.values() if r.path == path]
-        return hashes[0] if hashes else default.hash
+    def _new(self, path: str, track: Track) -> Reading:
+        return Reading(path, track, fails_on_damage=self._options.fails_on_damage)
 
-    def _go_on(self, key: str, generation: int) -> None:
-        path, interface = self._place(key)
-        stream = self._options.stream
-        if stream is None:
-            stream = newest_tracks(path, None, None, None)[0].stream
-        self._readings[key] = Reading(path, track_of(path, stream, interface, generation))
-        self._readings[key].refresh()
-
-    def _generation(self, key: str) -> int:
-        return self._readings[key].track.generation if key in self._readings else 0
-
-    def key(self, path: str, interface: str) -> str:
-        """What a track's position is called."""
-        return interface if len(self._options.paths) == 1 else f"{path}/{layout.quoted(interface)}"
-
-    def _place(self, key: str) -> tuple[str, str]:
-        """The path and interface that a key is made of."""
-        if len(self._options.paths) == 1:
-            return self._options.paths[0], key
-        path, component = key.rsplit("/", 1)
-        return path, layout.unquoted(component)
-
-    def _expected_keys(self) -> list[str]:
-        interfaces = self._options.interfaces or ()
-        return [self.key(path, name) for path in self._options.paths for name in interfaces]
-
-    def _has_all_expected(self) -> bool:
-        expected = self._expected_keys()
-        return bool(expected) and all(key in self._readings for key in expected)
+    def _reading(self, key: str, generation: int) -> Reading:
+        if (key, generation) not in self._readings:
+            path, interface = self._places.place(key)
+            stream = self._options.stream or self._places.only_stream(path)
+            reading = self._new(path, track_of(path, stream, interface, generation))
+            self._readings[key, generation] = reading
+            if key in self._chains:
+                self._mark_followed(key, self._chains[key])
+            reading.refresh()
+        return self._readings[key, generation]

@@ -13,7 +13,7 @@ from gigastream.opaque import OPAQUE_MAX, opaque_size
 from gigastream.spool import Track
 from spark_sink.errors import SpoolSourceError
 from spark_sink.options import SourceOptions
-from spark_sink.tracks import newest_tracks, what_is_there
+from spark_sink.tracks import newest_tracks, open_spool, what_is_there
 
 Column = Mapping[str, Any]
 """A column as stream.json describes it."""
@@ -24,7 +24,9 @@ def stream_columns(options: SourceOptions) -> list[Column]:
     tracks = [
         track
         for path in options.paths
-        for track in newest_tracks(path, options.stream, options.interfaces, options.generation)
+        for track in newest_tracks(
+            open_spool(path, options.generation), options.stream, options.interfaces
+        )
     ]
     if not tracks:
         raise _not_begun(options)
@@ -33,6 +35,20 @@ def stream_columns(options: SourceOptions) -> list[Column]:
         _check_sizes(track)
     columns: list[Column] = list(tracks[0].columns)
     return columns if options.columns is None else [_named(columns, n) for n in options.columns]
+
+
+def check_schema(given: Any, wanted: Any) -> None:
+    """Refuse a schema that was given to the reader and is another than the stream's."""
+    if _described(given) != _described(wanted):
+        raise SpoolSourceError(
+            f"the schema that is given, {_described(given)}, is not the stream's, "
+            f"{_described(wanted)}",
+            'leave .schema(…) away; .option("columns", "a,b") chooses columns',
+        )
+
+
+def _described(schema: Any) -> str:
+    return ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema.fields)
 
 
 def _not_begun(options: SourceOptions) -> SpoolSourceError:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from py4j.protocol import Py4JError
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from spark_sink.sinks import DriverSink
 
 WATCH_SECONDS = 0.1
+_COUNT_SECONDS = 10.0
+"""A hundred micro-batches take longer."""
+_DROPPED = "numRowsDroppedByWatermark"
 
 
 class Running(Protocol):
@@ -36,6 +40,9 @@ class Running(Protocol):
     @property
     def micro_batches(self) -> int:
         """How many there were, over all runs of the checkpoint."""
+
+    def count_late(self) -> int:
+        """Return how many partial rows came behind the answer of their window, as far as known."""
 
     def check(self) -> None:
         """Raise what ended the query, if it failed."""
@@ -53,6 +60,8 @@ class Stateful:
 
     query: StreamingQuery
     sink: DriverSink | None = None
+    late: dict[int, int] = field(default_factory=dict)
+    """By micro-batch, the partial rows that came behind the answer of their window."""
 
     @property
     def name(self) -> str:
@@ -66,6 +75,14 @@ class Stateful:
     def micro_batches(self) -> int:
         progress = self.query.lastProgress
         return 0 if progress is None else int(progress.batchId) + 1
+
+    def count_late(self) -> int:
+        """Take in what Spark says of the last hundred micro-batches, which is all that it keeps."""
+        for progress in self.query._jsq.recentProgress():
+            said = json.loads(progress.json())
+            dropped = [state.get(_DROPPED, 0) for state in said.get("stateOperators", ())]
+            self.late[said["batchId"]] = max(self.late.get(said["batchId"], 0), sum(dropped))
+        return sum(self.late.values())
 
     def check(self) -> None:
         if self.sink is not None and self.sink.error is not None:
@@ -88,9 +105,14 @@ class Stateful:
 
 def watch(running: Sequence[Running], is_over: Callable[[], bool]) -> None:
     """Wait until something else is over, or all queries ended by themselves; raise if one fails."""
+    counted_s = time.monotonic()
     while not is_over():
         for each in running:
             each.check()
+        if time.monotonic() - counted_s > _COUNT_SECONDS:
+            counted_s = time.monotonic()
+            for each in running:
+                each.count_late()
         if not any(each.is_active for each in running):
             return
         time.sleep(WATCH_SECONDS)

@@ -4,9 +4,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from gigastream.spool import Spool, SpoolReadError, Track, layout
 from spark_sink.errors import SpoolSourceError
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The generations of a track that are one stream, the oldest first, as far as they are kept.
+
+    Each goes on in time with that before it; `since` is the first there was.
+    """
+
+    path: str
+    tracks: tuple[Track, ...]
+    since: int
+
+    @property
+    def newest(self) -> Track:
+        return self.tracks[-1]
+
+    @property
+    def numbers(self) -> list[int]:
+        """The generations."""
+        return [track.generation for track in self.tracks]
+
+    def after(self, generation: int) -> int | None:
+        """The generation that goes on with one; None: none does."""
+        if generation < self.since:
+            return None
+        return next((number for number in self.numbers if number > generation), None)
 
 
 def open_spool(path: str, generation: int | None = None) -> Spool:
@@ -18,11 +46,18 @@ def open_spool(path: str, generation: int | None = None) -> Spool:
 
 
 def newest_tracks(
-    path: str, stream: str | None, interfaces: Iterable[str] | None, generation: int | None
+    spool: Spool, stream: str | None, interfaces: Iterable[str] | None
 ) -> tuple[Track, ...]:
     """The tracks of one stream. Raises SourceError where none is named and there are several."""
-    spool = open_spool(path, generation)
-    return spool.tracks(stream or _only_stream(spool), interfaces)
+    return spool.tracks(stream or only_stream(spool), interfaces)
+
+
+def chains(spool: Spool, stream: str | None, interfaces: Iterable[str] | None) -> tuple[Chain, ...]:
+    """The same, behind the generations that they go on with."""
+    return tuple(
+        Chain(spool.path, (*spool.earlier(track), track), spool.since(track))
+        for track in newest_tracks(spool, stream, interfaces)
+    )
 
 
 def track_of(path: str, stream: str, interface: str, generation: int) -> Track:
@@ -49,7 +84,8 @@ def what_is_there(paths: Iterable[str]) -> str:
     return f"there are: {', '.join(sorted(names))}"
 
 
-def _only_stream(spool: Spool) -> str:
+def only_stream(spool: Spool) -> str:
+    """The stream of a spool that holds one. Raises SourceError."""
     streams = sorted({track.stream for track in spool.tracks()})
     if len(streams) == 1:
         return streams[0]

@@ -19,6 +19,8 @@ from spark_sink.session import make_session, session_settings
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from gigastream.plan import Plan
+
 
 def session(state: str = "memory") -> SparkSession:
     """Our own session; its state store changes with every call."""
@@ -32,11 +34,14 @@ def session(state: str = "memory") -> SparkSession:
 
 
 def from_spool(
-    spark: SparkSession, folder: Path, options: Mapping[str, str] | None = None
+    spark: SparkSession,
+    folder: Path,
+    options: Mapping[str, str] | None = None,
+    plan: Plan = PLAN,
 ) -> DataFrame:
     """The query over a spool."""
     streams = Streams(spark, [str(folder)], options or {})
-    return dataframe(PLAN, PLAN.outputs[0], streams)
+    return dataframe(plan, plan.outputs[0], streams)
 
 
 def from_parquet(spark: SparkSession, folder: Path) -> DataFrame:
@@ -50,7 +55,7 @@ def write_parquet(spark: SparkSession, spool: Path, folder: Path, files: int) ->
     """A spool's rows as Parquet, with the heartbeat that ends them."""
     read = (
         spark.read.format("gigastream")
-        .options(timestamps="nanoseconds", unsigned="bits")
+        .options(timestamps="nanoseconds", unsigned="bits", strings="bytes", addresses="bytes")
         .load(str(spool))
     )
     end = read.limit(1).select(

@@ -21,7 +21,7 @@ from report import Figure
 from gigastream.sessions.high_session import HighSession
 from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter
 from spark_sink.run import Streams
-from spark_sink.window_complete.query import Asked, WindowCompleteQuery
+from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 TITLE = "From punctuation to row"
 TRIGGERS = {"at once": "0 seconds", "1 s": "1 second", "5 s": "5 seconds"}
@@ -74,7 +74,7 @@ class WholeWindows:
     def __init__(self, folder: Path, seen: Seen, trigger: str) -> None:
         self._note = _noting(seen)
         read = Streams(session(), [str(folder / "spool")])
-        asked = Asked("talkers", PLAN, PLAN.outputs[0], read, str(folder / "checkpoint"))
+        asked = SpoolQuery("talkers", PLAN, PLAN.outputs[0], read, str(folder / "checkpoint"))
         milliseconds = int(trigger.split()[0]) * 1000
         period = {"processingTime": f"{milliseconds} milliseconds"}
         self._query = WindowCompleteQuery(asked, self, period).start()

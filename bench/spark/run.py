@@ -15,12 +15,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import heartbeats
 import latency
 import state
+import text
 import throughput
 from report import table
 
 QUESTIONS = {
     "throughput": throughput,
     "state": state,
+    "text": text,
     "heartbeats": heartbeats,
     "latency": latency,
 }

@@ -98,7 +98,7 @@ def _open(
     from gigastream.spool import SpoolSettings
 
     kept = SpoolSettings(segment_age_ns=SEGMENT_AGE_NS, sync=NEVER_DURABLE_NS)
-    return LowSession(plan, texts, sources, settings, folder / "spool", kept)
+    return LowSession(plan, texts, sources, settings, folder / "spool", kept, is_only_run=True)
 
 
 class _Printer:
@@ -186,7 +186,7 @@ class _Run:
         from spark_sink.driver_query import start_on_driver
         from spark_sink.run import Streams
         from spark_sink.sinks import DriverSink
-        from spark_sink.window_complete.query import Asked
+        from spark_sink.window_complete.query import SpoolQuery
 
         read = Streams(session, [str(self._folder / "spool")])
         running: list[Running] = []
@@ -196,7 +196,7 @@ class _Run:
             )
             place = str(self._folder / "checkpoints" / str(len(running)))
             self._sinks.append(sink)
-            asked = Asked(node.name, self._plan, node, read, place)
+            asked = SpoolQuery(node.name, self._plan, node, read, place)
             running.append(start_on_driver(asked, sink, CONTINUOUS, without_state=True))
         return running
 

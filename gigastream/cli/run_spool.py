@@ -206,6 +206,8 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
         delivered = answer(session, plan, outputs, status, account, settings, ends)
         statistics, streams, damage = session.statistics(), session.accounts(), session.damage
         damage += [f"{feed.label} has failed" for feed in session.watched if feed.is_failed]
+    if session.is_deserted:
+        say(f"{arguments.spool} has no end, and nobody writes it now: what it holds is answered")
     summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
     verdict = _verdict([*spool.damage, *damage], delivered.failures)
     return 1 if incomplete(statistics) else verdict

@@ -23,12 +23,14 @@ from gigastream.cli.spark_extra import require_spark
 from gigastream.cli.stderr import say
 from gigastream.outputs import FORMATS, default_format
 from gigastream.settings import parse_bytes, parse_count, parse_duration
+from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.query_texts import QueryTexts
     from spark_sink.job import Job, JobOptions, Printing
 
 _NS_PER_MS = 1_000_000
+_NS_PER_SECOND = 10**9
 _PRINTED = tuple(name for name in FORMATS if name != "parquet")
 _EPILOG = """\
 Without a query the spools' own is answered. -o parquet:PATH and -o spark:FORMAT[:PATH] are exactly
@@ -76,6 +78,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="micro-batches every so often; now: what is there, then end; continuous (default): "
         "one behind the other",
     )
+    parser.add_argument(
+        "--idle-after",
+        type=argument_type(parse_idle),
+        metavar="TIME",
+        help="after which time goes on without an interface that says nothing (it is waited for)",
+    )
+    parser.add_argument(
+        "--on-idle", choices=("go-on", "end"), help="what becomes of the job then (go-on)"
+    )
     _add_spark_options(parser.add_argument_group("spark"))
     add_query_options(parser)
 
@@ -122,6 +133,11 @@ def parse_trigger(text: str) -> dict[str, Any]:
     return {"processingTime": f"{milliseconds} milliseconds"}
 
 
+def parse_idle(text: str) -> int:
+    """Read a time as whole seconds, at least one. ValueError."""
+    return max(1, parse_duration(text) // _NS_PER_SECOND)
+
+
 def execute(arguments: argparse.Namespace) -> int:
     """Run the job until a signal, its failure, or with --trigger now its end."""
     require_spark()
@@ -132,7 +148,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with stopped_by_signals(signals):
         job = run_job(options, signals.came.is_set, _printing(), complain)
     _summarise(job)
-    return 1 if job.losses else 0
+    return 1 if job.losses or job.late else 0
 
 
 class _Signals:
@@ -178,8 +194,11 @@ def _source_options(arguments: argparse.Namespace) -> dict[str, str]:
         "startingAt": arguments.starting_at,
         "maxRowsPerTrigger": arguments.max_rows,
         "maxBytesPerTrigger": arguments.max_bytes,
+        "idleAfterSeconds": arguments.idle_after,
+        "onIdle": arguments.on_idle,
     }
-    return {name: str(value) for name, value in named.items() if value is not None}
+    given = {name: str(value) for name, value in named.items() if value is not None}
+    return {"onDamage": "skip", **given}
 
 
 def _printing() -> Printing | None:
@@ -196,3 +215,9 @@ def _printing() -> Printing | None:
 def _summarise(job: Job) -> None:
     for name, count in job.account.items():
         say(f"{name}: {count:,} micro-batches")
+    if job.late:
+        complain(
+            f"{counted(job.late, 'partial row')} came behind the answer of their window, and are "
+            "left out",
+            "an interface that begins later, or is gone on without, may bring such rows",
+        )

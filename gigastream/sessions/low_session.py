@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from gigastream.plan.base_time import base_bound
 from gigastream.sessions.shape import Closing, SessionOptions
 from gigastream.sessions.threaded_session import open_session
 from gigastream.sources.files import FileSource
+from gigastream.sources.live import LiveSource
 from gigastream.spool import (
     NOTHING,
     SpoolError,
@@ -76,8 +77,10 @@ class LowSession(Closing):
 
     A spool whose last run has not ended is gone on with: its packets' time is where that run
     stopped, and what is older is late. Of files, which are read from their beginning again, a new
-    generation is made, so that no row of theirs is in one twice. Raises GsqlError for a query that
-    the low level cannot end, SpoolError, SourceError, EngineError.
+    generation is made, so that no row of theirs is in one twice. Only they, and pipes that were
+    read to their end, end their streams: links and pipes that were stopped are gone on with by the
+    next run. Raises GsqlError for a query that the low level cannot end, SpoolError, SourceError,
+    EngineError.
     """
 
     def __init__(
@@ -89,24 +92,27 @@ class LowSession(Closing):
         root: str | Path,
         spool_settings: SpoolSettings | None = None,
         links_are_open: Callable[[], None] | None = None,
+        is_only_run: bool = False,
     ) -> None:
         """Open all; `texts` are those that `plan` was made of, with its interfaces.
 
         `links_are_open` is called when all links are open and nothing is read, nor of the spool.
+        `is_only_run`: no other goes on with the spool, so that all ends with this one.
         """
         _refuse_limits(plan)
         _refuse_row_windows(plan)
-        self._is_closed = False
+        self._is_closed = self._is_stopped = False
+        self._is_only_run = is_only_run
         self.rows = 0
         """That were to be written so far."""
         self._writer: SpoolWriter | None = None
-        anew = _read_again(sources)
+        self._anew, self._live = _read_again(sources), _links(sources)
 
         def open_spool() -> dict[str, int]:
             if links_are_open is not None:
                 links_are_open()
             self._writer = SpoolWriter(root, spool_settings)
-            self._streams = self._open_streams(self._writer, plan, texts, anew)
+            self._streams = self._open_streams(self._writer, plan, texts)
             return self._promises()
 
         try:
@@ -144,6 +150,7 @@ class LowSession(Closing):
 
     def stop(self) -> None:
         """End the input here. May be called by a signal handler."""
+        self._is_stopped = True
         self._session.stop()
 
     def statistics(self) -> Statistics:
@@ -176,7 +183,7 @@ class LowSession(Closing):
     # ---- tracks ----
 
     def _open_streams(
-        self, writer: SpoolWriter, plan: Plan, texts: QueryTexts, anew: Collection[str]
+        self, writer: SpoolWriter, plan: Plan, texts: QueryTexts
     ) -> dict[Port, _Stream]:
         nodes = {node.name: node for node in plan.low}
         query_set = StoredQuerySet(
@@ -188,7 +195,7 @@ class LowSession(Closing):
             for interface in texts.interfaces
             if is_read(node, interface)
         ]
-        tracks = writer.open(query_set, ports, anew)
+        tracks = writer.open(query_set, ports, self._anew, self._live)
         return {port: _Stream(nodes[port[0]], track) for port, track in tracks.items()}
 
     def _promises(self) -> dict[str, int]:
@@ -202,15 +209,26 @@ class LowSession(Closing):
     def _write(self, event: Event) -> None:
         assert event.interface is not None
         stream, batch = self._streams[event.query, event.interface], event.batch
+        rows = batch.to_arrow() if batch.row_count else None
         bounds = batch.bounds
+        if batch.is_end and not self._ends(event.interface):
+            # What is promised at the end is of a stream to which nothing is added.
+            stream.track.write(rows, [NOTHING] * len(bounds), NOTHING, batch.sequence)
+            return
         stream.track.write(
-            batch.to_arrow() if batch.row_count else None,
+            rows,
             bounds,
             base_bound(stream.node, bounds),
             batch.sequence,
             joint=batch.joint,
             is_end=batch.is_end,
         )
+
+    def _ends(self, interface: str) -> bool:
+        """Whether the input was finite, so that no run goes on with the interface's streams."""
+        if self._is_only_run or interface in self._anew:
+            return True
+        return interface not in self._live and not self._is_stopped
 
 
 def _read_again(sources: Sequence[Source]) -> set[str]:
@@ -220,6 +238,10 @@ def _read_again(sources: Sequence[Source]) -> set[str]:
     gone on with, the file's rows above the last promise would be there twice.
     """
     return {source.interface for source in sources if _is_file(source)}
+
+
+def _links(sources: Sequence[Source]) -> set[str]:
+    return {source.interface for source in sources if isinstance(source, LiveSource)}
 
 
 def _is_file(source: Source) -> bool:

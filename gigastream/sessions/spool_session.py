@@ -18,6 +18,7 @@ from gigastream.sessions.shape import Closing
 from gigastream.settings import Settings
 from gigastream.spool import END, NOTHING, Entry, SegmentDamage, Spool, Track, TrackProgress
 from gigastream.spool.account import ReadAccount, StreamAccount
+from gigastream.spool.arrivals import Arrivals
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,10 +35,19 @@ Push = tuple["pyarrow.RecordBatch | None", TrackProgress, bool]
 
 
 class _Feed:
-    """A track on its way into the high level."""
+    """A track on its way into the high level, behind the generations that it goes on with."""
 
-    def __init__(self, track: Track, liveness: Liveness, clock: Callable[[], float]) -> None:
-        self.track = track
+    def __init__(
+        self,
+        track: Track,
+        liveness: Liveness,
+        clock: Callable[[], float],
+        earlier: Sequence[Track] = (),
+    ) -> None:
+        self._later = deque((*earlier, track))
+        self._done: list[tuple[Track, ReadAccount]] = []
+        self._arrivals = Arrivals(clock)
+        self.track = self._later.popleft()
         self.liveness = liveness
         self.is_over = False
         self.is_failed = False
@@ -54,10 +64,24 @@ class _Feed:
     def has_more(self) -> bool:
         """Whether something is listed that is not taken; looks at the spool now and then."""
         if not self._waiting and not self.is_over and self._clock() >= self._look_due_s:
-            self._waiting.extend(self.track.poll())
+            self.look_again()
             if not self._waiting:
                 self._look_due_s = self._clock() + POLL_SECONDS
         return bool(self._waiting) and not self.is_over
+
+    def look_again(self) -> bool:
+        """Look at the spool now; return whether something of it is not taken."""
+        self._waiting.extend(self._arrivals.poll(self.track))
+        while not self._waiting and self._later and not self._arrivals.are_awaited:
+            self._done.append((self.track, self.read))
+            self.track, self.read = self._later.popleft(), ReadAccount()
+            self._waiting.extend(self._arrivals.poll(self.track))
+        return self.are_awaited
+
+    @property
+    def are_awaited(self) -> bool:
+        """Whether lines are not taken, be what they list there or on its way."""
+        return bool(self._waiting) or self._arrivals.are_awaited
 
     @property
     def label(self) -> str:
@@ -98,17 +122,28 @@ class _Feed:
     @property
     def is_without_end(self) -> bool:
         """Whether damage hides what comes last, so that nobody need wait for it."""
-        return not self._waiting and self.track.is_cut_off
+        return not self.are_awaited and not self._later and self.track.is_cut_off
 
     @property
     def bytes(self) -> tuple[int, int]:
         """Bytes of the segments taken, and of all that are listed."""
-        return self.read.bytes, max(self.read.bytes, self.track.listed_bytes)
+        taken = [read.bytes for _, read in self._read]
+        listed = [max(read.bytes, track.listed_bytes) for track, read in self._read]
+        return sum(taken), sum(listed)
 
     @property
-    def account(self) -> StreamAccount:
-        """What was read so far."""
-        return self.read.of(self.track)
+    def accounts(self) -> Iterator[StreamAccount]:
+        """What was read so far, a generation at a time."""
+        return (read.of(track) for track, read in self._read)
+
+    @property
+    def damage(self) -> list[str]:
+        """What could not be read so far."""
+        return [text for track, _ in self._read for text in track.damage]
+
+    @property
+    def _read(self) -> list[tuple[Track, ReadAccount]]:
+        return [*self._done, (self.track, self.read)]
 
     def take(self) -> Iterator[Push]:
         """The next entry: its rows under the bounds that held before, then what it says."""
@@ -116,8 +151,11 @@ class _Feed:
         self.read.take(entry)
         for batch in self._batches(entry):
             yield batch, self._announced, False
+        is_end = entry.kind == "end"
+        if is_end and self._later:
+            return  # the next generation goes on from where rows had come
         self._announced = self._announced.advanced(*entry.progress)
-        self.is_over = entry.kind == "end"
+        self.is_over = is_end
         yield None, self._announced, self.is_over
 
     def _batches(self, entry: Entry) -> Iterator[pyarrow.RecordBatch]:
@@ -163,6 +201,10 @@ class SpoolSession(Closing):
             plan, tuple(interfaces), settings, include=include, is_low_elsewhere=True
         )
         self._stopped = False
+        self._spool = spool
+        self._alone_since_s: float | None = None
+        self.is_deserted = False
+        """Whether the spool's writer is gone, and has left it without an end."""
         self.missing: list[str] = []
         """Streams that the queries need and the spool does not have."""
         try:
@@ -189,6 +231,9 @@ class SpoolSession(Closing):
                 yield from self._follow()
             elif self._is_over:
                 break
+            elif self._is_left_alone():
+                self.is_deserted = True
+                break
             else:
                 time.sleep(POLL_SECONDS)
                 yield ()
@@ -213,6 +258,23 @@ class SpoolSession(Closing):
         waited_for = [feed for feed in self._feeds if not feed.is_passed_over]
         return bool(waited_for) and all(f.is_over or f.is_without_end for f in waited_for)
 
+    def _is_left_alone(self) -> bool:
+        """Whether nothing more can come: nobody writes the spool, and all of it is taken.
+
+        Who has said how long to wait is answered by that. A writer that is started again is not
+        gone: it is given the time.
+        """
+        now_s = self._clock()
+        is_asked = all(feed.liveness.silence_ns is None for feed in self._feeds)
+        if not is_asked or self._spool.has_writer() is not False:
+            self._alone_since_s = None
+            return False
+        self._alone_since_s = self._alone_since_s or now_s
+        if now_s - self._alone_since_s < PATIENCE_SECONDS:
+            return False
+        # What it wrote before it let the lock go is listed by now.
+        return not any(feed.look_again() for feed in self._feeds if not feed.is_over)
+
     def _look_for_failures(self) -> None:
         failed = [feed for feed in self._feeds if feed.look()]
         if any(feed.liveness.on_failure == OnFailure.END for feed in failed):
@@ -232,7 +294,7 @@ class SpoolSession(Closing):
 
     def accounts(self) -> tuple[StreamAccount, ...]:
         """What was read so far."""
-        return tuple(feed.account for feed in self._feeds)
+        return tuple(account for feed in self._feeds for account in feed.accounts)
 
     def position(self) -> tuple[int, int]:
         """Bytes read so far, and of all that is listed."""
@@ -242,7 +304,7 @@ class SpoolSession(Closing):
     @property
     def damage(self) -> list[str]:
         """What could not be read, a sentence each."""
-        found = [*self.missing, *(text for feed in self._feeds for text in feed.track.damage)]
+        found = [*self.missing, *(text for feed in self._feeds for text in feed.damage)]
         return list(dict.fromkeys(found))
 
     def close(self) -> None:
@@ -259,7 +321,12 @@ class SpoolSession(Closing):
                 self.missing.append(f"{spool.path} has no stream {stream} of {interface}")
                 self._high.end(stream, interface)
         return [
-            _Feed(track, self._settings.liveness_of(track.interface), self._clock)
+            _Feed(
+                track,
+                self._settings.liveness_of(track.interface),
+                self._clock,
+                spool.earlier(track),
+            )
             for port, track in tracks.items()
             if port in self._high.ports
         ]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import zlib
@@ -98,17 +97,3 @@ def numbers_in(folder: Path, number_of: Any) -> list[int]:
         return []
     numbers = (number_of(name) for name in names)
     return sorted(number for number in numbers if number is not None)
-
-
-def lock_folder(path: Path) -> int:
-    """Return a descriptor that holds a folder for this process; the system frees it at its end.
-
-    Raises BlockingIOError while another process holds it.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor

@@ -13,7 +13,7 @@ from gigastream.spool.entry import END, Entry
 from gigastream.spool.errors import RAN_OUT
 from gigastream.spool.files import numbers_in, read_object
 from gigastream.spool.generation import Generation, read_generation
-from gigastream.spool.index import Index, Port, read_index, write_index
+from gigastream.spool.index import Index, Port, new_identity, read_index, write_index
 from gigastream.spool.manifest import ManifestWriter, base_of
 from gigastream.spool.progress import ProgressWriter, TrackKey, TrackState, nothing, read_states
 from gigastream.spool.query_set import StoredQuerySet, StreamDescription, write_set
@@ -47,19 +47,31 @@ class Opening:
         self._unsynced_ns = (settings.sync_period_ns or 0) + _CLOCK_MARGIN_NS
         self._index = read_index(root)
         self._states: dict[str, dict[TrackKey, TrackState]] = {}
+        self._since: dict[Port, int] = {}
         self._streams = self._described()
 
     def open(
-        self, query_set: StoredQuerySet, ports: Iterable[Port], anew: Collection[str]
+        self,
+        query_set: StoredQuerySet,
+        ports: Iterable[Port],
+        anew: Collection[str],
+        live: Collection[str] = (),
     ) -> dict[Port, TrackLog]:
         """Go on with each track's generation, or begin one if it ended or its stream changed.
 
-        The tracks of the interfaces in `anew` begin one. What the last run wrote and this one does
-        not, a stream or an interface, is ended, so that no reader waits, and is no track any more.
+        The tracks of the interfaces in `anew` begin one. One that begins on an interface in `live`
+        goes on in time with that before it, if that is of the same stream. What the last run wrote
+        and this one does not, a stream or an interface, is ended, so that no reader waits, and is
+        no track any more.
         """
         before = {port: self._before(port) for port in ports}
         generations = {
             port: self._generation(query_set, port, there, anew) for port, there in before.items()
+        }
+        self._since = {
+            port: self._first(there, generations[port], live)
+            for port, there in before.items()
+            if there is not None
         }
         self._end_others(before)
         number = self._set_number(query_set, before)
@@ -74,8 +86,18 @@ class Opening:
         numbers = {port: generation.number for port, generation in generations.items()}
         for writer in self._progress.values():
             writer.write()
-        write_index(self._root, Index(number, numbers))
+        since = {port: first for port, first in self._since.items() if first < numbers[port]}
+        identity = (self._index.identity if self._index else None) or new_identity()
+        write_index(self._root, Index(number, numbers, since=since, identity=identity))
         return logs
+
+    def end_all(self) -> list[Generation]:
+        """End what the last run left open, and return it: its writer is gone."""
+        found = [self._before(port) for port in (self._index.generations if self._index else ())]
+        left = [before for before in found if before is not None and not before.state.is_ended]
+        for before in left:
+            self._end(before)
+        return [before.generation for before in left]
 
     # ---- which generation ----
 
@@ -154,6 +176,15 @@ class Opening:
         is_same = before.generation.identity == description.identity
         return is_same and columns and not before.state.is_ended
 
+    def _first(self, before: Before, generation: Generation, live: Collection[str]) -> int:
+        """Return the first of the generations that this one goes on with; itself, if with none."""
+        there = before.generation
+        is_same = there.identity == generation.identity
+        if there.number != generation.number and not (is_same and there.interface in live):
+            return generation.number
+        since = {} if self._index is None else self._index.since
+        return since.get((there.stream, there.interface), there.number)
+
     def _end_others(self, opened: Collection[Port]) -> None:
         """End what the last run wrote and this one does not."""
         for port in self._index.generations if self._index else ():
@@ -167,13 +198,14 @@ class Opening:
         self, generation: Generation, before: Before | None, description: StreamDescription
     ) -> TrackLog:
         interface, columns = generation.interface, len(description.schema.names)
-        if before is None or before.generation.number != generation.number:
-            found, state = RecoveredGeneration(), nothing(columns)
-        else:
-            found = before.found
-            state = before.found.state(
-                columns, self._recorded(interface).get((generation.stream, generation.number))
-            )
+        found, state = RecoveredGeneration(), nothing(columns)
+        if before is not None:
+            there = before.generation
+            recorded = self._recorded(interface).get((there.stream, there.number))
+            if there.number == generation.number:
+                found, state = before.found, before.found.state(columns, recorded)
+            elif self._since[there.stream, interface] != generation.number:
+                state = state.at(before.found.before_end(columns, recorded))
         manifest = None
         if found.rolls:
             manifest = ManifestWriter(generation.folder(self._root), base_of(found.entries))

@@ -22,6 +22,7 @@ from pyarrow import fs
 
 from gigastream.spool.errors import SpoolReadError
 from gigastream.spool.files import NEW, write_all
+from gigastream.spool.lock import is_locked
 
 _MAX_JSON_BYTES = 256 << 20
 _WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -38,6 +39,15 @@ class Place:
 
     files: fs.FileSystem | None
     root: str
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is a folder of this host."""
+        return self.files is None
+
+    def is_held(self) -> bool | None:
+        """Return whether a process of this host holds the root; None where that cannot be told."""
+        return is_locked(self.root) if self.files is None else None
 
     def names(self, folder: str) -> list[str]:
         """Return the names in a folder, in order, without those that begin with a dot."""

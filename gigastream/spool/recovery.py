@@ -8,11 +8,11 @@ before was durable when it began.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gigastream.spool import layout
-from gigastream.spool.entry import Entry, Lost
+from gigastream.spool.entry import Entry, Lost, TrackProgress
 from gigastream.spool.files import checksum, numbers_in
 from gigastream.spool.manifest import mend_tail, read_roll
 from gigastream.spool.progress import TrackState, nothing
@@ -47,6 +47,12 @@ class RecoveredGeneration:
                 state = state.at(state.progress.advanced(*entry.progress))
         is_ended = state.is_ended or any(entry.kind == "end" for entry in self.entries)
         return state._replace(is_ended=is_ended, size_bytes=self._size_bytes())
+
+    def before_end(self, columns: int, recorded: TrackState | None) -> TrackProgress:
+        """Return how far rows had come, which the end, after which there are none, does not say."""
+        is_of_rows = recorded is not None and not recorded.is_ended
+        rows = replace(self, entries=[entry for entry in self.entries if entry.kind != "end"])
+        return rows.state(columns, recorded if is_of_rows else None).progress
 
     def _size_bytes(self) -> int:
         return sum(entry.size_bytes for entry in self.entries)

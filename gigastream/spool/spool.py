@@ -42,6 +42,18 @@ class Spool:
         """The hash of the query set that was begun last."""
         return str(self._descriptions(self._set)["query_set"])
 
+    @property
+    def identity(self) -> str | None:
+        """What tells it from other spools wherever it lies; None where no run has said it."""
+        try:
+            return self._index().identity
+        except _UNREADABLE:
+            return None
+
+    def has_writer(self) -> bool | None:
+        """Return whether a run writes it now; None where that cannot be told."""
+        return self._place.is_held()
+
     def stream_hashes(self) -> dict[str, str]:
         """Return the hashes of the query set's streams, by name."""
         streams = self._descriptions(self._set)["streams"]
@@ -68,6 +80,42 @@ class Spool:
             for track in self._found(stream)
             if stream in (None, track.stream) and (wanted is None or track.interface in wanted)
         )
+
+    def earlier(self, track: Track) -> tuple[Track, ...]:
+        """Return the generations with which a track's goes on in time, the oldest first.
+
+        Those that are kept: a silent one has no folder. What cannot be read is left out, and named.
+        """
+        first, port = self.since(track), (track.stream, track.interface)
+        numbers = [number for number in self._numbers(*port) if first <= number < track.generation]
+        found = (self._kept(*port, number) for number in reversed(numbers))
+        return tuple(each for each in found if each is not None and each.hash == track.hash)
+
+    def since(self, track: Track) -> int:
+        """Return the first of the generations with which a track's goes on, kept or not."""
+        try:
+            index = self._index()
+        except _UNREADABLE:
+            return track.generation
+        port = track.stream, track.interface
+        is_newest = self._generation is None and index.generations.get(port) == track.generation
+        return index.since.get(port, track.generation) if is_newest else track.generation
+
+    def stamp(self) -> tuple[int, ...] | None:
+        """Return what changes when a run begins; None where that cannot be told."""
+        path = f"{self._place.root}/{layout.SPOOL}"
+        try:
+            return self._place.signature(path) or (self._index().made_ns,)
+        except _UNREADABLE:
+            return None
+
+    def _kept(self, stream: str, interface: str, number: int) -> Track | None:
+        try:
+            return self._generation_track(stream, interface, number)
+        except _UNREADABLE as error:
+            folder = layout.generation_path(stream, interface, number)
+            self._tell(f"{self._place.root}/{folder}", error)
+            return None
 
     def track(self, stream: str, interface: str, generation: int) -> Track:
         """Return one generation of one track. Raises OSError, ValueError, ArrowException.
@@ -152,13 +200,12 @@ class Spool:
     def _older(self, stream: str, interface: str) -> Iterator[Track]:
         """Yield the newest generation of a track that can be read, by what stands beside it."""
         for number in self._numbers(stream, interface):
+            found = None
             if self._generation in (None, number):
-                try:
-                    yield self._generation_track(stream, interface, number)
-                    return
-                except _UNREADABLE as error:
-                    folder = layout.generation_path(stream, interface, number)
-                    self._tell(f"{self._place.root}/{folder}", error)
+                found = self._kept(stream, interface, number)
+            if found is not None:
+                yield found
+                return
 
     def _beside_segments(self) -> Iterator[Track]:
         root = f"{self._place.root}/{layout.STREAMS}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow
@@ -138,7 +139,7 @@ class Track:
         """
         if not entry.is_segment or entry.segment is None:
             return
-        path = f"{self.folder}/{layout.segment_name(entry.segment)}"
+        path = self._segment_path(entry)
         try:
             yield from read_segment(self._place, path, entry, self.schema, columns, check)
         except SegmentDamage as error:
@@ -147,6 +148,31 @@ class Track:
                 raise damage(path, entry, text, is_retired=True) from None
             self._tell(str(error))
             raise
+
+    def has_come(self, entry: Entry) -> bool:
+        """Whether what a line lists is there, as far as its size tells; it may be on its way.
+
+        Only of a folder of this host, where a copy is made file by file.
+        """
+        if not entry.is_segment or not self._place.is_here:
+            return True
+        try:
+            return self._place.size_bytes(self._segment_path(entry)) >= entry.size_bytes
+        except NoFileError:
+            return True  # damage, which does not pass
+        except OSError:
+            return (entry.segment or 0) < self.retained().first
+
+    def fill(self, entry: Entry) -> tuple[int, int]:
+        """Return what grows while segments come: how many names there are, and a file's bytes."""
+        names = size_bytes = -1
+        with suppress(OSError):
+            names = len(self._place.names(self.folder))
+            size_bytes = self._place.size_bytes(self._segment_path(entry))
+        return names, size_bytes
+
+    def _segment_path(self, entry: Entry) -> str:
+        return f"{self.folder}/{layout.segment_name(entry.segment or 0)}"
 
     def commit(self, reader: str, segment: int) -> None:
         """Tell the writer that a reader is done with the segments below `segment`.

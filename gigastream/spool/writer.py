@@ -12,8 +12,10 @@ from typing import Self
 
 from gigastream.spool import layout
 from gigastream.spool.errors import SpoolError, writing
-from gigastream.spool.files import lock_folder, read_object
+from gigastream.spool.files import read_object
+from gigastream.spool.generation import Generation
 from gigastream.spool.index import Port
+from gigastream.spool.lock import lock_folder
 from gigastream.spool.opening import Opening
 from gigastream.spool.progress import ProgressWriter
 from gigastream.spool.publisher import Publisher
@@ -47,13 +49,19 @@ class SpoolWriter:
         self._publisher = Publisher(self._housekeep)
 
     def open(
-        self, query_set: StoredQuerySet, ports: Iterable[Port], anew: Collection[str] = ()
+        self,
+        query_set: StoredQuerySet,
+        ports: Iterable[Port],
+        anew: Collection[str] = (),
+        live: Collection[str] = (),
     ) -> dict[Port, TrackWriter]:
         """Begin a run: each (stream, interface) goes on with its generation, or begins one.
 
         A generation goes on until it has ended, its stream's description changes, or its
-        interface is read from its beginning again, which `anew` names the interfaces of. Raises
-        SpoolError: another run writes the spool, it cannot be written, the disk is full.
+        interface is read from its beginning again, which `anew` names the interfaces of. Time only
+        goes on on those in `live`: a generation that begins there follows that before it, and
+        readers read both. Raises SpoolError: another run writes the spool, it cannot be written,
+        the disk is full.
         """
         wanted = list(ports)
         for name in {name for port in wanted for name in port}:
@@ -65,7 +73,8 @@ class SpoolWriter:
         with writing(f"cannot write the spool {self.root}"):
             self._hold()
             self._progress.clear()
-            logs = Opening(self.root, self.settings, self._progress).open(query_set, wanted, anew)
+            opening = Opening(self.root, self.settings, self._progress)
+            logs = opening.open(query_set, wanted, anew, live)
         self._logs = list(logs.values())
         self._tracks = {
             port: TrackWriter(
@@ -78,6 +87,15 @@ class SpoolWriter:
             for port, log in logs.items()
         }
         return self._tracks
+
+    def end(self) -> list[Generation]:
+        """End, for its readers, what a writer that is gone has left open; return it.
+
+        Raises SpoolError: there is no spool, another run writes it, it cannot be written.
+        """
+        with writing(f"cannot write the spool {self.root}"):
+            self._hold()
+            return Opening(self.root, self.settings, self._progress).end_all()
 
     def logs(self) -> list[TrackLog]:
         """Return what the run has listed, track by track; to be asked when it is closed."""

@@ -24,7 +24,7 @@ def computed(compute: Compute, operands: Sequence[Column]) -> Column:
     result = compute(list(operands))
     size = _size(result)
     if size > _LARGE and size > 2 * sum(map(_size, operands)):
-        return _bound(compute, operands)
+        return bound(lambda *names: compute(list(names)), *operands)
     return result
 
 
@@ -32,9 +32,12 @@ def _size(column: Column) -> int:
     return len(str(column))
 
 
-def _bound(compute: Compute, operands: Sequence[Column]) -> Column:
-    """As a function of one row, which holds the operands, over a list of that row alone."""
+def bound(compute: Callable[..., Column], *operands: Column) -> Column:
+    """`compute(*operands)`, which names each operand as often as it likes: it is evaluated once.
+
+    As a function of one row, which holds the operands, over a list of that row alone.
+    """
     names = [f"o{index}" for index in range(len(operands))]
     row = F.struct(*(o.alias(name) for o, name in zip(operands, names, strict=True)))
-    results = F.transform(F.array(row), lambda r: compute([r.getField(name) for name in names]))
+    results = F.transform(F.array(row), lambda r: compute(*(r.getField(name) for name in names)))
     return F.get(results, F.lit(0))

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.spool import Entry
@@ -14,10 +13,10 @@ from spark_sink.options import SourceOptions
 from spark_sink.segments import Slice
 from spark_sink.spools import Spools
 from spark_sink.window_complete.due import Due
-from spark_sink.window_complete.progress import MicroBatch, StreamOffsets
+from spark_sink.window_complete.micro_batch_log import MicroBatch, StreamOffsets
 
 
-class Planner:
+class MicroBatchPlanner:
     """Reads the manifests of all streams of an output."""
 
     def __init__(self, due: Due, options: Mapping[str, SourceOptions]) -> None:
@@ -39,8 +38,11 @@ class Planner:
         while True:
             before, self._end = self._end, self._read_on(self._end)
             found = self._closing(last, self._end)
-            if found is not None or self._end == before:
+            if found is not None:
                 return found
+            if self._end == before:
+                self._check_goes_on(self._end)
+                return None
 
     def slices(self, batch: MicroBatch) -> dict[str, list[Slice]]:
         """By stream, the segments among which the rows of a micro-batch are."""
@@ -55,6 +57,13 @@ class Planner:
         let_go = self._held(batch.held, batch.end, batch.until_ms)
         for name, spools in self._spools.items():
             spools.commit(let_go[name])
+
+    def _check_goes_on(self, end: StreamOffsets) -> None:
+        """Raise SourceError where more was written, with which this query cannot go on."""
+        for name, spools in self._spools.items():
+            reason = spools.why_not(end[name])
+            if reason is not None:
+                raise reason
 
     def _closing(self, last: MicroBatch | None, end: StreamOffsets) -> MicroBatch | None:
         after_ms, until_ms = None if last is None else last.until_ms, _reached_ms(end)
@@ -78,7 +87,9 @@ class Planner:
 
     def _admitted(self, name: str, spools: Spools, before: Offsets) -> Offsets:
         spools.refresh(before)
-        return admit(spools.with_new(before), spools.indexes, self._options[name].limits)
+        positions = spools.with_new(before)
+        end = admit(positions, spools.indexes(positions), self._options[name].limits)
+        return spools.past_silences(end)
 
     def _held(self, held: StreamOffsets, end: StreamOffsets, after_ms: int | None) -> StreamOffsets:
         """Below are no rows of what closes after a punctuation."""
@@ -91,15 +102,16 @@ class Planner:
     def _held_of(
         self, stream: LowNode, held: StreamOffsets, end: StreamOffsets, since_ns: int
     ) -> Offsets:
-        found = dict(end[stream.name])
+        found: dict[str, Position] = {}
         spools = self._spools[stream.name]
         for reading, entries in spools.between(held[stream.name], end[stream.name]):
             needed = (e for e in entries if self._due.has_rows_from(stream, e, since_ns))
-            first = next(needed, None)
-            if first is not None and first.segment is not None:
-                key = spools.key(reading.path, reading.track.interface)
-                found[key] = replace(found[key], segment=first.segment)
-        return found
+            first, key = next(needed, None), spools.key(reading)
+            if key not in found and first is not None and first.segment is not None:
+                generation = reading.track.generation
+                reached_ns = end[stream.name][key].heartbeat_ns
+                found[key] = Position(generation, first.segment, reached_ns)
+        return {**end[stream.name], **found}
 
     def _slices(self, stream: LowNode, batch: MicroBatch, since_ns: int) -> list[Slice]:
         def is_wanted(entry: Entry) -> bool:

@@ -21,10 +21,10 @@ from spark_sink.run import Streams
 from spark_sink.segments import Slice, cut
 from spark_sink.spark_types import spark_schema
 from spark_sink.streaming import reason
-from spark_sink.window_complete.closing import Closing
 from spark_sink.window_complete.due import Due
-from spark_sink.window_complete.planner import Planner
-from spark_sink.window_complete.progress import MicroBatch, Progress
+from spark_sink.window_complete.leaving import Leaving
+from spark_sink.window_complete.micro_batch_log import MicroBatch, MicroBatchLog
+from spark_sink.window_complete.planner import MicroBatchPlanner
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,7 +49,7 @@ class BatchSink(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class SpoolQuery:
     """An output, where its rows are, and where its progress is kept."""
 
     name: str
@@ -63,17 +63,17 @@ class Asked:
 class WindowCompleteQuery:
     """A running query, as the job sees it (spark_sink.streaming.Running)."""
 
-    def __init__(self, asked: Asked, sink: BatchSink, trigger: Mapping[str, Any]) -> None:
+    def __init__(self, asked: SpoolQuery, sink: BatchSink, trigger: Mapping[str, Any]) -> None:
         """`trigger`: Spark's, `processingTime` or `availableNow`. Raises JobError."""
         self.name = asked.name
         self.sink = sink
         self._asked = asked
         self._due = Due(asked.plan, asked.output)
-        self._planner = Planner(
+        self._planner = MicroBatchPlanner(
             self._due,
             {stream.name: asked.read.source_options(stream) for stream in self._due.streams},
         )
-        self._progress = Progress(asked.checkpoint)
+        self._log = MicroBatchLog(asked.checkpoint)
         self._period_s = _period_s(trigger)
         self._tag = f"gigastream-{uuid4()}"
         self._is_last_look = threading.Event()
@@ -96,7 +96,11 @@ class WindowCompleteQuery:
     @property
     def micro_batches(self) -> int:
         """How many there were, over all runs of the checkpoint."""
-        return 0 if self._progress.last is None else self._progress.last.number + 1
+        return 0 if self._log.last is None else self._log.last.number + 1
+
+    def count_late(self) -> int:
+        """None are known: the rows of a window are read once, when it closes."""
+        return 0
 
     def check(self) -> None:
         """Raise what ended the query, if it failed."""
@@ -132,17 +136,17 @@ class WindowCompleteQuery:
 
     def _step(self) -> bool:
         """Run the micro-batch that is due, if one is."""
-        batch = self._progress.last
-        if batch is None or self._progress.is_done:
+        batch = self._log.last
+        if batch is None or self._log.is_done:
             batch = self._planner.next(batch)
             if batch is None:
                 return False
-            self._progress.plan(batch)
+            self._log.plan(batch)
         slices = self._planner.slices(batch)
         # what ended without a row has one of nothing, where all rows are one group
         if any(slices.values()) or batch.until_ms >= END_MS:
             self.sink.write(self._rows(batch, slices), batch.number)
-        self._progress.finish()
+        self._log.finish()
         self._planner.commit(batch)
         return True
 
@@ -150,15 +154,15 @@ class WindowCompleteQuery:
         def read(node: LowNode, columns: tuple[str, ...]) -> DataFrame:
             return self._segments(node, columns, slices[node.name])
 
-        closing = Closing(self._due.closing_nodes, batch.after_ms, batch.until_ms)
-        return dataframe(self._asked.plan, self._asked.output, read, closing)
+        leaving = Leaving(self._due.closing_nodes, batch.after_ms, batch.until_ms)
+        return dataframe(self._asked.plan, self._asked.output, read, leaving)
 
     def _segments(self, node: LowNode, columns: tuple[str, ...], slices: list[Slice]) -> DataFrame:
         session = self._asked.read.session
         parts = cut(slices, session.sparkContext.defaultParallelism)
         options = self._asked.read.source_options(node)
         by_name = {column.name: described(column) for column in node.schema.columns}
-        schema = spark_schema([by_name[name] for name in columns], options.as_bigint)
+        schema = spark_schema([by_name[name] for name in columns], options.inside)
         given = self._asked.read.asked(node, columns) | {"segments": slices_text(parts)}
         return session.read.format("gigastream").schema(schema).options(**given).load()
 

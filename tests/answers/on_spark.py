@@ -28,7 +28,7 @@ from spark_sink.dataframes import dataframe
 from spark_sink.refusals import check
 from spark_sink.results import to_record_batches
 from spark_sink.run import Streams
-from spark_sink.window_complete.query import Asked, WindowCompleteQuery
+from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 from tests.answers.engine import Rows, cells
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Spooled:
         """The micro-batches that a checkpoint has not seen yet."""
         limit = max(1, self.segments(output) // micro_batches)
         read = Streams(self.spark, [str(self.root)], {"maxSegmentsPerTrigger": str(limit)})
-        asked = Asked(output.name, plan, output, read, str(place))
+        asked = SpoolQuery(output.name, plan, output, read, str(place))
         query = WindowCompleteQuery(asked, kept, {"availableNow": True}).start()
         query.finish()
         query.check()

@@ -54,7 +54,7 @@ def chosen(every: int, by_default: int) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SpoolQuery:
     """A capture's spool, and the answer that the oracle and the engine give."""
 
     spooled: Spooled
@@ -65,7 +65,7 @@ class Asked:
         assert_same_answers(self.expected, Given(rows, self.here.statistics))
 
 
-def asked(capture: Path, spark: SparkSession, root: Path) -> Asked:
+def asked(capture: Path, spark: SparkSession, root: Path) -> SpoolQuery:
     queries, settings = questions(), settings_of(capture)
     expected = answers(QUESTIONS, [Source(decode(capture))])
     here = run(queries.plan, [source(capture)], settings)
@@ -73,7 +73,7 @@ def asked(capture: Path, spark: SparkSession, root: Path) -> Asked:
     segment_rows = 1 + capture.stat().st_size % 200
     cut = SpoolSettings(segment_rows=segment_rows, sync=UNSYNCED)
     write_spool(queries, [source(capture)], root, settings, cut)
-    return Asked(Spooled(spark, root), expected, here)
+    return SpoolQuery(Spooled(spark, root), expected, here)
 
 
 @pytest.mark.long

@@ -406,12 +406,32 @@ def test_rows_come_while_the_writer_pauses(tmp_path: Path, direct: Rows) -> None
             os.kill(command.pid, signal.SIGINT)
             rest, account = reading.communicate(timeout=PATIENCE_S)
         assert reading.returncode == 0, account
+        assert b"has no end, and nobody writes it now" in account
         assert csv_rows(first + rest) == direct
         assert command.wait(PATIENCE_S) == 0
         assert command.stderr is not None
         assert json.loads(command.stderr.read())["sources"][0]["read"] == 2010
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_writer_that_is_stopped_only_closes(
+    number: signal.Signals, tmp_path: Path, direct: Rows
+) -> None:
+    """The next run goes on with what it has left, and all is one answer."""
+    root, data = tmp_path / "spool", DEMO_CAPTURE.read_bytes()
+    with writer(root) as command:
+        give(command, data)
+        wait_until_read(command, 2010)
+        command.send_signal(number)
+        assert command.wait(PATIENCE_S) == 0
+    (track,) = Spool(root).tracks()
+    assert "end" not in [entry.kind for entry in track.poll()]
+    done = write(root, "-e", QUERY, "-r", "-", "--stats", "json", stdin=data[:24])
+    (stream,) = json.loads(done.err)["streams"]
+    assert stream["generation"] == 1
     last = entries(root)[-1]
     assert (last.kind, last.base_ns) == ("end", END)
+    assert csv_rows(read(root, "-o", "csv").out) == direct
 
 
 def test_ctrl_c_answers_what_is_there(tmp_path: Path, direct: Rows) -> None:

@@ -24,9 +24,10 @@ def packets(*offsets_s: int) -> Rows:
 
 def reader_of(*roots: Path, **options: str) -> SpoolStreamReader:
     """A reader of one spool or several, as a new process would make it."""
-    parsed = parse({"paths": json.dumps([str(root) for root in roots]), **options})
-    schema = spark_types.spark_schema(stream_columns(parsed), parsed.as_bigint)
-    return SpoolStreamReader(parsed, spark_types.arrow_schema(schema))
+    asked = {"addresses": "bytes", **options}
+    parsed = parse({"paths": json.dumps([str(root) for root in roots]), **asked})
+    schema = spark_types.spark_schema(stream_columns(parsed), parsed.inside)
+    return SpoolStreamReader(parsed, schema)
 
 
 def contents(reader: SpoolStreamReader, start: Any, end: Any) -> tuple[list[Any], list[int]]:

@@ -37,6 +37,38 @@ def test_all_rows_are_read(spark: SparkSession, root: Path) -> None:
     assert frame.where("_hb IS NOT NULL").count() == 0
 
 
+def test_several_spools_are_loaded_as_a_list(spark: SparkSession, tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for second, folder in enumerate(folders):
+        Written(folder).write("eth0", [(packets(second), seconds(second))])
+    frame = spark.read.format("gigastream").load([str(folder) for folder in folders])
+    assert sorted(row.time - START_S for row in frame.collect()) == [0, 1]
+
+
+def test_a_spool_is_a_view_in_sql(spark: SparkSession, root: Path) -> None:
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW low USING gigastream OPTIONS (path '{root}')")
+    found = spark.sql("SELECT count(*) AS n FROM low WHERE srcIP = '192.0.2.1'").first()
+    assert found is not None
+    assert found.n == 4
+
+
+OWN = "_hb timestamp, time bigint, srcIP string, len decimal(20,0)"
+
+
+def test_a_schema_may_be_given_if_it_is_the_streams(spark: SparkSession, root: Path) -> None:
+    reader = spark.read.format("gigastream")
+    assert reader.schema(OWN).load(str(root)).where("srcIP = '192.0.2.1'").count() == 4
+    with pytest.raises(Exception, match="is not the stream's") as refusal:
+        reader.schema(OWN.replace("string", "bigint")).load(str(root)).count()
+    assert "leave .schema(…) away" in str(refusal.value)
+
+
+def test_another_schema_is_refused_in_a_stream_too(root: Path) -> None:
+    source = GigastreamSource({"path": str(root), "columns": "time"})
+    with pytest.raises(SpoolSourceError, match="is not the stream's"):
+        source.streamReader(GigastreamSource({"path": str(root)}).schema())
+
+
 def test_what_spark_does_not_know_is_told_in_a_sentence(spark: SparkSession, root: Path) -> None:
     wrong = spark.read.format("gigastream").option("colums", "len")
     with pytest.raises(Exception, match="has no option colums") as refusal:

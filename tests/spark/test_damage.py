@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from spark.readers import contents, micro_batches, packets, reader_of
 from spark.written import Written, seconds
 
-from gigastream.spool import Spool, SpoolSettings, SpoolWriter
+from gigastream.spool import Spool, SpoolSettings, SpoolWriter, arrivals
 from spark_sink.errors import SpoolSourceError
 
 if TYPE_CHECKING:
@@ -39,6 +39,11 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrivals, "PATIENCE_SECONDS", 0.0)
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     Written(tmp_path).write("eth0", [(packets(n, n), seconds(n)) for n in (1, 2, 3)])
@@ -55,7 +60,7 @@ def test_a_damaged_segment_is_told_and_the_rest_is_read(
 ) -> None:
     damage, words = DAMAGE[kind]
     damage(segment_of(root, 1))
-    reader = reader_of(root)
+    reader = reader_of(root, onDamage="skip")
     (offsets,) = micro_batches(reader)
     rows, heartbeats = contents(reader, *offsets)
     assert [row[0] - rows[0][0] for row in rows] == [0, 0, 2, 2]
@@ -66,9 +71,9 @@ def test_a_damaged_segment_is_told_and_the_rest_is_read(
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_damage_may_fail_the_query(kind: str, root: Path) -> None:
+def test_damage_fails_a_query_that_does_not_say_otherwise(kind: str, root: Path) -> None:
     DAMAGE[kind][0](segment_of(root, 1))
-    reader = reader_of(root, onDamage="fail")
+    reader = reader_of(root)
     (offsets,) = micro_batches(reader)
     with pytest.raises(SpoolSourceError, match="is lost with 2 rows") as failure:
         contents(reader, *offsets)
@@ -79,12 +84,53 @@ def test_a_damaged_line_is_told_once(root: Path, capsys: pytest.CaptureFixture[s
     manifest = segment_of(root, 1).with_name("manifest-000001")
     lines = manifest.read_bytes().splitlines(keepends=True)
     manifest.write_bytes(lines[0] + b"0" + lines[1][1:] + b"".join(lines[2:]))
-    reader = reader_of(root)
+    with pytest.raises(SpoolSourceError, match="manifest-000001 line 2"):
+        reader_of(root).initialOffset()
+    reader = reader_of(root, onDamage="skip")
     (offsets,) = micro_batches(reader)
     assert reader.latestOffset(offsets[1], ReadAllAvailable()) == offsets[1]
     assert len(contents(reader, *offsets)[0]) == 4
     (line,) = capsys.readouterr().err.splitlines()
     assert "manifest-000001 line 2" in line
+
+
+def test_a_manifest_that_is_cut_in_half_is_told(root: Path) -> None:
+    manifest = segment_of(root, 1).with_name("manifest-000001")
+    content = manifest.read_bytes()
+    manifest.write_bytes(content[: len(content) // 2])
+    with pytest.raises(SpoolSourceError, match="the manifest lacks segments"):
+        reader_of(root).initialOffset()
+
+
+@pytest.mark.parametrize("cut", [None, 10], ids=["not begun", "half"])
+def test_a_segment_that_is_on_its_way_is_waited_for(
+    root: Path, monkeypatch: pytest.MonkeyPatch, cut: int | None
+) -> None:
+    """A copy in the order of names has the manifest first."""
+    monkeypatch.setattr(arrivals, "PATIENCE_SECONDS", 3600.0)
+    segment = segment_of(root, 1)
+    content = segment.read_bytes()
+    segment.unlink()
+    if cut is not None:
+        segment.write_bytes(content[:cut])
+    reader = reader_of(root)
+    (first,) = micro_batches(reader)
+    assert len(contents(reader, *first)[0]) == 2
+    segment.write_bytes(content)
+    after = reader.latestOffset(first[1], ReadAllAvailable())
+    assert len(contents(reader, first[1], after)[0]) == 4
+
+
+def test_a_segment_is_lost_when_nothing_comes_any_more(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrivals, "PATIENCE_SECONDS", 0.2)
+    segment_of(root, 1).unlink()
+    reader = reader_of(root)
+    reader.prepareForTriggerAvailableNow()
+    (offsets,) = micro_batches(reader)
+    with pytest.raises(SpoolSourceError, match="is lost with 2 rows: it is missing"):
+        contents(reader, *offsets)
 
 
 def _delete_old(root: Path) -> None:
@@ -133,8 +179,8 @@ def test_retention_waits_for_a_reader_that_it_knows(root: Path) -> None:
 @pytest.mark.long
 def test_through_spark_the_rest_is_read(spark: SparkSession, root: Path) -> None:
     _change(segment_of(root, 0))
-    frame = spark.read.format("gigastream").load(str(root))
+    frame = spark.read.format("gigastream").option("onDamage", "skip").load(str(root))
     assert frame.count() == 4
-    strict = spark.read.format("gigastream").option("onDamage", "fail").load(str(root))
+    strict = spark.read.format("gigastream").load(str(root))
     with pytest.raises(Exception, match="is lost with 2 rows"):
         strict.count()

@@ -30,9 +30,13 @@ def test_every_option_is_read() -> None:
         "partitions": "4",
         "timestamps": "nanoseconds",
         "unsigned": "bits",
+        "strings": "bytes",
+        "addresses": "bytes",
         "heartbeats": "false",
-        "onDamage": "fail",
+        "onDamage": "skip",
         "reader": "job",
+        "idleAfterSeconds": "30",
+        "onIdle": "end",
     }
     assert parse(given) == SourceOptions(
         paths=("/a", "/b"),
@@ -43,10 +47,12 @@ def test_every_option_is_read() -> None:
         starting_at="latest",
         limits=Limits(10, 11, 12),
         partitions=4,
-        as_bigint=frozenset({"timestamp", "ullong"}),
+        inside=frozenset({"timestamp", "ullong", "string", "IP", "IPV6", "INET"}),
         heartbeats=False,
-        fails_on_damage=True,
+        fails_on_damage=False,
         reader="job",
+        idle_after_s=30,
+        on_idle="end",
     )
 
 

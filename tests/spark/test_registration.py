@@ -166,6 +166,13 @@ def test_what_spark_looks_for_is_there() -> None:
     assert run(program, PYTHONPATH=str(ROOT)).stdout == "gigastream\n"
 
 
+def test_spark_would_find_the_module_where_we_are_installed(tmp_path: Path) -> None:
+    """From any folder, with nothing on PYTHONPATH: also where `make` installs the working tree."""
+    program = "import pkgutil; print([m.name for m in pkgutil.iter_modules()])"
+    found = run(program, folder=tmp_path, PYTHONPATH="").stdout
+    assert "'pyspark_gigastream'" in found
+
+
 def test_a_session_that_is_there_learns_the_name(spark: SparkSession, tmp_path: Path) -> None:
     Written(tmp_path).write("eth0", [(packets(1), seconds(1))])
     spark_sink.register(spark)
@@ -175,9 +182,14 @@ def test_a_session_that_is_there_learns_the_name(spark: SparkSession, tmp_path: 
 def test_a_session_without_a_context_is_told_too() -> None:
     """Those of Spark Connect: what is shared there is the server's."""
     told: list[type] = []
-    session = SimpleNamespace(dataSource=SimpleNamespace(register=told.append))
+    names: list[str] = []
+    session = SimpleNamespace(
+        dataSource=SimpleNamespace(register=told.append),
+        udf=SimpleNamespace(register=lambda name, _: names.append(name)),
+    )
     spark_sink.register(session)  # type: ignore[arg-type]
     assert told == [spark_sink.GigastreamSource]
+    assert "ip_in" in names
 
 
 def test_a_stream_that_starts_changes_nothing_that_others_send(

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import csv
+import ipaddress
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +14,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 import pyarrow as pa
+from captures import ROOT
 from pyspark.sql import functions as F
 from spark.written import ARROW_TYPES, Written
 
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 
 LEAST_NS, GREATEST_NS = -(1 << 63), (1 << 63) - 1
 ADDRESS = bytes(range(16))
+ADDRESS_TEXT = "1:203:405:607:809:a0b:c0d:e0f"
+MAPPED = bytes(10) + bytes([255, 255, 192, 0, 2, 1])
 
 # type: what is written, what Spark's type is called, what Spark reads
 CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
@@ -31,10 +37,10 @@ CASES: dict[str, tuple[list[Any], str, list[Any]]] = {
     "ullong": ([0, 2**64 - 1, None], "decimal(20,0)", [Decimal(0), Decimal(2**64 - 1), None]),
     "llong": ([-(2**63), 2**63 - 1, None], "bigint", [-(2**63), 2**63 - 1, None]),
     "float": ([-1.5, 5e-324, None], "double", [-1.5, 5e-324, None]),
-    "string": ([b"", b"\xff\x00\xfe", None], "binary", [b"", b"\xff\x00\xfe", None]),
-    "IP": ([0, 0xC0000201, None], "bigint", [0, 0xC0000201, None]),
-    "IPV6": ([bytes(16), ADDRESS, None], "binary", [bytes(16), ADDRESS, None]),
-    "INET": ([bytes(16), ADDRESS, None], "binary", [bytes(16), ADDRESS, None]),
+    "string": (["é".encode(), b"a\xff\xc3", None], "string", ["é", r"a\xff\xc3", None]),
+    "IP": ([0, 0xC0000201, None], "string", ["0.0.0.0", "192.0.2.1", None]),
+    "IPV6": ([MAPPED, ADDRESS, None], "string", ["::ffff:192.0.2.1", ADDRESS_TEXT, None]),
+    "INET": ([MAPPED, ADDRESS, None], "string", ["192.0.2.1", ADDRESS_TEXT, None]),
     "fstring1": ([b"\0", b"\xff", None], "binary", [b"\0", b"\xff", None]),
     "fstring13": ([bytes(13), ADDRESS[:13], None], "binary", [bytes(13), ADDRESS[:13], None]),
     "timestamp": ([0, 1_700_000_000_123_456_789, None], "timestamp", [0, 1700000000123456, None]),
@@ -60,6 +66,58 @@ def test_a_type_through_spark(type_: str, frame: DataFrame, rows: list[Row]) -> 
     _, spark_name, expected = CASES[type_]
     assert dict(frame.dtypes)[type_] == spark_name
     assert [row[type_] for row in rows] == expected
+
+
+@pytest.mark.parametrize(
+    ("type_", "values"),
+    [
+        ("string", [b"", b"\xff\x00\xfe", None]),
+        ("IP", [0, 0xC0000201, None]),
+        ("IPV6", [MAPPED, ADDRESS, None]),
+        ("INET", [MAPPED, ADDRESS, None]),
+    ],
+)
+def test_bytes_may_stay_as_they_are(type_: str, values: list[Any]) -> None:
+    assert _sent(values, type_, frozenset({type_})).to_pylist() == values
+
+
+def test_a_join_with_text_finds_its_rows(frame: DataFrame, spark: SparkSession) -> None:
+    names = spark.createDataFrame(
+        [("192.0.2.1", "é", "host")], "address string, s string, n string"
+    )
+    for column in ("IP", "INET"):
+        assert [row.n for row in frame.join(names, frame[column] == names.address).collect()]
+    assert [row.n for row in frame.join(names, frame["string"] == names.s).collect()] == ["host"]
+
+
+def test_addresses_print_as_the_engine_prints_them() -> None:
+    with (ROOT / "tests/output/values.tsv").open() as stream:
+        lines = [row for row in csv.reader(stream, delimiter="\t") if row[0] in INSIDE]
+    for type_, text, printed, _ in lines:
+        value = None if text == "None" else INSIDE[type_](text.strip("'"))
+        expected = None if value is None else printed
+        assert _sent([value], type_).to_pylist() == [expected]
+
+
+def _sixteen(text: str) -> bytes:
+    address = ipaddress.ip_address(text)
+    return address.packed if address.version == 6 else MAPPED[:12] + address.packed
+
+
+INSIDE: dict[str, Callable[[str], Any]] = {
+    "IP": lambda text: int(ipaddress.IPv4Address(text)),
+    "IPV6": _sixteen,
+    "INET": _sixteen,
+}
+
+
+def test_every_pattern_of_zero_groups_prints_as_in_the_standard_library() -> None:
+    patterns = [
+        b"".join((b"\0\0", b"\x0a\xbc")[pattern >> group & 1] for group in range(8))
+        for pattern in range(256)
+    ]
+    found = _sent(patterns, "IPV6").to_pylist()
+    assert found == [str(ipaddress.IPv6Address(each)) for each in patterns]
 
 
 def test_rows_have_no_heartbeat(frame: DataFrame, rows: list[Row]) -> None:
@@ -113,25 +171,29 @@ def test_bits_are_made_an_unsigned_number(spark: SparkSession) -> None:
     assert found == [0, 2**63 - 1, 2**63, 2**64 - 1, None]
 
 
-AS_BIGINT = [frozenset[str](), frozenset({"timestamp"}), frozenset({"timestamp", "ullong"})]
+ALL_INSIDE = frozenset({"timestamp", "ullong", "string", "IP", "IPV6", "INET"})
 
 
-@pytest.mark.parametrize("as_bigint", AS_BIGINT)
-def test_what_we_send_is_what_spark_expects(as_bigint: frozenset[str]) -> None:
+@pytest.mark.parametrize("inside", [frozenset[str](), frozenset({"timestamp"}), ALL_INSIDE])
+def test_what_we_send_is_what_spark_expects(inside: frozenset[str]) -> None:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     columns = [{"name": type_, "type": type_} for type_ in ARROW_TYPES]
-    schema = spark_types.spark_schema(columns, as_bigint)
+    schema = spark_types.spark_schema(columns, inside)
     assert schema.fieldNames() == ["_hb", *ARROW_TYPES]
     assert all(field.nullable for field in schema.fields)
     assert spark_types.arrow_schema(schema).equals(to_arrow_schema(schema, timezone="UTC"))
 
 
-def _through(values: list[Any], type_: str, as_bigint: frozenset[str] = frozenset()) -> list[Any]:
-    schema = spark_types.arrow_schema(
-        spark_types.spark_schema([{"name": "value", "type": type_}], as_bigint)
-    )
+def _through(values: list[Any], type_: str, inside: frozenset[str] = frozenset()) -> list[Any]:
+    found: list[Any] = _sent(values, type_, inside).view(pa.int64()).to_pylist()
+    return found
+
+
+def _sent(values: list[Any], type_: str, inside: frozenset[str] = frozenset()) -> pa.Array:
+    columns = [{"name": "value", "type": type_}]
+    schema = spark_types.arrow_schema(spark_types.spark_schema(columns, inside))
     batch = pa.RecordBatch.from_arrays([pa.array(values, ARROW_TYPES[type_])], ["value"])
-    column = spark_types.to_spark(batch, schema).column("value")
+    column = spark_types.to_spark(batch, schema, {"value": type_}).column("value")
     assert column.type == schema.field("value").type
-    return column.view(pa.int64()).to_pylist()
+    return column

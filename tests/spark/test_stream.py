@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,14 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 from spark.readers import contents, micro_batches, packets, reader_of
 from spark.written import START_S, Written, seconds
 
-from gigastream.spool import END, NOTHING
-from spark_sink import spools
+from gigastream.spool import END, NOTHING, Spool
+from gigastream.spool.commits import committed_floor
+from gigastream.spool.layout import READERS
+from spark_sink import places
 from spark_sink.errors import SpoolSourceError
-from spark_sink.offsets import END_MS
+from spark_sink.offsets import END_MS, from_json
+from spark_sink.source import SpoolReader, SpoolStreamReader
+from spark_sink.streaming import Stateful
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def _look_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders are looked through every time, not every half a second."""
-    monkeypatch.setattr(spools, "LOOK_PERIOD_S", 0.0)
+    monkeypatch.setattr(places, "LOOK_PERIOD_S", 0.0)
 
 
 def test_a_micro_batch_is_a_function_of_its_offsets(tmp_path: Path) -> None:
@@ -152,13 +157,20 @@ def test_several_spools_are_one_stream(tmp_path: Path) -> None:
     paths = [tmp_path / "one", tmp_path / "two"]
     reader = reader_of(*paths)
     (offsets,) = micro_batches(reader)
-    assert sorted(offsets[1]) == [f"{path}/eth0" for path in paths]
+    assert sorted(offsets[1]) == sorted(f"{Spool(path).identity}/eth0" for path in paths)
     assert len(contents(reader, *offsets)[0]) == 2
 
 
-def test_a_new_generation_waits_for_a_new_checkpoint(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def farewell(reader: SpoolStreamReader, start: Any) -> str:
+    """What a query that cannot go on fails with, behind a micro-batch that lets windows leave."""
+    last = reader.latestOffset(start, ReadAllAvailable())
+    assert contents(reader, start, last) == ([], [END_MS])
+    with pytest.raises(SpoolSourceError) as failure:
+        reader.latestOffset(last, ReadAllAvailable())
+    return str(failure.value)
+
+
+def test_what_is_written_anew_fails_a_query_of_what_was_there(tmp_path: Path) -> None:
     spool = Written(tmp_path)
     spool.write("eth0", [(packets(1), seconds(1))])
     reader = reader_of(tmp_path)
@@ -168,7 +180,9 @@ def test_a_new_generation_waits_for_a_new_checkpoint(
     again = reader_of(tmp_path)
     after = again.latestOffset(end, ReadAllAvailable())
     assert contents(again, end, after) == ([tuple(packets(2)[0])], [END_MS])
-    assert "generation 2 has begun" in capsys.readouterr().err
+    told = farewell(again, after)
+    assert "generation 2 was written anew" in told
+    assert "new checkpoint" in told
     fresh = reader_of(tmp_path)
     (offsets,) = micro_batches(fresh)
     assert contents(fresh, *offsets)[0] == [tuple(packets(3)[0])]
@@ -177,7 +191,29 @@ def test_a_new_generation_waits_for_a_new_checkpoint(
     assert len(contents(older, *offsets)[0]) == 2
 
 
-def test_available_now_goes_on_with_the_generation_of_its_checkpoint(tmp_path: Path) -> None:
+def test_another_stream_by_the_same_name_fails_the_query_of_the_first(tmp_path: Path) -> None:
+    spool = Written(tmp_path)
+    spool.write_all({"eth0": [(packets(1), seconds(1))], "eth1": [(packets(1), seconds(1))]})
+    reader = reader_of(tmp_path)
+    end = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    other = Written(tmp_path, {"time": "uint", "len": "ullong"}, live=("eth0", "eth2"))
+    other.write_all({"eth0": [], "eth2": []})
+    after = reader.latestOffset(end, ReadAllAvailable())
+    assert sorted(after) == ["eth0", "eth1"]
+    assert contents(reader, end, after) == ([], [END_MS])
+    assert "generation 2 is of another query" in farewell(reader, after)
+
+
+def test_a_stream_that_is_written_no_more_fails_its_query(tmp_path: Path) -> None:
+    Written(tmp_path).write("eth0", [(packets(1), seconds(1))])
+    reader = reader_of(tmp_path, stream="low")
+    end = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    Written(tmp_path, stream="other").write("eth0", [])
+    after = reader.latestOffset(end, ReadAllAvailable())
+    assert "has no stream low any more" in farewell(reader, after)
+
+
+def test_available_now_fails_where_it_can_read_nothing_of_what_is_new(tmp_path: Path) -> None:
     spool = Written(tmp_path)
     spool.write("eth0", [(packets(1), seconds(1))])
     reader = reader_of(tmp_path)
@@ -188,7 +224,82 @@ def test_available_now_goes_on_with_the_generation_of_its_checkpoint(tmp_path: P
     again.prepareForTriggerAvailableNow()
     after = again.latestOffset(end, ReadAllAvailable())
     assert contents(again, end, after) == ([tuple(packets(2)[0])], [END_MS])
-    assert again.latestOffset(after, ReadAllAvailable()) == after
+    assert "generation 2 was written anew" in farewell(again, after)
+
+
+def test_a_spool_and_its_copy_are_not_read_as_two(tmp_path: Path) -> None:
+    Written(tmp_path / "one").write("eth0", [(packets(1), seconds(1))])
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    with pytest.raises(SpoolSourceError, match=r"/two is the spool .*/one, or a copy of it"):
+        reader_of(tmp_path / "one", tmp_path / "two").initialOffset()
+
+
+@pytest.mark.parametrize("is_now", [False, True], ids=["on and on", "now"])
+def test_a_query_goes_on_with_the_generation_that_goes_on(is_now: bool, tmp_path: Path) -> None:
+    """Twice: it was ended, as a query that is dropped for a run, and written again."""
+    spool = Written(tmp_path, live=["eth0"])
+    spool.write("eth0", [(packets(1), seconds(1))])
+    reader = reader_of(tmp_path)
+    end = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    spool.write("eth0", [(packets(2), seconds(2))], ends=True)
+    spool.write("eth0", [], ends=True)
+    spool.write("eth0", [(packets(3), seconds(3))])
+    again = reader_of(tmp_path)
+    if is_now:
+        again.prepareForTriggerAvailableNow()
+    seen = []
+    while (after := again.latestOffset(end, ReadAllAvailable())) != end:
+        seen.append(contents(again, end, after))
+        again.commit(after)
+        end = after
+    times = [START_S * 1000 + 1000 * second for second in (2, 3)]
+    assert seen == [([tuple(packets(2)[0])], times[:1]), ([tuple(packets(3)[0])], times[1:])]
+    assert again.reportLatestOffset()["eth0"] == end["eth0"]
+    batch = SpoolReader(again._options, again._schema)
+    rows = [
+        row for part in batch.partitions() for got in batch.read(part) for row in got.to_pylist()
+    ]
+    assert [row["time"] - START_S for row in rows] == [1, 2, 3]
+    fresh = reader_of(tmp_path)
+    rows = [row for offsets in micro_batches(fresh) for row in contents(fresh, *offsets)[0]]
+    assert [row[0] - START_S for row in rows] == [1, 2, 3]
+
+
+def test_what_lies_between_two_positions_may_be_of_several_generations(tmp_path: Path) -> None:
+    """So it is of windows that were open when one went on with the other."""
+    spool = Written(tmp_path, live=["eth0"])
+    spool.write("eth0", [(packets(n), seconds(n)) for n in (1, 2, 3)], ends=True)
+    spool.write("eth0", [(packets(4), seconds(4))], ends=True)
+    spool.write("eth0", [(packets(n), seconds(n)) for n in (5, 6)])
+    reader = reader_of(tmp_path)
+    *_, (_, last) = micro_batches(reader)
+    end = from_json(last)
+    start = {"eth0": replace(end["eth0"], generation=1, segment=1)}
+    found = reader_of(tmp_path)._spools.between(start, end)
+    numbers = [(r.track.generation, [each.segment for each in entries]) for r, entries in found]
+    assert numbers == [(1, [1, 2]), (2, [0]), (3, [0, 1])]
+
+
+def test_behind_its_last_windows_no_query_goes_on(tmp_path: Path) -> None:
+    """Spark's watermark is at the end of time: every row would be late."""
+    spool = Written(tmp_path, live=["eth0"])
+    spool.write("eth0", [(packets(1), seconds(1))], ends=True)
+    reader = reader_of(tmp_path)
+    ((_, end),) = micro_batches(reader)
+    spool.write("eth0", [(packets(2), seconds(2))])
+    assert "goes on behind an end" in farewell(reader, end)
+
+
+def test_retention_need_not_wait_for_generations_that_are_read(tmp_path: Path) -> None:
+    spool = Written(tmp_path, live=["eth0"])
+    spool.write("eth0", [(packets(1), seconds(1))], ends=True)
+    spool.write("eth0", [(packets(2), seconds(2))])
+    reader = reader_of(tmp_path, reader="one")
+    for _, end in micro_batches(reader):
+        reader.commit(end)
+    folder = tmp_path / "streams" / "low" / "eth0"
+    floors = [committed_floor(folder / f"{number:06d}" / READERS) for number in (1, 2)]
+    assert floors == [END, 1]
 
 
 def test_what_is_committed_is_forgotten_and_read_anew(tmp_path: Path) -> None:
@@ -222,8 +333,10 @@ def test_a_spool_that_is_gone_is_told(tmp_path: Path) -> None:
     start = reader.initialOffset()
     end = reader.latestOffset(start, ReadAllAvailable())
     shutil.rmtree(tmp_path / "a" / "streams" / "low" / "eth1")
-    with pytest.raises(SpoolSourceError, match="eth1/000001 ends before segment 1"):
+    with pytest.raises(SpoolSourceError, match="eth1/000001: the manifest lacks segments 0 to 0"):
         reader_of(tmp_path / "a").partitions(start, end)
+    with pytest.raises(SpoolSourceError, match="eth1/000001 ends before segment 1"):
+        reader_of(tmp_path / "a", onDamage="skip").partitions(start, end)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
@@ -349,6 +462,32 @@ def test_a_query_goes_on_where_its_checkpoint_is(spark: SparkSession, tmp_path: 
     assert run() == [(0, 3)]
     spool.write("eth0", [], ends=True)
     assert run() == [(0, 3), (1, 1)]
+
+
+@pytest.mark.long
+def test_rows_behind_the_answer_of_their_window_are_counted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool = Written(tmp_path / "spool")
+    spool.write("eth0", [(packets(1), seconds(1)), (packets(70), seconds(70))])
+    query = (
+        counts_per_minute(spark, tmp_path / "spool")
+        .writeStream.format("memory")
+        .queryName("late_rows")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+        spool.write("eth1", [(packets(2, 80), seconds(80))])
+        spool.write("eth0", [(packets(130), seconds(130))])
+        query.processAllAvailable()
+        late = Stateful(query).count_late()
+        rows = spark.table("late_rows").collect()
+    finally:
+        query.stop()
+    assert sorted((row.tb - START_S // 60, row.packets) for row in rows) == [(0, 1)]
+    assert late == 1
 
 
 def test_heartbeats_are_rows_of_their_own(spark: SparkSession, tmp_path: Path) -> None:

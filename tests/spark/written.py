@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +74,16 @@ def described(columns: Mapping[str, str]) -> list[dict[str, Any]]:
 class Written:
     """A spool being written: every step with rows is a segment of its own, listed on return."""
 
-    def __init__(self, root: Path, columns: Mapping[str, str] = TALK, stream: str = "low") -> None:
+    def __init__(
+        self,
+        root: Path,
+        columns: Mapping[str, str] = TALK,
+        stream: str = "low",
+        live: Collection[str] = (),
+    ) -> None:
+        """`live`: interfaces on which a generation goes on with that before it."""
         self.root = root
+        self.live = live
         self.columns = columns
         self._stream = stream
         self._sequence = 0
@@ -119,7 +127,8 @@ class Written:
         query_set = StoredQuerySet(
             {"columns": list(self.columns)}, {"files": []}, {self._stream: description}
         )
-        return writer.open(query_set, [(self._stream, interface) for interface in interfaces])
+        ports = [(self._stream, interface) for interface in interfaces]
+        return writer.open(query_set, ports, live=self.live)
 
     def bounds(self, base_ns: int) -> tuple[int, ...]:
         return tuple(base_ns if name == "time" else NOTHING for name in self.columns)

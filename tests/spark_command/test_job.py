@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from cli.command import gigastream
+from captures import DEMO_CAPTURE
+from cli.command import COMMAND, gigastream, wait_until_read
 from spark_command import written
 from spark_command.written import QUERY, SETS, answered_here, in_order, parquet, plain
 
@@ -24,6 +26,7 @@ from spark_sink.job import Job, JobOptions, Printing, run_job
 from spark_sink.job_errors import JobError
 from spark_sink.run import run_query
 from spark_sink.sinks import parse_sink
+from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,6 +107,52 @@ def test_windows_that_were_due_when_a_job_died_leave_when_it_comes_back(
     assert parquet(tmp_path / "rows") == []
     run(asked)
     assert parquet(tmp_path / "rows") == answered_here()
+
+
+def write_from_pipe(root: Path, data: bytes, *, stopped_behind: int | None = None) -> None:
+    """Write a spool of what comes through a pipe, to its end or, behind so many, to SIGTERM."""
+    words = ("run", "-e", QUERY, "-r", "-", "-o", f"spool:{root}", "--slack", "0.1s")
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, *words, "--stats", "json"], **pipes) as command:
+        assert command.stdin is not None
+        command.stdin.write(data)
+        command.stdin.flush()
+        if stopped_behind is not None:
+            wait_until_read(command, stopped_behind)
+            command.terminate()
+        command.stdin.close()
+        assert command.wait(PATIENCE_S) == 0
+
+
+def cut_behind(data: bytes, packets: int) -> tuple[bytes, bytes]:
+    """Cut a capture in two behind so many packets; each has the header."""
+    at = 24
+    for _ in range(packets):
+        at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+    return data[:at], data[:24] + data[at:]
+
+
+@pytest.mark.long
+def test_a_writer_and_a_job_that_come_again_and_again_give_one_answer(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    data, root = DEMO_CAPTURE.read_bytes(), tmp_path / "spool"
+    first, rest = cut_behind(data, 1500)
+    sink = f"parquet:{tmp_path}/rows"
+    write_from_pipe(root, first, stopped_behind=1500)
+    run(options(root, tmp_path / "checkpoint", sink))
+    before = parquet(tmp_path / "rows")
+    assert 0 < len(before) < len(answered_here())
+    root = root.rename(tmp_path / "moved")
+    write_from_pipe(root, rest)
+    job = run(options(root, tmp_path / "checkpoint", sink))
+    assert parquet(tmp_path / "rows") == answered_here()
+    assert (job.late, job.losses) == (0, 0)
+    (reader,) = root.glob("streams/*/*/*/readers/*.json")
+    assert reader.name.startswith(f"{job.reader}-0-")
+    write_from_pipe(root, data)
+    with pytest.raises(JobError, match="generation 2 was written anew"):
+        run(options(root, tmp_path / "checkpoint", sink))
 
 
 def test_a_file_that_was_printed_is_not_begun_again(

@@ -78,6 +78,31 @@ def test_every_pattern_of_zero_groups_is_cut_as_in_the_standard_library(
         assert text == expected
 
 
+def test_strings_are_utf8_and_other_bytes_are_written_out(spark: SparkSession) -> None:
+    """As Python's backslashreplace, which is how the engine prints them."""
+    made = random.Random(3629)
+    odd = (0x41, 0xC3, 0xA9, 0xE2, 0x82, 0xAC, 0xF0, 0x9F, 0x98, 0x80, 0xED, 0xFF, 0x0A)
+    strings = [bytes(made.choice(odd) for _ in range(made.randrange(9))) for _ in range(500)]
+    found = results(spark, Type.STRING, [*map(bytearray, strings), None])
+    assert found == [*(each.decode("utf-8", "backslashreplace") for each in strings), None]
+
+
+@pytest.mark.parametrize("type_", ADDRESS, ids=str)
+def test_text_of_addresses_is_little_java_and_java_takes_it(
+    spark: SparkSession, type_: Type
+) -> None:
+    """A stage that does not compile is tried, and interpreted, at every micro-batch."""
+    schema = Schema(tuple(Column(f"x{place}", type_, nullable=True) for place in range(4)))
+    held = ", ".join(f"x{place} {SPARK_TYPE[type_]}" for place in range(4))
+    rows = spark.createDataFrame(spark.sparkContext.parallelize([], 1), held)
+    execution = in_result_types(rows, schema)._jdf.queryExecution()
+    stages = execution.debug().codegenToSeq()
+    assert stages.size() == 1
+    code, compiled = stages.apply(0)._2(), stages.apply(0)._3()
+    assert len(code) < 100_000
+    assert compiled.maxMethodCodeSize() > 0, "Java refused it"
+
+
 def test_a_timestamp_is_rounded_down_to_microseconds(spark: SparkSession) -> None:
     nanoseconds = [0, -1, 999, -(2**63), 2**63 - 1, 1795248000123456789, None]
     rows = spark.createDataFrame([(each,) for each in nanoseconds], "x bigint")

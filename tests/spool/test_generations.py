@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,8 @@ from gigastream.spool import (
     SpoolReadError,
     SpoolWriter,
     StoredQuerySet,
+    TrackWriter,
+    lock,
 )
 from gigastream.spool.layout import GENERATION, MANIFEST, SETS, segment_name
 from gigastream.spool.layout import PLAN as PLAN_FILE
@@ -195,6 +199,98 @@ def test_a_writer_goes_on_over_damage_and_deletes_nothing_that_may_have_been_lis
     before = [0, 1, 2] if name == GENERATION else []
     assert all_numbers(only_track(tmp_path)) == [*before, 3, 4]
     assert (folder_of(tmp_path) / segment_name(0)).exists()
+
+
+def live_run(root: Path, first: int, *, end: bool = True) -> TrackWriter:
+    """Write a row of eth0 as of a link, and the end."""
+    with SpoolWriter(root, BY_HAND) as writer:
+        (track,) = writer.open(query_set(), [("flows", "eth0")], live=["eth0"]).values()
+        track.write(rows(first, 1), (first + 1, NOTHING), first + 1, 1)
+        if end:
+            track.write(None, (END, NOTHING), END, 2, is_end=True)
+    return track
+
+
+def test_a_link_goes_on_behind_an_end(tmp_path: Path) -> None:
+    """In another generation, above what rows had promised before; a reader finds all of them."""
+    assert live_run(tmp_path, 0).resume == ((NOTHING, NOTHING), NOTHING, None)
+    assert live_run(tmp_path, 3).resume == ((1, NOTHING), 1, None)
+    assert live_run(tmp_path, 6, end=False).resume == ((4, NOTHING), 4, None)
+    assert live_run(tmp_path, 8, end=False).resume == ((7, NOTHING), 7, None)
+    spool = Spool(tmp_path)
+    (newest,) = spool.tracks()
+    found = [*spool.earlier(newest), newest]
+    assert [track.generation for track in found] == [1, 2, 3]
+    assert [n for track in found for n in all_numbers(track)] == [0, 3, 6, 8]
+    assert Spool(tmp_path, generation=2).earlier(found[1]) == ()
+
+
+def test_what_is_read_anew_goes_on_with_nothing(tmp_path: Path) -> None:
+    live_run(tmp_path, 0)
+    live_run(tmp_path, 3)
+    write_run(tmp_path, 1)
+    live_run(tmp_path, 3, end=False)
+    spool = Spool(tmp_path)
+    (newest,) = spool.tracks()
+    assert newest.generation == 3
+    assert spool.earlier(newest) == ()
+
+
+def test_a_spool_stays_the_same_wherever_it_lies(tmp_path: Path) -> None:
+    for name in ("here", "another"):
+        write_run(tmp_path / name, 1)
+    identity = Spool(tmp_path / "here").identity
+    assert identity not in (None, Spool(tmp_path / "another").identity)
+    (tmp_path / "here").rename(tmp_path / "there")
+    write_run(tmp_path / "there", 1, plan={"low": ["others"]})
+    assert Spool(tmp_path / "there").identity == identity
+
+
+def test_what_a_writer_that_is_gone_has_left_is_ended(tmp_path: Path) -> None:
+    with SpoolWriter(tmp_path, BY_HAND) as writer:
+        tracks = writer.open(query_set(), [("flows", "eth0"), ("flows", "eth1")])
+        tracks["flows", "eth0"].write(rows(0, 1), (1, NOTHING), 1, 1)
+        tracks["flows", "eth1"].write(None, (5, NOTHING), 5, 1)
+    with SpoolWriter(tmp_path) as writer:
+        assert [ended.interface for ended in writer.end()] == ["eth0", "eth1"]
+    tracks_read = Spool(tmp_path).tracks()
+    assert [track.poll()[-1].kind for track in tracks_read] == ["end", "end"]
+    with SpoolWriter(tmp_path) as writer:
+        assert writer.end() == []
+
+
+def test_whether_somebody_writes_is_told_by_the_lock(tmp_path: Path) -> None:
+    with SpoolWriter(tmp_path) as writer:
+        open_track(writer)
+        spool = Spool(tmp_path)
+        assert spool.has_writer() is True
+        with SpoolWriter(tmp_path) as second, pytest.raises(SpoolError, match="another run writes"):
+            second.end()
+    assert spool.has_writer() is False
+
+
+def test_on_a_filesystem_of_several_hosts_the_lock_tells_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_run(tmp_path / "spool", 1)
+    device = (tmp_path / "spool").stat().st_dev
+    mounts = tmp_path / "mounts"
+    line = "36 35 {}:{} / {} rw,noatime master:1 - {} host:/export rw\n"
+    for kind, told in (("nfs4", None), ("ext4", False)):
+        number = os.major(device), os.minor(device)
+        mounts.write_text(line.format(*number, tmp_path, kind))
+        monkeypatch.setattr(lock, "_MOUNTS", str(mounts))
+        assert Spool(tmp_path / "spool").has_writer() is told
+
+
+def test_who_looks_for_a_writer_keeps_none_out(tmp_path: Path) -> None:
+    write_run(tmp_path, 1)
+    asking = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(asking, fcntl.LOCK_SH)
+    timer = threading.Timer(0.02, os.close, (asking,))
+    timer.start()
+    write_run(tmp_path, 1)
+    timer.join()
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:

@@ -151,8 +151,9 @@ def test_manifests_go_with_the_segments_that_they_list(tmp_path: Path) -> None:
     assert feed.has_more
     while feed.has_more:
         list(feed.take())
-    assert feed.account.rows == 5
-    assert feed.account.retired_rows + feed.account.rows >= 170
+    (account,) = feed.accounts
+    assert account.rows == 5
+    assert account.retired_rows + account.rows >= 170
     assert late.damage == []
     write_run(tmp_path, 1, settings=settings)
     assert all_numbers_kept(tmp_path)[-1] == 200

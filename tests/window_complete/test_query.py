@@ -21,9 +21,9 @@ from spark_sink.job_errors import JobError
 from spark_sink.options import SourceOptions, parse
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.window_complete.due import Due
-from spark_sink.window_complete.planner import Planner
-from spark_sink.window_complete.progress import MicroBatch
-from spark_sink.window_complete.query import Asked, WindowCompleteQuery
+from spark_sink.window_complete.micro_batch_log import MicroBatch
+from spark_sink.window_complete.planner import MicroBatchPlanner
+from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 from tests.answers.on_spark import UNSYNCED, Kept, Spooled, write_spool
 from tests.answers.test_spark_silent import QUERIES, START_NS, STEP_NS, STEPS, Replay
 from tests.oracle.rows import difference
@@ -54,7 +54,7 @@ class Looking:
     def begin(self) -> None:
         """Another process."""
         streams = {s.name: _options(self._replay, s) for s in self.due.streams}
-        self.planner = Planner(self.due, streams)
+        self.planner = MicroBatchPlanner(self.due, streams)
 
     def look(self) -> MicroBatch | None:
         found = self.planner.next(self.last)
@@ -80,7 +80,7 @@ def _interfaces(stream: LowNode) -> dict[str, str]:
 def test_a_micro_batch_comes_with_the_punctuation_that_closes_a_window(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spark_sink.spools.LOOK_PERIOD_S", 0.0)
+    monkeypatch.setattr("spark_sink.places.LOOK_PERIOD_S", 0.0)
     replay = Replay(QUERIES[name], tmp_path)
     looking = Looking(replay)
     looking.look()
@@ -162,7 +162,7 @@ def test_a_query_that_is_stopped_goes_on_where_it_was(spooled: Spooled, tmp_path
     kept = Endless(output.schema)
     numbers = []
     for _ in range(3):
-        asked = Asked("query", plan, output, read, str(tmp_path))
+        asked = SpoolQuery("query", plan, output, read, str(tmp_path))
         kept.query = query = WindowCompleteQuery(asked, kept, {"processingTime": "0 milliseconds"})
         query.start().finish()
         query.stop()

@@ -46,7 +46,7 @@ class MicroBatch:
         }
 
 
-class Progress:
+class MicroBatchLog:
     """The files of one query's micro-batches: `planned/N`, and `done/N` once it is."""
 
     def __init__(self, folder: str) -> None:

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 
 from spark_sink.job_errors import JobError
 from spark_sink.offsets import Position
-from spark_sink.window_complete.progress import KEPT, MicroBatch, Progress
+from spark_sink.window_complete.micro_batch_log import KEPT, MicroBatch, MicroBatchLog
 
 
 def batch(number: int, after_ms: int | None = 5) -> MicroBatch:
@@ -22,42 +22,42 @@ def batch(number: int, after_ms: int | None = 5) -> MicroBatch:
 
 
 def test_nothing_has_begun(tmp_path: Path) -> None:
-    found = Progress(str(tmp_path / "not" / "there"))
+    found = MicroBatchLog(str(tmp_path / "not" / "there"))
     assert found.last is None
     assert found.is_done
 
 
 def test_what_was_begun_is_found_again(tmp_path: Path) -> None:
-    Progress(str(tmp_path)).plan(batch(0, None))
-    found = Progress(str(tmp_path))
+    MicroBatchLog(str(tmp_path)).plan(batch(0, None))
+    found = MicroBatchLog(str(tmp_path))
     assert (found.last, found.is_done) == (batch(0, None), False)
     found.finish()
-    found = Progress(str(tmp_path))
+    found = MicroBatchLog(str(tmp_path))
     assert (found.last, found.is_done) == (batch(0, None), True)
     found.plan(batch(1))
-    found = Progress(str(tmp_path))
+    found = MicroBatchLog(str(tmp_path))
     assert (found.last, found.is_done) == (batch(1), False)
 
 
 def test_the_last_ones_are_kept(tmp_path: Path) -> None:
-    progress = Progress(str(tmp_path))
+    progress = MicroBatchLog(str(tmp_path))
     for number in range(3 * KEPT):
         progress.plan(batch(number))
         progress.finish()
-    assert Progress(str(tmp_path)).last == batch(3 * KEPT - 1)
+    assert MicroBatchLog(str(tmp_path)).last == batch(3 * KEPT - 1)
     files = {name for name in os.listdir(tmp_path / "planned") if not name.startswith(".")}
     assert files == {str(number) for number in range(2 * KEPT, 3 * KEPT)}
 
 
 @pytest.mark.parametrize("text", ["", "{}", "3", '{"held": 3, "end": {}}', "{"])
 def test_a_file_that_is_none_of_ours_is_an_error(text: str, tmp_path: Path) -> None:
-    Progress(str(tmp_path)).plan(batch(0))
+    MicroBatchLog(str(tmp_path)).plan(batch(0))
     (tmp_path / "planned" / "0").write_text(text)
     with pytest.raises(JobError, match="checkpoint"):
-        Progress(str(tmp_path))
+        MicroBatchLog(str(tmp_path))
 
 
 def test_a_folder_that_cannot_be_one_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(JobError, match="checkpoint"):
-        Progress(str(tmp_path / "file" / "checkpoint"))
+        MicroBatchLog(str(tmp_path / "file" / "checkpoint"))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
+class Leaving:
     """Event times above `after_ms` (None: all there were) and up to `until_ms`.
 
     They are asked for where rows wait for time for the last time before the output: what is below
