@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gigastream.plan.base_time import base_times
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
-from spark_sink.operators import operator_of
+from spark_sink.operators import column_times, operator_of
 from spark_sink.window_complete.leaving import Leaving
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Frames:
     def __init__(self, plan: Plan, read: Read, leaving: Leaving | None = None) -> None:
         self.plan = plan
         self._leaving = leaving
-        self.times = base_times(plan)
+        self.times = column_times(plan)
         self.columns_of_bits = {
             stream: places
             for node in plan.nodes
@@ -59,6 +58,10 @@ class Frames:
         finds no watermark: its groups would never be over. Watermarks of their own keep them apart.
         """
         return operator_of(node).frame(self, node)
+
+    def needs_ends(self, rows: DataFrame) -> bool:
+        """Whether anything leaves by its event time: all of a batch does at once."""
+        return rows.isStreaming or self._leaving is not None
 
     def leaving(self, node: Node, rows: DataFrame) -> DataFrame:
         """The rows of a node, with their event times, that leave it with this batch."""

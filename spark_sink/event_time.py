@@ -11,8 +11,10 @@ and the watermark down, so that no group leaves early.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import reduce
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from gigastream.gsql.order import bounds
@@ -21,9 +23,6 @@ from gigastream.gsql.order.functions import BoundFunction, Extreme, Leaf, Part, 
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Temporal
 from gigastream.plan.base_time import Alternatives
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 COLUMN = "_event_time"
 END_MS = 253_402_300_799_000
@@ -36,6 +35,18 @@ with every query that takes the greater of two functions of one time."""
 _NS_PER_MS = 1_000_000
 _NEAR_END = END - (1 << 56)
 """Two years before what 63 bits of nanoseconds hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTime:
+    """A time of a row of a join (bigint), and what relates it to the other side's."""
+
+    value: Column
+    own: Alternatives
+    others: Alternatives
+    """What the other side's time is of base time."""
+    ahead: int
+    """How far ahead a value of the other side can be that it matches."""
 
 
 def has_event_time(alternatives: Alternatives) -> bool:
@@ -56,18 +67,43 @@ def event_time(values: Sequence[tuple[Column, Alternatives]]) -> Column:
     return F.timestamp_millis(_milliseconds(first)).alias(COLUMN, metadata=METADATA)
 
 
+def held_until(times: Sequence[HeldTime], name: str) -> Column:
+    """The event time of a row of a join: from when on no row that it matches can come.
+
+    Any of its times that is passed lets it go. It is not before the row's own time is over, so that
+    no row is too late for it; NULL where a time is.
+    """
+    ends = [_of_all(_held_ends(time)) for time in times]
+    first = ends[0] if len(ends) == 1 else F.least(*ends)
+    there = reduce(Column.__and__, [time.value.isNotNull() for time in times])
+    return F.when(there, F.timestamp_millis(_milliseconds(first))).alias(name, metadata=METADATA)
+
+
+def _held_ends(time: HeldTime) -> list[Column]:
+    own = [_end(time.value, function) for function in time.own]
+    return own + [_end(time.value, function, max(0, time.ahead)) for function in time.others]
+
+
 def _of_all(ends: list[Column]) -> Column:
     return ends[0] if len(ends) == 1 else F.greatest(*ends)
 
 
-def _end(value: Column, function: Monotone) -> Column:
-    """g(v + 1) in ns; a decreasing column is held as its negative."""
-    held = -_within(value, NONE + 1, END) if _is_falling(function) else value
-    return _inverse(function.function, _within(held, NONE, END - 1) + 1)
+def _end(value: Column, function: Monotone, ahead: int = 0) -> Column:
+    """g(v + ahead + 1) in ns."""
+    beyond = min(ahead + 1, END)
+    held = as_held(value, function.temporal)
+    return _inverse(function.function, _within(held, NONE, END - beyond) + _long(beyond))
 
 
-def _is_falling(function: Monotone) -> bool:
-    return function.temporal is Temporal.DECREASING
+def as_held(value: Column, temporal: Temporal) -> Column:
+    """A bigint of a column that decreases as its negative: it rises (OPERATORS section 1)."""
+    return -_within(value, NONE + 1, END) if temporal is Temporal.DECREASING else value
+
+
+def moved(held: Column, by: int) -> Column:
+    """A bigint some way ahead, or behind; it stops at the ends of 64 bits."""
+    by = max(-END, min(by, END))
+    return _within(held, NONE - min(by, 0), END - max(by, 0)) + _long(by)
 
 
 def _milliseconds(ns: Column) -> Column:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gigastream.plan.base_time import base_times
 from gigastream.plan.nodes import topological
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
-from spark_sink.operators import operator_of
+from spark_sink.operators import column_times, operator_of
 from spark_sink.operators.operator import Times
 from spark_sink.refusals import check
 
@@ -19,7 +18,7 @@ INDENT = "    "
 def explain(plan: Plan) -> str:
     """The mapping of every output. Raises GsqlError where Spark cannot run it."""
     check(plan)
-    times = base_times(plan)
+    times = column_times(plan)
     blocks = [_output(plan, output, times) for output in plan.outputs]
     return "\n\n".join("\n".join(block) for block in blocks)
 

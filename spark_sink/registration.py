@@ -13,6 +13,7 @@ from spark_sink.ip_functions import register_ip_functions
 from spark_sink.source import GigastreamSource
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 SHIPPED = (
@@ -60,26 +61,26 @@ def _register_source(spark: SparkSession) -> None:
     if context is None:
         spark.dataSource.register(GigastreamSource)
         return
-    with _full_environment(context.environment):
+    with _full_environment(context):
         spark.dataSource.register(GigastreamSource)
 
 
 @contextmanager
-def _full_environment(known: dict[str, str]) -> Iterator[None]:
+def _full_environment(context: SparkContext) -> Iterator[None]:
     """Register with all the variables that Spark adds itself when a stream starts.
 
     It adds them to the one map that all uses of a source share, and overwrites what is there. A map
     that grew while tasks of another query were being sent with it would arrive torn, and the query
-    would fail; one that has them does not grow.
+    would fail; one that has them does not grow. So with the driver's own: another thread may be
+    sending a function with it, which is why it is replaced and never changed.
     """
     with _one_at_a_time:
-        added = [name for name in ADDED_BY_SPARK if name not in known]
-        known.update(dict.fromkeys(added, ""))
+        known = context.environment
+        context.environment = {**dict.fromkeys(ADDED_BY_SPARK, ""), **known}
         try:
             yield
         finally:
-            for name in added:
-                del known[name]
+            context.environment = known
 
 
 def ship_with_tasks() -> None:

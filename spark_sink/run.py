@@ -62,8 +62,9 @@ def run_query(
     wrong or cannot run on Spark, SpooledPlanError where the spools cannot answer it, and JobError.
     """
     paths = spool_paths(spools)
-    plan = plan_of_paths(paths, _texts(query, parameters))
+    plan = plan_of_spools([Spool(path) for path in paths], _texts(query, parameters))
     node = _output(plan, output)
+    check(plan, streaming=streaming, output=node)
     session = spark or make_session()
     read = Streams(session, paths, options or {}, streaming=streaming)
     frames = Frames(plan, read)
@@ -81,7 +82,7 @@ def spool_paths(spools: Spools) -> list[str]:
 def plan_of_paths(
     paths: Sequence[str], texts: QueryTexts | None = None, definitions: Sequence[str] = ()
 ) -> Plan:
-    """Return the plan of queries over spools, which Spark can run; errors as for `run_query`."""
+    """Return the plan of queries over spools, which Spark can stream; errors as for `run_query`."""
     plan = plan_of_spools([Spool(path) for path in paths], texts, definitions=definitions)
     check(plan)
     return plan

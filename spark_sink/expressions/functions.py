@@ -28,6 +28,11 @@ def called(e: FunctionCall, arguments: list[Column]) -> Column:
     return _FUNCTIONS[e.symbol](*arguments)
 
 
+def is_python(e: FunctionCall) -> bool:
+    """Whether Python workers compute it, and not Spark's own expressions."""
+    return e.symbol in _PATTERNS or e.symbol in _PREFIX_FILES
+
+
 def refused(e: FunctionCall) -> str | None:
     """Why Spark cannot call it; None if it can."""
     if e.symbol in _FUNCTIONS or e.symbol in _PREFIXES or e.symbol in _PATTERNS:

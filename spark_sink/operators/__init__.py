@@ -18,12 +18,14 @@ from gigastream.plan.operators.select import Select
 from gigastream.plan.operators.slide import Slide
 from gigastream.plan.operators.sort import Sort
 from gigastream.plan.operators.union import Union
+from gigastream.plan.plan import Plan
+from spark_sink.lateness import Late
 from spark_sink.operators.aggregate import AggregateOnSpark
 from spark_sink.operators.join import JoinOnSpark
 from spark_sink.operators.limit import LimitOnSpark
 from spark_sink.operators.low_stream import LowStream
 from spark_sink.operators.merge import MergeOnSpark
-from spark_sink.operators.operator import SparkOperator
+from spark_sink.operators.operator import SparkOperator, Times
 from spark_sink.operators.order_limit import OrderLimitOnSpark
 from spark_sink.operators.output import OutputOnSpark
 from spark_sink.operators.select import SelectOnSpark
@@ -46,6 +48,16 @@ OPERATORS: dict[type[Node], SparkOperator[Any]] = {
     Limit: LimitOnSpark(),
     Output: OutputOnSpark(),
 }
+
+
+def column_times(plan: Plan) -> Times:
+    """For each node but the outputs, by name, its columns as functions of base time."""
+    found: dict[str, Late] = {}
+    for node in plan.nodes:
+        if not node.is_output:
+            inputs = [found[child.name] for child in node.inputs]
+            found[node.name] = operator_of(node).late(node, inputs)
+    return {name: late.times for name, late in found.items()}
 
 
 def operator_of(node: Node) -> SparkOperator[Any]:

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.expressions import AggregateRef, Expression, GroupRef
-from gigastream.gsql.types import Temporal, Type
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.base_time import Alternatives, BaseTimes
 from gigastream.plan.describe.aggregates import accumulator_text
@@ -19,11 +18,12 @@ from gigastream.plan.text import expression_text
 from spark_sink.aggregates import KINDS_OF_BITS, accumulator_column, final_value
 from spark_sink.event_time import COLUMN as EVENT_TIME
 from spark_sink.event_time import event_time, has_event_time
+from spark_sink.event_time_text import end_text, why_no_event_time
 from spark_sink.expressions import Value, column
 from spark_sink.operators.operator import Lines, SparkOperator, Times
 from spark_sink.operators.passing import begins_with, closes_by
 from spark_sink.operators.refusal import refused
-from spark_sink.operators.rows import kept, numbered, outputs_text, over_columns
+from spark_sink.operators.rows import kept, numbered, of_bounds, outputs_text, over_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -38,7 +38,7 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
     waits = True
 
     def frame(self, frames: Frames, node: Aggregate) -> DataFrame:
-        rows = frames.leaving(node, _keyed(frames, node))
+        rows = frames.leaving(node, self._ending(frames, node, _keyed(frames, node)))
         keys = [rows[f"g{index}"] for index in range(len(node.groups))]
         totals = [
             accumulator_column(a, _arguments(rows, i), partial=node.merges_partials)
@@ -50,6 +50,13 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
         if node.is_of_all and not rows.isStreaming:
             grouped = rows.groupBy()  # a row of nothing too; a stream has groups of rows alone
         return _finished(node, grouped.agg(*(named or [_count()])))
+
+    def _ending(self, frames: Frames, node: Aggregate, keyed: DataFrame) -> DataFrame:
+        """The rows with the event time of their groups; a batch needs none, and has one for all."""
+        times = node.group_times([frames.times[node.input.name]])
+        values = [(keyed[f"g{at}"].cast("bigint"), times[at]) for at in node.temporal_groups]
+        end = event_time(values if frames.needs_ends(keyed) else ())
+        return keyed.select(end, *(keyed[name] for name in keyed.columns))
 
     def lines(self, plan: Plan, node: Aggregate, times: Times) -> Lines:
         for predicate in node.predicates:
@@ -71,12 +78,12 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
         for accumulator in node.row_accumulators:
             yield from accumulator.expressions
 
-    def refusals(self, node: Aggregate, times: Times) -> Iterator[Diagnostic]:
+    def stream_refusals(self, node: Aggregate, times: Times) -> Iterator[Diagnostic]:
         groups = node.group_times([times[node.input.name]])
         for index in node.temporal_groups:
             if not has_event_time(groups[index]):
                 group = node.groups[index]
-                reason = _why_no_event_time(groups[index])
+                reason = why_no_event_time(groups[index])
                 message = f"Spark cannot tell when {group.name} is over: {reason}"
                 yield refused(message, group.expression.span)
 
@@ -95,10 +102,10 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
 
 
 def _keyed(frames: Frames, node: Aggregate) -> DataFrame:
-    """Event time, group variables, and what the accumulators read."""
+    """Group variables, and what the accumulators read."""
     rows = frames.of(node.input)
     groups = [over_columns(group.expression, rows) for group in node.groups]
-    groups = [_held(v, g.expression) for v, g in zip(groups, node.groups, strict=True)]
+    groups = [of_bounds(v, g.expression) for v, g in zip(groups, node.groups, strict=True)]
     arguments = [_accumulated(rows, index, node) for index in range(len(node.accumulators))]
     predicates = [over_columns(predicate, rows) for predicate in node.predicates]
     read = [value for values in arguments for value in values]
@@ -109,10 +116,7 @@ def _keyed(frames: Frames, node: Aggregate) -> DataFrame:
         for index, values in enumerate(arguments)
         for part, value in enumerate(values)
     ]
-    ends = event_time(
-        _temporal_values(node, groups, node.group_times([frames.times[node.input.name]]))
-    )
-    return passed.select(ends, *named)
+    return passed.select(*named)
 
 
 def _accumulated(rows: DataFrame, index: int, node: Aggregate) -> list[Value]:
@@ -138,24 +142,10 @@ def _arguments(rows: DataFrame, index: int) -> list[Column]:
     return [rows[name] for name in rows.columns if name.startswith(prefix)]
 
 
-def _temporal_values(
-    node: Aggregate, groups: Sequence[Value], times: BaseTimes
-) -> list[tuple[Column, Alternatives]]:
-    return [(groups[index].column.cast("bigint"), times[index]) for index in node.temporal_groups]
-
-
 def _temporal_times(node: Aggregate, times: Times) -> list[Alternatives]:
     """What its temporal group variables are of base time."""
     found = node.group_times([times[node.input.name]])
     return [found[index] for index in node.temporal_groups]
-
-
-def _held(value: Value, expression: Expression) -> Value:
-    """A temporal value that no bound can reach is no value, as in the engine."""
-    if not (expression.temporal.is_temporal and expression.type is Type.ULLONG):
-        return value
-    fits = value.column < F.lit(str(1 << 63)).cast("decimal(20,0)")
-    return Value(value.column, fits if value.valid is None else value.valid & fits)
 
 
 def _finished(node: Aggregate, groups: DataFrame) -> DataFrame:
@@ -185,25 +175,6 @@ def _places_of_bits(node: Aggregate) -> frozenset[int]:
 
 def _end_lines(node: Aggregate, times: BaseTimes) -> Lines:
     for index in node.temporal_groups:
-        yield "event time", _end(node.groups[index].name, times[index])
+        yield "event time", end_text(node.groups[index].name, times[index])
     if not node.temporal_groups:
         yield "event time", "the end of the stream"
-
-
-def _end(name: str, alternatives: Alternatives) -> str:
-    texts = [function.inverse_text.removeprefix("v -> ") for function in alternatives]
-    shown = [text or "the inverse of " + f.forward_text for text, f in _pairs(texts, alternatives)]
-    sign = "-" if alternatives[0].temporal is Temporal.DECREASING else ""
-    joined = shown[0] if len(shown) == 1 else f"the latest of {', '.join(shown)}"
-    return f"{name}: a value w is over at base time {joined}, with v = {sign}w + 1"
-
-
-def _pairs(texts: list[str], alternatives: Alternatives) -> Iterator[tuple[str, Any]]:
-    return zip(texts, alternatives, strict=True)
-
-
-def _why_no_event_time(alternatives: Alternatives) -> str:
-    if not alternatives:
-        return "it is no function of the packet's time"
-    text = alternatives[0].forward_text
-    return f"{text} has no inverse that can be written down"

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.base_time import BaseTimes
 from gigastream.plan.nodes import Node
+from spark_sink.lateness import Late, late_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", bound=Node)
 Times = Mapping[str, BaseTimes]
-"""By node, its columns as functions of base time."""
+"""By node, its columns as functions of base time (lateness.py)."""
 Lines = Iterator[tuple[str, str]]
 """A label, and what stands beside it."""
 
@@ -29,10 +30,16 @@ class SparkOperator(Generic[N]):
 
     waits: ClassVar[bool] = False
     """Whether its rows wait for time to pass, and leave by an event time of theirs."""
+    is_of_windows: ClassVar[bool] = True
+    """Whether what it puts out for a window follows from the input's rows of that window."""
 
     def frame(self, frames: Frames, node: N) -> DataFrame:
         """The rows that it puts out, over those of its inputs."""
         raise NotImplementedError
+
+    def late(self, node: N, inputs: Sequence[Late]) -> Late:
+        """What its columns are of base time, of those of its inputs."""
+        return late_rows(node, inputs)
 
     def lines(self, plan: Plan, node: N, times: Times) -> Lines:
         """What becomes of it, for people."""
@@ -42,8 +49,12 @@ class SparkOperator(Generic[N]):
         """What Spark evaluates for it."""
         return iter(())
 
-    def refusals(self, node: N, times: Times) -> Iterator[Diagnostic]:
+    def refusals(self, node: N) -> Iterator[Diagnostic]:
         """What Spark cannot do for it, beside its expressions."""
+        return iter(())
+
+    def stream_refusals(self, node: N, times: Times) -> Iterator[Diagnostic]:
+        """What it cannot do of a stream, and can where all rows are there."""
         return iter(())
 
     def begins(self, node: N, times: Times, base_ns: int) -> int:

@@ -36,7 +36,9 @@ class OrderLimitOnSpark(SparkOperator[OrderLimit]):
     def frame(self, frames: Frames, node: OrderLimit) -> DataFrame:
         rows, times = frames.of(node.input), frames.times[node.input.name]
         windows = [(rows[f"c{index}"].cast("bigint"), times[index]) for index in node.windows]
-        keyed = frames.leaving(node, _keyed(node, rows, event_time(windows)))
+        keyed = frames.leaving(
+            node, _keyed(node, rows, event_time(windows if frames.needs_ends(rows) else ()))
+        )
         return _sorted_rows(node, keyed)
 
     def begins(self, node: OrderLimit, times: Times, base_ns: int) -> int:

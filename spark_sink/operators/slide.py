@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.plan.operators.slide import Slide
-from spark_sink.operators.operator import SparkOperator, Times
+from spark_sink.operators.operator import SparkOperator
 from spark_sink.operators.refusal import refused
 
 
 class SlideOnSpark(SparkOperator[Slide]):
     """Panes are combined in the engine alone; windows that do not overlap are an aggregation."""
 
-    def refusals(self, node: Slide, times: Times) -> Iterator[Diagnostic]:
+    def refusals(self, node: Slide) -> Iterator[Diagnostic]:
         message = (
             f"the windows of {node.name} overlap: they are made of panes, and not on Spark yet"
         )

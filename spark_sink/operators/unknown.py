@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.source import NOWHERE
 from gigastream.plan.nodes import Node
-from spark_sink.operators.operator import SparkOperator, Times
+from spark_sink.operators.operator import SparkOperator
 from spark_sink.operators.refusal import refused
 
 
 class Unknown(SparkOperator[Node]):
     """It is refused."""
 
-    def refusals(self, node: Node, times: Times) -> Iterator[Diagnostic]:
+    def refusals(self, node: Node) -> Iterator[Diagnostic]:
         yield refused(f"{node.kind} of {node.name} cannot run on Spark yet", NOWHERE)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an output needs of the spools between two punctuations, found without Spark.
 
-Of the functions of base time that the plan's columns are (gigastream/plan/base_time.py) follow
+Of the functions of base time that the plan's columns are (lateness.py) follow
 whether a window closes at all, and how far back the rows of what closes lie.
 """
 
@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gigastream.gsql.order.bounds import NONE
-from gigastream.plan.base_time import Alternatives, base_times
+from gigastream.plan.base_time import Alternatives
 from gigastream.plan.nodes import Node, topological
-from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
 from gigastream.spool import Entry
 from spark_sink.offsets import END_MS
-from spark_sink.operators import operator_of
+from spark_sink.operators import column_times, operator_of
 
 NS_PER_MS = 1_000_000
 
@@ -26,15 +25,17 @@ class Due:
     """An output, its last operators that wait for time, and the streams below them."""
 
     def __init__(self, plan: Plan, output: Output) -> None:
-        self._times = base_times(plan)
+        self._times = column_times(plan)
         self._nodes = topological((output,))
         self._last = tuple(_last_to_wait(output))
-        self.streams = tuple(node for node in self._nodes if isinstance(node, LowNode))
+        reached = set(map(id, self._nodes))
+        self.streams = tuple(stream for stream in plan.low if id(stream) in reached)
 
     @property
     def waits(self) -> bool:
-        """Whether its rows leave with the end of something, all of them."""
-        return not any(node.is_low for node in self._last)
+        """Whether all its rows leave with the end of something, made of what ends with it."""
+        is_of_windows = all(operator_of(node).is_of_windows for node in self._nodes)
+        return is_of_windows and not any(node.is_low for node in self._last)
 
     @property
     def closing_nodes(self) -> frozenset[str]:
@@ -59,24 +60,24 @@ class Due:
                 needed[id(child)] = min(begins, needed.get(id(child), begins))
         return {stream.name: needed[id(stream)] for stream in self.streams}
 
-    def has_rows(self, stream: LowNode, entry: Entry, since_ns: int, until_ms: int) -> bool:
+    def has_rows(self, stream: Node, entry: Entry, since_ns: int, until_ms: int) -> bool:
         """Whether a segment may hold rows of that base time; one that does not say so may."""
         return self.has_rows_from(stream, entry, since_ns) and not self._is_later(
             stream, entry, until_ms
         )
 
-    def has_rows_from(self, stream: LowNode, entry: Entry, since_ns: int) -> bool:
+    def has_rows_from(self, stream: Node, entry: Entry, since_ns: int) -> bool:
         """The same, from a base time on."""
         known = self._known(stream, entry)
         return all(greatest >= f.forward(since_ns) for (_, greatest), ways in known for f in ways)
 
-    def _is_later(self, stream: LowNode, entry: Entry, until_ms: int) -> bool:
+    def _is_later(self, stream: Node, entry: Entry, until_ms: int) -> bool:
         if until_ms >= END_MS:
             return False
         until, known = until_ms * NS_PER_MS, self._known(stream, entry)
         return any(f.inverse(least) > until for (least, _), ways in known for f in ways)
 
-    def _known(self, stream: LowNode, entry: Entry) -> list[tuple[tuple[int, int], Alternatives]]:
+    def _known(self, stream: Node, entry: Entry) -> list[tuple[tuple[int, int], Alternatives]]:
         """The ranges of its columns that are functions of base time."""
         pairs = zip(entry.ranges or (), self._times[stream.name], strict=False)
         return [(ends, ways) for ends, ways in pairs if ends is not None and ways]

@@ -21,6 +21,7 @@ from tests.oracle.query import Decoded, decode
 from tests.oracle.rows import to_csv
 
 FOLDER = Path(__file__).parent / "queries"
+NOT_ON_SPARK, NOT_STREAMED = "not on Spark", "not streamed"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Golden:
         return tuple(interface for interface, _ in self.inputs)
 
     def is_marked(self, mark: str) -> bool:
-        """True if a line says so, as `-- not spooled`."""
+        """True if a line says so, as `-- not streamed`."""
         return f"\n-- {mark}\n" in self.text
 
     def answers(self) -> dict[str, Answer]:
@@ -86,16 +87,13 @@ def read(path: Path) -> Golden:
     return Golden(path, text, tuple(inputs))
 
 
-def golden_queries(*, of_spools: bool = False, on_spark: bool = False) -> list[Golden]:
-    """All of them; `of_spools`, or of several sources at once, without `-- not spooled`.
+def golden_queries(*, on_spark: bool = False) -> list[Golden]:
+    """All of them; `on_spark`, without those that are `-- not on Spark`, which refuses them.
 
-    `on_spark`, those of spools without `-- not on Spark`, which refuses them.
-    `-- not streamed`: Spark answers it otherwise where it streams (docs/spark.md).
+    `-- not streamed`: Spark refuses it, or answers it otherwise, where it streams (docs/spark.md).
     """
     found = [read(path) for path in sorted(FOLDER.glob("*.gsql"))]
-    marks = ("not spooled",) if of_spools else ()
-    marks = ("not spooled", "not on Spark") if on_spark else marks
-    return [golden for golden in found if not any(map(golden.is_marked, marks))]
+    return [golden for golden in found if not (on_spark and golden.is_marked(NOT_ON_SPARK))]
 
 
 if __name__ == "__main__":

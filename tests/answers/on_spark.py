@@ -23,9 +23,11 @@ from gigastream.sessions.low_session import LowSession
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import Spool, SpoolSettings
+from gigastream.spool.plan import plan_of_spools
 from spark_sink.dataframes import dataframe
+from spark_sink.refusals import check
 from spark_sink.results import to_record_batches
-from spark_sink.run import Streams, plan_of_paths
+from spark_sink.run import Streams
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 from tests.answers.engine import Rows, cells
 
@@ -86,7 +88,7 @@ class Spooled:
         def answer(plan: Plan, output: Output) -> Rows:
             return cells_of(dataframe(plan, output, read).toArrow(), output.schema)
 
-        return self._of_each(answer, names)
+        return self._of_each(answer, names, streaming=False)
 
     def stream(
         self, checkpoints: Path, names: Sequence[str] | None = None, micro_batches: int = 1
@@ -101,7 +103,7 @@ class Spooled:
             query.awaitTermination()
             return kept
 
-        return self._of_each(answer, names)
+        return self._of_each(answer, names, streaming=True)
 
     def whole_windows(
         self, checkpoints: Path, names: Sequence[str] | None = None, micro_batches: int = 1
@@ -113,7 +115,7 @@ class Spooled:
             self.whole_windows_of(plan, output, kept, checkpoints / output.name, micro_batches)
             return kept
 
-        return self._of_each(answer, names)
+        return self._of_each(answer, names, streaming=True)
 
     def whole_windows_of(
         self, plan: Plan, output: Output, kept: Kept, place: Path, micro_batches: int
@@ -133,10 +135,12 @@ class Spooled:
         return sum(entry.segment is not None for track in tracks for entry in track.poll())
 
     def _of_each(
-        self, answer: Callable[[Plan, Output], T], names: Sequence[str] | None
+        self, answer: Callable[[Plan, Output], T], names: Sequence[str] | None, *, streaming: bool
     ) -> dict[str, T]:
-        plan = plan_of_paths([str(self.root)])
+        plan = plan_of_spools([Spool(self.root)])
         outputs = [node for node in plan.outputs if names is None or node.name in names]
+        for output in outputs:
+            check(plan, streaming=streaming, output=output)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             given = pool.map(lambda output: answer(plan, output), outputs)
             return dict(zip((output.name for output in outputs), given, strict=True))

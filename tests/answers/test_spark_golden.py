@@ -24,7 +24,7 @@ from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import SpoolSettings
 from spark_sink.window_complete.query import can_answer
-from tests.answers.golden import Golden, golden_queries
+from tests.answers.golden import NOT_STREAMED, Golden, golden_queries
 from tests.answers.inputs import INPUTS
 from tests.answers.on_spark import UNSYNCED, QuerySet, Spooled, query_set, write_spool
 from tests.oracle.rows import difference
@@ -160,7 +160,7 @@ ALWAYS = ("diamond",)
 
 def _streamed() -> Iterator[Any]:
     """Every output in one variant; those whose turn it is today by default."""
-    streamed = [golden for golden in GOLDEN if "\n-- not streamed\n" not in golden.text]
+    streamed = [golden for golden in GOLDEN if not golden.is_marked(NOT_STREAMED)]
     outputs = [(golden, name) for golden in streamed for name in sorted(golden.expected())]
     parts = len(outputs) // 3
     for at, (golden, name) in enumerate(outputs):

@@ -6,10 +6,12 @@ Few by default; twelve large pools with --slow.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,6 +26,7 @@ from gigastream.spool import SpoolSettings
 from spark_sink.refusals import check
 from tests.answers.comparison import assert_same_answers
 from tests.answers.engine import Given, run
+from tests.answers.layer_maker import LayerMaker
 from tests.answers.mixture import Mixture, packets_of
 from tests.answers.on_spark import UNSYNCED, QuerySet, Spooled, query_set, write_spool
 from tests.answers.query_maker import QueryMaker
@@ -37,16 +40,23 @@ if TYPE_CHECKING:
     from tests.answers.engine import Rows
 
 INTERFACES = ("left", "right")
-MOST_REFUSED = 0.3
+FAMILIES = ("joins",)
+MOST_REFUSED = 0.5
 """Of the queries: the checker refuses some, Spark others."""
 MANY = 20
 FEW = 6
 
 
-def pool(seed: int, count: int) -> tuple[str, QuerySet]:
-    """A set of queries that are accepted, here and on Spark."""
-    made = QueryMaker(Random(seed), INTERFACES).query_set(count)
-    texts = list(filter(_is_accepted, made))
+def pool(
+    seed: int, count: int, families: tuple[str, ...] = (), *, streaming: bool = False
+) -> tuple[str, QuerySet]:
+    """A set of queries, of some families or of packets, that are accepted here and on Spark."""
+    chance = Random(seed)
+    if families:
+        made = LayerMaker(chance, INTERFACES, families).query_set(count)
+    else:
+        made = QueryMaker(chance, INTERFACES).query_set(count)
+    texts = [text for text in made if _is_accepted(text, streaming=streaming)]
     assert len(texts) >= count * (1 - MOST_REFUSED)
     text = ";\n".join(texts)
     return text, _query_set(text)
@@ -56,9 +66,9 @@ def _query_set(text: str) -> QuerySet:
     return query_set([SourceFile("query", text)], INTERFACES)
 
 
-def _is_accepted(text: str) -> bool:
+def _is_accepted(text: str, *, streaming: bool) -> bool:
     try:
-        check(_query_set(text).plan)
+        check(_query_set(text).plan, streaming=streaming)
     except GsqlError:
         return False
     return True
@@ -72,6 +82,22 @@ def _mixture(chance: Random) -> bytes:
         seconds=chance.choice((1, 60, 900)),
         steps_back=chance.choice((0.0, 0.1, 0.6)),
         back_ms=chance.choice((1, 900, 100_000)),
+        cut=chance.choice((0.0, 0.2)),
+    )
+    return pcap(packets_of(mixture), magic=NANOSECONDS)
+
+
+def _capture(chance: Random, *, sparse: bool) -> bytes:
+    """What is joined must be little: the reference looks at all pairs."""
+    if not sparse:
+        return _mixture(chance)
+    mixture = Mixture(
+        seed=chance.randrange(1 << 32),
+        packets=chance.choice((1, 30, 60)),
+        hosts=chance.choice((1, 4)),
+        seconds=chance.choice((20, 200)),
+        steps_back=chance.choice((0.0, 0.1)),
+        back_ms=chance.choice((1, 900, 10_000)),
         cut=chance.choice((0.0, 0.2)),
     )
     return pcap(packets_of(mixture), magic=NANOSECONDS)
@@ -104,15 +130,24 @@ class Case:
         assert_same_answers(self.expected, given, self.seed, self.settings, self.text)
 
 
-def _case(seed: int, count: int, spark: SparkSession, folder: Path) -> Case:
+def _case(
+    seed: int,
+    count: int,
+    spark: SparkSession,
+    folder: Path,
+    families: tuple[str, ...] = (),
+    *,
+    streaming: bool = False,
+) -> Case:
     chance = Random(seed)
-    text, queries = pool(seed, count)
+    text, queries = pool(seed, count, families, streaming=streaming)
     settings, sources, decoded = _settings(chance), [], []
     chosen = chance.choices(INTERFACES, k=chance.choice((1, 2, 3)))
     for interface in (*chosen, *INTERFACES):
         path = folder / f"capture{len(sources)}"
         # of an interface without any capture nobody would know that it has ended
-        path.write_bytes(_mixture(chance) if len(sources) < len(chosen) else pcap([]))
+        is_empty = len(sources) >= len(chosen)
+        path.write_bytes(pcap([]) if is_empty else _capture(chance, sparse=bool(families)))
         sources.append(FileSource(interface, str(path)))
         found = decode(path, settings.disorder_bytes or None, settings.slack_ns)
         decoded.append(Source(found, interface))
@@ -134,7 +169,7 @@ def test_queries(seed: int, spark: SparkSession, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_queries_streamed(spark: SparkSession, tmp_path: Path) -> None:
-    _check_streamed(_case(20, 2, spark, tmp_path), tmp_path)
+    _check_streamed(_case(20, 2, spark, tmp_path, streaming=True), tmp_path)
 
 
 def _check_streamed(case: Case, folder: Path) -> None:
@@ -152,4 +187,41 @@ def test_many_queries(seed: int, spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(21, 31))
 def test_many_queries_streamed(seed: int, spark: SparkSession, tmp_path: Path) -> None:
-    _check_streamed(_case(seed, FEW, spark, tmp_path), tmp_path)
+    _check_streamed(_case(seed, FEW, spark, tmp_path, streaming=True), tmp_path)
+
+
+# Joins
+
+
+def _families() -> Iterator[Any]:
+    """Another family every day; all of them when asked."""
+    for at, family in enumerate(FAMILIES):
+        is_due = at == date.today().toordinal() % len(FAMILIES)
+        yield pytest.param((family,), id=family, marks=() if is_due else pytest.mark.slow)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("families", list(_families()))
+def test_streams_of_families(
+    families: tuple[str, ...], spark: SparkSession, tmp_path: Path
+) -> None:
+    _check_streamed(_case(1, 2, spark, tmp_path, families, streaming=True), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("families", [(family,) for family in FAMILIES], ids="-".join)
+@pytest.mark.parametrize("seed", range(40, 44))
+def test_many_of_families(
+    seed: int, families: tuple[str, ...], spark: SparkSession, tmp_path: Path
+) -> None:
+    case = _case(seed, MANY, spark, tmp_path, families)
+    case.check(case.spooled.answers())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("families", [(family,) for family in FAMILIES], ids="-".join)
+@pytest.mark.parametrize("seed", range(50, 53))
+def test_many_streams_of_families(
+    seed: int, families: tuple[str, ...], spark: SparkSession, tmp_path: Path
+) -> None:
+    _check_streamed(_case(seed, FEW, spark, tmp_path, families, streaming=True), tmp_path)

@@ -50,6 +50,7 @@ TRIGGERS = 2
 """Within so many rows come out: that of the heartbeat, and the one behind it."""
 TIMES = 10
 
+SLOW = pytest.mark.slow
 BUSY, SILENT = "busy", "silent"
 QUERIES = {
     "interfaces": """
@@ -62,7 +63,21 @@ QUERIES = {
         SELECT time, srcIP AS host FROM busy.IPV4;
         DEFINE { query_name received; visibility internal; }
         SELECT time, destIP AS host FROM silent.IPV4""",
+    "joins": """
+        SELECT tb, a.srcIP, a.packets, b.packets AS answers
+        FROM sent a FULL JOIN received b ON a.tb = b.tb AND a.srcIP = b.destIP;
+        DEFINE { query_name sent; visibility internal; }
+        SELECT tb, srcIP, count(*) AS packets FROM busy.IPV4 GROUP BY time/60 AS tb, srcIP;
+        DEFINE { query_name received; visibility internal; }
+        SELECT tb, destIP, count(*) AS packets FROM silent.IPV4 GROUP BY time/60 AS tb, destIP""",
+    "bands": """
+        SELECT minute, count(*) AS packets, count(b.len) AS answers
+        FROM busy.IPV4 a LEFT JOIN silent.IPV4 b
+        ON b.timestamp - a.timestamp BETWEEN 0 AND 1500000000 AND a.srcIP = b.destIP
+        GROUP BY a.time/60 AS minute""",
 }
+REACH_NS = {"bands": 1_500_000_000}
+"""How much longer than its window a group waits for what its rows could match."""
 CAPTURE = pcap(packets_of(Mixture(seed=40, packets=300)), magic=NANOSECONDS)
 CUT = SpoolSettings(segment_rows=1, sync=UNSYNCED)
 
@@ -154,7 +169,9 @@ class Run:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [pytest.param("interfaces", marks=pytest.mark.slow), "queries"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("interfaces", marks=SLOW), "queries", "joins", "bands"]
+)
 def test_rows_come_within_two_triggers_of_their_heartbeat(
     name: str, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -164,7 +181,8 @@ def test_rows_come_within_two_triggers_of_their_heartbeat(
         _check_steps(replay, run)
     finally:
         run.query.stop()
-    late = {delay for batch in run.kept.tables for delay in _delays(run, batch)}
+    reach_ns = REACH_NS.get(name, 0)
+    late = {delay for batch in run.kept.tables for delay in _delays(run, batch, reach_ns)}
     assert late <= set(range(TRIGGERS)), late
     expected = answers(QUERIES[name], [Source(decode(CAPTURE, None, SECOND_NS), BUSY)])["query"]
     problem = difference(expected.shown(), run.kept.rows())
@@ -182,18 +200,20 @@ def _check_steps(replay: Replay, run: Run) -> None:
         before = run.catch_up()
 
 
-def _delays(run: Run, batch: int) -> set[int]:
+def _delays(run: Run, batch: int, reach_ns: int) -> set[int]:
     """How many triggers behind the one whose heartbeat ended their windows its rows came."""
     found = set()
     for minute in {int(row[0] or 0) for row in run.kept.rows_of(batch)}:
-        over_ns = (minute + 1) * WINDOW_NS
+        over_ns = (minute + 1) * WINDOW_NS + reach_ns
         closing = next(n for n in sorted(run.kept.tables) if run.heartbeat_ns(n) >= over_ns)
         found.add(batch - closing)
     return found
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["interfaces", pytest.param("queries", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["interfaces", pytest.param("queries", marks=SLOW), pytest.param("joins", marks=SLOW)]
+)
 def test_without_heartbeats_no_row_comes_in_ten_times_that_time(
     name: str, spark: SparkSession, tmp_path: Path
 ) -> None:

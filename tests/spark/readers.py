@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.types import StructType
 from spark.written import START_S, Rows
 
 from spark_sink import spark_types
-from spark_sink.options import parse
-from spark_sink.source import SpoolStreamReader
+from spark_sink.options import SourceOptions, parse
+from spark_sink.source import SpoolReader, SpoolStreamReader
 from spark_sink.stream_columns import stream_columns
 
 
@@ -24,10 +25,18 @@ def packets(*offsets_s: int) -> Rows:
 
 def reader_of(*roots: Path, **options: str) -> SpoolStreamReader:
     """A reader of one spool or several, as a new process would make it."""
+    return SpoolStreamReader(*_asked(roots, options))
+
+
+def batch_reader_of(*roots: Path, **options: str) -> SpoolReader:
+    """The same for a batch."""
+    return SpoolReader(*_asked(roots, options))
+
+
+def _asked(roots: Sequence[Path], options: Mapping[str, str]) -> tuple[SourceOptions, StructType]:
     asked = {"addresses": "bytes", **options}
     parsed = parse({"paths": json.dumps([str(root) for root in roots]), **asked})
-    schema = spark_types.spark_schema(stream_columns(parsed), parsed.inside)
-    return SpoolStreamReader(parsed, schema)
+    return parsed, spark_types.spark_schema(stream_columns(parsed), parsed.inside)
 
 
 def contents(reader: SpoolStreamReader, start: Any, end: Any) -> tuple[list[Any], list[int]]:

@@ -192,6 +192,26 @@ def test_a_session_without_a_context_is_told_too() -> None:
     assert "ip_in" in names
 
 
+def test_what_another_thread_is_sending_does_not_change_under_it() -> None:
+    sent = {"PYTHONHASHSEED": "0"}
+    during: list[tuple[dict[str, str], set[str]]] = []
+    context = SimpleNamespace(environment=sent)
+
+    def told(_: type) -> None:
+        during.append((dict(sent), set(context.environment)))
+
+    session = SimpleNamespace(
+        sparkContext=context,
+        dataSource=SimpleNamespace(register=told),
+        udf=SimpleNamespace(register=lambda name, _: None),
+    )
+    spark_sink.register(session)  # type: ignore[arg-type]
+    ((others, ours),) = during
+    assert others == {"PYTHONHASHSEED": "0"}
+    assert {"PYTHONHASHSEED", "SPARK_BUFFER_SIZE"} < ours
+    assert context.environment is sent
+
+
 def test_a_stream_that_starts_changes_nothing_that_others_send(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
-from spark.readers import contents, micro_batches, packets, reader_of
+from spark.readers import batch_reader_of, contents, micro_batches, packets, reader_of
 from spark.written import START_S, Written, seconds
 
 from gigastream.spool import END, NOTHING, Spool
@@ -25,7 +25,7 @@ from gigastream.spool.layout import READERS
 from spark_sink import places
 from spark_sink.errors import SpoolSourceError
 from spark_sink.offsets import END_MS, from_json
-from spark_sink.source import SpoolReader, SpoolStreamReader
+from spark_sink.source import SpoolStreamReader
 from spark_sink.streaming import Stateful
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def test_a_query_goes_on_with_the_generation_that_goes_on(is_now: bool, tmp_path
     times = [START_S * 1000 + 1000 * second for second in (2, 3)]
     assert seen == [([tuple(packets(2)[0])], times[:1]), ([tuple(packets(3)[0])], times[1:])]
     assert again.reportLatestOffset()["eth0"] == end["eth0"]
-    batch = SpoolReader(again._options, again._schema)
+    batch = batch_reader_of(tmp_path)
     rows = [
         row for part in batch.partitions() for got in batch.read(part) for row in got.to_pylist()
     ]

@@ -22,7 +22,7 @@ from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
 from spark_sink.refusals import check
 from tests.answers import engine
-from tests.answers.golden import Golden, golden_queries
+from tests.answers.golden import NOT_STREAMED, Golden, golden_queries
 
 FOLDER = Path(__file__).parent / "refused"
 FILES = sorted(FOLDER.glob("*.gsql"))
@@ -57,7 +57,8 @@ def test_every_expected_file_has_its_query() -> None:
 
 @pytest.mark.parametrize("golden", golden_queries(on_spark=True), ids=lambda golden: golden.name)
 def test_golden_queries_are_not_refused(golden: Golden) -> None:
-    check(engine.plan_of(golden.text, golden.name, golden.interfaces))
+    plan = engine.plan_of(golden.text, golden.name, golden.interfaces)
+    check(plan, streaming=not golden.is_marked(NOT_STREAMED))
 
 
 def test_the_command_refuses_before_a_job_starts() -> None:

@@ -150,7 +150,7 @@ class FloorDivide(Step):
         return v * self.constant
 
     def text(self, x: str) -> str:
-        return f"floor({x}/{self.constant})"
+        return f"floor({_factor(x)}/{self.constant})"
 
     def inverse_text(self, v: str) -> str:
         return f"{self.constant}*{_factor(v)}"
@@ -168,7 +168,7 @@ class CeilingDivide(Step):
         return self.constant * (v - 1) + 1
 
     def text(self, x: str) -> str:
-        return f"ceil({x}/{self.constant})"
+        return f"ceil({_factor(x)}/{self.constant})"
 
     def inverse_text(self, v: str) -> str:
         return f"{self.constant}*({v} - 1) + 1"
@@ -186,7 +186,7 @@ class FloorMultiple(Step):
         return _ceiling(v, self.constant) * self.constant
 
     def text(self, x: str) -> str:
-        return f"{self.constant}*floor({x}/{self.constant})"
+        return f"{self.constant}*floor({_factor(x)}/{self.constant})"
 
     def inverse_text(self, v: str) -> str:
         return f"{self.constant}*ceil({v}/{self.constant})"
@@ -204,7 +204,7 @@ class CeilingMultiple(Step):
         return self.constant * (_ceiling(v, self.constant) - 1) + 1
 
     def text(self, x: str) -> str:
-        return f"{self.constant}*ceil({x}/{self.constant})"
+        return f"{self.constant}*ceil({_factor(x)}/{self.constant})"
 
     def inverse_text(self, v: str) -> str:
         return f"{self.constant}*(ceil({v}/{self.constant}) - 1) + 1"
