@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -97,7 +98,7 @@ def test_an_account_that_is_asked_for_is_given_quietly_too() -> None:
 
 
 def test_a_compiler_that_says_nothing_is_named(tmp_path: Path) -> None:
-    environment = {"PATH": "/usr/bin:/bin", "CC": "/bin/false", "XDG_CACHE_HOME": str(tmp_path)}
+    environment = {**os.environ, "CC": "/bin/false", "XDG_CACHE_HOME": str(tmp_path)}
     result = gigastream(*RUN, env=environment)
     assert result.code == 1
     assert "the C compiler, /bin/false, ended with exit code 1 and said nothing\n" in result.err
