@@ -17,7 +17,7 @@ INDENT = "    "
 
 def explain(plan: Plan) -> str:
     """The mapping of every output. Raises GsqlError where Spark cannot run it."""
-    check(plan)
+    check(plan, on_driver=True)
     times = column_times(plan)
     blocks = [_output(plan, output, times) for output in plan.outputs]
     return "\n\n".join("\n".join(block) for block in blocks)
