@@ -157,7 +157,7 @@ def test_spark_gives_the_golden_rows(inputs: Inputs, variant: Variant, spools: S
 # In micro-batches
 
 
-ALWAYS = ("diamond",)
+ALWAYS = ("diamond", "read_twice")
 """Outputs that went wrong once, and only where they were streamed."""
 
 
