@@ -112,10 +112,10 @@ def dataset(folder: Path, _server: str | None) -> Place:
 def _of_microseconds(rows: Any) -> Any:
     """Timestamps as Python can have them."""
     pa, pc = import_module("pyarrow"), import_module("pyarrow.compute")
-    for index, field in enumerate(rows.schema):
-        if pa.types.is_timestamp(field.type):
+    for index, column in enumerate(rows.schema):
+        if pa.types.is_timestamp(column.type):
             cut = pc.floor_temporal(rows.column(index), unit="microsecond")
-            rows = rows.set_column(index, field.name, cut.cast(pa.timestamp("us", "UTC")))
+            rows = rows.set_column(index, column.name, cut.cast(pa.timestamp("us", "UTC")))
     return rows
 
 
