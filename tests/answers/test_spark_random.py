@@ -26,7 +26,7 @@ from gigastream.sources.files import FileSource
 from gigastream.spool import SpoolSettings
 from spark_sink.operators.merge import merge_seen_in
 from spark_sink.refusals import check
-from spark_sink.window_complete.query import can_answer
+from spark_sink.window_complete.due import can_answer
 from tests.answers.comparison import assert_same_answers
 from tests.answers.engine import Given, run
 from tests.answers.layer_maker import LayerMaker
