@@ -82,7 +82,7 @@ class JoinOnSpark(SparkOperator[Join]):
             yield "and", condition_text(condition)
         for port in (0, 1):
             yield "event time", f"a row of S{port} is held {_held_text(node, port, times)}"
-        yield "state", "rows of both sides, until then"
+        yield "state", "rows of both sides, until then, where Spark keeps any"
 
     def expressions(self, node: Join) -> Iterator[Expression]:
         yield from node.compared
