@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tests.answers.engine import Rows
 
 INTERFACES = ("left", "right")
-FAMILIES = ("joins", "windows", "merges", "layers")
+FAMILIES = ("joins", "windows", "merges")
 MOST_REFUSED = 0.5
 """Of the queries: the checker refuses some, Spark others."""
 MANY = 20
@@ -200,7 +200,7 @@ def test_many_queries_streamed(seed: int, spark: SparkSession, tmp_path: Path) -
     _check_streamed(_case(seed, FEW, spark, tmp_path, streaming=True), tmp_path)
 
 
-# Joins, windows, merges, and what is made of them
+# Joins, windows, merges
 
 
 def _families() -> Iterator[Any]:

@@ -173,7 +173,7 @@ class Run:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", [pytest.param("interfaces", marks=SLOW), "queries", "joins", "bands", "slides"]
+    "name", [pytest.param("interfaces", marks=SLOW), "queries", "joins", "bands"]
 )
 def test_rows_come_within_two_triggers_of_their_heartbeat(
     name: str, spark: SparkSession, tmp_path: Path
