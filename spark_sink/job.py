@@ -208,7 +208,8 @@ def _log(options: JobOptions) -> Iterator[Path]:
 
 def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
     """Make the plan and claim the checkpoint; errors as for `run_job`."""
-    plan = plan_of_paths(options.spools, options.texts, options.definitions)
+    on_driver = not any(sink.is_sparks for sink in options.sinks)
+    plan = plan_of_paths(options.spools, options.texts, options.definitions, on_driver=on_driver)
     for sink in options.sinks:
         if sink.is_printed and printing is None:
             raise JobError(

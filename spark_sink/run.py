@@ -80,11 +80,18 @@ def spool_paths(spools: Spools) -> list[str]:
 
 
 def plan_of_paths(
-    paths: Sequence[str], texts: QueryTexts | None = None, definitions: Sequence[str] = ()
+    paths: Sequence[str],
+    texts: QueryTexts | None = None,
+    definitions: Sequence[str] = (),
+    *,
+    on_driver: bool = False,
 ) -> Plan:
-    """Return the plan of queries over spools, which Spark can stream; errors as for `run_query`."""
+    """Return the plan of queries over spools, which Spark can stream; errors as for `run_query`.
+
+    `on_driver`: the rows come to the driver.
+    """
     plan = plan_of_spools([Spool(path) for path in paths], texts, definitions=definitions)
-    check(plan)
+    check(plan, on_driver=on_driver)
     return plan
 
 

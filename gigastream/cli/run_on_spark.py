@@ -74,7 +74,7 @@ def answer_on_spark(
     require_spark()
     from spark_sink.refusals import check
 
-    check(plan)
+    check(plan, on_driver=True)
     started = time.monotonic()
     with _folder() as folder, _open(plan, texts, sources, settings, folder) as low:
         printer = _Printer(output, low, arguments.quiet)

@@ -149,7 +149,7 @@ class WindowCompleteQuery:
         def read(node: LowNode, columns: tuple[str, ...]) -> DataFrame:
             return self._segments(node, columns, slices[node.name])
 
-        leaving = Leaving(self._due.closing_nodes, batch.after_ms, batch.until_ms)
+        leaving = Leaving(batch.after_ms, batch.until_ms)
         return dataframe(self._asked.plan, self._asked.output, read, leaving)
 
     def _segments(self, node: LowNode, columns: tuple[str, ...], slices: list[Slice]) -> DataFrame:

@@ -93,6 +93,25 @@ def test_each_output_gets_the_rows_once(spark: SparkSession, one: Path, tmp_path
     assert sorted(found) == sorted(expected)
 
 
+MERGED = """DEFINE { query_name both; visibility internal; }
+    MERGE a.timestamp : b.timestamp FROM TCP a, UDP b;
+    DEFINE { query_name merged; } SELECT timestamp, protocol, len FROM both"""
+
+
+@pytest.mark.long
+def test_what_is_merged_is_in_order_where_the_driver_writes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool = written.spool(tmp_path / "spool", MERGED)
+    run(options(spool, tmp_path / "checkpoint", f"json:{tmp_path}/rows"))
+    rows = list(map(json.loads, (tmp_path / "rows").read_text().splitlines()))
+    times = [row["timestamp"] for row in rows]
+    assert times == sorted(times)
+    assert in_order(rows) == answered_here(MERGED)
+    with pytest.raises(GsqlError, match="is in the order of a MERGE"):
+        run(options(spool, tmp_path / "other", f"parquet:{tmp_path}/files"))
+
+
 @pytest.mark.long
 def test_windows_that_were_due_when_a_job_died_leave_when_it_comes_back(
     spark: SparkSession, one: Path, tmp_path: Path
