@@ -89,7 +89,7 @@ class Reading:
     def _kept(self) -> int:
         """The first segment kept, as far as is known."""
         with suppress(SpoolAwayError):
-            self._first_kept = self._kept()
+            self._first_kept = self.track.retained().first
         return self._first_kept
 
     def slice_of(self, entries: Iterable[Entry]) -> Slice:

@@ -66,7 +66,7 @@ class OfferedSpool:
         segment = _count(question, "segment")
         if address.kind != "generation" or not layout.is_name(reader):
             raise ValueError("a commit is of a reader, to a generation")
-        folder = self._listed(address, may_be_silent=True)
+        folder = self._generation_folder(address)
         known = self._names_or_none(f"{folder}/{layout.READERS}")
         if len(known) >= MAX_READERS and f"{layout.quoted(str(reader))}.json" not in known:
             raise NoFileError(f"it has {len(known)} readers already, which is the most")
@@ -82,13 +82,21 @@ class OfferedSpool:
     def _address(question: Question) -> Address:
         return Address.from_json(question.get("address"))
 
-    def _listed(self, address: Address, *, may_be_silent: bool = False) -> str:
-        """The path of what there is; a track that the index names may have nothing yet."""
+    def _generation_folder(self, address: Address) -> str:
+        """Of one that is there, or that the index names: a silent one has no folder yet."""
+        folder = self._path(address.path())
+        above, _, name = folder.rpartition("/")
+        if not self._is_in_index(address):
+            self._listed(address)
+            if name not in self._names_or_none(above):
+                raise FileNotFoundError(folder)
+        return folder
+
+    def _listed(self, address: Address) -> str:
+        """The path of what there is, as far as names go: numbers lead nowhere else."""
         path = address.path()
-        if address.stream:
-            known = (self._has_track(address), may_be_silent and self._is_in_index(address))
-            if not any(known):
-                raise FileNotFoundError(path)
+        if address.stream and not self._has_track(address):
+            raise FileNotFoundError(path)
         if address.kind == "progress":
             folder, _, name = path.rpartition("/")
             if name not in self._names_or_none(self._path(folder)):

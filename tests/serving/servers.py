@@ -118,7 +118,8 @@ class Server:
         return self.log.read_text() if self.log.exists() else ""
 
     def _is_ready(self) -> bool:
-        assert self.process is not None and self.process.poll() is None, self.said()
+        assert self.process is not None
+        assert self.process.poll() is None, self.said()
         return self.said().count("is offered as") >= len(self.roots)
 
     def kill(self) -> None:

@@ -9,15 +9,19 @@ from pathlib import Path
 import pytest
 from cli.command import gigastream
 from serving.servers import TOKEN, Keys, Server, free_port, secret, serving
-from spool.made import all_numbers, folder_of, write_run
+from spool.made import NEVER_NS, all_numbers, folder_of, open_track, rows, write_run
 
 from gigastream.spool import (
+    NOTHING,
     Access,
     Spool,
     SpoolAwayError,
     SpoolReadError,
+    SpoolSettings,
+    SpoolWriter,
     Track,
     TrackWriter,
+    manifest,
 )
 from gigastream.spool.commits import committed_floor
 from tests.waiting import wait_until
@@ -49,12 +53,11 @@ def test_what_is_served_is_what_is_there(root: Path, tmp_path: Path, keys: Keys)
 
 
 def test_who_writes_is_told(root: Path, keys: Keys) -> None:
-    from gigastream.spool import SpoolWriter
-
     with serving(keys, root) as server:
         spool = Spool(f"{server.location}/of%20one", access=keys.access)
         assert spool.has_writer() is False
-        with SpoolWriter(root):
+        with SpoolWriter(root) as writer:
+            open_track(writer)
             assert spool.has_writer() is True
 
 
@@ -71,7 +74,8 @@ def test_a_host_that_comes_back_is_read_on(root: Path, keys: Keys) -> None:
         server.kill()
         write_run(root, 7)
         assert (track.poll(), track.damage) == ([], [])
-        assert track.away is not None and server.location in track.away
+        assert track.away is not None
+        assert server.location in track.away
         with pytest.raises(SpoolAwayError):
             Spool(f"{server.location}/of%20one", access=keys.access)
         server.begin()
@@ -89,8 +93,6 @@ def test_nothing_is_lost_where_a_host_dies_between_lines(
     root: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What has come is given, and the rest comes later; what is promised of it waits, too."""
-    from gigastream.spool import manifest
-
     monkeypatch.setattr(manifest, "_READ_BYTES", 400)  # a line or so
     with serving(keys, root) as server:
         track = only_track(f"{server.location}/of%20one", keys.access)
@@ -105,10 +107,12 @@ def test_nothing_is_lost_where_a_host_dies_between_lines(
 
         monkeypatch.setattr(type(track._place), "read_at", lambda self, *asked: dying(*asked))
         first = track.poll()
-        assert track.away == "it is away" and track.damage == []
+        assert track.away == "it is away"
+        assert track.damage == []
         second = track.poll()
     entries = [entry for entry in (*first, *second) if entry.is_segment]
-    assert [entry.segment for entry in entries] == [0, 1, 2] and len(first) > 0
+    assert [entry.segment for entry in entries] == [0, 1, 2]
+    assert len(first) > 0
     assert all(entry.kind != "punctuation" for entry in first)
     assert track.damage == []
 
@@ -125,7 +129,8 @@ def test_nothing_is_lost_where_a_host_dies_between_lines(
 def test_a_url_that_is_none(root: Path, keys: Keys, name: str, says: str) -> None:
     with serving(keys, root) as server, pytest.raises(SpoolReadError, match=says) as caught:
         Spool(f"{server.location}/{name}", access=keys.access)
-    assert caught.value.hint is not None and "grpc+tls://" in caught.value.hint
+    assert caught.value.hint is not None
+    assert "grpc+tls://" in caught.value.hint
 
 
 def test_who_has_no_token_or_believes_nobody_is_refused(
@@ -142,7 +147,8 @@ def test_who_has_no_token_or_believes_nobody_is_refused(
             Spool(url, access=Access(None, authority))
         with pytest.raises(SpoolAwayError, match="certificate verify failed") as refused:
             Spool(url, access=Access(str(keys.token)))
-        assert refused.value.hint is not None and "--ca-file" in refused.value.hint
+        assert refused.value.hint is not None
+        assert "--ca-file" in refused.value.hint
         monkeypatch.setenv("GIGASTREAM_TOKEN", TOKEN)
         assert len(all_numbers(only_track(url, Access(None, authority)))) == 60
 
@@ -151,10 +157,12 @@ def test_without_tls_only_where_it_is_said(root: Path, keys: Keys) -> None:
     port = free_port()
     words = ("serve", root, "--listen", f"127.0.0.1:{port}", "--token-file", keys.token)
     refused = gigastream(*words)
-    assert refused.code == 2 and "--insecure" in refused.err
+    assert refused.code == 2
+    assert "--insecure" in refused.err
     tls = ("--tls-cert", keys.certificate, "--tls-key", keys.key)
     both = gigastream(*words, *tls, "--insecure")
-    assert both.code == 2 and "without a certificate" in both.err
+    assert both.code == 2
+    assert "without a certificate" in both.err
     server = Server(keys, (root,), port=port, tls=("--insecure",))
     server.begin()
     try:
@@ -199,9 +207,6 @@ def test_what_cannot_be_served_is_told(root: Path, keys: Keys, tmp_path: Path) -
 
 def test_retention_waits_for_a_reader_far_away(tmp_path: Path, keys: Keys) -> None:
     """Committed is let go, what is not stays."""
-    from spool.made import NEVER_NS, open_track, rows
-
-    from gigastream.spool import NOTHING, SpoolSettings, SpoolWriter
 
     def write(track: TrackWriter, sequence: int) -> None:
         track.write(rows(sequence, 1), (sequence, NOTHING), sequence, sequence)
@@ -211,14 +216,18 @@ def test_retention_waits_for_a_reader_far_away(tmp_path: Path, keys: Keys) -> No
     )
     with SpoolWriter(tmp_path / "kept", settings) as writer:
         track = open_track(writer)
-        write(track, 0)
-        wait_until(lambda: folder_of(tmp_path / "kept").is_dir(), "the first segment")
         with serving(keys, tmp_path / "kept") as server:
             far = only_track(server.url(), keys.access)
-            far.commit("spark", 0)
-            for sequence in range(1, 6):
+            far.commit("spark", 0)  # of a track that has nothing yet
+            segments: list[int | None] = []
+            for sequence in range(5):
                 write(track, sequence)
-            wait_until(lambda: sum(e.is_segment for e in far.poll()) or True, "a look")
+
+            def are_listed() -> bool:
+                segments.extend(entry.segment for entry in far.poll() if entry.is_segment)
+                return segments == [0, 1, 2, 3, 4]
+
+            wait_until(are_listed, "five segments")
             assert far.retained().first == 0
             far.commit("spark", 3)
 
