@@ -29,6 +29,7 @@ from spark_sink import checkpoint
 from spark_sink.dataframes import dataframe
 from spark_sink.driver_query import start_on_driver
 from spark_sink.job_errors import JobError
+from spark_sink.options import access_of
 from spark_sink.places import spool_name
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.sentences import Sentences
@@ -209,7 +210,10 @@ def _log(options: JobOptions) -> Iterator[Path]:
 def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
     """Make the plan and claim the checkpoint; errors as for `run_job`."""
     on_driver = not any(sink.is_sparks for sink in options.sinks)
-    plan = plan_of_paths(options.spools, options.texts, options.definitions, on_driver=on_driver)
+    access = access_of(options.source_options)
+    plan = plan_of_paths(
+        options.spools, options.texts, options.definitions, access, on_driver=on_driver
+    )
     for sink in options.sinks:
         if sink.is_printed and printing is None:
             raise JobError(
@@ -218,7 +222,7 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
                 exit_code=2,
             )
     outputs = [_identity(sink, options.state) for sink in options.sinks]
-    names = [spool_name(path) for path in options.spools]
+    names = [spool_name(path, access) for path in options.spools]
     claim = checkpoint.claim(
         options.checkpoint, checkpoint.JobIdentity(plan, names, outputs, options.spools)
     )

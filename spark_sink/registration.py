@@ -27,6 +27,7 @@ SHIPPED = (
     "spark_sink.segment_index",
     "spark_sink.offsets",
     "spark_sink.options",
+    "spark_sink.patience",
     "spark_sink.places",
     "spark_sink.reading",
     "spark_sink.segments",

@@ -41,6 +41,9 @@ class SegmentIndex:
             else:
                 self._reach(entry.base_ns)
 
+    def __len__(self) -> int:
+        return len(self._segments)
+
     def _reach(self, base_ns: int) -> None:
         if self._reached_ns:
             self._reached_ns[-1] = max(self._reached_ns[-1], base_ns)

@@ -51,7 +51,7 @@ class GigastreamSource(DataSource):
     larger integer, strings and addresses are text. A byte that is not UTF-8 is the text \xHH.
 
     Options
-    - path, or paths (a JSON list): the spools
+    - path, or paths (a JSON list): the spools, also grpc+tls://HOST:PORT/NAME of `gigastream serve`
     - stream: needed where a spool holds several
     - interfaces: those to wait for; otherwise all that there are, as they appear
     - columns: the names needed (`a,b` or a JSON list); the others are not read
@@ -72,6 +72,8 @@ class GigastreamSource(DataSource):
     - idleAfterSeconds: after which time goes on without an interface that says nothing, which is
       told; its rows that come later may be too late. Without it, it is waited for
     - onIdle: go-on (default), or end: the query fails then
+    - tokenFile, caFile: files, there on every host that reads, of the token that servers want
+      (without it the variable GIGASTREAM_TOKEN is taken), and of the authorities that are believed
     - segments: what a job of window-complete micro-batches reads; it knows how to say it
     - heartbeats: false leaves them out, and nothing that waits for time ever ends
     """
@@ -117,7 +119,7 @@ class _Rows:
 
     def _rows(self, piece: Slice) -> Iterator[pa.RecordBatch]:
         columns = self._schema.names[1:]
-        for batch in read(piece, columns, fails_on_damage=self._options.fails_on_damage):
+        for batch in read(piece, columns, self._options):
             yield spark_types.to_spark(batch, self._schema, self._types)
 
 

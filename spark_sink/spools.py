@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gigastream.spool import END, NOTHING, Entry, SpoolReadError, Track
+from gigastream.spool import END, NOTHING, Entry, SpoolAwayError, SpoolReadError, Track
 from spark_sink.errors import SpoolSourceError, tell
 from spark_sink.offsets import END_MS, Offsets, Position, heartbeat_ms
 from spark_sink.options import EARLIEST, SourceOptions
@@ -245,9 +245,11 @@ class Spools:
             return
         if self._committed.get(folder) == segment:
             return
-        self._committed[folder] = segment
         try:
             reading.track.commit(self._options.reader, segment)
+            self._committed[folder] = segment
+        except SpoolAwayError:
+            pass  # the next commit says it, too
         except SpoolReadError as error:
             self._is_read_only = True
             tell(f"note: {error}: retention will not wait for this query")
@@ -300,7 +302,9 @@ class Spools:
         if (key, generation) not in self._readings:
             path, interface = self._places.place(key)
             stream = self._options.stream or self._places.only_stream(path)
-            reading = self._new(path, track_of(path, stream, interface, generation))
+            reading = self._new(
+                path, track_of(path, stream, interface, generation, self._options.access)
+            )
             self._readings[key, generation] = reading
             if key in self._chains:
                 self._mark_followed(key, self._chains[key])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.answering import output_queries
 from gigastream.cli.arguments import (
+    add_access_options,
     add_query_files,
     add_query_options,
     argument_type,
@@ -51,8 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="PATH",
-        help="a folder that `gigastream run -o spool:PATH` writes; any number of them",
+        help="a folder that `gigastream run -o spool:PATH` writes, or grpc+tls://HOST:PORT/NAME of "
+        "`gigastream serve`; any number of them",
     )
+    add_access_options(parser)
     parser.add_argument(
         "--checkpoint", required=True, metavar="DIR", help="where the job's progress is kept"
     )
@@ -198,6 +201,8 @@ def _source_options(arguments: argparse.Namespace) -> dict[str, str]:
         "maxBytesPerTrigger": arguments.max_bytes,
         "idleAfterSeconds": arguments.idle_after,
         "onIdle": arguments.on_idle,
+        "tokenFile": arguments.token_file,
+        "caFile": arguments.ca_file,
     }
     given = {name: str(value) for name, value in named.items() if value is not None}
     return {"onDamage": "skip", **given}
