@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_sink.dataframes import dataframe
 from spark_sink.sinks import DriverSink, start
-from spark_sink.streaming import Running, Stateful
+from spark_sink.streaming import Running, Stateful, streams_of
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery, can_answer
 
 
@@ -21,5 +21,6 @@ def start_on_driver(
     """
     if without_state and can_answer(asked.plan, asked.output):
         return WindowCompleteQuery(asked, sink, trigger).start()
-    writer = sink.writer(dataframe(asked.plan, asked.output, asked.read))
-    return Stateful(start(writer, asked.checkpoint, asked.name, trigger), sink)
+    rows = dataframe(asked.plan, asked.output, asked.read)
+    query = start(sink.writer(rows), asked.checkpoint, asked.name, trigger)
+    return Stateful(query, sink, streams=streams_of(rows), checkpoint=asked.checkpoint)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from gigastream.spool import NOTHING, Entry, Track
+from gigastream.spool import NOTHING, Entry, Passed, Track
 from gigastream.spool.arrivals import Arrivals
 from spark_sink.errors import SKIP_HINT, SpoolSourceError, tell
 from spark_sink.offsets import Position
@@ -67,6 +67,11 @@ class Reading:
                 "latest begins with what is still to come",
             )
         return Position(self.track.generation, segment, self.index.heartbeat_before_ns(segment))
+
+    def passed(self, segment: int) -> Passed:
+        """The rows before a segment with which a query begins."""
+        gone = self.index.rows_before(self.track.retained().first)
+        return Passed(gone, max(0, self.index.rows_before(segment) - gone))
 
     def check_reaches(self, segment: int) -> None:
         """Refuse a position beyond the track's end: it lost what the query has read."""

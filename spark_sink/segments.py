@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from gigastream.spool import Entry, SegmentDamage
+from spark_sink.damage_log import note_damage
 from spark_sink.errors import SKIP_HINT, SpoolSourceError, tell
 from spark_sink.tracks import track_of
 
@@ -70,11 +71,12 @@ def _put(cuts: list[list[Slice]], part: int, piece: Slice) -> None:
 
 
 def read(
-    piece: Slice, columns: Sequence[str], *, fails_on_damage: bool
+    piece: Slice, columns: Sequence[str], *, fails_on_damage: bool, damage_log: str | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows of the segments, batch by batch; one that is damaged is told and left out.
 
-    Raises SourceError if retention has deleted one, or if damage is to fail.
+    `damage_log` is a folder in which it is written down. Raises SourceError if retention has
+    deleted one, or if damage is to fail.
     """
     track = track_of(piece.path, piece.stream, piece.interface, piece.generation)
     for entry in piece.entries:
@@ -84,6 +86,8 @@ def read(
             if damage.is_retired or fails_on_damage:
                 raise _failure(damage) from None
             tell(str(damage))
+            if damage_log is not None:
+                note_damage(damage_log, piece.path, track, damage)
 
 
 def _failure(damage: SegmentDamage) -> SpoolSourceError:

@@ -11,7 +11,7 @@ from gigastream.spool.query_set import StoredQuerySet, StreamDescription
 from gigastream.spool.retention import Retained
 from gigastream.spool.settings import SpoolSettings
 from gigastream.spool.spool import Spool
-from gigastream.spool.track import Track, commit_reader
+from gigastream.spool.track import Passed, Track, commit_reader
 from gigastream.spool.track_writer import TrackWriter
 from gigastream.spool.writer import SpoolWriter
 
@@ -20,6 +20,7 @@ __all__ = [
     "NOTHING",
     "Entry",
     "Lost",
+    "Passed",
     "Retained",
     "SegmentDamage",
     "Spool",

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow
@@ -19,6 +20,16 @@ from gigastream.spool.place import NoFileError, Place
 from gigastream.spool.progress import MAX_BYTES, TrackKey, TrackState, decode
 from gigastream.spool.retention import MAX_RETAINED_BYTES, Retained, decode_retained
 from gigastream.spool.segment_reader import damage, read_segment
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Rows of a generation that a reader has not read, since they stand before its beginning."""
+
+    gone: int = 0
+    """Those that retention had deleted."""
+    skipped: int = 0
+    """Those that it did not want."""
 
 
 class InterfaceProgress:
@@ -174,17 +185,29 @@ class Track:
     def _segment_path(self, entry: Entry) -> str:
         return f"{self.folder}/{layout.segment_name(entry.segment or 0)}"
 
-    def commit(self, reader: str, segment: int) -> None:
+    def commit(self, reader: str, segment: int, passed: Passed | None = None) -> None:
         """Tell the writer that a reader is done with the segments below `segment`.
 
         Raises SpoolReadError where the spool cannot be written.
         """
-        path = f"{self.folder}/{layout.READERS}/{layout.quoted(reader)}.json"
+        path = self._reader_path(reader)
         value = {"reader": reader, "segment": segment, "made_ns": time.time_ns()}
+        value |= {} if passed is None else asdict(passed)
         try:
             self._place.replace(path, json.dumps(value).encode())
         except OSError as error:
             raise SpoolReadError(f"cannot commit to {path}: {reason_of(error)}") from None
+
+    def passed(self, reader: str) -> Passed | None:
+        """Return what a reader has said with its commits; None where it has said nothing."""
+        try:
+            said = self._place.read_object(self._reader_path(reader))
+            return Passed(int(said["gone"]), int(said["skipped"]))
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+
+    def _reader_path(self, reader: str) -> str:
+        return f"{self.folder}/{layout.READERS}/{layout.quoted(reader)}.json"
 
     # ---- the manifest, file by file ----
 
