@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,10 @@ class JobIdentity:
     paths: Sequence[str] = ()
     formats: Mapping[str, str] = field(default_factory=dict)
     """By output, what its folder is called by."""
+    point: str | None = None
+    """Where a new checkpoint takes up (savepoint.py)."""
+    after_of: Callable[[str], dict[str, int]] = lambda _: {}
+    """Gives what a point is, by query; asked once, since another checkpoint goes on."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what the file holds."""
@@ -75,6 +79,8 @@ class Claim:
     """By query and output, the folder of its progress."""
     known: frozenset[tuple[str, str]] = frozenset()
     """Those that have run there before."""
+    after_ms: Mapping[str, int] = field(default_factory=dict)
+    """By query, up to which base time windows are not its own; none: all are."""
 
 
 def claim(folder: str, job: JobIdentity) -> Claim:
@@ -90,15 +96,17 @@ def claim(folder: str, job: JobIdentity) -> Claim:
         before = None if said is None else _with_identities(said, job)
         if before is not None:
             _check_same(folder, before, wanted)
-        known = {} if before is None else _known_parts(before, job)
+        # an earlier version numbered them in the order in which they were given
+        known = {} if before is None else known_parts(before) or _parts({}, job)
         parts = _parts(known, job)
-        written = {**wanted, "parts": [[*key, name] for key, name in parts.items()]}
+        begun = _begun(folder, before, job)
+        written = {**wanted, "parts": [[*key, name] for key, name in parts.items()], **begun}
         if said != written | {"reader": reader}:
             system.create_dir(path, recursive=True)
             write_json(system, f"{path}/{FILE}", written | {"reader": reader})
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
-    return Claim(reader, parts, frozenset(known))
+    return Claim(reader, parts, frozenset(known), begun.get("after_ms", {}))
 
 
 def _reader(before: Mapping[str, Any] | None) -> str:
@@ -111,11 +119,22 @@ def _with_identities(before: Mapping[str, Any], job: JobIdentity) -> Mapping[str
     return {**before, "spools": sorted(job.spools)} if is_by_path else before
 
 
-def _known_parts(before: Mapping[str, Any], job: JobIdentity) -> dict[tuple[str, str], str]:
-    """An earlier version numbered them in the order in which they were given."""
-    if "parts" in before:
-        return {(query, output): name for query, output, name in before["parts"]}
-    return _parts({}, job)
+def _begun(folder: str, before: Mapping[str, Any] | None, job: JobIdentity) -> dict[str, Any]:
+    """Where a checkpoint has taken up, or takes up now."""
+    if before is None:
+        return {} if job.point is None else {"from": job.point, "after_ms": job.after_of(job.point)}
+    if job.point not in (None, before.get("from")):
+        raise JobError(
+            f"the checkpoint {folder} is there already, and has not begun at {job.point}",
+            "it goes on without --from; a point is where a new checkpoint begins",
+            exit_code=2,
+        )
+    return {key: before[key] for key in ("from", "after_ms") if key in before}
+
+
+def known_parts(said: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """Return what a checkpoint's file says of its folders, by query and output."""
+    return {(query, output): name for query, output, name in said.get("parts", ())}
 
 
 def _parts(known: Mapping[tuple[str, str], str], job: JobIdentity) -> dict[tuple[str, str], str]:

@@ -6,10 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gigastream.plan.operators.output import Output
+from gigastream.plan.plan import Plan
 from spark_sink.dataframes import dataframe
+from spark_sink.offsets import END_MS
 from spark_sink.sinks import DriverSink, start
 from spark_sink.streaming import Running, Stateful, streams_of
-from spark_sink.window_complete.due import can_answer
+from spark_sink.window_complete.due import Due, can_answer
+from spark_sink.window_complete.leaving import Leaving
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 
@@ -22,6 +26,14 @@ def start_on_driver(
     """
     if without_state and can_answer(asked.plan, asked.output):
         return WindowCompleteQuery(asked, sink, trigger).start()
-    rows = dataframe(asked.plan, asked.output, asked.read)
+    leaving = leaving_after(asked.plan, asked.output, asked.after_ms)
+    rows = dataframe(asked.plan, asked.output, asked.read, leaving)
     query = start(sink.writer(rows), asked.checkpoint, asked.name, trigger)
     return Stateful(query, sink, streams=streams_of(rows), checkpoint=asked.checkpoint)
+
+
+def leaving_after(plan: Plan, output: Output, after_ms: int | None) -> Leaving | None:
+    """Which windows of a stream leave at all, where it takes up behind a point."""
+    if after_ms is None:
+        return None
+    return Leaving(Due(plan, output).closing_nodes, after_ms, END_MS)

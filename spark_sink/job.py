@@ -28,11 +28,12 @@ from gigastream.sinks import SinkPlace
 from spark_sink import checkpoint
 from spark_sink.account import TrackAccount, query_accounts
 from spark_sink.dataframes import dataframe
-from spark_sink.driver_query import start_on_driver
+from spark_sink.driver_query import leaving_after, start_on_driver
 from spark_sink.job_errors import JobError
 from spark_sink.places import spool_name, without_credentials
 from spark_sink.progress import QueryProgress, with_places
 from spark_sink.run import Streams, plan_of_paths
+from spark_sink.savepoint import after_of
 from spark_sink.sentences import Sentences
 from spark_sink.session import SPOOL, open_session
 from spark_sink.sinks import (
@@ -71,6 +72,8 @@ class JobOptions:
     trigger: Mapping[str, Any] = field(default_factory=lambda: {"processingTime": "0 seconds"})
     master: str | None = None
     state: str = "memory"
+    point: str | None = None
+    """Where a new checkpoint takes up: a time, or another checkpoint."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Spark's own."""
     log: Path | None = None
@@ -95,6 +98,8 @@ class Job:
     reader: str
     parts: Mapping[tuple[str, str], str]
     """By query and output, the folder of the checkpoint that has its progress."""
+    after_ms: Mapping[str, int]
+    """By query, up to which base time windows are left out; none: no window is."""
     places: Mapping[str, str] = field(default_factory=dict)
     """By the name that a spool has in checkpoints, its path."""
     running: list[Running] = field(default_factory=list)
@@ -135,13 +140,13 @@ class Job:
         self._reads.append(read)
         place = checkpoint.part(self.options.checkpoint, part)
         name = f"{node.name} to {sink.text}"
-        trigger = self.options.trigger
+        trigger, after_ms = self.options.trigger, self.after_ms.get(node.name)
         if on_driver is not None:
-            asked = SpoolQuery(name, self.plan, node, read, place)
+            asked = SpoolQuery(name, self.plan, node, read, place, after_ms)
             is_spool = self.options.state == SPOOL
             self.running.append(start_on_driver(asked, on_driver, trigger, without_state=is_spool))
             return
-        rows = dataframe(self.plan, node, read)
+        rows = dataframe(self.plan, node, read, leaving_after(self.plan, node, after_ms))
         folder = node.name if len(self.plan.outputs) > 1 else None
         writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
         query = start(writer, place, name, trigger)
@@ -252,12 +257,20 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
     names = [spool_name(path) for path in options.spools]
     formats = dict(zip(outputs, (sink.format for sink in options.sinks), strict=True))
     _refuse_twice(outputs)
-    identity = checkpoint.JobIdentity(plan, names, outputs, options.spools, formats)
+    identity = checkpoint.JobIdentity(
+        plan,
+        names,
+        outputs,
+        options.spools,
+        formats,
+        options.point,
+        lambda point: after_of(point, plan, options.spools),
+    )
     claim = checkpoint.claim(options.checkpoint, identity)
     known = {output for _, output in claim.known}
     _refuse_files([s for s in options.sinks if _identity(s, options.state) in known])
     places = dict(zip(names, map(without_credentials, options.spools), strict=True))
-    return Job(options, plan, printing, claim.reader, claim.parts, places)
+    return Job(options, plan, printing, claim.reader, claim.parts, claim.after_ms, places)
 
 
 def _identity(sink: Sink, state: str) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from pyspark.sql.streaming import StreamingQueryListener
+from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from spark_sink.progress import QueryProgress, line_of
 from spark_sink.query_counts import QueryCounts, is_of_spools
@@ -17,7 +17,7 @@ from spark_sink.query_counts import QueryCounts, is_of_spools
 LOGGER = "gigastream.spark"
 
 
-class ProgressLog(StreamingQueryListener):
+class ProgressLog(StreamingQueryListener):  # type: ignore[misc]  # to mypy it is Any
     """Tells of each query that reads spools how far it is: rows, lag by track, late rows, state.
 
         log = ProgressLog(every_s=10)

@@ -28,6 +28,8 @@ class DoneBatch:
     """Up to here windows have left."""
     offsets: tuple[Offsets, ...]
     """One a source."""
+    is_newest: bool
+    """Whether none was begun behind it."""
 
 
 def last_done(folder: str) -> DoneBatch | None:
@@ -37,13 +39,13 @@ def last_done(folder: str) -> DoneBatch | None:
         numbers = _numbers(system, f"{path}/commits")
         if not numbers:
             return None
-        number = max(numbers)
+        number, newest = max(numbers), max(_numbers(system, f"{path}/offsets"))
         _, metadata, *sources = _text(system, f"{path}/offsets/{number}").splitlines()
         watermark_ms = int(_object(metadata)["batchWatermarkMs"])
         offsets = tuple(from_json(_object(line)) for line in sources)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
-    return DoneBatch(number, watermark_ms, offsets)
+    return DoneBatch(number, watermark_ms, offsets, is_newest=number == newest)
 
 
 def _numbers(system: pyarrow.fs.FileSystem, path: str) -> list[int]:

@@ -121,6 +121,13 @@ def _add_spark_options(group: argparse._ArgumentGroup) -> None:
         help="where a new checkpoint begins in the spools (earliest)",
     )
     group.add_argument(
+        "--from",
+        dest="point",
+        metavar="TIME|CHECKPOINT",
+        help="a new checkpoint leaves out windows that are over at a time (UTC), or out of another "
+        "checkpoint's job",
+    )
+    group.add_argument(
         "--max-rows", type=argument_type(parse_count), metavar="N", help="of a micro-batch, about"
     )
     group.add_argument(
@@ -196,6 +203,7 @@ def _options(arguments: argparse.Namespace) -> JobOptions:
         trigger=arguments.trigger,
         master=arguments.master,
         state=arguments.state,
+        point=arguments.point,
         settings=dict(arguments.conf),
         log=arguments.log,
     )

@@ -22,8 +22,11 @@ from spark_sink.window_complete.micro_batch_log import MicroBatch, StreamOffsets
 class MicroBatchPlanner:
     """Reads the manifests of all streams of an output."""
 
-    def __init__(self, due: Due, options: Mapping[str, SourceOptions]) -> None:
-        """`options`: the source's, by stream."""
+    def __init__(
+        self, due: Due, options: Mapping[str, SourceOptions], after_ms: int | None = None
+    ) -> None:
+        """`options`: the source's, by stream. A new checkpoint has no window up to `after_ms`."""
+        self._after_ms = after_ms
         self._due = due
         self._options = options
         self._spools = {name: Spools(each) for name, each in options.items()}
@@ -94,16 +97,36 @@ class MicroBatchPlanner:
                 raise reason
 
     def _closing(self, last: MicroBatch | None, end: StreamOffsets) -> MicroBatch | None:
-        after_ms, until_ms = None if last is None else last.until_ms, _reached_ms(end)
+        after_ms, until_ms = self._after_ms if last is None else last.until_ms, _reached_ms(end)
         if until_ms is None or (after_ms is not None and until_ms <= after_ms):
             return None
         if not self._due.closes(after_ms, until_ms):
             return None
         if last is None:
-            return MicroBatch(0, self._first or end, end, None, until_ms)
+            first = self._first or end
+            unread = self._not_needed(first, end, after_ms)
+            return MicroBatch(0, first, end, after_ms, until_ms, unread=unread)
         late, unread = self._late(last, end)
         held = self._held(last.held, end, after_ms)
         return MicroBatch(last.number + 1, held, end, after_ms, until_ms, late, unread)
+
+    def _not_needed(
+        self, first: StreamOffsets, end: StreamOffsets, after_ms: int | None
+    ) -> dict[str, dict[str, int]]:
+        """Rows of segments in which there is nothing behind the point of a new checkpoint."""
+        since = self._due.needed_from(after_ms)
+        unread: dict[str, dict[str, int]] = {}
+        for stream in self._due.streams:
+            spools, of_stream = self._spools[stream.name], unread.setdefault(stream.name, {})
+            for reading, entries in spools.between(first[stream.name], end[stream.name]):
+                rows = sum(e.rows for e in entries if not self._is_needed(stream, e, since))
+                if rows:
+                    key = spools.key(reading)
+                    of_stream[key] = of_stream.get(key, 0) + rows
+        return unread
+
+    def _is_needed(self, stream: LowNode, entry: Entry, since: Mapping[str, int]) -> bool:
+        return self._due.has_rows_from(stream, entry, since[stream.name])
 
     def _late(self, last: MicroBatch, end: StreamOffsets) -> tuple[int, dict[str, dict[str, int]]]:
         """Rows of windows that the last micro-batch has answered, which have come since."""

@@ -63,6 +63,8 @@ class SpoolQuery:
     output: Output
     read: Streams
     checkpoint: str
+    after_ms: int | None = None
+    """Windows that end up to here are left out; None: none is."""
 
 
 class WindowCompleteQuery:
@@ -77,6 +79,7 @@ class WindowCompleteQuery:
         self._planner = MicroBatchPlanner(
             self._due,
             {stream.name: asked.read.source_options(stream) for stream in self._due.streams},
+            asked.after_ms,
         )
         self._log = MicroBatchLog(asked.checkpoint)
         self._late_before = 0 if self._log.last is None else self._log.last.late

@@ -203,6 +203,29 @@ def test_a_file_that_was_printed_is_not_begun_again(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("state", ["memory", "spool"])
+def test_another_query_takes_up_where_one_has_stopped(
+    state: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Between them each window stands once, whole, though some were half read by the first."""
+    data, root = DEMO_CAPTURE.read_bytes(), tmp_path / "spool"
+    first, rest = cut_behind(data, 1500)
+    write_from_pipe(root, first, stopped_behind=1500)
+    old, new = tmp_path / "old", tmp_path / "new"
+    run(options(root, tmp_path / "before", f"json:{old}", state=state))
+    write_from_pipe(root, rest)
+    texts = QueryTexts(inline_queries((QUERY.replace("AS bytes", "AS octets"),)))
+    point = str(tmp_path / "before")
+    asked = options(root, tmp_path / "after", f"json:{new}", state=state, texts=texts, point=point)
+    run(asked)
+    rows = [json.loads(line.replace("octets", "bytes")) for line in new.read_text().splitlines()]
+    before = [json.loads(line) for line in old.read_text().splitlines()]
+    assert before
+    assert rows
+    assert in_order([*before, *rows]) == answered_here()
+
+
+@pytest.mark.long
 def test_a_having_and_an_output_change_under_a_checkpoint(
     spark: SparkSession, tmp_path: Path
 ) -> None:

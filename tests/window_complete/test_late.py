@@ -23,13 +23,13 @@ from tests.answers.engine import plan_of
 class Looking:
     """A planner over a spool of seconds, as a query asks it."""
 
-    def __init__(self, root: Path, **given: str) -> None:
+    def __init__(self, root: Path, after_ms: int | None = None, **given: str) -> None:
         plan = plan_of("SELECT time, srcIP, sum(len) AS len FROM IPV4 GROUP BY time, srcIP")
         due = Due(plan, plan.outputs[0])
         (stream,) = due.streams
         options = parse({"path": str(root), "stream": stream.name, **given})
         self.stream = stream.name
-        self.planner = MicroBatchPlanner(due, {stream.name: options})
+        self.planner = MicroBatchPlanner(due, {stream.name: options}, after_ms)
         self.last: MicroBatch | None = None
 
     def look(self) -> MicroBatch:
@@ -100,6 +100,17 @@ def test_latest_is_where_the_checkpoint_began(written: Written) -> None:
         for piece in looking.planner.slices(looking.look())[looking.stream]
     }
     assert read == {"eth0": [1], "eth1": [0]}
+
+
+def test_what_is_over_at_the_point_where_a_checkpoint_takes_up_is_not_read(
+    written: Written,
+) -> None:
+    written.write("eth0", [(packets(n, n + 1), seconds(n)) for n in (1, 5, 9, 12)])
+    found = (looking := Looking(written.root, after_ms=seconds(10) // 10**6)).look()
+    (piece,) = looking.planner.slices(found)[looking.stream]
+    assert [entry.segment for entry in piece.entries] == [2, 3], "nine is over, ten is open"
+    assert (found.after_ms, found.late) == (seconds(10) // 10**6, 0)
+    assert found.unread == {looking.stream: {"eth0": 4}}
 
 
 def test_a_segment_whose_line_tells_no_range_is_read_for_it(
