@@ -43,9 +43,9 @@ def after_of(
                 "without --from it is answered from the oldest that the spool has",
                 exit_code=2,
             )
-        at_ms = _time_ms(point)
-        found[output.name] = _reached_ms(point, output.name) if at_ms is None else at_ms
-        _check_kept(point, Due(plan, output), found[output.name], spools, options)
+        at_ms, due = _time_ms(point), Due(plan, output)
+        found[output.name] = _reached_ms(point, output.name, due) if at_ms is None else at_ms
+        _check_kept(point, due, found[output.name], spools, options)
     return found
 
 
@@ -61,7 +61,7 @@ def _time_ms(text: str) -> int | None:
 # Another checkpoint
 
 
-def _reached_ms(folder: str, query: str) -> int:
+def _reached_ms(folder: str, query: str, due: Due) -> int:
     system, path = filesystem(folder)
     try:
         said = read_json(system, f"{path}/{FILE}")
@@ -74,7 +74,7 @@ def _reached_ms(folder: str, query: str) -> int:
             exit_code=2,
         )
     names = [name for (its, _), name in known_parts(said).items() if its == query]
-    reached = {_part_reached_ms(folder, name) for name in names}
+    reached = {_part_reached_ms(folder, name, due) for name in names}
     if len(reached) == 1:
         return reached.pop()
     what = "has no query" if not names else "has outputs that are not equally far of the query"
@@ -85,12 +85,19 @@ def _reached_ms(folder: str, query: str) -> int:
     )
 
 
-def _part_reached_ms(folder: str, name: str) -> int:
+def _part_reached_ms(folder: str, name: str, due: Due) -> int:
     place = part(folder, name)
     system, path = filesystem(place)
     if system.get_file_info(f"{path}/planned").type == pyarrow.fs.FileType.Directory:
         log = MicroBatchLog(place)
         is_done, reached_ms = log.is_done, 0 if log.last is None else log.last.until_ms
+    elif due.leaves_early:
+        raise JobError(
+            f"--from {folder}: rows of {name} left Spark's store when they matched, which it does"
+            " not keep",
+            "--from a time, or the checkpoint of a job with --state spool",
+            exit_code=2,
+        )
     else:
         done = last_done(place)
         is_done = done is None or done.is_newest

@@ -43,6 +43,11 @@ class Due:
         are_of_windows = (operator_of(n).is_of_windows(n, self._inputs(n)) for n in self._nodes)
         return all(are_of_windows) and not any(node.is_low for node in self._last)
 
+    @property
+    def leaves_early(self) -> bool:
+        """Whether rows leave Spark's store before a punctuation says that they may."""
+        return any(operator_of(node).leaves_early for node in self._last)
+
     def closes(self, after_ms: int | None, until_ms: int) -> bool:
         """Whether a window may close between two punctuations."""
         if until_ms >= END_MS or after_ms is None:

@@ -88,6 +88,19 @@ def test_rows_that_leave_at_once_have_no_point(tmp_path: Path) -> None:
         after("2026-11-25", two)
 
 
+def test_rows_of_a_join_left_when_they_matched(tmp_path: Path) -> None:
+    """In Spark's store; in whole windows they leave when a punctuation says so."""
+    join = """SELECT a.time, a.srcIP, b.len FROM TCP a, UDP b
+        WHERE a.time >= b.time - 2 AND a.time <= b.time AND a.srcIP = b.srcIP"""
+    root = written.spool(tmp_path / "spool", join)
+    (folder,) = checkpoint(tmp_path / "job", root)
+    with pytest.raises(JobError, match="left Spark's store when they matched") as error:
+        after(tmp_path / "job", root)
+    assert error.value.exit_code == 2
+    whole_windows(folder, TEN)
+    assert after(tmp_path / "job", root) == {"query": TEN}
+
+
 def test_rows_that_are_deleted_are_missed(tmp_path: Path) -> None:
     """And those of windows that are over are not."""
     root = written.spool(tmp_path / "spool", QUERY)
