@@ -30,7 +30,7 @@ nanoseconds, an ullong as its bits (the source's options say so)."""
 def dataframe(plan: Plan, output: Output, read: Read, leaving: Leaving | None = None) -> DataFrame:
     """The rows of an output, in types from inside, under the query's column names.
 
-    Of a batch `leaving` says which of them; None: all.
+    `leaving` says which of them; None: all.
     """
     return Frames(plan, read, leaving).of(output)
 
@@ -66,16 +66,19 @@ class Frames:
 
     def needs_ends(self, rows: DataFrame) -> bool:
         """Whether anything leaves here by its event time: all of a batch does at once."""
-        return rows.isStreaming or (self._leaving is not None and self.is_last_to_wait)
+        return rows.isStreaming or self.lets_go
 
     def leaving(self, rows: DataFrame) -> DataFrame:
         """The rows of a node that waits, with their event times, that leave it with this batch.
 
         All of them where a consumer still waits: what ends there is made of more.
         """
-        if self._leaving is None or not self.is_last_to_wait:
-            return rows
-        return self._leaving.of(rows)
+        return self._leaving.of(rows) if self._leaving is not None and self.lets_go else rows
+
+    @property
+    def lets_go(self) -> bool:
+        """Whether not all rows leave, and which do is asked here: no consumer waits, too."""
+        return self._leaving is not None and self.is_last_to_wait
 
     @property
     def is_last_to_wait(self) -> bool:

@@ -22,6 +22,10 @@ class SpoolSourceError(Exception):
         return SpoolSourceError, (self.message, self.hint, self.exit_code)
 
 
+class HostAwayError(SpoolSourceError):
+    """The host that serves a spool does not answer now."""
+
+
 def tell(sentence: str) -> None:
     """Write a sentence to stderr: the worker's, which is in Spark's log.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from gigastream.spool import NO_ACCESS, Access
 from spark_sink.admission import Limits
 from spark_sink.errors import SpoolSourceError
 from spark_sink.segments import Slice
@@ -34,11 +35,19 @@ class SourceOptions:
     """The types of GSQL whose values are wanted as they are inside."""
     heartbeats: bool = True
     fails_on_damage: bool = True
+    damage_log: str | None = None
     reader: str | None = None
     idle_after_s: int | None = None
     on_idle: str = GO_ON
+    access: Access = NO_ACCESS
     segments: tuple[tuple[Slice, ...], ...] | None = None
     """By task, what is to be read; None: all that there is."""
+
+
+def access_of(given: Mapping[str, str]) -> Access:
+    """What opens other hosts' spools, of the same options."""
+    names = {name.lower(): text for name, text in given.items()}
+    return Access(names.get("tokenfile"), names.get("cafile"))
 
 
 def parse(given: Mapping[str, str]) -> SourceOptions:
@@ -61,9 +70,11 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
         inside=_inside(values),
         heartbeats=values.get("heartbeats", True),
         fails_on_damage=values.get("ondamage") != "skip",
+        damage_log=values.get("damagelog"),
         reader=values.get("reader"),
         idle_after_s=values.get("idleafterseconds"),
         on_idle=values.get("onidle", GO_ON),
+        access=access_of(given),
         segments=values.get("segments"),
     )
 
@@ -186,9 +197,12 @@ _OPTIONS: tuple[tuple[str, Callable[[str], Any]], ...] = (
     ("addresses", _one_of("text", "bytes")),
     ("heartbeats", _is_true),
     ("onDamage", _one_of("skip", "fail")),
+    ("damageLog", _text),
     ("reader", _text),
     ("idleAfterSeconds", _count),
     ("onIdle", _one_of(GO_ON, STOP)),
+    ("tokenFile", _text),
+    ("caFile", _text),
     ("segments", _slices),
 )
 _PARSERS = {name.lower(): parser for name, parser in _OPTIONS}

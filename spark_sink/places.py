@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from gigastream.spool import Spool, layout
-from spark_sink.errors import SpoolSourceError
+from gigastream.spool import NO_ACCESS, Access, Spool, SpoolAwayError, layout
+from spark_sink.errors import HostAwayError, SpoolSourceError
 from spark_sink.options import SourceOptions
 from spark_sink.tracks import Chain, chains, only_stream, open_spool
 
@@ -44,13 +44,33 @@ class Places:
             return
         self._due_s = time.monotonic() + LOOK_PERIOD_S
         for path in self._options.paths:
-            stamp = self._spools[path].stamp() if path in self._spools else None
-            if path not in self._spools or stamp is None or stamp != self._stamps[path]:
-                self._open(path)
-                yield path, self._chains(path)
+            found = self._looked(path)
+            if found is not None:
+                yield path, found
+
+    def _looked(self, path: str) -> dict[str, Chain] | None:
+        """The tracks, where something has begun; a host that is away has not said so."""
+        is_known = path in self._spools
+        try:
+            if is_known and not self._has_changed(path):
+                return None
+            self._open(path)
+            return self._chains(path)
+        except (HostAwayError, SpoolAwayError) as away:
+            if not is_known:
+                raise HostAwayError(str(away), away.hint, exit_code=1) from None
+            self._stamps[path] = None  # it is looked at again
+            return None
+
+    def _has_changed(self, path: str) -> bool:
+        stamp = self._spools[path].stamp()
+        return stamp is None or stamp != self._stamps[path]
+
+    def _opened(self, path: str) -> Spool:
+        return open_spool(path, self._options.generation, self._options.access)
 
     def _open(self, path: str) -> None:
-        spool = open_spool(path, self._options.generation)
+        spool = self._opened(path)
         self._stamps[path] = spool.stamp()
         self._spools[path] = spool
         name = self._names.setdefault(path, _name(spool))
@@ -72,6 +92,10 @@ class Places:
         if path not in self._names:
             self._open(path)
         return f"{self._names[path]}/{layout.quoted(interface)}"
+
+    def name(self, path: str) -> str:
+        """What a spool is called in checkpoints."""
+        return self._names[path]
 
     def place(self, key: str) -> tuple[str, str]:
         """The path and interface that a key is made of. Raises SourceError."""
@@ -99,7 +123,7 @@ class Places:
 
     def only_stream(self, path: str) -> str:
         """The stream of a spool that holds one."""
-        return only_stream(self._spools.get(path) or open_spool(path))
+        return only_stream(self._spools.get(path) or self._opened(path))
 
     def why_gone(self, path: str, stream: str | None) -> SpoolSourceError | None:
         """Why nothing more comes of a spool that is written for other queries now."""
@@ -113,9 +137,9 @@ class Places:
         )
 
 
-def spool_name(path: str) -> str:
+def spool_name(path: str, access: Access = NO_ACCESS) -> str:
     """What a spool is called in checkpoints. Raises SourceError."""
-    return _name(open_spool(path))
+    return _name(open_spool(path, access=access))
 
 
 def _name(spool: Spool) -> str:

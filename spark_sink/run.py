@@ -14,11 +14,11 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
 from gigastream.query_texts import QueryTexts, inline_queries
-from gigastream.spool import Spool
+from gigastream.spool import NO_ACCESS, Access, Spool
 from gigastream.spool.plan import plan_of_spools
 from spark_sink.dataframes import Frames
 from spark_sink.job_errors import JobError
-from spark_sink.options import SourceOptions, parse
+from spark_sink.options import SourceOptions, access_of, parse
 from spark_sink.refusals import check
 from spark_sink.registration import register, ship_with_tasks
 from spark_sink.results import in_result_types
@@ -62,7 +62,8 @@ def run_query(
     wrong or cannot run on Spark, SpooledPlanError where the spools cannot answer it, and JobError.
     """
     paths = spool_paths(spools)
-    plan = plan_of_spools([Spool(path) for path in paths], _texts(query, parameters))
+    access = access_of(options or {})
+    plan = plan_of_spools([Spool(path, access=access) for path in paths], _texts(query, parameters))
     node = _output(plan, output)
     check(plan, streaming=streaming, output=node)
     session = spark or make_session()
@@ -83,6 +84,7 @@ def plan_of_paths(
     paths: Sequence[str],
     texts: QueryTexts | None = None,
     definitions: Sequence[str] = (),
+    access: Access = NO_ACCESS,
     *,
     on_driver: bool = False,
 ) -> Plan:
@@ -90,7 +92,8 @@ def plan_of_paths(
 
     `on_driver`: the rows come to the driver.
     """
-    plan = plan_of_spools([Spool(path) for path in paths], texts, definitions=definitions)
+    spools = [Spool(path, access=access) for path in paths]
+    plan = plan_of_spools(spools, texts, definitions=definitions)
     check(plan, on_driver=on_driver)
     return plan
 

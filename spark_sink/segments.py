@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from gigastream.spool import Entry, SegmentDamage
+from gigastream.spool import Access, Entry, SegmentDamage, Track
+from spark_sink.damage_log import note_damage
 from spark_sink.errors import SKIP_HINT, SpoolSourceError, tell
+from spark_sink.patience import patiently
 from spark_sink.tracks import track_of
+
+if TYPE_CHECKING:
+    from spark_sink.options import SourceOptions
 
 BATCH_ROWS = 1 << 16
 """Smaller batches are put together: each costs Spark a message, whatever it holds."""
@@ -69,21 +75,32 @@ def _put(cuts: list[list[Slice]], part: int, piece: Slice) -> None:
     taken.append(piece)
 
 
-def read(
-    piece: Slice, columns: Sequence[str], *, fails_on_damage: bool
-) -> Iterator[pa.RecordBatch]:
+def read(piece: Slice, columns: Sequence[str], asked: SourceOptions) -> Iterator[pa.RecordBatch]:
     """The rows of the segments, batch by batch; one that is damaged is told and left out.
 
-    Raises SourceError if retention has deleted one, or if damage is to fail.
+    A host that is away is waited for. `asked.damage_log` is a folder in which damage is written
+    down. Raises SourceError if retention has deleted a segment, or if damage is to fail.
     """
-    track = track_of(piece.path, piece.stream, piece.interface, piece.generation)
+    (track,) = patiently(partial(_opened, piece, asked.access), asked.idle_after_s)
     for entry in piece.entries:
+        rows = partial(_rows, track, entry, columns)
         try:
-            yield from _in_larger_batches(track.read(entry, columns))
+            yield from patiently(rows, asked.idle_after_s)
         except SegmentDamage as damage:
-            if damage.is_retired or fails_on_damage:
+            if damage.is_retired or asked.fails_on_damage:
                 raise _failure(damage) from None
             tell(str(damage))
+            if asked.damage_log is not None:
+                note_damage(asked.damage_log, piece.path, track, damage)
+
+
+def _opened(piece: Slice, access: Access) -> Iterator[Track]:
+    yield track_of(piece.path, piece.stream, piece.interface, piece.generation, access)
+
+
+def _rows(track: Track, entry: Entry, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """A segment's; it is here whole before the first of them is."""
+    return _in_larger_batches(track.read(entry, columns))
 
 
 def _failure(damage: SegmentDamage) -> SpoolSourceError:

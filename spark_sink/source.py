@@ -29,7 +29,14 @@ from pyspark.sql.streaming.datasource import (
 
 from spark_sink import spark_types
 from spark_sink.admission import Limits, admit
-from spark_sink.offsets import from_json, heartbeat_between, heartbeat_ms, returns, to_json
+from spark_sink.offsets import (
+    from_json,
+    heartbeat_between,
+    heartbeat_ms,
+    heartbeat_of,
+    returns,
+    to_json,
+)
 from spark_sink.options import SourceOptions, parse
 from spark_sink.segments import Slice, cut, read
 from spark_sink.spools import Spools
@@ -51,7 +58,7 @@ class GigastreamSource(DataSource):
     larger integer, strings and addresses are text. A byte that is not UTF-8 is the text \xHH.
 
     Options
-    - path, or paths (a JSON list): the spools
+    - path, or paths (a JSON list): the spools, also grpc+tls://HOST:PORT/NAME of `gigastream serve`
     - stream: needed where a spool holds several
     - interfaces: those to wait for; otherwise all that there are, as they appear
     - columns: the names needed (`a,b` or a JSON list); the others are not read
@@ -68,10 +75,13 @@ class GigastreamSource(DataSource):
       makes text of them
     - onDamage: fail (default), or skip: what is damaged is left out and named on the stderr of the
       worker that met it, which is in Spark's log; `gigastream spark` hands that on
+    - damageLog: a folder in which each segment that was left out is a file, with its rows
     - reader: a name under which retention waits for this query
     - idleAfterSeconds: after which time goes on without an interface that says nothing, which is
       told; its rows that come later may be too late. Without it, it is waited for
     - onIdle: go-on (default), or end: the query fails then
+    - tokenFile, caFile: files, there on every host that reads, of the token that servers want
+      (without it the variable GIGASTREAM_TOKEN is taken), and of the authorities that are believed
     - segments: what a job of window-complete micro-batches reads; it knows how to say it
     - heartbeats: false leaves them out, and nothing that waits for time ever ends
     """
@@ -117,7 +127,7 @@ class _Rows:
 
     def _rows(self, piece: Slice) -> Iterator[pa.RecordBatch]:
         columns = self._schema.names[1:]
-        for batch in read(piece, columns, fails_on_damage=self._options.fails_on_damage):
+        for batch in read(piece, columns, self._options):
             yield spark_types.to_spark(batch, self._schema, self._types)
 
 
@@ -184,11 +194,8 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
         self._spools.freeze()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        before, after = from_json(start), from_json(end)
-        is_back = returns(start) < returns(end)
-        heartbeat = heartbeat_ms(after) if is_back else heartbeat_between(before, after)
-        wanted = heartbeat if self._options.heartbeats else None
-        return self._parts(_slices(self._spools, before, after), wanted)
+        wanted = heartbeat_of(start, end) if self._options.heartbeats else None
+        return self._parts(_slices(self._spools, from_json(start), from_json(end)), wanted)
 
     def commit(self, end: dict[str, Any]) -> None:
         self._spools.commit(from_json(end))

@@ -25,7 +25,7 @@ def stream_columns(options: SourceOptions) -> list[Column]:
         track
         for path in options.paths
         for track in newest_tracks(
-            open_spool(path, options.generation), options.stream, options.interfaces
+            open_spool(path, options.generation, options.access), options.stream, options.interfaces
         )
     ]
     if not tracks:
@@ -56,7 +56,8 @@ def _not_begun(options: SourceOptions) -> SpoolSourceError:
     if options.interfaces is not None:
         asked += f" on {', '.join(options.interfaces)}"
     places = ", ".join(options.paths)
-    return SpoolSourceError(f"{places}: nothing of {asked} is there", what_is_there(options.paths))
+    there = what_is_there(options.paths, options.access)
+    return SpoolSourceError(f"{places}: nothing of {asked} is there", there)
 
 
 def _named(columns: Sequence[Column], name: str) -> Column:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gigastream.spool import Spool, SpoolReadError, Track, layout
-from spark_sink.errors import SpoolSourceError
+from gigastream.spool import NO_ACCESS, Access, Spool, SpoolAwayError, SpoolReadError, Track, layout
+from spark_sink.errors import HostAwayError, SpoolSourceError
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,12 @@ class Chain:
         return next((number for number in self.numbers if number > generation), None)
 
 
-def open_spool(path: str, generation: int | None = None) -> Spool:
+def open_spool(path: str, generation: int | None = None, access: Access = NO_ACCESS) -> Spool:
     """A spool's newest query set, or that of a generation. Raises SourceError."""
     try:
-        return Spool(path, generation)
+        return Spool(path, generation, access)
+    except SpoolAwayError as away:
+        raise HostAwayError(str(away), away.hint, exit_code=1) from None
     except SpoolReadError as error:
         raise SpoolSourceError(str(error), error.hint) from None
 
@@ -60,13 +62,19 @@ def chains(spool: Spool, stream: str | None, interfaces: Iterable[str] | None) -
     )
 
 
-def track_of(path: str, stream: str, interface: str, generation: int) -> Track:
+def track_of(
+    path: str, stream: str, interface: str, generation: int, access: Access = NO_ACCESS
+) -> Track:
     """One generation, whatever has begun since. Raises SourceError if it is not there any more.
+
+    HostAwayError is one where its host does not answer.
 
     It looks at no other folder: a task opens what the driver has chosen for it.
     """
     try:
-        return Spool(path).track(stream, interface, generation)
+        return Spool(path, access=access).track(stream, interface, generation)
+    except SpoolAwayError as away:
+        raise HostAwayError(str(away), away.hint, exit_code=1) from None
     except (OSError, ValueError, LookupError, SpoolReadError) as error:
         folder = f"{path}/{layout.generation_path(stream, interface, generation)}"
         raise SpoolSourceError(
@@ -76,10 +84,12 @@ def track_of(path: str, stream: str, interface: str, generation: int) -> Track:
         ) from None
 
 
-def what_is_there(paths: Iterable[str]) -> str:
+def what_is_there(paths: Iterable[str], access: Access = NO_ACCESS) -> str:
     """A hint: the streams of some spools, and their interfaces."""
     names = {
-        f"{track.stream} on {track.interface}" for path in paths for track in Spool(path).tracks()
+        f"{track.stream} on {track.interface}"
+        for path in paths
+        for track in Spool(path, access=access).tracks()
     }
     return f"there are: {', '.join(sorted(names))}"
 

@@ -76,6 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "outputs": {"destination", "words"},
     "sinks": {"outputs", "words"},
     "spool": {"arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts"},
+    "serving": {"spool"},
     "engine": {
         *("codegen", "flush_policy", "gsql", "memory", "ownership", "plan", "punctuation"),
         *("liveness", "settings", "sources", "timestamps"),
@@ -101,7 +102,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *FRONT_END,
         *LEAVES,
         *("arrow_schema", "codegen", "compiled", "config", "engine", "library", "outputs", "plan"),
-        *("sessions", "shipped_queries", "sinks", "sources", "spool", "version"),
+        *("serving", "sessions", "shipped_queries", "sinks", "sources", "spool", "version"),
     },
     "__init__": {"library", "version"},
     "__main__": {"cli"},

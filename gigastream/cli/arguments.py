@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -82,6 +83,22 @@ def add_query_files(parser: argparse.ArgumentParser) -> None:
     """Add the query files, for commands that take nothing else."""
     parser.add_argument(
         "words", nargs="*", metavar="QUERY", help="a file of queries, or the name of one that ships"
+    )
+
+
+def add_access_options(parser: argparse._ActionsContainer) -> None:
+    """Add what opens spools that other hosts serve: --token-file, --ca-file."""
+    parser.add_argument(
+        "--token-file",
+        type=os.path.abspath,
+        metavar="FILE",
+        help="the token that their servers want (else $GIGASTREAM_TOKEN)",
+    )
+    parser.add_argument(
+        "--ca-file",
+        type=os.path.abspath,
+        metavar="FILE",
+        help="the certificates that are believed (the system's authorities)",
     )
 
 

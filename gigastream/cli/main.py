@@ -17,6 +17,7 @@ from gigastream.cli.errors import UsageError, report, silence_stdout
 COMMANDS = {
     "run": "answer queries over captures",
     "spark": "answer queries over spools on Spark, on and on",
+    "serve": "offer spools to readers on other hosts",
     "spool": "end what a writer that is gone has left open in a spool",
     "check": "say whether queries are right, and if not what is wrong",
     "explain": "show what becomes of a query: plan, order, prefilter, C",

@@ -177,10 +177,16 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
     from gigastream.sessions.spool_session import SpoolSession
     from gigastream.spool import Spool
     from gigastream.spool.plan import plan_of_spools, queries_of
+    from gigastream.spool.protocol import SCHEMES
 
     started = time.monotonic()
     texts = _asked(arguments, config)
     wanted = wanted_output(arguments, config)
+    if arguments.spool.split("://")[0] in SCHEMES:
+        raise UsageError(
+            f"{arguments.spool} is another host's, which Spark alone reads",
+            f"gigastream spark --spool {arguments.spool}",
+        )
     spool = Spool(arguments.spool)
     definitions = (*config.definitions, *arguments.definitions)
     plan = plan_of_spools(

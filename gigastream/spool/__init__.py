@@ -5,8 +5,10 @@ README.md beside this file shows one. Loading it loads pyarrow, so that the comm
 late.
 """
 
+from gigastream.spool.access import NO_ACCESS, Access
+from gigastream.spool.commits import Passed
 from gigastream.spool.entry import END, NOTHING, Entry, Lost, TrackProgress
-from gigastream.spool.errors import SegmentDamage, SpoolError, SpoolReadError
+from gigastream.spool.errors import SegmentDamage, SpoolAwayError, SpoolError, SpoolReadError
 from gigastream.spool.query_set import StoredQuerySet, StreamDescription
 from gigastream.spool.retention import Retained
 from gigastream.spool.settings import SpoolSettings
@@ -18,11 +20,15 @@ from gigastream.spool.writer import SpoolWriter
 __all__ = [
     "END",
     "NOTHING",
+    "NO_ACCESS",
+    "Access",
     "Entry",
     "Lost",
+    "Passed",
     "Retained",
     "SegmentDamage",
     "Spool",
+    "SpoolAwayError",
     "SpoolError",
     "SpoolReadError",
     "SpoolSettings",

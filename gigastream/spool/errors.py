@@ -31,6 +31,10 @@ class SpoolReadError(Exception):
         self.hint = hint
 
 
+class SpoolAwayError(SpoolReadError):
+    """The host of a spool does not answer now: nothing is known of what it holds."""
+
+
 class SegmentDamage(Exception):  # noqa: N818 - the name of the state, not of a failure
     """A listed segment whose rows cannot be read: missing, torn or changed.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a spool is read: a folder here, or any filesystem that pyarrow opens by its URI.
+"""Where a spool is read: a folder here, any filesystem that pyarrow opens by its URI, or a server.
 
 What is in the folder is its owner's, and not believed: no link leads out of it, and a pipe or a
 device in a file's place is not waited for.
@@ -12,17 +12,22 @@ import json
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow
 from pyarrow import fs
 
+from gigastream.spool import layout
+from gigastream.spool.access import NO_ACCESS, Access
+from gigastream.spool.commits import Passed, parse_passed
 from gigastream.spool.errors import SpoolReadError
 from gigastream.spool.files import NEW, write_all
 from gigastream.spool.lock import is_locked
+from gigastream.spool.protocol import SCHEMES
 
 _MAX_JSON_BYTES = 256 << 20
 _WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -44,6 +49,11 @@ class Place:
     def is_here(self) -> bool:
         """Whether it is a folder of this host."""
         return self.files is None
+
+    @property
+    def is_served(self) -> bool:
+        """Whether another host says what it holds, as it is asked: that may go on for ever."""
+        return False
 
     def is_held(self) -> bool | None:
         """Return whether a process of this host holds the root; None where that cannot be told."""
@@ -101,14 +111,20 @@ class Place:
 
     def read_object(self, path: str) -> dict[str, Any]:
         """Return the object in a JSON file. Raises ValueError for other contents."""
-        data = self.read_at(path, 0, _MAX_JSON_BYTES)
+        return parse_object(self.read_at(path, 0, _MAX_JSON_BYTES))
+
+    def commit(self, folder: str, reader: str, segment: int, passed: Passed | None) -> None:
+        """Write that a reader is done with the segments of a generation below a number."""
+        value = {"reader": reader, "segment": segment, "made_ns": time.time_ns()}
+        value |= {} if passed is None else asdict(passed)
+        self.replace(_reader_path(folder, reader), json.dumps(value).encode())
+
+    def passed(self, folder: str, reader: str) -> Passed | None:
+        """Return what a reader has said with its commits; None where it has said nothing."""
         try:
-            value = json.loads(data, object_pairs_hook=_object)
-        except RecursionError:
-            raise ValueError("it is nested too deeply") from None
-        if not isinstance(value, dict):
-            raise ValueError("it is not an object")
-        return value
+            return parse_passed(self.read_object(_reader_path(folder, reader)))
+        except (OSError, ValueError):
+            return None
 
     def replace(self, path: str, text: bytes) -> None:
         """Write a file in one step: who opens it sees the old bytes or the new."""
@@ -183,6 +199,21 @@ def _check_is_file(info: os.stat_result) -> None:
         raise NoFileError(f"it is {kind} and no file")
 
 
+def _reader_path(folder: str, reader: str) -> str:
+    return f"{folder}/{layout.READERS}/{layout.quoted(reader)}.json"
+
+
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Return the object that JSON is. Raises ValueError for everything else."""
+    try:
+        value = json.loads(data, object_pairs_hook=_object)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError("it is not an object")
+    return value
+
+
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that says a thing twice: which of the two would be believed is chance."""
     value = dict(pairs)
@@ -191,11 +222,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def open_place(path: str | os.PathLike[str]) -> Place:
-    """Return the place of a path or URI. Raises SpoolReadError for a URI that pyarrow refuses."""
+def open_place(path: str | os.PathLike[str], access: Access = NO_ACCESS) -> Place:
+    """Return the place of a path or URI. Raises SpoolReadError for a URI that cannot be opened."""
     text = os.fspath(path)
     if "://" not in text:
         return Place(None, os.path.realpath(text))
+    if text.split("://")[0] in SCHEMES:
+        from gigastream.spool.served_place import open_served
+
+        return open_served(text, access)
     try:
         filesystem, root = fs.FileSystem.from_uri(text)
     except (pyarrow.ArrowException, OSError, ValueError) as error:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow
 
 from gigastream.spool import layout
+from gigastream.spool.access import NO_ACCESS, Access
 from gigastream.spool.errors import SpoolReadError, printable
 from gigastream.spool.generation import parse_generation
 from gigastream.spool.index import Index, parse_index
@@ -23,14 +24,20 @@ _UNREADABLE = (OSError, ValueError, pyarrow.ArrowException)
 class Spool:
     """A spool at a path or URI, its writer at work or not.
 
-    `generation` names one of each track instead of the newest. `damage` names what cannot be read.
-    Raises SpoolReadError where nothing is a spool.
+    `generation` names one of each track instead of the newest; `access` opens another host's.
+    `damage` names what cannot be read. Raises SpoolReadError where nothing is a spool, and, in all
+    that asks the place, SpoolAwayError where the host that serves it does not answer.
     """
 
-    def __init__(self, path: str | os.PathLike[str], generation: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        generation: int | None = None,
+        access: Access = NO_ACCESS,
+    ) -> None:
         self.path = os.fspath(path)
         self.damage: list[str] = []
-        self._place = open_place(path)
+        self._place = open_place(path, access)
         self._generation = generation
         self._sets: dict[int, dict[str, Any]] = {}
         self._schemas: dict[tuple[int, str], pyarrow.Schema] = {}

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -12,13 +11,19 @@ from typing import Any
 import pyarrow
 
 from gigastream.spool import layout
+from gigastream.spool.commits import Passed
 from gigastream.spool.entry import NOTHING, Entry, Lost, TrackProgress
-from gigastream.spool.errors import SegmentDamage, SpoolReadError, printable
+from gigastream.spool.errors import SegmentDamage, SpoolAwayError, SpoolReadError, printable
 from gigastream.spool.manifest import ROLL_BYTES, ManifestReader
 from gigastream.spool.place import NoFileError, Place
 from gigastream.spool.progress import MAX_BYTES, TrackKey, TrackState, decode
 from gigastream.spool.retention import MAX_RETAINED_BYTES, Retained, decode_retained
 from gigastream.spool.segment_reader import damage, read_segment
+
+MAX_SERVED_ENTRIES = 1 << 20
+"""Lines of a server's manifest that are taken at once: a segment a second for twelve days."""
+MAX_SERVED_DAMAGE = 1000
+"""Sentences about a server's track, and then it is not read any more."""
 
 
 class InterfaceProgress:
@@ -88,6 +93,8 @@ class Track:
         """Whether an end is listed: nothing follows in this generation."""
         self.is_cut_off = False
         """Whether damage hides what comes last, so that an end may never be seen."""
+        self.away: str | None = None
+        """Why the host did not answer when it was asked last, or answered in part."""
         self.listed_bytes = 0
         """Of all segments that are listed, as far as that is known."""
         self._place = place
@@ -98,16 +105,28 @@ class Track:
         self._reached = TrackProgress((NOTHING,) * len(schema), NOTHING)
         self._last_segment = -1
 
+    @property
+    def is_served(self) -> bool:
+        """Whether another host is asked for it."""
+        return self._place.is_served
+
     def poll(self) -> list[Entry]:
         """Return the entries that have been listed since the last call."""
         if self.is_ended:
             return []
-        # First the progress, then the manifest: what it promises is of what is listed by then.
-        state = self._progress.state((self.stream, self.generation))
+        self.away = None
+        try:
+            # First the progress, then the manifest: what it promises is of what is listed by then.
+            state = self._progress.state((self.stream, self.generation))
+        except SpoolAwayError as away:
+            self.away = str(away)
+            return []
         self.is_cut_off = False
         new = [entry for entry in self._lines() if self._is_sound(entry)]
         for entry in new:
             self._take(entry)
+        if self.away is not None:
+            return new  # what is promised may be of lines that have not come
         if state is not None:
             new += self._of_progress(state)
         elif self._progress.damage is not None and not self.is_ended:
@@ -174,21 +193,38 @@ class Track:
     def _segment_path(self, entry: Entry) -> str:
         return f"{self.folder}/{layout.segment_name(entry.segment or 0)}"
 
-    def commit(self, reader: str, segment: int) -> None:
+    def commit(self, reader: str, segment: int, passed: Passed | None = None) -> None:
         """Tell the writer that a reader is done with the segments below `segment`.
 
         Raises SpoolReadError where the spool cannot be written.
         """
-        path = f"{self.folder}/{layout.READERS}/{layout.quoted(reader)}.json"
-        value = {"reader": reader, "segment": segment, "made_ns": time.time_ns()}
         try:
-            self._place.replace(path, json.dumps(value).encode())
+            self._place.commit(self.folder, reader, segment, passed)
         except OSError as error:
-            raise SpoolReadError(f"cannot commit to {path}: {reason_of(error)}") from None
+            raise SpoolReadError(f"cannot commit to {self.folder}: {reason_of(error)}") from None
+
+    def passed(self, reader: str) -> Passed | None:
+        """Return what a reader has said with its commits; None where it has said nothing.
+
+        Raises SpoolAwayError.
+        """
+        return self._place.passed(self.folder, reader)
 
     # ---- the manifest, file by file ----
 
     def _lines(self) -> Iterator[Entry]:
+        """Yield what is new; what has come stays, where the host falls silent meanwhile."""
+        count = 0
+        try:
+            for entry in self._lines_of_rolls():
+                count += 1
+                if count > MAX_SERVED_ENTRIES and self._place.is_served:
+                    raise SpoolReadError(f"{self.folder} lists without end: it is not read")
+                yield entry
+        except SpoolAwayError as away:
+            self.away = str(away)
+
+    def _lines_of_rolls(self) -> Iterator[Entry]:
         while self._find_roll():
             # Looked for first: once there is a next file, this one has no more to come.
             has_next = self._has_next()
@@ -244,8 +280,10 @@ class Track:
 
     def _lines_of_roll(self) -> Iterator[Entry]:
         """Yield what is new in this file. Raises OSError."""
-        if self._place.size_bytes(self._path) < self._manifest.offset:
-            self._cut_off(f"{self._path} has become shorter than what was read of it")
+        size_bytes = self._place.size_bytes(self._path)
+        if size_bytes <= self._manifest.offset:
+            if size_bytes < self._manifest.offset:
+                self._cut_off(f"{self._path} has become shorter than what was read of it")
             return
         yield from self._manifest.poll(lambda at, size: self._place.read_at(self._path, at, size))
 
@@ -313,8 +351,11 @@ class Track:
 
     def _tell(self, text: str) -> None:
         text = printable(text)
-        if text not in self.damage:
-            self.damage.append(text)
+        if text in self.damage:
+            return
+        if len(self.damage) >= MAX_SERVED_DAMAGE and self._place.is_served:
+            raise SpoolReadError(f"{self.folder} is damage without end: it is not read")
+        self.damage.append(text)
 
 
 def reason_of(error: Exception) -> str:

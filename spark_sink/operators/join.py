@@ -51,6 +51,7 @@ class JoinOnSpark(SparkOperator[Join]):
     """Rows of both sides that match, and of a kept side those that match none."""
 
     waits = True
+    leaves_early = True
 
     def frame(self, frames: Frames, node: Join) -> DataFrame:
         left, right = (joined_side(frames, node, port) for port in (0, 1))

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def leaving(frames: Frames, rows: DataFrame) -> DataFrame:
-    """The rows of a join, both sides beside each other, that leave it with a batch."""
-    if rows.isStreaming or not frames.needs_ends(rows):
+    """The rows of a join, both sides beside each other, that leave it."""
+    if not frames.lets_go:
         return rows
     # `least` leaves NULL out: the side that is not there
     return frames.leaving(rows.withColumn(EVENT_TIME, F.least("l_until", "r_until")))

@@ -30,6 +30,8 @@ class SparkOperator(Generic[N]):
 
     waits: ClassVar[bool] = False
     """Whether its rows wait for time to pass, and leave by an event time of theirs."""
+    leaves_early: ClassVar[bool] = False
+    """Whether rows of a stream leave Spark's store before their event time is passed."""
 
     def frame(self, frames: Frames, node: N) -> DataFrame:
         """The rows that it puts out, over those of its inputs."""

@@ -33,7 +33,7 @@ class Due:
     def __init__(self, plan: Plan, output: Output) -> None:
         self._late = lateness(plan)
         self._nodes = topological((output,))
-        self._last = tuple(_last_to_wait(output))
+        self._last = tuple(last_to_wait(output))
         reached = set(map(id, self._nodes))
         self.streams = tuple(stream for stream in plan.low if id(stream) in reached)
 
@@ -42,6 +42,11 @@ class Due:
         """Whether all its rows leave with the end of something, made of what ends with it."""
         are_of_windows = (operator_of(n).is_of_windows(n, self._inputs(n)) for n in self._nodes)
         return all(are_of_windows) and not any(node.is_low for node in self._last)
+
+    @property
+    def leaves_early(self) -> bool:
+        """Whether rows leave Spark's store before a punctuation says that they may."""
+        return any(operator_of(node).leaves_early for node in self._last)
 
     def closes(self, after_ms: int | None, until_ms: int) -> bool:
         """Whether a window may close between two punctuations."""
@@ -79,6 +84,11 @@ class Due:
         known = self._known(stream, entry)
         return all(greatest >= f.forward(since_ns) for (_, greatest), ways in known for f in ways)
 
+    def least_values(self, stream: Node, since_ns: int) -> dict[int, int]:
+        """By place, the least value of a temporal column, as held, in a row of that base time."""
+        times = enumerate(self._late[stream.name].times)
+        return {at: max(f.forward(since_ns) for f in ways) for at, ways in times if ways}
+
     def _is_later(self, stream: Node, entry: Entry, until_ms: int) -> bool:
         if until_ms >= END_MS:
             return False
@@ -91,7 +101,7 @@ class Due:
         return [(ends, ways) for ends, ways in pairs if ends is not None and ways]
 
 
-def _last_to_wait(output: Output) -> Iterator[Node]:
+def last_to_wait(output: Output) -> Iterator[Node]:
     """The first that wait, or are a stream from below, on every way down."""
     seen: set[int] = set()
     found: list[Node] = [output]

@@ -169,6 +169,11 @@ class Kept:
         """For foreachBatch."""
         self.tables[batch] = frame.toArrow()
 
+    @property
+    def written(self) -> int:
+        """How many rows."""
+        return sum(table.num_rows for table in self.tables.values())
+
     def rows(self) -> Rows:
         """All rows so far."""
         return [row for batch in self.tables for row in self.rows_of(batch)]
