@@ -9,7 +9,8 @@ from typing import Any
 from spark_sink.dataframes import dataframe
 from spark_sink.sinks import DriverSink, start
 from spark_sink.streaming import Running, Stateful
-from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery, can_answer
+from spark_sink.window_complete.due import can_answer
+from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 
 def start_on_driver(

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from gigastream.plan.nodes import topological
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
 from spark_sink.operators import column_times, operator_of
-from spark_sink.operators.operator import Times
+from spark_sink.operators.operator import SparkOperator, Times
 from spark_sink.refusals import check
+from spark_sink.window_complete.due import can_answer
 
 INDENT = "    "
 
@@ -29,7 +31,23 @@ def _output(plan: Plan, output: Output, times: Times) -> Iterator[str]:
     streams = ", ".join(node.name for node in nodes if node.is_low)
     yield f"{INDENT}watermark  on _hb alone, 0 seconds late: the least punctuation, in base time"
     yield f"{INDENT}           (the packet's timestamp), over all interfaces of {streams}"
+    yield from _state(plan, output)
     for node in nodes:
         yield f"{INDENT}{node.name}"
         for label, text in operator_of(node).lines(plan, node, times):
             yield f"{INDENT}{INDENT}{label:<12}{text}".rstrip()
+
+
+def _state(plan: Plan, output: Output) -> Iterator[str]:
+    """Which way its rows go to the driver (spark_sink/driver_query.py), and why."""
+    if can_answer(plan, output):
+        yield f"{INDENT}state      none: a micro-batch is the windows that a punctuation ends,"
+        yield f"{INDENT}           in the spool (run --on spark, spark --state spool)"
+    elif any(_holds(operator_of(node)) for node in topological((output,))):
+        yield f"{INDENT}state      in Spark's store: not all that is held is windows"
+    else:
+        yield f"{INDENT}state      none: rows leave at once"
+
+
+def _holds(operator: SparkOperator[Any]) -> bool:
+    return operator.waits or not operator.is_of_windows

@@ -55,15 +55,26 @@ class Spools:
         self._is_frozen = True
 
     def refresh(self, known: Offsets) -> None:
-        """Look for what has begun, and read on in the manifests of it and of those `known`."""
+        """Look for what has begun, and read on in the manifests of it and of those `known`.
+
+        Behind news it is looked again: what had begun before they were written must hold the
+        heartbeat back that they bring, or its rows would be late.
+        """
         if not self._is_frozen:
             self._look()
         for key, position in known.items():
             if position.generation:
                 self._reading(key, position.generation)
-        for (key, _), reading in () if self._is_frozen else self._readings.items():
-            if reading.refresh():
-                self._silences.heard(key)
+        if not self._is_frozen and self._read_on():
+            self._places.look_at_once()
+            self._look()
+
+    def _read_on(self) -> bool:
+        """Whether a manifest had more to say."""
+        lively = [key for (key, _), reading in self._readings.items() if reading.refresh()]
+        for key in lively:
+            self._silences.heard(key)
+        return bool(lively)
 
     def beginning(self) -> dict[str, Position]:
         """Where a query without a checkpoint begins; interfaces that it waits for are named too."""

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import heartbeats
 import latency
 import state
+import stream_join
 import text
 import throughput
 from report import table
@@ -24,6 +25,7 @@ QUESTIONS = {
     "state": state,
     "text": text,
     "heartbeats": heartbeats,
+    "joins": stream_join,
     "latency": latency,
 }
 

@@ -21,6 +21,11 @@ from spark_sink.operators import column_times, operator_of
 NS_PER_MS = 1_000_000
 
 
+def can_answer(plan: Plan, output: Output) -> bool:
+    """Whether all rows of an output wait for time: what leaves at once is no window's."""
+    return Due(plan, output).waits
+
+
 class Due:
     """An output, its last operators that wait for time, and the streams below them."""
 

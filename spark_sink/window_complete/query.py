@@ -33,11 +33,6 @@ LOOK_PERIOD_S = 0.02
 """Between two looks at the manifests, where nothing closed."""
 
 
-def can_answer(plan: Plan, output: Output) -> bool:
-    """Whether all rows of an output wait for time: what leaves at once is no window's."""
-    return Due(plan, output).waits
-
-
 class BatchSink(Protocol):
     """Where rows go."""
 

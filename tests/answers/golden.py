@@ -87,13 +87,16 @@ def read(path: Path) -> Golden:
     return Golden(path, text, tuple(inputs))
 
 
-def golden_queries(*, on_spark: bool = False) -> list[Golden]:
-    """All of them; `on_spark`, without those that are `-- not on Spark`, which refuses them.
+def golden_queries(*, of_spools: bool = False, on_spark: bool = False) -> list[Golden]:
+    """All of them; `of_spools`, or of several sources at once, without `-- not spooled`.
 
-    `-- not streamed`: Spark refuses it, or answers it otherwise, where it streams (docs/spark.md).
+    `on_spark`, those of spools without `-- not on Spark`, which refuses them. `-- not streamed`:
+    Spark refuses it, or answers it otherwise, where it streams (docs/spark.md).
     """
     found = [read(path) for path in sorted(FOLDER.glob("*.gsql"))]
-    return [golden for golden in found if not (on_spark and golden.is_marked(NOT_ON_SPARK))]
+    marks = ("not spooled",) if of_spools else ()
+    marks = ("not spooled", NOT_ON_SPARK) if on_spark else marks
+    return [golden for golden in found if not any(map(golden.is_marked, marks))]
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from gigastream.gsql.source import SourceFile
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import SpoolSettings
-from spark_sink.window_complete.query import can_answer
+from spark_sink.window_complete.due import can_answer
 from tests.answers.golden import NOT_STREAMED, Golden, golden_queries
 from tests.answers.inputs import INPUTS
 from tests.answers.on_spark import UNSYNCED, QuerySet, Spooled, query_set, write_spool

@@ -25,7 +25,7 @@ def rows(*pairs: tuple[int | None, int]) -> pa.Table:
 
 
 def numbers(root: Path) -> list[int]:
-    table = pyarrow.dataset.dataset(root / "rows", format="parquet").to_table()
+    table = pyarrow.dataset.dataset(root / "rows", SCHEMA, format="parquet").to_table()
     return sorted(table.column("n").to_pylist())
 
 
@@ -40,6 +40,13 @@ def test_an_hour_has_a_folder(tmp_path: Path) -> None:
     noon = pyarrow.dataset.dataset(tmp_path / "rows/date=2026-11-23/hour=12").to_table()
     assert noon.column("n").to_pylist() == [1, 2]
     assert numbers(tmp_path) == [1, 2, 3, 4]
+
+
+def test_nanoseconds_are_kept(tmp_path: Path) -> None:
+    table = parse_sink_place(f"dataset:{tmp_path}").open("rows", SCHEMA)
+    table.write(rows((NOON_NS + 1, 1)), None)
+    found = pyarrow.dataset.dataset(tmp_path / "rows", SCHEMA, format="parquet").to_table()
+    assert found.column("at").cast(pa.int64()).to_pylist() == [NOON_NS + 1]
 
 
 @pytest.mark.parametrize("writer", ["same", "other"])

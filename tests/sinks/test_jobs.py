@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from spark_command import written
-from spark_command.written import SETS, answered_here, in_order
+from spark_command.written import answered_here
 from spark_session import why_no_spark
 
 from spark_sink.job import Job, JobOptions, run_job
@@ -22,12 +22,17 @@ from spark_sink.session import QUICK_START
 from spark_sink.sinks import parse_sink
 from tests.processes import program
 from tests.sinks.conftest import MakePlace
-from tests.sinks.places import Place, Rows
+from tests.sinks.places import Place, Rows, without_times
 from tests.sinks.postgres_server import PASSWORD
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SETS = """DEFINE { query_name talkers; }
+    SELECT tb, srcIP, count(*) AS packets, min(timestamp) AS at
+    FROM IPV4 GROUP BY time/60 AS tb, srcIP;
+    DEFINE { query_name resets; }
+    SELECT timestamp AS at, destIP, srcPort, community_id FROM TCP WHERE rst = 1"""
 QUERIES = ("talkers", "resets")
 SOME_ROWS = {"maxRowsPerTrigger": "20"}
 QUICK = tuple(word for item in QUICK_START.items() for word in ("--conf", "=".join(item)))
@@ -45,7 +50,11 @@ def spool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def here(query: str) -> Rows:
     """The engine's rows of one query."""
     rows = [row for row in answered_here(SETS) if row["query"] == query]
-    return in_order({key: row[key] for key in row if key != "query"} for row in rows)
+    return without_times({key: row[key] for key in row if key != "query"} for row in rows)
+
+
+def there(place: Place) -> dict[str, Rows]:
+    return {query: without_times(place.rows(query)) for query in QUERIES}
 
 
 def run(spool: Path, checkpoint: Path, place: Place) -> Job:
@@ -85,11 +94,11 @@ def test_each_row_is_in_its_table_once_whatever_comes_again(
     assert {r.sink.query: r.sink.rows for r in job.running if r.sink is not None} == {
         query: len(here(query)) for query in QUERIES
     }
-    assert {query: place.rows(query) for query in QUERIES} == {q: here(q) for q in QUERIES}
+    assert there(place) == {q: here(q) for q in QUERIES}
     assert forget_last_commits(checkpoint) == len(QUERIES)
     again = run(spool, checkpoint, place)
     assert [r.sink.rows for r in again.running if r.sink is not None] == [0, 0]
-    assert {query: place.rows(query) for query in QUERIES} == {q: here(q) for q in QUERIES}
+    assert there(place) == {q: here(q) for q in QUERIES}
 
 
 def kill(spool: Path, make_place: MakePlace, folder: Path, wanted: int) -> None:
@@ -102,7 +111,7 @@ def kill(spool: Path, make_place: MakePlace, folder: Path, wanted: int) -> None:
         words += ("--trigger", "now", "--max-rows", "20", "-o", place.output)
         while dies(words, chance.randrange(1, LINES), place):
             killed += 1
-        assert {query: place.rows(query) for query in QUERIES} == {q: here(q) for q in QUERIES}
+        assert there(place) == {q: here(q) for q in QUERIES}
 
 
 def dies(words: tuple[str | Path, ...], after: int, place: Place) -> bool:

@@ -8,10 +8,9 @@ import random
 import re
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 import pytest
 from captures import DEMO_CAPTURE
@@ -20,9 +19,9 @@ from cli.command import gigastream
 from tests.processes import program
 from tests.sinks.conftest import MakePlace
 from tests.sinks.dying import LINES
-from tests.sinks.places import Place, Rows, in_order
+from tests.sinks.places import Place, Rows, without_times
 
-QUERY = """SELECT time, srcIP, count(*) AS packets, min(timestamp) AS first
+QUERY = """SELECT time, srcIP, count(*) AS packets, min(timestamp) AS at
     FROM IPV4 GROUP BY time, srcIP"""
 READ = ("-e", QUERY, "-r", str(DEMO_CAPTURE), "--disorder", "4000")
 """So small that windows are over all the way: dozens of transactions."""
@@ -38,11 +37,6 @@ def expected() -> Rows:
 
 def found(place: Place) -> Rows:
     return without_times(place.rows("query"))
-
-
-def without_times(rows: Iterable[dict[str, Any]]) -> Rows:
-    """A time is text in JSON, and differs in digits."""
-    return in_order({k: v for k, v in row.items() if k != "first"} for row in rows)
 
 
 class Nursery:

@@ -464,6 +464,21 @@ def test_a_query_goes_on_where_its_checkpoint_is(spark: SparkSession, tmp_path: 
     assert run() == [(0, 3), (1, 1)]
 
 
+def test_what_began_before_a_punctuation_holds_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However seldom folders are looked through."""
+    monkeypatch.setattr(places, "LOOK_PERIOD_S", 1e9)
+    spool = Written(tmp_path)
+    spool.write("eth0", [(packets(1), seconds(1))])
+    reader = reader_of(tmp_path)
+    *_, (_, end) = micro_batches(reader)
+    spool.write("eth1", [(packets(80), seconds(80))])
+    spool.write("eth0", [(packets(130), seconds(130))])
+    after = from_json(reader.latestOffset(end, ReadAllAvailable()))
+    assert after["eth1"].heartbeat_ns <= seconds(80)
+
+
 @pytest.mark.long
 def test_rows_behind_the_answer_of_their_window_are_counted(
     spark: SparkSession, tmp_path: Path
