@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spark_sink.ip_functions import ip_bytes, ip_in, ip_number, ip_prefix, ip_text
+    from spark_sink.progress_log import ProgressLog
     from spark_sink.registration import register, ship_with_tasks
     from spark_sink.run import run_query
     from spark_sink.source import GigastreamSource
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GigastreamSource",
+    "ProgressLog",
     "ip_bytes",
     "ip_in",
     "ip_number",
@@ -38,6 +40,7 @@ __all__ = [
 
 _HOME = {
     "GigastreamSource": "spark_sink.source",
+    "ProgressLog": "spark_sink.progress_log",
     "ip_bytes": "spark_sink.ip_functions",
     "ip_in": "spark_sink.ip_functions",
     "ip_number": "spark_sink.ip_functions",

@@ -30,7 +30,7 @@ nanoseconds, an ullong as its bits (the source's options say so)."""
 def dataframe(plan: Plan, output: Output, read: Read, leaving: Leaving | None = None) -> DataFrame:
     """The rows of an output, in types from inside, under the query's column names.
 
-    Of a batch `leaving` says which of them; None: all.
+    `leaving` says which of them; None: all.
     """
     return Frames(plan, read, leaving).of(output)
 
@@ -41,6 +41,7 @@ class Frames:
     def __init__(self, plan: Plan, read: Read, leaving: Leaving | None = None) -> None:
         self.plan = plan
         self._leaving = leaving
+        self._waiting = 0  # the nodes that wait for time, on the way down to where we are
         self.times = column_times(plan)
         self.columns_of_bits = {
             stream: places
@@ -57,15 +58,32 @@ class Frames:
         Of two equal subtrees Spark would reuse one's exchange for the other, below which it then
         finds no watermark: its groups would never be over. Watermarks of their own keep them apart.
         """
-        return operator_of(node).frame(self, node)
+        operator = operator_of(node)
+        self._waiting += operator.waits
+        rows = operator.frame(self, node)
+        self._waiting -= operator.waits
+        return rows
 
     def needs_ends(self, rows: DataFrame) -> bool:
-        """Whether anything leaves by its event time: all of a batch does at once."""
-        return rows.isStreaming or self._leaving is not None
+        """Whether anything leaves here by its event time: all of a batch does at once."""
+        return rows.isStreaming or self.lets_go
 
-    def leaving(self, node: Node, rows: DataFrame) -> DataFrame:
-        """The rows of a node, with their event times, that leave it with this batch."""
-        return rows if self._leaving is None else self._leaving.of(node, rows)
+    def leaving(self, rows: DataFrame) -> DataFrame:
+        """The rows of a node that waits, with their event times, that leave it with this batch.
+
+        All of them where a consumer still waits: what ends there is made of more.
+        """
+        return self._leaving.of(rows) if self._leaving is not None and self.lets_go else rows
+
+    @property
+    def lets_go(self) -> bool:
+        """Whether not all rows leave, and which do is asked here: no consumer waits, too."""
+        return self._leaving is not None and self.is_last_to_wait
+
+    @property
+    def is_last_to_wait(self) -> bool:
+        """Whether no consumer of the node that waits here does so, too."""
+        return self._waiting == 1
 
     def stream(self, node: LowNode, columns: tuple[str, ...]) -> DataFrame:
         """What the source gives of a stream from below, read once."""

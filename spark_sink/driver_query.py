@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from spark_sink.dataframes import dataframe
+from spark_sink.offsets import END_MS
+from spark_sink.operators.merge import merge_seen_in
 from spark_sink.sinks import DriverSink, start
-from spark_sink.streaming import Running, Stateful
+from spark_sink.streaming import Running, Stateful, streams_of
 from spark_sink.window_complete.due import can_answer
+from spark_sink.window_complete.leaving import Leaving
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 
@@ -18,9 +21,18 @@ def start_on_driver(
 ) -> Running:
     """Start it; `without_state` asks for window-complete micro-batches, where they can answer.
 
-    They cannot where rows leave at once, for which Spark keeps no state either. Raises JobError.
+    They cannot where rows leave at once, for which Spark keeps no state either. What is in order is
+    so within them alone, and always answered by them. Raises JobError.
     """
-    if without_state and can_answer(asked.plan, asked.output):
+    is_ordered = merge_seen_in(asked.output) is not None
+    if (without_state or is_ordered) and can_answer(asked.plan, asked.output):
         return WindowCompleteQuery(asked, sink, trigger).start()
-    writer = sink.writer(dataframe(asked.plan, asked.output, asked.read))
-    return Stateful(start(writer, asked.checkpoint, asked.name, trigger), sink)
+    leaving = leaving_after(asked.after_ms)
+    rows = dataframe(asked.plan, asked.output, asked.read, leaving)
+    query = start(sink.writer(rows), asked.checkpoint, asked.name, trigger)
+    return Stateful(query, sink, streams=streams_of(rows), checkpoint=asked.checkpoint)
+
+
+def leaving_after(after_ms: int | None) -> Leaving | None:
+    """Which windows of a stream leave at all, where it takes up behind a point."""
+    return None if after_ms is None else Leaving(after_ms, END_MS)

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from gigastream.plan.nodes import topological
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
 from spark_sink.operators import column_times, operator_of
-from spark_sink.operators.operator import SparkOperator, Times
+from spark_sink.operators.operator import Times
 from spark_sink.refusals import check
 from spark_sink.window_complete.due import can_answer
 
@@ -19,7 +18,7 @@ INDENT = "    "
 
 def explain(plan: Plan) -> str:
     """The mapping of every output. Raises GsqlError where Spark cannot run it."""
-    check(plan)
+    check(plan, on_driver=True)
     times = column_times(plan)
     blocks = [_output(plan, output, times) for output in plan.outputs]
     return "\n\n".join("\n".join(block) for block in blocks)
@@ -43,11 +42,7 @@ def _state(plan: Plan, output: Output) -> Iterator[str]:
     if can_answer(plan, output):
         yield f"{INDENT}state      none: a micro-batch is the windows that a punctuation ends,"
         yield f"{INDENT}           in the spool (run --on spark, spark --state spool)"
-    elif any(_holds(operator_of(node)) for node in topological((output,))):
+    elif any(operator_of(node).waits for node in topological((output,))):
         yield f"{INDENT}state      in Spark's store: not all that is held is windows"
     else:
         yield f"{INDENT}state      none: rows leave at once"
-
-
-def _holds(operator: SparkOperator[Any]) -> bool:
-    return operator.waits or not operator.is_of_windows

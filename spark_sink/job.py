@@ -26,12 +26,15 @@ from gigastream.arrow_schema import arrow_schema
 from gigastream.outputs import OutputQuery, RowOutput, parse_output
 from gigastream.sinks import SinkPlace
 from spark_sink import checkpoint
+from spark_sink.account import TrackAccount, query_accounts
 from spark_sink.dataframes import dataframe
-from spark_sink.driver_query import start_on_driver
+from spark_sink.driver_query import leaving_after, start_on_driver
 from spark_sink.job_errors import JobError
 from spark_sink.options import access_of
-from spark_sink.places import spool_name
+from spark_sink.places import spool_name, without_credentials
+from spark_sink.progress import QueryProgress, with_places
 from spark_sink.run import Streams, plan_of_paths
+from spark_sink.savepoint import after_of
 from spark_sink.sentences import Sentences
 from spark_sink.session import SPOOL, open_session
 from spark_sink.sinks import (
@@ -43,7 +46,7 @@ from spark_sink.sinks import (
     spark_writer,
     start,
 )
-from spark_sink.streaming import Running, Stateful, spark_errors, stop, watch
+from spark_sink.streaming import Running, Stateful, spark_errors, stop, streams_of, watch
 from spark_sink.window_complete.query import SpoolQuery
 
 if TYPE_CHECKING:
@@ -70,6 +73,8 @@ class JobOptions:
     trigger: Mapping[str, Any] = field(default_factory=lambda: {"processingTime": "0 seconds"})
     master: str | None = None
     state: str = "memory"
+    point: str | None = None
+    """Where a new checkpoint takes up: a time, or another checkpoint."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Spark's own."""
     log: Path | None = None
@@ -92,14 +97,26 @@ class Job:
     plan: Plan
     printing: Printing | None
     reader: str
+    parts: Mapping[tuple[str, str], str]
+    """By query and output, the folder of the checkpoint that has its progress."""
+    after_ms: Mapping[str, int]
+    """By query, up to which base time windows are left out; none: no window is."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """By the name that a spool has in checkpoints, its path."""
     running: list[Running] = field(default_factory=list)
-    account: dict[str, int] = field(default_factory=dict)
-    """By streaming query, its micro-batches, once it has ended."""
+    progress: list[QueryProgress] = field(default_factory=list)
+    """Of each streaming query, once all have ended."""
+    account: list[TrackAccount] = field(default_factory=list)
+    """Of each track of each query, over all runs of the checkpoint."""
     losses: int = 0
     """Sentences about what could not be read."""
-    late: int = 0
-    """Partial rows that Spark has left out, since their window had been answered."""
+    _reads: list[Streams] = field(default_factory=list)
     _outputs: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def late(self) -> int:
+        """Rows that were left out, since their window had been answered."""
+        return sum(each.late for each in self.progress)
 
     def start(self, session: SparkSession) -> None:
         """Start a streaming query for every output of the plan and sink.
@@ -115,20 +132,26 @@ class Job:
     def _start(
         self, read: Streams, node: OutputNode, sink: Sink, on_driver: DriverSink | None
     ) -> None:
-        part = checkpoint.part_name(len(self.running), node.name, sink.format)
-        read = replace(read, options={"reader": f"{self.reader}-{part}", **read.options})
-        place = checkpoint.part(self.options.checkpoint, len(self.running), node.name, sink.format)
+        part = self.parts[node.name, _identity(sink, self.options.state)]
+        own = {
+            "reader": f"{self.reader}-{part}",
+            "damageLog": checkpoint.damage_log(self.options.checkpoint),
+        }
+        read = replace(read, options={**own, **read.options})
+        self._reads.append(read)
+        place = checkpoint.part(self.options.checkpoint, part)
         name = f"{node.name} to {sink.text}"
-        trigger = self.options.trigger
+        trigger, after_ms = self.options.trigger, self.after_ms.get(node.name)
         if on_driver is not None:
-            asked = SpoolQuery(name, self.plan, node, read, place)
+            asked = SpoolQuery(name, self.plan, node, read, place, after_ms)
             is_spool = self.options.state == SPOOL
             self.running.append(start_on_driver(asked, on_driver, trigger, without_state=is_spool))
             return
-        rows = dataframe(self.plan, node, read)
+        rows = dataframe(self.plan, node, read, leaving_after(after_ms))
         folder = node.name if len(self.plan.outputs) > 1 else None
         writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
-        self.running.append(Stateful(start(writer, place, name, trigger)))
+        query = start(writer, place, name, trigger)
+        self.running.append(Stateful(query, streams=streams_of(rows), checkpoint=place))
 
     def _on_driver(self, sink: Sink) -> Mapping[str, DriverSink]:
         return self._printers(sink) if sink.tables is None else self._tables(sink.tables)
@@ -155,6 +178,16 @@ class Job:
             for node in self.plan.outputs
         }
 
+    def look(self) -> list[QueryProgress]:
+        """How far its queries have come by now."""
+        return [with_places(each.progress(), self.places) for each in self.running]
+
+    def accounts(self) -> Iterator[TrackAccount]:
+        """What became of the rows of the spools, once the queries have ended."""
+        for running, read in zip(self.running, self._reads, strict=True):
+            asked = read.source_options
+            yield from query_accounts(running.name, self.plan, asked, running.reached())
+
     def close(self) -> None:
         """Stop the streaming queries, then end the files that the driver wrote."""
         stop(self.running)
@@ -166,10 +199,12 @@ def run_job(
     is_over: Callable[[], bool],
     printing: Printing | None = None,
     hand_on: Callable[[str], None] = print,
+    attend: Callable[[Job], None] = lambda _: None,
 ) -> Job:
     """Run a job until it is over, or its queries end by themselves (trigger `now`).
 
-    `hand_on` gets what there is to say of the spools meanwhile: segments that are damaged. Raises
+    `hand_on` gets what there is to say of the spools meanwhile: segments that are damaged. `attend`
+    is called some times a second, with the job. Raises
     GsqlError, SpooledPlanError, JobError before it starts, and JobError when it fails.
     """
     job = prepare(options, printing)
@@ -178,6 +213,7 @@ def run_job(
 
         def look() -> bool:
             sentences.look()
+            attend(job)
             return is_over()
 
         try:
@@ -197,8 +233,9 @@ def _run(job: Job, is_over: Callable[[], bool], log: Path) -> None:
     ):
         job.start(session)
         watch(job.running, is_over)
-        job.late = sum(each.count_late() for each in job.running)
-        job.account = {each.name: each.micro_batches for each in job.running}
+        stop(job.running)
+        job.progress = job.look()
+        job.account = list(job.accounts())
 
 
 @contextmanager
@@ -209,8 +246,11 @@ def _log(options: JobOptions) -> Iterator[Path]:
 
 def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
     """Make the plan and claim the checkpoint; errors as for `run_job`."""
+    on_driver = not any(sink.is_sparks for sink in options.sinks)
     access = access_of(options.source_options)
-    plan = plan_of_paths(options.spools, options.texts, options.definitions, access)
+    plan = plan_of_paths(
+        options.spools, options.texts, options.definitions, access, on_driver=on_driver
+    )
     for sink in options.sinks:
         if sink.is_printed and printing is None:
             raise JobError(
@@ -220,17 +260,33 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
             )
     outputs = [_identity(sink, options.state) for sink in options.sinks]
     names = [spool_name(path, access) for path in options.spools]
-    claim = checkpoint.claim(
-        options.checkpoint, checkpoint.JobIdentity(plan, names, outputs, options.spools)
+    formats = dict(zip(outputs, (sink.format for sink in options.sinks), strict=True))
+    _refuse_twice(outputs)
+    identity = checkpoint.JobIdentity(
+        plan,
+        names,
+        outputs,
+        options.spools,
+        formats,
+        options.point,
+        lambda point: after_of(point, plan, options.spools, options.source_options),
     )
-    if claim.is_back:
-        _refuse_files(options.sinks)
-    return Job(options, plan, printing, claim.reader)
+    claim = checkpoint.claim(options.checkpoint, identity)
+    known = {output for _, output in claim.known}
+    _refuse_files([s for s in options.sinks if _identity(s, options.state) in known])
+    places = dict(zip(names, map(without_credentials, options.spools), strict=True))
+    return Job(options, plan, printing, claim.reader, claim.parts, claim.after_ms, places)
 
 
 def _identity(sink: Sink, state: str) -> str:
     """What of an output stays as it is: a table's keys are numbers of one kind of micro-batch."""
     return f"{sink.text} (--state {SPOOL})" if sink.tables and state == SPOOL else sink.text
+
+
+def _refuse_twice(outputs: Sequence[str]) -> None:
+    for output in outputs:
+        if outputs.count(output) > 1:
+            raise JobError(f"the output {output} is given twice", "give it once", exit_code=2)
 
 
 def _refuse_files(sinks: Sequence[Sink]) -> None:

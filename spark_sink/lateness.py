@@ -45,13 +45,19 @@ def late_rows(node: Node, inputs: Sequence[Late]) -> Late:
 
 def joined_rows(node: Join, inputs: Sequence[Late]) -> Late:
     """Those of a join; no column is a time where no relation bounds how long its rows wait."""
-    waits = [wait for pair in node.pairs if (wait := _wait(pair, inputs)) is not None]
+    waits = _waits(node, inputs)
     if not waits:
         return Late(tuple(() for _ in node.schema.columns))
     lags = [_lags(waits, port, each) for port, each in enumerate(inputs)]
     delayed = [_delayed(each.times, of) for each, of in zip(inputs, lags, strict=True)]
     apart = min(wait.apart for wait in waits) + max(map(max, (lags[0] or [0], lags[1] or [0])))
     return Late(node.base_times(delayed), sum(each.spread for each in inputs) + apart)
+
+
+def join_lags(node: Join, inputs: Sequence[Late]) -> list[list[int]] | None:
+    """By side and column, how long rows may wait in a join, in ns; None where nothing says so."""
+    waits = _waits(node, inputs)
+    return [_lags(waits, port, late) for port, late in enumerate(inputs)] if waits else None
 
 
 def relation_times(pair: TimeRelation, inputs: Sequence[BaseTimes]) -> BaseTimes:
@@ -73,6 +79,10 @@ class _Wait:
     """By side, how long a value lasts at most."""
     apart: int
     """How far the times of two rows that match are apart at most."""
+
+
+def _waits(node: Join, inputs: Sequence[Late]) -> list[_Wait]:
+    return [wait for pair in node.pairs if (wait := _wait(pair, inputs)) is not None]
 
 
 def _wait(pair: TimeRelation, inputs: Sequence[Late]) -> _Wait | None:

@@ -79,3 +79,10 @@ def heartbeat_between(start: Offsets, end: Offsets) -> int | None:
     """The heartbeat of the micro-batch from `start` to `end`: its end's, if that is news."""
     before, after = heartbeat_ms(start), heartbeat_ms(end)
     return None if after is None or (before is not None and after <= before) else after
+
+
+def heartbeat_of(start: Mapping[str, Any], end: Mapping[str, Any]) -> int | None:
+    """The same of offsets as Spark keeps them: one that has come back repeats its own."""
+    before, after = from_json(start), from_json(end)
+    is_back = returns(start) < returns(end)
+    return heartbeat_ms(after) if is_back else heartbeat_between(before, after)

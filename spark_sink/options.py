@@ -35,6 +35,7 @@ class SourceOptions:
     """The types of GSQL whose values are wanted as they are inside."""
     heartbeats: bool = True
     fails_on_damage: bool = True
+    damage_log: str | None = None
     reader: str | None = None
     idle_after_s: int | None = None
     on_idle: str = GO_ON
@@ -69,6 +70,7 @@ def parse(given: Mapping[str, str]) -> SourceOptions:
         inside=_inside(values),
         heartbeats=values.get("heartbeats", True),
         fails_on_damage=values.get("ondamage") != "skip",
+        damage_log=values.get("damagelog"),
         reader=values.get("reader"),
         idle_after_s=values.get("idleafterseconds"),
         on_idle=values.get("onidle", GO_ON),
@@ -195,6 +197,7 @@ _OPTIONS: tuple[tuple[str, Callable[[str], Any]], ...] = (
     ("addresses", _one_of("text", "bytes")),
     ("heartbeats", _is_true),
     ("onDamage", _one_of("skip", "fail")),
+    ("damageLog", _text),
     ("reader", _text),
     ("idleAfterSeconds", _count),
     ("onIdle", _one_of(GO_ON, STOP)),

@@ -93,6 +93,10 @@ class Places:
             self._open(path)
         return f"{self._names[path]}/{layout.quoted(interface)}"
 
+    def name(self, path: str) -> str:
+        """What a spool is called in checkpoints."""
+        return self._names[path]
+
     def place(self, key: str) -> tuple[str, str]:
         """The path and interface that a key is made of. Raises SourceError."""
         if len(self._options.paths) == 1:

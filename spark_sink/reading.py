@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-from gigastream.spool import NOTHING, Entry, SpoolAwayError, SpoolReadError, Track
+from gigastream.spool import NOTHING, Entry, Passed, SpoolAwayError, SpoolReadError, Track
 from gigastream.spool.arrivals import Arrivals
 from gigastream.spool.track import MAX_SERVED_ENTRIES
 from spark_sink.errors import SKIP_HINT, HostAwayError, SpoolSourceError, tell
@@ -110,6 +110,11 @@ class Reading:
                 "latest begins with what is still to come",
             )
         return Position(self.track.generation, segment, self.index.heartbeat_before_ns(segment))
+
+    def passed(self, segment: int) -> Passed:
+        """The rows before a segment with which a query begins."""
+        gone = self.index.rows_before(self.track.retained().first)
+        return Passed(gone, max(0, self.index.rows_before(segment) - gone))
 
     def check_reaches(self, segment: int) -> None:
         """Refuse a position beyond the track's end: it lost what the query has read."""

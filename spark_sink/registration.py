@@ -22,6 +22,7 @@ SHIPPED = (
     "gigastream.spool",
     "spark_sink.admission",
     "spark_sink.arrow_text",
+    "spark_sink.damage_log",
     "spark_sink.errors",
     "spark_sink.ip_functions",
     "spark_sink.segment_index",

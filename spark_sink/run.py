@@ -85,11 +85,16 @@ def plan_of_paths(
     texts: QueryTexts | None = None,
     definitions: Sequence[str] = (),
     access: Access = NO_ACCESS,
+    *,
+    on_driver: bool = False,
 ) -> Plan:
-    """Return the plan of queries over spools, which Spark can stream; errors as for `run_query`."""
+    """Return the plan of queries over spools, which Spark can stream; errors as for `run_query`.
+
+    `on_driver`: the rows come to the driver.
+    """
     spools = [Spool(path, access=access) for path in paths]
     plan = plan_of_spools(spools, texts, definitions=definitions)
-    check(plan)
+    check(plan, on_driver=on_driver)
     return plan
 
 

@@ -19,22 +19,29 @@ class SegmentIndex:
         self._segments: list[Entry] = []
         self._numbers: list[int] = []
         self._reached_ns: list[int] = []
+        self._rows_before: list[int] = []
         self._reached_before_ns = NOTHING
         self._begins_at = 0
         self._is_ended = False
         self.is_followed = False
         """Whether another generation goes on, so that the end of this one is none."""
+        self.rows = 0
+        """Of all segments that were listed, those included that retention has deleted."""
+        self.missed_rows = 0
+        """Of segments whose lines are damaged, as far as a later line tells."""
         self.forgotten_below = 0
         """Segments that it cannot tell of any more."""
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Take what a poll of the manifest gave."""
         for entry in entries:
-            if entry.kind == "base" and entry.segment is not None and not self._numbers:
-                self._begins_at = max(self._begins_at, entry.segment)
+            if entry.kind == "base" and entry.segment is not None:
+                self._add_base(entry.segment, entry.rows)
             if entry.is_segment and entry.segment is not None:
                 self._segments.append(entry)
                 self._numbers.append(entry.segment)
+                self._rows_before.append(self.rows)
+                self.rows += entry.rows
                 self._reached_ns.append(self.heartbeat_ns)
             if entry.kind == "end":
                 self._is_ended = True
@@ -43,6 +50,15 @@ class SegmentIndex:
 
     def __len__(self) -> int:
         return len(self._segments)
+
+    def _add_base(self, segment: int, rows: int) -> None:
+        """What the files before this one held."""
+        missed = max(0, rows - self.rows - self.missed_rows)
+        if self._numbers:
+            self.missed_rows += missed
+        else:
+            self._begins_at = max(self._begins_at, segment)
+            self.rows += missed
 
     def _reach(self, base_ns: int) -> None:
         if self._reached_ns:
@@ -74,6 +90,11 @@ class SegmentIndex:
         """The number of the first segment known."""
         return self._numbers[0] if self._numbers else self._begins_at
 
+    def rows_before(self, segment: int) -> int:
+        """The rows of all segments below one, as far as it is known and not forgotten."""
+        index = bisect_left(self._numbers, segment)
+        return self._rows_before[index] if index < len(self._numbers) else self.rows
+
     def after(self, segment: int) -> Entry | None:
         """The first segment with that number or a greater one."""
         index = bisect_left(self._numbers, segment)
@@ -91,3 +112,4 @@ class SegmentIndex:
         self._reached_before_ns = self._reached_ns[count - 1]
         self.forgotten_below = self._numbers[count]
         del self._segments[:count], self._numbers[:count], self._reached_ns[:count]
+        del self._rows_before[:count]

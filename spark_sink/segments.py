@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from gigastream.spool import Access, Entry, SegmentDamage, Track
+from spark_sink.damage_log import note_damage
 from spark_sink.errors import SKIP_HINT, SpoolSourceError, tell
 from spark_sink.patience import patiently
 from spark_sink.tracks import track_of
@@ -77,8 +78,8 @@ def _put(cuts: list[list[Slice]], part: int, piece: Slice) -> None:
 def read(piece: Slice, columns: Sequence[str], asked: SourceOptions) -> Iterator[pa.RecordBatch]:
     """The rows of the segments, batch by batch; one that is damaged is told and left out.
 
-    A host that is away is waited for. Raises SourceError if retention has deleted a segment, or if
-    damage is to fail.
+    A host that is away is waited for. `asked.damage_log` is a folder in which damage is written
+    down. Raises SourceError if retention has deleted a segment, or if damage is to fail.
     """
     (track,) = patiently(partial(_opened, piece, asked.access), asked.idle_after_s)
     for entry in piece.entries:
@@ -89,6 +90,8 @@ def read(piece: Slice, columns: Sequence[str], asked: SourceOptions) -> Iterator
             if damage.is_retired or asked.fails_on_damage:
                 raise _failure(damage) from None
             tell(str(damage))
+            if asked.damage_log is not None:
+                note_damage(asked.damage_log, piece.path, track, damage)
 
 
 def _opened(piece: Slice, access: Access) -> Iterator[Track]:

@@ -132,14 +132,14 @@ def _fit_for(format_name: str, rows: DataFrame, schema: Schema) -> DataFrame:
 class DriverSink(ABC):
     """Takes an output's rows on the driver, micro-batch by micro-batch.
 
-    Rows of one micro-batch come in the order of their windows. `error` is what went wrong while
-    they were written; the streaming query ends with it.
+    Rows of one micro-batch come in the order of their windows. `written` counts them, `error` is
+    what went wrong while they were written; the streaming query ends with it.
     """
 
     def __init__(self, lock: threading.Lock, query: str, schema: Schema) -> None:
         """`lock` is that of the output, which several queries share."""
         self.query = query
-        self.rows = 0
+        self.written = 0
         self.error: BaseException | None = None
         self._lock = lock
         self._schema = schema
@@ -177,7 +177,7 @@ class PrintingSink(DriverSink):
     def _put(self, batches: Sequence[pyarrow.RecordBatch], _number: int) -> None:
         for batch in batches:
             self._output.write(self.query, self._make(batch, self._schema))
-            self.rows += batch.num_rows
+            self.written += batch.num_rows
 
 
 class TableSink(DriverSink):
@@ -196,7 +196,7 @@ class TableSink(DriverSink):
 
         rows = pyarrow.Table.from_batches(batches) if batches else ()
         if len(rows) and self._table.write(rows, Key(self._writer, number)):
-            self.rows += len(rows)
+            self.written += len(rows)
 
 
 def in_time_order(table: pyarrow.Table, schema: Schema) -> pyarrow.Table:

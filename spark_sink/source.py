@@ -29,7 +29,14 @@ from pyspark.sql.streaming.datasource import (
 
 from spark_sink import spark_types
 from spark_sink.admission import Limits, admit
-from spark_sink.offsets import from_json, heartbeat_between, heartbeat_ms, returns, to_json
+from spark_sink.offsets import (
+    from_json,
+    heartbeat_between,
+    heartbeat_ms,
+    heartbeat_of,
+    returns,
+    to_json,
+)
 from spark_sink.options import SourceOptions, parse
 from spark_sink.segments import Slice, cut, read
 from spark_sink.spools import Spools
@@ -68,6 +75,7 @@ class GigastreamSource(DataSource):
       makes text of them
     - onDamage: fail (default), or skip: what is damaged is left out and named on the stderr of the
       worker that met it, which is in Spark's log; `gigastream spark` hands that on
+    - damageLog: a folder in which each segment that was left out is a file, with its rows
     - reader: a name under which retention waits for this query
     - idleAfterSeconds: after which time goes on without an interface that says nothing, which is
       told; its rows that come later may be too late. Without it, it is waited for
@@ -186,11 +194,8 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
         self._spools.freeze()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        before, after = from_json(start), from_json(end)
-        is_back = returns(start) < returns(end)
-        heartbeat = heartbeat_ms(after) if is_back else heartbeat_between(before, after)
-        wanted = heartbeat if self._options.heartbeats else None
-        return self._parts(_slices(self._spools, before, after), wanted)
+        wanted = heartbeat_of(start, end) if self._options.heartbeats else None
+        return self._parts(_slices(self._spools, from_json(start), from_json(end)), wanted)
 
     def commit(self, end: dict[str, Any]) -> None:
         self._spools.commit(from_json(end))

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from gigastream.spool import END, NOTHING, Entry, SpoolAwayError, SpoolReadError, Track
+from gigastream.spool import END, NOTHING, Entry, Passed, SpoolAwayError, SpoolReadError, Track
 from spark_sink.errors import SpoolSourceError, tell
 from spark_sink.offsets import END_MS, Offsets, Position, heartbeat_ms
 from spark_sink.options import EARLIEST, SourceOptions
@@ -32,6 +33,7 @@ class Spools:
         self._chains: dict[str, Chain] = {}
         self._readings: dict[tuple[str, int], Reading] = {}
         self._committed: dict[str, int] = {}
+        self._passed: dict[str, Passed] = {}
         self._released: set[tuple[str, int]] = set()
         self._silences = Silences(options.idle_after_s, options.on_idle)
         self._is_frozen = self._is_read_only = False
@@ -81,9 +83,25 @@ class Spools:
         positions = dict.fromkeys(self._places.expected_keys(), Position())
         for key, chain in self._chains.items():
             is_first = self._options.starting_at == EARLIEST
-            reading = self._reading(key, chain.numbers[0 if is_first else -1])
-            positions[key] = reading.beginning(self._options.starting_at)
+            number = chain.numbers[0 if is_first else -1]
+            positions[key] = self._begin(key, number, self._options.starting_at)
         return positions
+
+    def _begin(self, key: str, generation: int, starting_at: str | int) -> Position:
+        """Where a generation is begun with; from now on retention waits for this reader."""
+        reading = self._reading(key, generation)
+        position = reading.beginning(starting_at)
+        if self._options.reader is not None:
+            with suppress(SpoolAwayError):  # then the next commit says it
+                known = self._known_passed(reading) or reading.passed(position.segment)
+                self._passed[reading.track.folder] = known
+            self._commit(reading, position.segment)
+        return position
+
+    def _known_passed(self, reading: Reading) -> Passed | None:
+        """What this reader has said of a generation before, maybe in another process."""
+        known = self._passed.get(reading.track.folder)
+        return known or reading.track.passed(str(self._options.reader))
 
     def newest(self) -> dict[str, Position]:
         """Where the newest generations begin."""
@@ -98,7 +116,7 @@ class Spools:
         for key, chain in self._chains.items():
             is_new = positions.get(key, Position()).generation == 0
             if is_new and self._is_ours(chain, start):
-                positions[key] = self._reading(key, chain.numbers[0]).beginning(EARLIEST)
+                positions[key] = self._begin(key, chain.numbers[0], EARLIEST)
                 self._tell_if_late(key, chain, start)
         for key, position in positions.items():
             if position.generation:
@@ -124,7 +142,7 @@ class Spools:
         following = self._following(key, position)
         if following is None:
             return position
-        first = self._reading(key, following).beginning(EARLIEST).segment
+        first = self._begin(key, following, EARLIEST).segment
         # The end of a generation with which another goes on was none.
         reached_ns = NOTHING if position.heartbeat_ns == END else position.heartbeat_ns
         return self._gone_on(key, Position(following, first, reached_ns))
@@ -217,6 +235,13 @@ class Spools:
         reading = self._remembering(key, end.generation, 0)
         yield reading, reading.index.first_segment, end.segment
 
+    def chains(self) -> dict[str, tuple[str, list[Reading]]]:
+        """By track, the name of its spool and its generations as they are known by now."""
+        return {
+            key: (self._places.name(chain.path), [self._reading(key, n) for n in chain.numbers])
+            for key, chain in self._chains.items()
+        }
+
     def key(self, reading: Reading) -> str:
         """What a track's position is called."""
         return self._places.key(reading.path, reading.track.interface)
@@ -246,8 +271,9 @@ class Spools:
         if self._committed.get(folder) == segment:
             return
         try:
-            reading.track.commit(self._options.reader, segment)
-            self._committed[folder] = segment
+            passed = self._known_passed(reading) or Passed()
+            reading.track.commit(self._options.reader, segment, passed)
+            self._passed[folder], self._committed[folder] = passed, segment
         except SpoolAwayError:
             pass  # the next commit says it, too
         except SpoolReadError as error:

@@ -6,25 +6,30 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from spark_sink.account import Reached
 from spark_sink.job_errors import JobError
+from spark_sink.offsets import Offsets
+from spark_sink.progress import QueryProgress
+from spark_sink.query_counts import QueryCounts
+from spark_sink.spark_checkpoint import last_done
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming import StreamingQuery
 
     from spark_sink.sinks import DriverSink
 
 WATCH_SECONDS = 0.1
-_COUNT_SECONDS = 10.0
+_STREAM = "StreamingRelationV2"
+_COUNT_SECONDS = 5.0
 """A hundred micro-batches take longer."""
-_DROPPED = "numRowsDroppedByWatermark"
 
 
 class Running(Protocol):
@@ -41,8 +46,11 @@ class Running(Protocol):
     def micro_batches(self) -> int:
         """How many there were, over all runs of the checkpoint."""
 
-    def count_late(self) -> int:
-        """Return how many partial rows came behind the answer of their window, as far as known."""
+    def progress(self) -> QueryProgress:
+        """Return its counters by now."""
+
+    def reached(self) -> Mapping[str, Reached]:
+        """Return by stream how far it is done, over all runs of the checkpoint."""
 
     def check(self) -> None:
         """Raise what ended the query, if it failed."""
@@ -54,18 +62,24 @@ class Running(Protocol):
         """End it; what was not committed is done again by the next job of the checkpoint."""
 
 
-@dataclass(frozen=True, slots=True)
 class Stateful:
     """A streaming query of Spark's."""
 
-    query: StreamingQuery
-    sink: DriverSink | None = None
-    late: dict[int, int] = field(default_factory=dict)
-    """By micro-batch, the partial rows that came behind the answer of their window."""
-
-    @property
-    def name(self) -> str:
-        return str(self.query.name)
+    def __init__(
+        self,
+        query: StreamingQuery,
+        sink: DriverSink | None = None,
+        *,
+        streams: Sequence[str] = (),
+        checkpoint: str = "",
+    ) -> None:
+        """`streams` are those that it reads, in the order of its sources."""
+        self.query = query
+        self.sink = sink
+        self.name = str(query.name)
+        self._streams = streams
+        self._checkpoint = checkpoint
+        self._counts = QueryCounts(self.name, streams)
 
     @property
     def is_active(self) -> bool:
@@ -73,16 +87,25 @@ class Stateful:
 
     @property
     def micro_batches(self) -> int:
-        progress = self.query.lastProgress
-        return 0 if progress is None else int(progress.batchId) + 1
+        return self.progress().micro_batches
 
-    def count_late(self) -> int:
-        """Take in what Spark says of the last hundred micro-batches, which is all that it keeps."""
-        for progress in self.query._jsq.recentProgress():
-            said = json.loads(progress.json())
-            dropped = [state.get(_DROPPED, 0) for state in said.get("stateOperators", ())]
-            self.late[said["batchId"]] = max(self.late.get(said["batchId"], 0), sum(dropped))
-        return sum(self.late.values())
+    def progress(self) -> QueryProgress:
+        self._catch_up()
+        return self._counts.progress(None if self.sink is None else self.sink.written)
+
+    def reached(self) -> Mapping[str, Reached]:
+        done = last_done(self._checkpoint)
+        offsets: tuple[Offsets, ...] = () if done is None else done.offsets
+        return {name: Reached(each) for name, each in zip(self._streams, offsets, strict=False)}
+
+    def _catch_up(self) -> None:
+        """Take in what Spark says of its micro-batches, of which it keeps the last hundred."""
+        last = self.query._jsq.lastProgress()
+        if last is None or last.batchId() <= self._counts.last_batch:
+            return
+        is_next = last.batchId() == self._counts.last_batch + 1
+        for each in [last] if is_next else self.query._jsq.recentProgress():
+            self._counts.take(json.loads(each.json()))
 
     def check(self) -> None:
         if self.sink is not None and self.sink.error is not None:
@@ -103,6 +126,17 @@ class Stateful:
         self.query.stop()
 
 
+def streams_of(rows: DataFrame) -> list[str]:
+    """Return the streams that a streaming DataFrame reads, in the order of Spark's sources."""
+    leaves = rows._jdf.queryExecution().analyzed().collectLeaves().iterator()
+    found: dict[str, None] = {}
+    while leaves.hasNext():
+        leaf = leaves.next()
+        if leaf.nodeName() == _STREAM:
+            found[leaf.extraOptions().get("stream")] = None
+    return list(found)
+
+
 def watch(running: Sequence[Running], is_over: Callable[[], bool]) -> None:
     """Wait until something else is over, or all queries ended by themselves; raise if one fails."""
     counted_s = time.monotonic()
@@ -112,7 +146,7 @@ def watch(running: Sequence[Running], is_over: Callable[[], bool]) -> None:
         if time.monotonic() - counted_s > _COUNT_SECONDS:
             counted_s = time.monotonic()
             for each in running:
-                each.count_late()
+                each.progress()
         if not any(each.is_active for each in running):
             return
         time.sleep(WATCH_SECONDS)

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 from gigastream.cli.answering import position_of, summarise
 from gigastream.cli.ending import Asked, stopped_by_signals
 from gigastream.cli.errors import UsageError
+from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.spark_extra import require_spark
 from gigastream.engine.statistics import OperatorStatistics, Statistics
 from gigastream.outputs import Batch
 from gigastream.outputs.delivery import Delivered, RowTarget
-from gigastream.plan.nodes import topological
 from gigastream.sources.files import FileSource
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from gigastream.sessions.low_session import LowSession
     from gigastream.settings import Settings
     from gigastream.sources.live import LiveSource
-    from spark_sink.sinks import DriverSink
+    from spark_sink.progress import QueryProgress
+    from spark_sink.run import Streams
     from spark_sink.streaming import Running
 
 SEGMENT_AGE_NS = 250_000_000
@@ -74,13 +75,13 @@ def answer_on_spark(
     require_spark()
     from spark_sink.refusals import check
 
-    check(plan)
+    check(plan, on_driver=True)
     started = time.monotonic()
     with _folder() as folder, _open(plan, texts, sources, settings, folder) as low:
-        printer = _Printer(output, low, arguments.quiet)
+        printer = _Printer(output, low, arguments)
         run = _Run(plan, low, printer, folder)
-        rows = run.rows(_session_settings(sources), arguments.duration)
-        statistics = _statistics(low, plan, rows)
+        run.answer(_session_settings(sources), arguments.duration)
+        statistics, streams = run.statistics(), low.accounts()
         if run.was_stopped:
             output.leave_open()
     output.close()
@@ -91,7 +92,7 @@ def answer_on_spark(
         left_open=output.left_open,
         failures=output.failures,
     )
-    summarise(arguments, statistics, delivered, time.monotonic() - started)
+    summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
     return statistics, delivered
 
 
@@ -112,10 +113,13 @@ def _open(
 class _Printer:
     """The run's output, with the line of progress out of its way."""
 
-    def __init__(self, output: RowTarget, low: LowSession, quiet: bool) -> None:
+    def __init__(self, output: RowTarget, low: LowSession, arguments: argparse.Namespace) -> None:
         self._output = output
         self._low = low
-        self._progress = Progress(self._position, wanted=not quiet)
+        self._progress = Progress(self._position, wanted=not arguments.quiet)
+        self._status = with_tables(self._progress, lambda: self.statistics(), arguments)
+        self.statistics = low.statistics
+        """All that is known by now; a run on Spark knows more."""
         self.lock = threading.Lock()
 
     def write(self, query_name: str, batch: Batch) -> None:
@@ -124,7 +128,7 @@ class _Printer:
 
     def tick(self) -> None:
         with self.lock:
-            self._progress.tick()
+            self._status.tick()
         if self._output.failures:
             self._low.stop()
 
@@ -146,7 +150,10 @@ class _Run:
         self._printer = printer
         self._folder = folder
         self._asked = Asked()
-        self._sinks: list[DriverSink] = []
+        self._running: list[Running] = []
+        self._read: Streams | None = None
+        self._progress_at_end: Sequence[QueryProgress] = ()
+        printer.statistics = self.statistics
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._write_spool, daemon=True)
 
@@ -155,15 +162,15 @@ class _Run:
         """Whether the input was ended before it had."""
         return self._asked.has_stopped
 
-    def rows(self, settings: Mapping[str, str], after_s: float | None = None) -> dict[str, int]:
-        """Run to the end of the input with settings of Spark's; return the rows of each query."""
+    def answer(self, settings: Mapping[str, str], after_s: float | None = None) -> None:
+        """Run to the end of the input with settings of Spark's."""
         from spark_sink.session import open_session
 
         with stopped_by_signals(self._low, after_s) as self._asked:
             self._thread.start()
             try:
                 with open_session(settings=settings) as session:
-                    return self._answer(session)
+                    self._answer(session)
             finally:
                 self._low.stop()
                 self._thread.join()
@@ -175,18 +182,34 @@ class _Run:
         except BaseException as error:
             self._error = error
 
-    def _answer(self, session: Any) -> dict[str, int]:
+    def statistics(self) -> Statistics:
+        """The counters of the low level, and a line for each query on Spark."""
+        return replace(self._low.statistics(), operators=tuple(map(_operator, self._progress())))
+
+    def _progress(self) -> Sequence[QueryProgress]:
+        return self._progress_at_end or [each.progress() for each in self._running]
+
+    def _answer(self, session: Any) -> None:
         from spark_sink.streaming import finish, spark_errors, stop, watch
 
         with spark_errors():
-            running = self._start(session)
             try:
-                watch(running, self._is_written)
-                finish(running)
+                self._start(session)
+                watch(self._running, self._is_written)
+                finish(self._running)
             finally:
-                stop(running)
+                stop(self._running)
                 self._printer.clear()
-        return {sink.query: sink.rows for sink in self._sinks}
+            self._progress_at_end = [self._at_end(each) for each in self._running]
+
+    def _at_end(self, running: Running) -> QueryProgress:
+        """Rows in are those of the spool that were read, each of them once."""
+        from spark_sink.account import query_accounts
+
+        assert self._read is not None
+        asked = self._read.source_options
+        accounts = query_accounts(running.name, self._plan, asked, running.reached())
+        return replace(running.progress(), rows_in=sum(each.read for each in accounts))
 
     def _is_written(self) -> bool:
         """Whether the spool has its end; its error is ours."""
@@ -195,24 +218,21 @@ class _Run:
             raise self._error
         return not self._thread.is_alive()
 
-    def _start(self, session: Any) -> list[Running]:
+    def _start(self, session: Any) -> None:
         from gigastream.engine.batch import NativeBatch
         from spark_sink.driver_query import start_on_driver
         from spark_sink.run import Streams
         from spark_sink.sinks import PrintingSink
         from spark_sink.window_complete.query import SpoolQuery
 
-        read = Streams(session, [str(self._folder / "spool")])
-        running: list[Running] = []
+        self._read = read = Streams(session, [str(self._folder / "spool")])
         for node in self._plan.outputs:
             sink = PrintingSink(
                 self._printer, self._printer.lock, node.name, node.schema, NativeBatch.from_arrow
             )
-            place = str(self._folder / "checkpoints" / str(len(running)))
-            self._sinks.append(sink)
+            place = str(self._folder / "checkpoints" / str(len(self._running)))
             asked = SpoolQuery(node.name, self._plan, node, read, place)
-            running.append(start_on_driver(asked, sink, CONTINUOUS, without_state=True))
-        return running
+            self._running.append(start_on_driver(asked, sink, CONTINUOUS, without_state=True))
 
 
 def _session_settings(sources: Sequence[FileSource | LiveSource]) -> Mapping[str, str]:
@@ -236,18 +256,18 @@ def _folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def _statistics(low: LowSession, plan: Plan, rows: dict[str, int]) -> Statistics:
-    """The counters of the low level, and a line for each query on Spark."""
-    accounts = low.accounts()
-    operators = []
-    for node in plan.outputs:
-        streams = [below.name for below in topological((node,)) if below.is_low]
-        rows_in = sum(account.rows for account in accounts if account.stream in streams)
-        operators.append(_operator(node.name, rows_in, rows[node.name]))
-    return replace(low.statistics(), operators=tuple(operators))
-
-
-def _operator(name: str, rows_in: int, rows_out: int) -> OperatorStatistics:
+def _operator(progress: QueryProgress) -> OperatorStatistics:
+    """Late rows come behind their window, as those that stepped back too far do."""
     return OperatorStatistics(
-        name, "on Spark", rows_in, rows_out, rejected=0, no_value=0, held=0, groups_refused=0
+        progress.name,
+        "on Spark",
+        progress.rows_in,
+        progress.rows_out or 0,
+        rejected=0,
+        no_value=0,
+        held=progress.held,
+        groups_refused=0,
+        out_of_order=progress.late,
+        held_bytes=progress.held_bytes,
+        promised_ns=progress.promised_ns,
     )

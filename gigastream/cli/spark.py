@@ -18,18 +18,17 @@ from gigastream.cli.arguments import (
     parse_parameter,
 )
 from gigastream.cli.ending import stopped_by_signals
-from gigastream.cli.errors import complain
 from gigastream.cli.query_arguments import config_of, query_texts
+from gigastream.cli.run_arguments import parse_seconds
 from gigastream.cli.spark_extra import require_spark
-from gigastream.cli.stderr import say
+from gigastream.cli.spark_status import JobStatus
 from gigastream.outputs import FORMATS, default_format
 from gigastream.settings import parse_bytes, parse_count, parse_duration
 from gigastream.sinks import SINKS
-from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.query_texts import QueryTexts
-    from spark_sink.job import Job, JobOptions, Printing
+    from spark_sink.job import JobOptions, Printing
 
 _NS_PER_MS = 1_000_000
 _NS_PER_SECOND = 10**9
@@ -92,8 +91,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on-idle", choices=("go-on", "end"), help="what becomes of the job then (go-on)"
     )
+    _add_account(parser)
     _add_spark_options(parser.add_argument_group("spark"))
     add_query_options(parser)
+
+
+def _add_account(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="no progress, and no account but by --stats"
+    )
+    parser.add_argument("--stats", choices=("text", "json"), help="the form of the account (text)")
+    parser.add_argument(
+        "--stats-every",
+        type=argument_type(parse_seconds),
+        metavar="TIME",
+        help="a line for each output so often, while the job runs",
+    )
 
 
 def _add_spark_options(group: argparse._ArgumentGroup) -> None:
@@ -109,6 +122,13 @@ def _add_spark_options(group: argparse._ArgumentGroup) -> None:
         "--starting-at",
         metavar="earliest|latest",
         help="where a new checkpoint begins in the spools (earliest)",
+    )
+    group.add_argument(
+        "--from",
+        dest="point",
+        metavar="TIME|CHECKPOINT",
+        help="a new checkpoint leaves out windows that are over at a time (UTC), or out of another "
+        "checkpoint's job",
     )
     group.add_argument(
         "--max-rows", type=argument_type(parse_count), metavar="N", help="of a micro-batch, about"
@@ -149,10 +169,13 @@ def execute(arguments: argparse.Namespace) -> int:
     from spark_sink.job import run_job
 
     options = _options(arguments)
-    signals = _Signals()
+    signals, status = _Signals(), JobStatus(arguments, options)
     with stopped_by_signals(signals):
-        job = run_job(options, signals.came.is_set, _printing(), complain)
-    _summarise(job)
+        try:
+            job = run_job(options, signals.came.is_set, _printing(), status.complain, status.attend)
+        finally:
+            status.finish()
+    status.summarise(job)
     return 1 if job.losses or job.late else 0
 
 
@@ -183,6 +206,7 @@ def _options(arguments: argparse.Namespace) -> JobOptions:
         trigger=arguments.trigger,
         master=arguments.master,
         state=arguments.state,
+        point=arguments.point,
         settings=dict(arguments.conf),
         log=arguments.log,
     )
@@ -217,14 +241,3 @@ def _printing() -> Printing | None:
     except ImportError:
         return None
     return Printing(NativeBatch.from_arrow, output_queries)
-
-
-def _summarise(job: Job) -> None:
-    for name, count in job.account.items():
-        say(f"{name}: {count:,} micro-batches")
-    if job.late:
-        complain(
-            f"{counted(job.late, 'partial row')} came behind the answer of their window, and are "
-            "left out",
-            "an interface that begins later, or is gone on without, may bring such rows",
-        )

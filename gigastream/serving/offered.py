@@ -5,13 +5,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from gigastream.spool import END, Spool, layout
 from gigastream.spool.address import Address
+from gigastream.spool.commits import parse_passed
 from gigastream.spool.index import parse_index
 from gigastream.spool.place import NoFileError, open_place
-from gigastream.spool.protocol import CHUNK_BYTES, COMMIT, HELD, NAMES, READ, SIGNATURE, SIZE
+from gigastream.spool.protocol import (
+    CHUNK_BYTES,
+    COMMIT,
+    HELD,
+    NAMES,
+    PASSED,
+    READ,
+    SIGNATURE,
+    SIZE,
+)
 
 MAX_READERS = 256
 """Of a generation: each is a file, and retention looks through them all."""
@@ -32,6 +43,7 @@ class OfferedSpool:
             SIZE: lambda question: self._place.size_bytes(self._file(question)),
             SIGNATURE: lambda question: self._place.signature(self._file(question)),
             COMMIT: self._commit,
+            PASSED: self._passed,
         }
 
     def answer(self, action: str, question: Question) -> Iterator[bytes]:
@@ -62,15 +74,24 @@ class OfferedSpool:
         return [name for name in names if is_wanted(name) is not None]
 
     def _commit(self, question: Question) -> None:
-        address, reader = self._address(question), question.get("reader")
+        folder, reader = self._of_reader(question)
         segment = _count(question, "segment")
+        known = self._names_or_none(f"{folder}/{layout.READERS}")
+        if len(known) >= MAX_READERS and f"{layout.quoted(reader)}.json" not in known:
+            raise NoFileError(f"it has {len(known)} readers already, which is the most")
+        self._place.commit(folder, reader, segment, parse_passed(question))
+
+    def _passed(self, question: Question) -> dict[str, int] | None:
+        folder, reader = self._of_reader(question)
+        passed = self._place.passed(folder, reader)
+        return None if passed is None else asdict(passed)
+
+    def _of_reader(self, question: Question) -> tuple[str, str]:
+        """The folder of the generation, and the reader's name."""
+        address, reader = self._address(question), question.get("reader")
         if address.kind != "generation" or not layout.is_name(reader):
             raise ValueError("a commit is of a reader, to a generation")
-        folder = self._generation_folder(address)
-        known = self._names_or_none(f"{folder}/{layout.READERS}")
-        if len(known) >= MAX_READERS and f"{layout.quoted(str(reader))}.json" not in known:
-            raise NoFileError(f"it has {len(known)} readers already, which is the most")
-        self._place.commit(folder, str(reader), segment)
+        return self._generation_folder(address), str(reader)
 
     def _file(self, question: Question) -> str:
         address = self._address(question)

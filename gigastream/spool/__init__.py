@@ -6,6 +6,7 @@ late.
 """
 
 from gigastream.spool.access import NO_ACCESS, Access
+from gigastream.spool.commits import Passed
 from gigastream.spool.entry import END, NOTHING, Entry, Lost, TrackProgress
 from gigastream.spool.errors import SegmentDamage, SpoolAwayError, SpoolError, SpoolReadError
 from gigastream.spool.query_set import StoredQuerySet, StreamDescription
@@ -23,6 +24,7 @@ __all__ = [
     "Access",
     "Entry",
     "Lost",
+    "Passed",
     "Retained",
     "SegmentDamage",
     "Spool",

@@ -10,7 +10,10 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gigastream.spool import layout
 from gigastream.spool.entry import END
@@ -20,6 +23,24 @@ _MAX_BYTES = 1 << 16
 
 ALL = END
 """The floor where no reader holds anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Rows of a generation that a reader has not read, since they stand before its beginning."""
+
+    gone: int = 0
+    """Those that retention had deleted."""
+    skipped: int = 0
+    """Those that it did not want."""
+
+
+def parse_passed(said: Mapping[str, Any]) -> Passed | None:
+    """Return what stands in a reader's file; None where it says no such thing."""
+    gone, skipped = said.get("gone"), said.get("skipped")
+    if type(gone) is not int or type(skipped) is not int or min(gone, skipped) < 0:
+        return None
+    return Passed(gone, skipped)
 
 
 class CommitWatch:

@@ -15,7 +15,7 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow
@@ -23,6 +23,7 @@ from pyarrow import fs
 
 from gigastream.spool import layout
 from gigastream.spool.access import NO_ACCESS, Access
+from gigastream.spool.commits import Passed, parse_passed
 from gigastream.spool.errors import SpoolReadError
 from gigastream.spool.files import NEW, write_all
 from gigastream.spool.lock import is_locked
@@ -112,11 +113,18 @@ class Place:
         """Return the object in a JSON file. Raises ValueError for other contents."""
         return parse_object(self.read_at(path, 0, _MAX_JSON_BYTES))
 
-    def commit(self, folder: str, reader: str, segment: int) -> None:
+    def commit(self, folder: str, reader: str, segment: int, passed: Passed | None) -> None:
         """Write that a reader is done with the segments of a generation below a number."""
         value = {"reader": reader, "segment": segment, "made_ns": time.time_ns()}
-        path = f"{folder}/{layout.READERS}/{layout.quoted(reader)}.json"
-        self.replace(path, json.dumps(value).encode())
+        value |= {} if passed is None else asdict(passed)
+        self.replace(_reader_path(folder, reader), json.dumps(value).encode())
+
+    def passed(self, folder: str, reader: str) -> Passed | None:
+        """Return what a reader has said with its commits; None where it has said nothing."""
+        try:
+            return parse_passed(self.read_object(_reader_path(folder, reader)))
+        except (OSError, ValueError):
+            return None
 
     def replace(self, path: str, text: bytes) -> None:
         """Write a file in one step: who opens it sees the old bytes or the new."""
@@ -189,6 +197,10 @@ def _check_is_file(info: os.stat_result) -> None:
         kinds = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe"}
         kind = kinds.get(stat.S_IFMT(info.st_mode), "a device or a socket")
         raise NoFileError(f"it is {kind} and no file")
+
+
+def _reader_path(folder: str, reader: str) -> str:
+    return f"{folder}/{layout.READERS}/{layout.quoted(reader)}.json"
 
 
 def parse_object(data: bytes) -> dict[str, Any]:

@@ -22,7 +22,9 @@ READ = "read"
 HELD = "held"
 """Whether somebody writes the spool."""
 COMMIT = "commit"
-"""Of a `reader`: it is done with the segments below `segment`."""
+"""Of a `reader`: it is done with the segments below `segment`, and never read `gone`, `skipped`."""
+PASSED = "passed"
+"""What a `reader` has said so."""
 ACTIONS = {
     LIST: "the spools that are offered",
     NAMES: "the names in a folder of a spool",
@@ -30,6 +32,7 @@ ACTIONS = {
     SIGNATURE: "what changes when a file is replaced",
     READ: "bytes of a file",
     HELD: "whether somebody writes a spool",
+    PASSED: "what a reader has said with its commits",
     COMMIT: "what a reader is done with",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -14,6 +14,7 @@ import pyarrow
 from gigastream.spool import layout, protocol
 from gigastream.spool.access import Access
 from gigastream.spool.address import Address, address_of
+from gigastream.spool.commits import Passed, parse_passed
 from gigastream.spool.errors import SpoolAwayError, SpoolReadError, printable
 from gigastream.spool.manifest import ROLL_BYTES
 from gigastream.spool.place import Place, parse_object
@@ -73,9 +74,17 @@ class ServedPlace(Place):
     def read_object(self, path: str) -> dict[str, Any]:
         return parse_object(self.read_at(path, 0, protocol.MAX_OBJECT_BYTES))
 
-    def commit(self, folder: str, reader: str, segment: int) -> None:
+    def commit(self, folder: str, reader: str, segment: int, passed: Passed | None) -> None:
         question = {**self._of(folder), "reader": reader, "segment": segment}
+        question |= {} if passed is None else asdict(passed)
         self.host.value(protocol.COMMIT, question)
+
+    def passed(self, folder: str, reader: str) -> Passed | None:
+        try:
+            said = self.host.value(protocol.PASSED, {**self._of(folder), "reader": reader})
+        except OSError:
+            return None
+        return parse_passed(said) if isinstance(said, dict) else None
 
     def _read(self, path: str, offset: int, size_bytes: int) -> bytearray:
         address = self._address(path)

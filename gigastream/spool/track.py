@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow
 
 from gigastream.spool import layout
+from gigastream.spool.commits import Passed
 from gigastream.spool.entry import NOTHING, Entry, Lost, TrackProgress
 from gigastream.spool.errors import SegmentDamage, SpoolAwayError, SpoolReadError, printable
 from gigastream.spool.manifest import ROLL_BYTES, ManifestReader
@@ -192,15 +193,22 @@ class Track:
     def _segment_path(self, entry: Entry) -> str:
         return f"{self.folder}/{layout.segment_name(entry.segment or 0)}"
 
-    def commit(self, reader: str, segment: int) -> None:
+    def commit(self, reader: str, segment: int, passed: Passed | None = None) -> None:
         """Tell the writer that a reader is done with the segments below `segment`.
 
         Raises SpoolReadError where the spool cannot be written.
         """
         try:
-            self._place.commit(self.folder, reader, segment)
+            self._place.commit(self.folder, reader, segment, passed)
         except OSError as error:
             raise SpoolReadError(f"cannot commit to {self.folder}: {reason_of(error)}") from None
+
+    def passed(self, reader: str) -> Passed | None:
+        """Return what a reader has said with its commits; None where it has said nothing.
+
+        Raises SpoolAwayError.
+        """
+        return self._place.passed(self.folder, reader)
 
     # ---- the manifest, file by file ----
 

@@ -52,12 +52,17 @@ OPERATORS: dict[type[Node], SparkOperator[Any]] = {
 
 def column_times(plan: Plan) -> Times:
     """For each node but the outputs, by name, its columns as functions of base time."""
+    return {name: late.times for name, late in lateness(plan).items()}
+
+
+def lateness(plan: Plan) -> dict[str, Late]:
+    """The same, with how far apart the times of one row can be."""
     found: dict[str, Late] = {}
     for node in plan.nodes:
         if not node.is_output:
             inputs = [found[child.name] for child in node.inputs]
             found[node.name] = operator_of(node).late(node, inputs)
-    return {name: late.times for name, late in found.items()}
+    return found
 
 
 def operator_of(node: Node) -> SparkOperator[Any]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -20,6 +20,7 @@ from spark_sink.event_time import COLUMN as EVENT_TIME
 from spark_sink.event_time import event_time, has_event_time
 from spark_sink.event_time_text import end_text, why_no_event_time
 from spark_sink.expressions import Value, column
+from spark_sink.lateness import Late
 from spark_sink.operators.operator import Lines, SparkOperator, Times
 from spark_sink.operators.passing import begins_with, closes_by
 from spark_sink.operators.refusal import refused
@@ -38,7 +39,7 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
     waits = True
 
     def frame(self, frames: Frames, node: Aggregate) -> DataFrame:
-        rows = frames.leaving(node, self._ending(frames, node, _keyed(frames, node)))
+        rows = frames.leaving(self._ending(frames, node, _keyed(frames, node)))
         keys = [rows[f"g{index}"] for index in range(len(node.groups))]
         totals = [
             accumulator_column(a, _arguments(rows, i), partial=node.merges_partials)
@@ -87,11 +88,11 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
                 message = f"Spark cannot tell when {group.name} is over: {reason}"
                 yield refused(message, group.expression.span)
 
-    def begins(self, node: Aggregate, times: Times, base_ns: int) -> int:
-        return begins_with(_temporal_times(node, times), base_ns)
+    def begins(self, node: Aggregate, inputs: Sequence[Late], base_ns: int) -> int:
+        return begins_with(_temporal_times(node, inputs), base_ns)
 
-    def closes(self, node: Aggregate, times: Times, after_ns: int, until_ns: int) -> bool:
-        return closes_by(_temporal_times(node, times), after_ns, until_ns)
+    def closes(self, node: Aggregate, inputs: Sequence[Late], after_ns: int, until_ns: int) -> bool:
+        return closes_by(_temporal_times(node, inputs), after_ns, until_ns)
 
     def columns_of_bits(self, node: Aggregate) -> Mapping[str, frozenset[int]]:
         """The columns of partial rows that are added up as bits."""
@@ -142,9 +143,9 @@ def _arguments(rows: DataFrame, index: int) -> list[Column]:
     return [rows[name] for name in rows.columns if name.startswith(prefix)]
 
 
-def _temporal_times(node: Aggregate, times: Times) -> list[Alternatives]:
+def _temporal_times(node: Aggregate, inputs: Sequence[Late]) -> list[Alternatives]:
     """What its temporal group variables are of base time."""
-    found = node.group_times([times[node.input.name]])
+    found = node.group_times([late.times for late in inputs])
     return [found[index] for index in node.temporal_groups]
 
 

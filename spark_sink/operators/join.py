@@ -25,9 +25,11 @@ from spark_sink.event_time import has_event_time
 from spark_sink.event_time_text import latest_text, why_no_event_time
 from spark_sink.expressions import Value, column
 from spark_sink.expressions.functions import is_python
-from spark_sink.lateness import Late, joined_rows, relation_times
+from spark_sink.lateness import Late, join_lags, joined_rows, relation_times
+from spark_sink.operators import join_leaving
 from spark_sink.operators.join_sides import NAMES, Ways, joined_side, ways_out
 from spark_sink.operators.operator import Lines, SparkOperator, Times
+from spark_sink.operators.passing import closes_by
 from spark_sink.operators.refusal import refused
 from spark_sink.operators.rows import is_true, kept
 
@@ -48,7 +50,8 @@ HOW = {
 class JoinOnSpark(SparkOperator[Join]):
     """Rows of both sides that match, and of a kept side those that match none."""
 
-    is_of_windows = False
+    waits = True
+    leaves_early = True
 
     def frame(self, frames: Frames, node: Join) -> DataFrame:
         left, right = (joined_side(frames, node, port) for port in (0, 1))
@@ -56,10 +59,20 @@ class JoinOnSpark(SparkOperator[Join]):
         rows = left.join(right, on=condition, how=HOW[node.keeps])
         if not any(node.keeps):
             rows = kept(rows, [_over_sides(e) for e in _of_both(node)], [])
-        return rows.select(*_put_out(node))
+        return join_leaving.leaving(frames, rows).select(*_put_out(node))
 
     def late(self, node: Join, inputs: Sequence[Late]) -> Late:
         return joined_rows(node, inputs)
+
+    def is_of_windows(self, node: Join, inputs: Sequence[Late]) -> bool:
+        return join_lags(node, inputs) is not None
+
+    def begins(self, node: Join, inputs: Sequence[Late], base_ns: int) -> int:
+        return join_leaving.begins(node, inputs, base_ns)
+
+    def closes(self, node: Join, inputs: Sequence[Late], after_ns: int, until_ns: int) -> bool:
+        ways = ways_out(node, join_leaving.times_of(node, inputs))
+        return closes_by([side for way in ways for side in way.sides], after_ns, until_ns)
 
     def lines(self, plan: Plan, node: Join, times: Times) -> Lines:
         yield "inputs", f"S0 is {node.left.name}, S1 is {node.right.name}"
@@ -70,7 +83,7 @@ class JoinOnSpark(SparkOperator[Join]):
             yield "and", condition_text(condition)
         for port in (0, 1):
             yield "event time", f"a row of S{port} is held {_held_text(node, port, times)}"
-        yield "state", "rows of both sides, until then"
+        yield "state", "rows of both sides, until then, where Spark keeps any"
 
     def expressions(self, node: Join) -> Iterator[Expression]:
         yield from node.compared

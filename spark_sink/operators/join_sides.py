@@ -52,7 +52,7 @@ def joined_side(frames: Frames, node: Join, port: int) -> DataFrame:
     rows = kept(side.rows, [], [*side.times, *side.keys])
     if not node.keeps[port]:
         rows = rows.where(side.can_match)
-    until = side.until(ways_out(node, frames.times)) if rows.isStreaming else ()
+    until = side.until(ways_out(node, frames.times)) if frames.needs_ends(rows) else ()
     return rows.select(*until, *side.compared, *side.columns)
 
 

@@ -1,19 +1,87 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MERGE on Spark: it is refused."""
+"""MERGE on Spark: the rows of all inputs; where their order is seen they leave in it.
+
+What waits for time above takes rows as they come. Where nothing does, a row leaves once its time is
+over, so that what leaves is later than what has left, and each micro-batch is sorted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
 
-from gigastream.gsql.diagnostics import Diagnostic
+from pyspark.sql import functions as F
+
+from gigastream.gsql.expressions import ColumnRef
+from gigastream.plan.base_time import Alternatives
 from gigastream.plan.operators.merge import Merge
-from spark_sink.operators.operator import SparkOperator
-from spark_sink.operators.refusal import refused
+from gigastream.plan.operators.output import Output
+from gigastream.plan.operators.select import Select
+from spark_sink.event_time import COLUMN as EVENT_TIME
+from spark_sink.event_time import event_time
+from spark_sink.lateness import Late
+from spark_sink.operators.operator import Lines, SparkOperator, Times
+from spark_sink.operators.passing import begins_with, closes_by
+from spark_sink.operators.rows import in_time, kept, of_bounds, over_columns
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from gigastream.plan import Plan
+    from spark_sink.dataframes import Frames
+
+_PORT = "_port"
 
 
 class MergeOnSpark(SparkOperator[Merge]):
-    """A union is the same rows; their order, which is what a merge is for, no reader would see."""
+    """A union, until somebody sees its order."""
 
-    def refusals(self, node: Merge) -> Iterator[Diagnostic]:
-        message = f"MERGE of {node.name} cannot run on Spark: the rows of a stream have no order"
-        yield refused(f"{message} there", node.span)
+    waits = True
+
+    def frame(self, frames: Frames, node: Merge) -> DataFrame:
+        parts = (frames.of(part) for part in node.parts)
+        numbered = (rows.withColumn(_PORT, F.lit(port)) for port, rows in enumerate(parts))
+        rows = _within_bounds(node, reduce(lambda a, b: a.unionAll(b), numbered))
+        if rows.isStreaming or not frames.is_last_to_wait:
+            return rows.drop(_PORT)
+        return _sorted_rows(node, frames.leaving(_ending(frames, node, rows)))
+
+    def begins(self, node: Merge, inputs: Sequence[Late], base_ns: int) -> int:
+        return begins_with([_time(node, inputs)], base_ns)
+
+    def closes(self, node: Merge, inputs: Sequence[Late], after_ns: int, until_ns: int) -> bool:
+        return closes_by([_time(node, inputs)], after_ns, until_ns)
+
+    def lines(self, plan: Plan, node: Merge, times: Times) -> Lines:
+        yield "unionAll", ", ".join(part.name for part in node.parts)
+        if any(merge_seen_in(output) is node for output in plan.outputs):
+            yield "orderBy", f"{node.schema.columns[node.column].name}, once it is over"
+
+
+def merge_seen_in(output: Output) -> Merge | None:
+    """The merge in whose order an output's rows are: selections alone are above it."""
+    node = output.input
+    while isinstance(node, Select):
+        node = node.input
+    return node if isinstance(node, Merge) else None
+
+
+def _time(node: Merge, inputs: Sequence[Late]) -> Alternatives:
+    return node.base_times([late.times for late in inputs])[node.column]
+
+
+def _within_bounds(node: Merge, rows: DataFrame) -> DataFrame:
+    own = ColumnRef.to(node.schema.columns[node.column], node.column)
+    return kept(rows, [], [of_bounds(over_columns(own, rows), own)])
+
+
+def _ending(frames: Frames, node: Merge, rows: DataFrame) -> DataFrame:
+    value, ways = rows[f"c{node.column}"].cast("bigint"), frames.times[node.name][node.column]
+    end = event_time([(value, ways)] if frames.needs_ends(rows) else ())
+    return rows.withColumn(EVENT_TIME, end)
+
+
+def _sorted_rows(node: Merge, rows: DataFrame) -> DataFrame:
+    """Of equal times the input that stands first goes first."""
+    return rows.orderBy(in_time(node.schema, node.column), _PORT).drop(_PORT, EVENT_TIME)

@@ -30,8 +30,8 @@ class SparkOperator(Generic[N]):
 
     waits: ClassVar[bool] = False
     """Whether its rows wait for time to pass, and leave by an event time of theirs."""
-    is_of_windows: ClassVar[bool] = True
-    """Whether what it puts out for a window follows from the input's rows of that window."""
+    leaves_early: ClassVar[bool] = False
+    """Whether rows of a stream leave Spark's store before their event time is passed."""
 
     def frame(self, frames: Frames, node: N) -> DataFrame:
         """The rows that it puts out, over those of its inputs."""
@@ -57,11 +57,15 @@ class SparkOperator(Generic[N]):
         """What it cannot do of a stream, and can where all rows are there."""
         return iter(())
 
-    def begins(self, node: N, times: Times, base_ns: int) -> int:
+    def is_of_windows(self, node: N, inputs: Sequence[Late]) -> bool:
+        """Whether what it puts out for a time follows from rows of its inputs near that time."""
+        return True
+
+    def begins(self, node: N, inputs: Sequence[Late], base_ns: int) -> int:
         """The least base time of rows that go into what is not over at this one, both in ns."""
         return base_ns
 
-    def closes(self, node: N, times: Times, after_ns: int, until_ns: int) -> bool:
+    def closes(self, node: N, inputs: Sequence[Late], after_ns: int, until_ns: int) -> bool:
         """Whether something may be over at one base time that was not at another."""
         return True
 

@@ -7,6 +7,7 @@ are gathered under the event time of its end, and leave with it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F
 from gigastream.gsql.types import Type
 from gigastream.plan.operators.order_limit import OrderLimit
 from spark_sink.event_time import event_time
+from spark_sink.lateness import Late
 from spark_sink.operators.operator import Lines, SparkOperator, Times
 from spark_sink.operators.passing import begins_with, closes_by
 
@@ -36,16 +38,16 @@ class OrderLimitOnSpark(SparkOperator[OrderLimit]):
     def frame(self, frames: Frames, node: OrderLimit) -> DataFrame:
         rows, times = frames.of(node.input), frames.times[node.input.name]
         windows = [(rows[f"c{index}"].cast("bigint"), times[index]) for index in node.windows]
-        keyed = frames.leaving(
-            node, _keyed(node, rows, event_time(windows if frames.needs_ends(rows) else ()))
-        )
-        return _sorted_rows(node, keyed)
+        end = event_time(windows if frames.needs_ends(rows) else ())
+        return _sorted_rows(node, frames.leaving(_keyed(node, rows, end)))
 
-    def begins(self, node: OrderLimit, times: Times, base_ns: int) -> int:
-        return begins_with(_window_times(node, times), base_ns)
+    def begins(self, node: OrderLimit, inputs: Sequence[Late], base_ns: int) -> int:
+        return begins_with(_window_times(node, inputs), base_ns)
 
-    def closes(self, node: OrderLimit, times: Times, after_ns: int, until_ns: int) -> bool:
-        return closes_by(_window_times(node, times), after_ns, until_ns)
+    def closes(
+        self, node: OrderLimit, inputs: Sequence[Late], after_ns: int, until_ns: int
+    ) -> bool:
+        return closes_by(_window_times(node, inputs), after_ns, until_ns)
 
     def lines(self, plan: Plan, node: OrderLimit, times: Times) -> Lines:
         columns = node.input.schema.columns
@@ -57,9 +59,9 @@ class OrderLimitOnSpark(SparkOperator[OrderLimit]):
             yield "slice", f"the first {node.limit:,}"
 
 
-def _window_times(node: OrderLimit, times: Times) -> list[Alternatives]:
-    columns = times[node.input.name]
-    return [columns[index] for index in node.windows]
+def _window_times(node: OrderLimit, inputs: Sequence[Late]) -> list[Alternatives]:
+    (rows,) = inputs
+    return [rows.times[index] for index in node.windows]
 
 
 def _keyed(node: OrderLimit, rows: DataFrame, end: Column) -> DataFrame:

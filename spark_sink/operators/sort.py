@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sort on Spark: it is refused."""
+"""Sort on Spark: the rows as they come, since nothing there waits for an order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.plan.operators.sort import Sort
-from spark_sink.operators.operator import SparkOperator
-from spark_sink.operators.refusal import refused
+from spark_sink.operators.operator import Lines, SparkOperator, Times
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from gigastream.plan import Plan
+    from spark_sink.dataframes import Frames
 
 
 class SortOnSpark(SparkOperator[Sort]):
-    """A streaming query of Spark cannot be sorted; a merge says so itself."""
+    """What it stands before sorts by itself, or finds rows by their values: no answer needs it."""
 
-    def refusals(self, node: Sort) -> Iterator[Diagnostic]:
-        if node.asked_at is not None:
-            message = (
-                "DEFINE in_order cannot run on Spark: the rows of a stream have no order there"
-            )
-            yield refused(message, node.asked_at)
+    def frame(self, frames: Frames, node: Sort) -> DataFrame:
+        return frames.of(node.input)
+
+    def lines(self, plan: Plan, node: Sort, times: Times) -> Lines:
+        yield "order", "none is needed: rows are found by their values"

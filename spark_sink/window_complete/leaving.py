@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from gigastream.plan.nodes import Node
 from spark_sink.event_time import COLUMN as EVENT_TIME
 
 if TYPE_CHECKING:
@@ -23,14 +22,11 @@ class Leaving:
     gives rows of windows that are still open, too, and of some that have left.
     """
 
-    nodes: frozenset[str]
     after_ms: int | None
     until_ms: int
 
-    def of(self, node: Node, rows: DataFrame) -> DataFrame:
-        """The rows of a node that leave; all of them where a consumer still waits."""
-        if node.name not in self.nodes:
-            return rows
+    def of(self, rows: DataFrame) -> DataFrame:
+        """Those of rows with event times."""
         ended = rows.where(rows[EVENT_TIME] <= _instant(self.until_ms))
         return ended if self.after_ms is None else ended.where(_is_after(rows, self.after_ms))
 

@@ -8,7 +8,7 @@ was begun and not done is run again, the same, under its number.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow.fs
@@ -35,6 +35,10 @@ class MicroBatch:
     after_ms: int | None
     """The punctuation of the one before; None: this is the first."""
     until_ms: int
+    late: int = 0
+    """Rows behind the answer of their window so far, since the checkpoint began."""
+    unread: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By stream and track, those of them in segments that no micro-batch opens."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what its file holds."""
@@ -43,6 +47,8 @@ class MicroBatch:
             "end": {name: to_json(each) for name, each in self.end.items()},
             "after_ms": self.after_ms,
             "until_ms": self.until_ms,
+            "late": self.late,
+            "unread": self.unread,
         }
 
 
@@ -85,7 +91,10 @@ class MicroBatchLog:
             {name: from_json(each) for name, each in value[which].items()}
             for which in ("held", "end")
         )
-        return MicroBatch(number, held, end, value["after_ms"], value["until_ms"])
+        after_ms, until_ms = value["after_ms"], value["until_ms"]
+        # an earlier version did not count them
+        late, unread = value.get("late", 0), value.get("unread", {})
+        return MicroBatch(number, held, end, after_ms, until_ms, late, unread)
 
     def _is_done(self, number: int) -> bool:
         path = self._file("done", number)

@@ -7,24 +7,32 @@ from collections.abc import Mapping
 
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.spool import Entry
+from spark_sink.account import Reached
 from spark_sink.admission import admit
 from spark_sink.offsets import Offsets, Position, heartbeat_ms
 from spark_sink.options import SourceOptions
+from spark_sink.progress import TrackLag, lags
 from spark_sink.segments import Slice
 from spark_sink.spools import Spools
 from spark_sink.window_complete.due import Due
+from spark_sink.window_complete.late import late_rows
 from spark_sink.window_complete.micro_batch_log import MicroBatch, StreamOffsets
 
 
 class MicroBatchPlanner:
     """Reads the manifests of all streams of an output."""
 
-    def __init__(self, due: Due, options: Mapping[str, SourceOptions]) -> None:
-        """`options`: the source's, by stream."""
+    def __init__(
+        self, due: Due, options: Mapping[str, SourceOptions], after_ms: int | None = None
+    ) -> None:
+        """`options`: the source's, by stream. A new checkpoint has no window up to `after_ms`."""
+        self._after_ms = after_ms
         self._due = due
         self._options = options
         self._spools = {name: Spools(each) for name, each in options.items()}
         self._end: StreamOffsets | None = None
+        self._first: StreamOffsets | None = None
+        """Where a new checkpoint begins: by now `latest` would be somewhere else."""
 
     def freeze(self) -> None:
         """What is there now is all there is."""
@@ -35,6 +43,7 @@ class MicroBatchPlanner:
         """What is to be done after the last micro-batch; None: nothing closes yet."""
         if self._end is None:
             self._end = self._beginning() if last is None else last.end
+            self._first = self._end
         while True:
             before, self._end = self._end, self._read_on(self._end)
             found = self._closing(last, self._end)
@@ -52,11 +61,33 @@ class MicroBatchPlanner:
             for stream in self._due.streams
         }
 
+    def lags(self, batch: MicroBatch) -> tuple[TrackLag, ...]:
+        """How far a micro-batch is behind what had been listed when the manifests were last read.
+
+        What is listed and not answered lies in windows that are open.
+        """
+        let_go, reached = self._let_go(batch), self._end or batch.end
+        several = len(self._spools) > 1
+        found = (
+            lags(let_go[name], reached[name], f"{name} on " if several else "")
+            for name in sorted(self._spools)
+        )
+        return tuple(each for tracks in found for each in tracks)
+
+    def reached(self, batch: MicroBatch) -> dict[str, Reached]:
+        """By stream, how far all is done once a micro-batch is."""
+        let_go = self._let_go(batch)
+        return {n: Reached(let_go[n], batch.unread.get(n, {})) for n in self._spools}
+
     def commit(self, batch: MicroBatch) -> None:
         """The rows of a micro-batch are with the sink: retention may have what is let go."""
-        let_go = self._held(batch.held, batch.end, batch.until_ms)
+        let_go = self._let_go(batch)
         for name, spools in self._spools.items():
             spools.commit(let_go[name])
+
+    def _let_go(self, batch: MicroBatch) -> StreamOffsets:
+        """Below are no rows that anything behind a micro-batch needs."""
+        return self._held(batch.held, batch.end, batch.until_ms)
 
     def _check_goes_on(self, end: StreamOffsets) -> None:
         """Raise SourceError where more was written, with which this query cannot go on."""
@@ -66,13 +97,49 @@ class MicroBatchPlanner:
                 raise reason
 
     def _closing(self, last: MicroBatch | None, end: StreamOffsets) -> MicroBatch | None:
-        after_ms, until_ms = None if last is None else last.until_ms, _reached_ms(end)
+        after_ms, until_ms = self._after_ms if last is None else last.until_ms, _reached_ms(end)
         if until_ms is None or (after_ms is not None and until_ms <= after_ms):
             return None
         if not self._due.closes(after_ms, until_ms):
             return None
-        held = self._beginning() if last is None else self._held(last.held, end, after_ms)
-        return MicroBatch(0 if last is None else last.number + 1, held, end, after_ms, until_ms)
+        if last is None:
+            first = self._first or end
+            unread = self._not_needed(first, end, after_ms)
+            return MicroBatch(0, first, end, after_ms, until_ms, unread=unread)
+        late, unread = self._late(last, end)
+        held = self._held(last.held, end, after_ms)
+        return MicroBatch(last.number + 1, held, end, after_ms, until_ms, late, unread)
+
+    def _not_needed(
+        self, first: StreamOffsets, end: StreamOffsets, after_ms: int | None
+    ) -> dict[str, dict[str, int]]:
+        """Rows of segments in which there is nothing behind the point of a new checkpoint."""
+        since = self._due.needed_from(after_ms)
+        unread: dict[str, dict[str, int]] = {}
+        for stream in self._due.streams:
+            spools, of_stream = self._spools[stream.name], unread.setdefault(stream.name, {})
+            for reading, entries in spools.between(first[stream.name], end[stream.name]):
+                rows = sum(e.rows for e in entries if not self._is_needed(stream, e, since))
+                if rows:
+                    key = spools.key(reading)
+                    of_stream[key] = of_stream.get(key, 0) + rows
+        return unread
+
+    def _is_needed(self, stream: LowNode, entry: Entry, since: Mapping[str, int]) -> bool:
+        return self._due.has_rows_from(stream, entry, since[stream.name])
+
+    def _late(self, last: MicroBatch, end: StreamOffsets) -> tuple[int, dict[str, dict[str, int]]]:
+        """Rows of windows that the last micro-batch has answered, which have come since."""
+        since, late = self._due.needed_from(last.until_ms), last.late
+        unread = {name: dict(by_key) for name, by_key in last.unread.items()}
+        for stream in self._due.streams:
+            spools, of_stream = self._spools[stream.name], unread.setdefault(stream.name, {})
+            for reading, entries in spools.between(last.end[stream.name], end[stream.name]):
+                found = late_rows(self._due, stream, reading, entries, since[stream.name])
+                late, key = late + found.rows, spools.key(reading)
+                if found.unread:
+                    of_stream[key] = of_stream.get(key, 0) + found.unread
+        return late, unread
 
     def _beginning(self) -> StreamOffsets:
         for spools in self._spools.values():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,11 +13,14 @@ from uuid import uuid4
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
+from gigastream.spool import NOTHING
 from gigastream.spool.plan import described
+from spark_sink.account import Reached
 from spark_sink.dataframes import dataframe
 from spark_sink.job_errors import JobError
 from spark_sink.offsets import END_MS
 from spark_sink.options import slices_text
+from spark_sink.progress import QueryProgress, TrackLag
 from spark_sink.run import Streams
 from spark_sink.segments import Slice, cut
 from spark_sink.spark_types import spark_schema
@@ -29,8 +33,10 @@ from spark_sink.window_complete.planner import MicroBatchPlanner
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_NS_PER_MS = 1_000_000
 LOOK_PERIOD_S = 0.02
 """Between two looks at the manifests, where nothing closed."""
+_LAGS_PERIOD_S = 1.0
 
 
 class BatchSink(Protocol):
@@ -38,6 +44,10 @@ class BatchSink(Protocol):
 
     error: BaseException | None
     """What went wrong while they were written."""
+
+    @property
+    def written(self) -> int:
+        """How many rows it has got."""
 
     def write(self, rows: DataFrame, number: int, /) -> None:
         """Take the rows of a micro-batch, in types from inside; the same number: the same rows."""
@@ -53,6 +63,8 @@ class SpoolQuery:
     output: Output
     read: Streams
     checkpoint: str
+    after_ms: int | None = None
+    """Windows that end up to here are left out; None: none is."""
 
 
 class WindowCompleteQuery:
@@ -67,8 +79,13 @@ class WindowCompleteQuery:
         self._planner = MicroBatchPlanner(
             self._due,
             {stream.name: asked.read.source_options(stream) for stream in self._due.streams},
+            asked.after_ms,
         )
         self._log = MicroBatchLog(asked.checkpoint)
+        self._late_before = 0 if self._log.last is None else self._log.last.late
+        self._rows_in = 0
+        self._lags: tuple[TrackLag, ...] = ()
+        self._lags_due_s = 0.0
         self._period_s = _period_s(trigger)
         self._tag = f"gigastream-{uuid4()}"
         self._is_last_look = threading.Event()
@@ -93,9 +110,30 @@ class WindowCompleteQuery:
         """How many there were, over all runs of the checkpoint."""
         return 0 if self._log.last is None else self._log.last.number + 1
 
-    def count_late(self) -> int:
-        """None are known: the rows of a window are read once, when it closes."""
-        return 0
+    def progress(self) -> QueryProgress:
+        """What this run has met; no row is held."""
+        last = self._log.last
+        if last is None:
+            return QueryProgress(self.name)
+        promised_ns = NOTHING if last.until_ms >= END_MS else last.until_ms * _NS_PER_MS
+        return QueryProgress(
+            self.name,
+            self.micro_batches,
+            self._rows_in,
+            self.sink.written,
+            late=last.late - self._late_before,
+            promised_ns=promised_ns,
+            tracks=self._lags,
+        )
+
+    def reached(self) -> Mapping[str, Reached]:
+        """One that was begun and not done is run again: what it needs is not read yet."""
+        last = self._log.last
+        if last is None:
+            return {}
+        if self._log.is_done:
+            return self._planner.reached(last)
+        return {name: Reached(held, last.unread.get(name, {})) for name, held in last.held.items()}
 
     def check(self) -> None:
         """Raise what ended the query, if it failed."""
@@ -123,11 +161,19 @@ class WindowCompleteQuery:
                 is_last_look = self._is_last_look.is_set()
                 if is_last_look:
                     self._planner.freeze()
-                if not self._step() and is_last_look:
+                has_run = self._step()
+                self._look_at_lags(is_news=has_run)
+                if not has_run and is_last_look:
                     return
                 self._is_stopped.wait(0 if is_last_look else self._period_s)
         except BaseException as error:
             self._error = error
+
+    def _look_at_lags(self, *, is_news: bool) -> None:
+        """In this thread, whose the planner is."""
+        if self._log.last is not None and (is_news or time.monotonic() >= self._lags_due_s):
+            self._lags_due_s = time.monotonic() + _LAGS_PERIOD_S
+            self._lags = self._planner.lags(self._log.last)
 
     def _step(self) -> bool:
         """Run the micro-batch that is due, if one is."""
@@ -138,6 +184,7 @@ class WindowCompleteQuery:
                 return False
             self._log.plan(batch)
         slices = self._planner.slices(batch)
+        self._rows_in += sum(piece.rows for pieces in slices.values() for piece in pieces)
         # what ended without a row has one of nothing, where all rows are one group
         if any(slices.values()) or batch.until_ms >= END_MS:
             self.sink.write(self._rows(batch, slices), batch.number)
@@ -149,7 +196,7 @@ class WindowCompleteQuery:
         def read(node: LowNode, columns: tuple[str, ...]) -> DataFrame:
             return self._segments(node, columns, slices[node.name])
 
-        leaving = Leaving(self._due.closing_nodes, batch.after_ms, batch.until_ms)
+        leaving = Leaving(batch.after_ms, batch.until_ms)
         return dataframe(self._asked.plan, self._asked.output, read, leaving)
 
     def _segments(self, node: LowNode, columns: tuple[str, ...], slices: list[Slice]) -> DataFrame:

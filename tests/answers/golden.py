@@ -90,12 +90,11 @@ def read(path: Path) -> Golden:
 def golden_queries(*, of_spools: bool = False, on_spark: bool = False) -> list[Golden]:
     """All of them; `of_spools`, or of several sources at once, without `-- not spooled`.
 
-    `on_spark`, those of spools without `-- not on Spark`, which refuses them. `-- not streamed`:
+    `on_spark`, without those that are `-- not on Spark`, which refuses them. `-- not streamed`:
     Spark refuses it, or answers it otherwise, where it streams (docs/spark.md).
     """
     found = [read(path) for path in sorted(FOLDER.glob("*.gsql"))]
-    marks = ("not spooled",) if of_spools else ()
-    marks = ("not spooled", NOT_ON_SPARK) if on_spark else marks
+    marks = ["not spooled"] * of_spools + [NOT_ON_SPARK] * on_spark
     return [golden for golden in found if not any(map(golden.is_marked, marks))]
 
 

@@ -115,7 +115,7 @@ class Spooled:
             self.whole_windows_of(plan, output, kept, checkpoints / output.name, micro_batches)
             return kept
 
-        return self._of_each(answer, names, streaming=True)
+        return self._of_each(answer, names, streaming=True, on_driver=True)
 
     def whole_windows_of(
         self, plan: Plan, output: Output, kept: Kept, place: Path, micro_batches: int
@@ -135,12 +135,17 @@ class Spooled:
         return sum(entry.segment is not None for track in tracks for entry in track.poll())
 
     def _of_each(
-        self, answer: Callable[[Plan, Output], T], names: Sequence[str] | None, *, streaming: bool
+        self,
+        answer: Callable[[Plan, Output], T],
+        names: Sequence[str] | None,
+        *,
+        streaming: bool,
+        on_driver: bool = False,
     ) -> dict[str, T]:
         plan = plan_of_spools([Spool(self.root)])
         outputs = [node for node in plan.outputs if names is None or node.name in names]
         for output in outputs:
-            check(plan, streaming=streaming, output=output)
+            check(plan, streaming=streaming, output=output, on_driver=on_driver)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             given = pool.map(lambda output: answer(plan, output), outputs)
             return dict(zip((output.name for output in outputs), given, strict=True))
@@ -163,6 +168,11 @@ class Kept:
     def write(self, frame: DataFrame, batch: int) -> None:
         """For foreachBatch."""
         self.tables[batch] = frame.toArrow()
+
+    @property
+    def written(self) -> int:
+        """How many rows."""
+        return sum(table.num_rows for table in self.tables.values())
 
     def rows(self) -> Rows:
         """All rows so far."""

@@ -20,9 +20,12 @@ import pytest
 pytest.importorskip("pyspark")
 
 from gigastream.gsql.source import SourceFile
+from gigastream.gsql.types import Order, Temporal
+from gigastream.plan.operators.output import Output
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import SpoolSettings
+from spark_sink.operators.merge import merge_seen_in
 from spark_sink.window_complete.due import can_answer
 from tests.answers.golden import NOT_STREAMED, Golden, golden_queries
 from tests.answers.inputs import INPUTS
@@ -154,7 +157,7 @@ def test_spark_gives_the_golden_rows(inputs: Inputs, variant: Variant, spools: S
 # In micro-batches
 
 
-ALWAYS = ("diamond",)
+ALWAYS = ("diamond", "read_twice")
 """Outputs that went wrong once, and only where they were streamed."""
 
 
@@ -175,6 +178,8 @@ def _streamed() -> Iterator[Any]:
 def test_a_stream_gives_the_golden_rows(
     golden: Golden, name: str, variant: Variant, spools: Spools, tmp_path: Path
 ) -> None:
+    if merge_seen_in(_output(golden, name)) is not None:
+        pytest.skip("its rows are in order, which micro-batches of whole windows give")
     spooled = spools.of(golden.inputs, variant)
     given = spooled.stream(tmp_path, [name], MICRO_BATCHES)
     _check(golden.inputs, {name: given[name].rows()}, variant)
@@ -185,12 +190,27 @@ def test_a_stream_gives_the_golden_rows(
 def test_micro_batches_of_whole_windows_give_the_golden_rows(
     golden: Golden, name: str, variant: Variant, spools: Spools, tmp_path: Path
 ) -> None:
-    spooled = spools.of(golden.inputs, variant)
-    plan = _queries(golden.inputs).plan
-    if not can_answer(plan, next(output for output in plan.outputs if output.name == name)):
+    output = _output(golden, name)
+    if not can_answer(_queries(golden.inputs).plan, output):
         pytest.skip("its rows leave at once: they are no window's")
-    given = spooled.whole_windows(tmp_path, [name], MICRO_BATCHES)
+    given = spools.of(golden.inputs, variant).whole_windows(tmp_path, [name], MICRO_BATCHES)
     _check(golden.inputs, {name: given[name].rows()}, variant)
+    _check_order(output, given[name].rows())
+
+
+def _output(golden: Golden, name: str) -> Output:
+    outputs = _queries(golden.inputs).plan.outputs
+    return next(output for output in outputs if output.name == name)
+
+
+def _check_order(output: Output, rows: Rows) -> None:
+    """What is in the order of a merge stays so over all micro-batches."""
+    if merge_seen_in(output) is None:
+        return
+    place = output.order.index(Order.ORDERED)
+    values = [int(row[place] or 0) for row in rows]
+    is_falling = output.schema.columns[place].temporal is Temporal.DECREASING
+    assert values == sorted(values, reverse=is_falling)
 
 
 @pytest.mark.parametrize("golden", [g for g in GOLDEN if g.inputs == (("default", "few"),)])

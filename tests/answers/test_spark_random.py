@@ -20,10 +20,13 @@ pytest.importorskip("pyspark")
 from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.gsql.source import SourceFile
+from gigastream.plan import Plan
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import SpoolSettings
+from spark_sink.operators.merge import merge_seen_in
 from spark_sink.refusals import check
+from spark_sink.window_complete.due import can_answer
 from tests.answers.comparison import assert_same_answers
 from tests.answers.engine import Given, run
 from tests.answers.layer_maker import LayerMaker
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from tests.answers.engine import Rows
 
 INTERFACES = ("left", "right")
-FAMILIES = ("joins",)
+FAMILIES = ("joins", "windows", "merges", "layers")
 MOST_REFUSED = 0.5
 """Of the queries: the checker refuses some, Spark others."""
 MANY = 20
@@ -68,7 +71,7 @@ def _query_set(text: str) -> QuerySet:
 
 def _is_accepted(text: str, *, streaming: bool) -> bool:
     try:
-        check(_query_set(text).plan, streaming=streaming)
+        check(_query_set(text).plan, streaming=streaming, on_driver=True)
     except GsqlError:
         return False
     return True
@@ -120,6 +123,7 @@ class Case:
 
     seed: int
     text: str
+    plan: Plan
     settings: Settings
     expected: dict[str, Answer]
     here: Given
@@ -155,7 +159,7 @@ def _case(
     write_spool(queries, sources, folder / "spool", settings, cut)
     here = run(queries.plan, sources, settings)
     spooled = Spooled(spark, folder / "spool")
-    case = Case(seed, text, settings, answers(text, decoded), here, spooled)
+    case = Case(seed, text, queries.plan, settings, answers(text, decoded), here, spooled)
     case.check(here.rows)
     return case
 
@@ -173,8 +177,14 @@ def test_queries_streamed(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def _check_streamed(case: Case, folder: Path) -> None:
-    given = case.spooled.stream(folder / "checkpoints", micro_batches=5)
-    case.check({name: kept.rows() for name, kept in given.items()})
+    """By Spark's state, and by whole windows, which alone keep the order of a merge."""
+    outputs = case.plan.outputs
+    stateful = [output.name for output in outputs if merge_seen_in(output) is None]
+    whole = [output.name for output in outputs if can_answer(case.plan, output)]
+    by_state = case.spooled.stream(folder / "state", stateful, micro_batches=5)
+    by_windows = case.spooled.whole_windows(folder / "windows", whole, micro_batches=5)
+    for given in (by_windows | by_state, by_state | by_windows):
+        case.check({name: kept.rows() for name, kept in given.items()})
 
 
 @pytest.mark.slow
@@ -190,7 +200,7 @@ def test_many_queries_streamed(seed: int, spark: SparkSession, tmp_path: Path) -
     _check_streamed(_case(seed, FEW, spark, tmp_path, streaming=True), tmp_path)
 
 
-# Joins
+# Joins, windows, merges, and what is made of them
 
 
 def _families() -> Iterator[Any]:

@@ -75,6 +75,9 @@ QUERIES = {
         FROM busy.IPV4 a LEFT JOIN silent.IPV4 b
         ON b.timestamp - a.timestamp BETWEEN 0 AND 1500000000 AND a.srcIP = b.destIP
         GROUP BY a.time/60 AS minute""",
+    "slides": """
+        SELECT window_end/60 - 1 AS minute, srcIP, count(*) AS packets, sum(len) AS bytes
+        FROM IPV4 [RANGE 2 min, SLIDE 1 min, WA time] GROUP BY srcIP""",
 }
 REACH_NS = {"bands": 1_500_000_000}
 """How much longer than its window a group waits for what its rows could match."""
@@ -170,7 +173,7 @@ class Run:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", [pytest.param("interfaces", marks=SLOW), "queries", "joins", "bands"]
+    "name", [pytest.param("interfaces", marks=SLOW), "queries", "joins", "bands", "slides"]
 )
 def test_rows_come_within_two_triggers_of_their_heartbeat(
     name: str, spark: SparkSession, tmp_path: Path

@@ -91,13 +91,13 @@ def test_each_row_is_in_its_table_once_whatever_comes_again(
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     checkpoint = tmp_path / "checkpoint"
     job = run(spool, checkpoint, place)
-    assert {r.sink.query: r.sink.rows for r in job.running if r.sink is not None} == {
+    assert {r.sink.query: r.sink.written for r in job.running if r.sink is not None} == {
         query: len(here(query)) for query in QUERIES
     }
     assert there(place) == {q: here(q) for q in QUERIES}
     assert forget_last_commits(checkpoint) == len(QUERIES)
     again = run(spool, checkpoint, place)
-    assert [r.sink.rows for r in again.running if r.sink is not None] == [0, 0]
+    assert [r.sink.written for r in again.running if r.sink is not None] == [0, 0]
     assert there(place) == {q: here(q) for q in QUERIES}
 
 

@@ -497,7 +497,7 @@ def test_rows_behind_the_answer_of_their_window_are_counted(
         spool.write("eth1", [(packets(2, 80), seconds(80))])
         spool.write("eth0", [(packets(130), seconds(130))])
         query.processAllAvailable()
-        late = Stateful(query).count_late()
+        late = Stateful(query).progress().late
         rows = spark.table("late_rows").collect()
     finally:
         query.stop()

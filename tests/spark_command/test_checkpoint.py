@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from gigastream.plan import plan_queries
 from gigastream.plan.plan import Plan
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
-from spark_sink.checkpoint import FILE, JobIdentity, claim, part
+from spark_sink.checkpoint import FILE, JobIdentity, claim, part, part_name
 from spark_sink.job_errors import JobError
 from spark_sink.places import spool_name, without_credentials
 from tests.spool.made import write_run
@@ -25,19 +26,28 @@ def job() -> JobIdentity:
     return JobIdentity(plan(), ["/b", "/a"], ["parquet:/rows", "json"])
 
 
+MINUTES = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
 CHANGED = {
-    "other queries": replace(
-        job(), plan=plan("SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb HAVING n > 1")
-    ),
-    "other spools": replace(job(), spools=["/a"]),
-    "other outputs": replace(job(), outputs=["parquet:/others", "json"]),
+    "a job with other queries": replace(job(), plan=plan(f"DEFINE {{ query_name b; }} {MINUTES}")),
+    "a job with other spools": replace(job(), spools=["/a"]),
+    "its aggregates": replace(job(), plan=plan(MINUTES.replace("count(*)", "sum(len)"))),
+    "its GROUP BY": replace(job(), plan=plan(f"{MINUTES}, len")),
+    "its columns": replace(job(), plan=plan(MINUTES.replace("AS n", "AS packets"))),
+    "its aggregates ": replace(job(), plan=plan(f"{MINUTES} HAVING max(len) > 3")),
+}
+GOES_ON = {
+    "a HAVING": replace(job(), plan=plan(f"{MINUTES} HAVING count(*) > 1")),
+    "a parameter": replace(job(), plan=plan(MINUTES.replace("count(*)", "count(*) * 8"))),
+    "an output": replace(job(), outputs=["parquet:/others", "json"]),
+    "fewer": replace(job(), outputs=["json"]),
+    "an output more": replace(job(), outputs=["parquet:/rows", "json", "csv"]),
 }
 
 
 def test_a_new_checkpoint_is_claimed_once(tmp_path: Path) -> None:
     folder = str(tmp_path / "new" / "checkpoint")
     first, second = claim(folder, job()), claim(folder, job())
-    assert (first.is_back, second.is_back) == (False, True)
+    assert (first.known, second.known) == (frozenset(), frozenset(first.parts))
     assert first.reader == second.reader
     assert first.reader != claim(str(tmp_path / "another"), job()).reader
     assert [path.name for path in Path(folder).iterdir()] == [FILE]
@@ -45,26 +55,26 @@ def test_a_new_checkpoint_is_claimed_once(tmp_path: Path) -> None:
 
 def test_the_order_of_spools_and_outputs_is_no_difference(tmp_path: Path) -> None:
     claim(str(tmp_path), job())
-    assert claim(str(tmp_path), replace(job(), spools=["/a", "/b"])).is_back
+    assert claim(str(tmp_path), replace(job(), spools=["/a", "/b"])).known
 
 
 @pytest.mark.parametrize("what", CHANGED)
 def test_another_job_is_told(what: str, tmp_path: Path) -> None:
     claim(str(tmp_path), job())
-    with pytest.raises(JobError, match=f"belongs to a job with {what}") as error:
+    with pytest.raises(JobError, match=what.strip()) as error:
         claim(str(tmp_path), CHANGED[what])
     assert error.value.exit_code == 2
     assert "--checkpoint" in str(error.value.hint)
-    assert claim(str(tmp_path), job()).is_back
+    assert claim(str(tmp_path), job()).known
 
 
 def test_a_checkpoint_that_knows_paths_learns_identities(tmp_path: Path) -> None:
     """Earlier versions wrote down paths, and with them the password of a URI."""
     claim(str(tmp_path), replace(job(), spools=["/a", "s3://me:secret@host/b"]))
     now = replace(job(), spools=["1f", "2e"], paths=["s3://me:secret@host/b", "/a"])
-    assert claim(str(tmp_path), now).is_back
+    assert claim(str(tmp_path), now).known
     assert "secret" not in (tmp_path / FILE).read_text()
-    assert claim(str(tmp_path), replace(now, paths=["/moved", "/a"])).is_back
+    assert claim(str(tmp_path), replace(now, paths=["/moved", "/a"])).known
 
 
 def test_a_spool_is_known_by_what_it_is_and_not_by_where(tmp_path: Path) -> None:
@@ -91,9 +101,44 @@ def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_may_be_a_uri(tmp_path: Path) -> None:
-    assert not claim(f"file://{tmp_path}/checkpoint", job()).is_back
-    assert claim(str(tmp_path / "checkpoint"), job()).is_back
+    assert not claim(f"file://{tmp_path}/checkpoint", job()).known
+    assert claim(str(tmp_path / "checkpoint"), job()).known
 
 
-def test_each_output_and_sink_has_a_part(tmp_path: Path) -> None:
-    assert part("/c/", 2, "lib/query", "parquet") == "/c/2-lib%2Fquery-parquet"
+def test_each_output_and_sink_has_a_part() -> None:
+    name = part_name(2, "lib/query", "parquet")
+    assert part("/c/", name) == "/c/2-lib%2Fquery-parquet"
+
+
+@pytest.mark.parametrize("what", GOES_ON)
+def test_what_keeps_no_state_may_change(what: str, tmp_path: Path) -> None:
+    """And each output goes on with its own progress, whatever stands beside it."""
+    before = claim(str(tmp_path), job())
+    now = claim(str(tmp_path), GOES_ON[what])
+    assert now.known == frozenset(before.parts)
+    for key in set(before.parts) & set(now.parts):
+        assert now.parts[key] == before.parts[key]
+    assert len(set(now.parts.values())) == len(now.parts)
+    again = claim(str(tmp_path), job())
+    assert {key: again.parts[key] for key in before.parts} == before.parts
+
+
+def test_outputs_in_another_order_keep_their_progress(tmp_path: Path) -> None:
+    before = claim(str(tmp_path), job())
+    assert claim(str(tmp_path), replace(job(), outputs=["json", "parquet:/rows"])) == replace(
+        before, known=frozenset(before.parts)
+    )
+
+
+def test_one_of_an_earlier_version_goes_on_as_it_was(tmp_path: Path) -> None:
+    """It says neither what is kept nor which folder is whose: nothing of it may change."""
+    parts = claim(str(tmp_path), job()).parts
+    file = tmp_path / FILE
+    said = json.loads(file.read_text())
+    del said["kept"], said["parts"]
+    file.write_text(json.dumps(said))
+    for changed in ("a HAVING", "an output"):
+        with pytest.raises(JobError, match="a job with other"):
+            claim(str(tmp_path), GOES_ON[changed])
+    assert claim(str(tmp_path), job()).parts == parts
+    assert claim(str(tmp_path), GOES_ON["a HAVING"]).parts == parts

@@ -118,11 +118,14 @@ def test_a_job_stops_in_order_and_goes_on_where_it_was(tmp_path: Path) -> None:
     wait_for(lambda: any(log.glob("[0-9]*")), command)
     command.terminate()
     assert "micro-batches" in ended(command, tmp_path)
-    assert gigastream(*words, "--trigger", "now", seconds=SECONDS).code == 0
+    done = gigastream(*words, "--trigger", "now", "--stats-every", "1ns", seconds=SECONDS)
+    assert done.code == 0
+    assert "put 23 = read 23" in done.err
+    assert "query to parquet:" in done.err.split("put 23")[0]
     assert parquet(tmp_path / "rows") == answered_here()
-    other = gigastream(*words, "-e", f"{QUERY} HAVING count(*) > 1")
+    other = gigastream(*words, "-e", QUERY.replace("AS bytes", "AS octets"))
     assert other.code == 2
-    assert "belongs to a job with other queries" in other.err
+    assert "belongs to another query query, which has changed in its columns" in other.err
 
 
 @pytest.mark.slow

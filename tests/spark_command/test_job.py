@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from queue import Queue
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,9 +23,11 @@ from gigastream.cli.answering import output_queries
 from gigastream.engine.batch import NativeBatch
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.query_texts import QueryTexts, inline_queries
+from gigastream.spool import Spool, arrivals
 from gigastream.spool.plan import SpooledPlanError
 from spark_sink.job import Job, JobOptions, Printing, run_job
 from spark_sink.job_errors import JobError
+from spark_sink.progress_log import ProgressLog
 from spark_sink.run import run_query
 from spark_sink.sinks import parse_sink
 from tests.waiting import PATIENCE_S
@@ -83,7 +87,7 @@ def test_each_output_gets_the_rows_once(spark: SparkSession, one: Path, tmp_path
     text, printed = run(options(one, tmp_path / "checkpoint", *outputs)).running[::-1]
     assert text.sink is None
     assert printed.sink is not None
-    assert printed.sink.rows == len(answered_here())
+    assert printed.sink.written == len(answered_here())
     parts = (tmp_path / "text").glob("part-*")
     lines = [line for part in parts for line in part.read_text().splitlines()]
     assert in_order(map(json.loads, lines)) == answered_here()
@@ -91,6 +95,25 @@ def test_each_output_gets_the_rows_once(spark: SparkSession, one: Path, tmp_path
     found = (tmp_path / "rows.csv").read_text().splitlines()
     assert found[0] == expected[0]
     assert sorted(found) == sorted(expected)
+
+
+MERGED = """DEFINE { query_name both; visibility internal; }
+    MERGE a.timestamp : b.timestamp FROM TCP a, UDP b;
+    DEFINE { query_name merged; } SELECT timestamp, protocol, len FROM both"""
+
+
+@pytest.mark.long
+def test_what_is_merged_is_in_order_where_the_driver_writes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spool = written.spool(tmp_path / "spool", MERGED)
+    run(options(spool, tmp_path / "checkpoint", f"json:{tmp_path}/rows"))
+    rows = list(map(json.loads, (tmp_path / "rows").read_text().splitlines()))
+    times = [row["timestamp"] for row in rows]
+    assert times == sorted(times)
+    assert in_order(rows) == answered_here(MERGED)
+    with pytest.raises(GsqlError, match="is in the order of a MERGE"):
+        run(options(spool, tmp_path / "other", f"parquet:{tmp_path}/files"))
 
 
 @pytest.mark.long
@@ -155,6 +178,37 @@ def test_a_writer_and_a_job_that_come_again_and_again_give_one_answer(
         run(options(root, tmp_path / "checkpoint", sink))
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("state", ["memory", "spool"])
+def test_the_account_of_a_job_adds_up(
+    state: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two spools, a damaged segment, a restart: every partial row is somewhere."""
+    monkeypatch.setattr(arrivals, "PATIENCE_SECONDS", 0.0)
+    one = written.spool(tmp_path / "one")
+    two = written.spool(tmp_path / "two", captures=[f"a={DEMO_CAPTURE}", f"b={DEMO_CAPTURE}"])
+    (segment,) = two.glob("streams/*/b/*/segment-*")
+    segment.write_bytes(segment.read_bytes()[:-100])
+    asked = options(one, tmp_path / "checkpoint", f"duckdb:{tmp_path}/rows.db", state=state)
+    asked = replace(asked, spools=[str(one), str(two)], source_options={"onDamage": "skip"})
+    put = {
+        (root.name, track.interface): sum(entry.rows for entry in track.poll())
+        for root in (one, two)
+        for track in Spool(root).tracks()
+    }
+    for rows_in in (put["one", "default"] + put["two", "a"], 0):
+        job = run(asked)
+        found = {(Path(each.spool).name, each.interface): each for each in job.account}
+        assert {place: each.put for place, each in found.items()} == put
+        assert all(each.adds_up for each in found.values())
+        assert found["two", "b"].damaged == put["two", "b"] > 0
+        assert found["two", "a"].read == put["two", "a"]
+        (progress,) = job.progress
+        assert progress.late == progress.behind_ns == progress.segments_unread == 0
+        asked_for = found["two", "b"].damaged if state == "spool" and rows_in else 0
+        assert progress.rows_in == rows_in + asked_for
+
+
 def test_a_file_that_was_printed_is_not_begun_again(
     spark: SparkSession, one: Path, tmp_path: Path
 ) -> None:
@@ -167,13 +221,57 @@ def test_a_file_that_was_printed_is_not_begun_again(
     assert (tmp_path / "json").read_bytes() == before
 
 
-def test_a_restart_with_changed_queries_is_refused(
+@pytest.mark.long
+@pytest.mark.parametrize("state", ["memory", "spool"])
+def test_another_query_takes_up_where_one_has_stopped(
+    state: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Between them each window stands once, whole, though some were half read by the first."""
+    data, root = DEMO_CAPTURE.read_bytes(), tmp_path / "spool"
+    first, rest = cut_behind(data, 1500)
+    write_from_pipe(root, first, stopped_behind=1500)
+    old, new = tmp_path / "old", tmp_path / "new"
+    run(options(root, tmp_path / "before", f"json:{old}", state=state))
+    write_from_pipe(root, rest)
+    texts = QueryTexts(inline_queries((QUERY.replace("AS bytes", "AS octets"),)))
+    point = str(tmp_path / "before")
+    asked = options(root, tmp_path / "after", f"json:{new}", state=state, texts=texts, point=point)
+    run(asked)
+    rows = [json.loads(line.replace("octets", "bytes")) for line in new.read_text().splitlines()]
+    before = [json.loads(line) for line in old.read_text().splitlines()]
+    assert before
+    assert rows
+    assert in_order([*before, *rows]) == answered_here()
+
+
+@pytest.mark.long
+def test_a_having_and_an_output_change_under_a_checkpoint(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A window that is open goes on, and is asked the new question; a new output gets all of it."""
+    data, root = DEMO_CAPTURE.read_bytes(), tmp_path / "spool"
+    first, rest = cut_behind(data, 1500)
+    old, new = f"parquet:{tmp_path}/old", f"parquet:{tmp_path}/new"
+    write_from_pipe(root, first, stopped_behind=1500)
+    run(options(root, tmp_path / "checkpoint", old))
+    before = parquet(tmp_path / "old")
+    write_from_pipe(root, rest)
+    texts = QueryTexts(inline_queries((f"{QUERY} HAVING count(*) > 20",)))
+    run(options(root, tmp_path / "checkpoint", new, old, texts=texts))
+    asked = [row for row in answered_here() if row["packets"] > 20]
+    later = [row for row in asked if row not in before]
+    assert later
+    assert parquet(tmp_path / "old") == in_order([*before, *later])
+    assert parquet(tmp_path / "new") == asked
+
+
+def test_a_restart_with_other_columns_is_refused(
     spark: SparkSession, one: Path, tmp_path: Path
 ) -> None:
     where = (one, tmp_path / "checkpoint", f"parquet:{tmp_path}/rows")
     run(options(*where))
-    changed = f"{QUERY} HAVING count(*) > 1"
-    with pytest.raises(JobError, match="other queries"):
+    changed = QUERY.replace("sum(len) AS bytes", "sum(len) AS octets")
+    with pytest.raises(JobError, match="another query query, which has changed in its columns"):
         run(options(*where, texts=QueryTexts(inline_queries((changed,)))))
 
 
@@ -210,12 +308,22 @@ def test_a_notebook_gets_what_there_is(spark: SparkSession, spool: Path) -> None
 def test_a_notebook_gets_a_stream(spark: SparkSession, spool: Path, tmp_path: Path) -> None:
     rows = run_query(str(spool), output="talkers", spark=spark)
     assert dict(rows.dtypes)["srcIP"] == "string"
+    lines = Queue[str]()
+    log = ProgressLog(every_s=3600, tell=lines.put)
+    spark.streams.addListener(log)
     query = rows.writeStream.format("memory").queryName("talkers").start()
     try:
         query.processAllAvailable()
         assert plain_rows(spark.table("talkers")) == here("talkers")
     finally:
         query.stop()
+    first, last = (lines.get(timeout=PATIENCE_S) for _ in range(2))
+    spark.streams.removeListener(log)
+    tracks = Spool(spool).tracks("talkers_low")
+    put = sum(entry.rows for track in tracks for entry in track.poll())
+    for line in (first, last):
+        assert line.startswith(f"talkers: {put:,} rows in, ")
+    assert log.progress["talkers"].rows_in == put
 
 
 def test_another_question_to_the_same_streams(spark: SparkSession, spool: Path) -> None:

@@ -58,7 +58,7 @@ def test_every_expected_file_has_its_query() -> None:
 @pytest.mark.parametrize("golden", golden_queries(on_spark=True), ids=lambda golden: golden.name)
 def test_golden_queries_are_not_refused(golden: Golden) -> None:
     plan = engine.plan_of(golden.text, golden.name, golden.interfaces)
-    check(plan, streaming=not golden.is_marked(NOT_STREAMED))
+    check(plan, streaming=not golden.is_marked(NOT_STREAMED), on_driver=True)
 
 
 def test_the_command_refuses_before_a_job_starts() -> None:

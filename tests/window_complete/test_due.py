@@ -11,11 +11,15 @@ pytest.importorskip("pyspark")
 
 from gigastream.gsql.order.bounds import NONE
 from gigastream.plan.base_time import base_times
+from gigastream.plan.operators.join import Join
 from gigastream.spool import END, NOTHING, Entry
 from gigastream.spool.entry import Ranges
 from spark_sink.offsets import END_MS
+from spark_sink.operators import column_times
+from spark_sink.operators.join_sides import Ways, ways_out
 from spark_sink.window_complete.due import Due
 from tests.answers.engine import plan_of
+from tests.answers.stream_maker import BANDS, EQUALITIES
 
 MINUTE_MS, SECOND_NS = 60_000, 10**9
 MINUTES = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
@@ -24,6 +28,8 @@ CHAIN = """SELECT m, max(n) AS most FROM sevens GROUP BY s/60 AS m;
     SELECT s, count(*) AS n FROM PKT GROUP BY time/7*7 AS s"""
 TOP = MINUTES.replace("GROUP BY time/60 AS tb", "GROUP BY time/60 AS tb, len ORDER BY n LIMIT 3")
 ALL = "DEFINE { no_temporal_aggr true; } SELECT count(*) AS n FROM PKT"
+SLIDE = "SELECT window_end, count(*) AS n FROM PKT [RANGE 90 s, SLIDE 1 min, WA time]"
+PAIRS = "SELECT a.time, b.len FROM TCP a, UDP b WHERE a.time = b.time"
 PACKETS = "SELECT time, len FROM PKT"
 MIXED = f"""SELECT tb, n FROM counts UNION lengths;
     DEFINE {{ query_name counts; visibility internal; }} {MINUTES};
@@ -44,7 +50,7 @@ def entry(ranges: Ranges | None) -> Entry:
 @pytest.mark.parametrize(
     ("text", "waits"),
     [
-        *((text, True) for text in (MINUTES, CHAIN, TOP, ALL)),
+        *((text, True) for text in (MINUTES, CHAIN, TOP, ALL, SLIDE, PAIRS)),
         *((text, False) for text in (PACKETS, MIXED)),
     ],
 )
@@ -123,6 +129,63 @@ def test_no_row_of_what_closes_is_left_out(group: str) -> None:
             left_out += not is_read
     assert ended > 100
     assert left_out > 100
+
+
+@pytest.mark.parametrize(("length", "slide"), [(90, 60), (120, 60), (7, 3), (60, 1)])
+def test_a_window_that_slides_begins_with_its_first_pane(length: int, slide: int) -> None:
+    """Of the windows that are not over the first, which a row of its beginning is in."""
+    text = f"SELECT window_end, count(*) AS n FROM PKT [RANGE {length} s, SLIDE {slide} s, WA time]"
+    due, draw = due_of(text), random.Random(text)
+    for _ in range(500):
+        after_s = draw.randrange(1_700_000_000, 1_700_000_600)
+        end_s = (after_s // slide + 1) * slide
+        (since_ns,) = due.needed_from(after_s * 1000).values()
+        assert since_ns == (end_s - length) * SECOND_NS
+        assert due.closes(after_s * 1000, end_s * 1000)
+        assert not due.closes(after_s * 1000, end_s * 1000 - 1)
+
+
+@pytest.mark.parametrize("times", [*EQUALITIES, *BANDS])
+def test_no_row_of_what_leaves_a_join_is_left_out(times: str) -> None:
+    """Any two packets that match: if one is let go between two punctuations, both are read.
+
+    A row of a kept side leaves alone if nothing matches it: what might must be there to be asked.
+    """
+    query = "SELECT a.time AS t, b.len FROM TCP a FULL JOIN UDP b ON " + times.format(a="a", b="b")
+    plan = plan_of(query)
+    join = next(node for node in plan.nodes if isinstance(node, Join))
+    due, draw = Due(plan, plan.outputs[0]), random.Random(times)
+    ways = ways_out(join, column_times(plan))
+    matched = ended = 0
+    for _ in range(20_000):
+        base = [draw.randrange(1_700_000_000 * SECOND_NS, 1_700_000_600 * SECOND_NS)] * 2
+        base[1] += draw.randrange(-12 * SECOND_NS, 12 * SECOND_NS)
+        if not all(_matches(join, way, base) for way in ways):
+            continue
+        matched += 1
+        until_ms = [min(_held_until_ms(join, way, port, base) for way in ways) for port in (0, 1)]
+        after_ms = min(until_ms) + draw.randrange(-9000, 9000)
+        leaves = [after_ms < until <= after_ms + 5000 for until in until_ms]
+        if any(leaves):
+            ended += 1
+            assert max(due.needed_from(after_ms).values()) <= min(base)
+            assert due.closes(after_ms, after_ms + 5000)
+    assert matched > 100
+    assert ended > 50
+
+
+def _matches(join: Join, way: Ways, base: list[int]) -> bool:
+    left, right = (side[0].forward(ns) for side, ns in zip(way.sides, base, strict=True))
+    above, below = join.pairs[way.pair].reach
+    return right - left <= above and left - right <= below
+
+
+def _held_until_ms(join: Join, way: Ways, port: int, base: list[int]) -> int:
+    own, other = way.sides[port][0], way.sides[1 - port][0]
+    value = own.forward(base[port])
+    ahead = max(0, join.pairs[way.pair].reach[port])
+    ns = max(own.inverse(value + 1), other.inverse(value + ahead + 1))
+    return -(-ns // 10**6)
 
 
 def test_a_segment_that_does_not_say_what_it_holds_is_read() -> None:
