@@ -222,15 +222,25 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
+def _open_served(url: str, access: Access) -> Place:
+    """Loaded late: it brings gRPC, and does not travel to executors with the tasks."""
+    try:
+        from gigastream.spool.served_place import open_served
+    except ImportError:
+        raise SpoolReadError(
+            f"{url} is served by another host, which only the package itself reads",
+            "install gigastream on the executors, too",
+        ) from None
+    return open_served(url, access)
+
+
 def open_place(path: str | os.PathLike[str], access: Access = NO_ACCESS) -> Place:
     """Return the place of a path or URI. Raises SpoolReadError for a URI that cannot be opened."""
     text = os.fspath(path)
     if "://" not in text:
         return Place(None, os.path.realpath(text))
     if text.split("://")[0] in SCHEMES:
-        from gigastream.spool.served_place import open_served
-
-        return open_served(text, access)
+        return _open_served(text, access)
     try:
         filesystem, root = fs.FileSystem.from_uri(text)
     except (pyarrow.ArrowException, OSError, ValueError) as error:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,18 @@ def test_without_tls_only_where_it_is_said(root: Path, keys: Keys) -> None:
         assert len(all_numbers(only_track(url, Access(str(keys.token))))) == 60
     finally:
         assert server.stop() == 0
+
+
+def test_an_executor_without_the_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gigastream.spool.served_place", None)
+    with pytest.raises(SpoolReadError, match="only the package itself reads"):
+        Spool("grpc+tls://127.0.0.1:1/it")
+
+
+def test_the_engine_says_that_it_reads_folders() -> None:
+    done = gigastream("run", "--spool", "grpc+tls://127.0.0.1:1/it")
+    assert done.code == 2
+    assert "hint: gigastream spark --spool grpc+tls://127.0.0.1:1/it" in done.err
 
 
 @pytest.mark.parametrize("which", ["token", "key"])
