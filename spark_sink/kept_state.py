@@ -14,16 +14,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from gigastream.plan.nodes import Node, topological
-from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
 from gigastream.plan.to_json import node_to_json
+from spark_sink.operators import operator_of
 from spark_sink.window_complete.due import last_to_wait
 
 Kept = Mapping[str, Mapping[str, str]]
 """By operator, the hashes of what it is made of; by the empty name, of the output's columns."""
-_BEHIND_STATE = ("having", "outputs", "finals", "bounds", "schema", "order")
-"""Of an aggregation, what is asked of groups that are over."""
 _WORDS = {
     "groups": "its GROUP BY",
     "accumulators": "its aggregates",
@@ -66,7 +64,7 @@ def _parts(node: Node, *, is_last: bool) -> dict[str, str]:
     """Of a stream from below the spool itself knows whether it is the same."""
     if node.is_low:
         return {"stream": _hash(node.name)}
-    left_out = _BEHIND_STATE if is_last and isinstance(node, Aggregate) else ()
+    left_out = operator_of(node).behind_state if is_last else ()
     own = node_to_json(node)
     return {key: _hash(value) for key, value in own.items() if key not in left_out}
 

@@ -56,6 +56,10 @@ class Node:
     is_low: ClassVar[bool] = False
     """An LFTA, below the border."""
     is_output: ClassVar[bool] = False
+    passes_rows: ClassVar[bool] = False
+    """Whether rows leave in the order in which they come, and at once."""
+    merges: ClassVar[bool] = False
+    """Whether it puts the rows of its inputs in the order of a temporal column."""
     keeps_inputs_apart: ClassVar[bool] = False
     """Whether each input is a node of its own, though two of them may want the same."""
     sorts_in_order: ClassVar[bool] = False

@@ -38,7 +38,7 @@ OPERATORS: dict[type[Node], SparkOperator[Any]] = {
     LowSelect: LowStream(),
     PartialAggregate: LowStream(),
     Select: SelectOnSpark(),
-    Aggregate: AggregateOnSpark(),
+    Aggregate: AggregateOnSpark[Aggregate](),
     Slide: SlideOnSpark(),
     Union: UnionOnSpark(),
     Join: JoinOnSpark(),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pyspark.sql import functions as F
 
@@ -33,12 +33,16 @@ if TYPE_CHECKING:
     from spark_sink.dataframes import Frames
 
 
-class AggregateOnSpark(SparkOperator[Aggregate]):
+A = TypeVar("A", bound=Aggregate)
+
+
+class AggregateOnSpark(SparkOperator[A]):
     """A group leaves once the watermark has passed the end of its window."""
 
     waits = True
+    behind_state = ("having", "outputs", "finals", "bounds", "schema", "order")
 
-    def frame(self, frames: Frames, node: Aggregate) -> DataFrame:
+    def frame(self, frames: Frames, node: A) -> DataFrame:
         rows = frames.leaving(self._ending(frames, node, _keyed(frames, node)))
         keys = [rows[f"g{index}"] for index in range(len(node.groups))]
         totals = [
@@ -52,14 +56,14 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
             grouped = rows.groupBy()  # a row of nothing too; a stream has groups of rows alone
         return _finished(node, grouped.agg(*(named or [_count()])))
 
-    def _ending(self, frames: Frames, node: Aggregate, keyed: DataFrame) -> DataFrame:
+    def _ending(self, frames: Frames, node: A, keyed: DataFrame) -> DataFrame:
         """The rows with the event time of their groups; a batch needs none, and has one for all."""
         times = node.group_times([frames.times[node.input.name]])
         values = [(keyed[f"g{at}"].cast("bigint"), times[at]) for at in node.temporal_groups]
         end = event_time(values if frames.needs_ends(keyed) else ())
         return keyed.select(end, *(keyed[name] for name in keyed.columns))
 
-    def lines(self, plan: Plan, node: Aggregate, times: Times) -> Lines:
+    def lines(self, plan: Plan, node: A, times: Times) -> Lines:
         for predicate in node.predicates:
             yield "where", expression_text(predicate)
         yield "groupBy", ", ".join(group.name for group in node.groups) or "nothing"
@@ -71,7 +75,7 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
             yield "having", expression_text(node.having)
         yield "select", outputs_text(node.outputs)
 
-    def expressions(self, node: Aggregate) -> Iterator[Expression]:
+    def expressions(self, node: A) -> Iterator[Expression]:
         yield from node.predicates
         yield from node.column_expressions
         yield from node.conditions_of_groups
@@ -79,7 +83,7 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
         for accumulator in node.row_accumulators:
             yield from accumulator.expressions
 
-    def stream_refusals(self, node: Aggregate, times: Times) -> Iterator[Diagnostic]:
+    def stream_refusals(self, node: A, times: Times) -> Iterator[Diagnostic]:
         groups = node.group_times([times[node.input.name]])
         for index in node.temporal_groups:
             if not has_event_time(groups[index]):
@@ -88,13 +92,13 @@ class AggregateOnSpark(SparkOperator[Aggregate]):
                 message = f"Spark cannot tell when {group.name} is over: {reason}"
                 yield refused(message, group.expression.span)
 
-    def begins(self, node: Aggregate, inputs: Sequence[Late], base_ns: int) -> int:
+    def begins(self, node: A, inputs: Sequence[Late], base_ns: int) -> int:
         return begins_with(_temporal_times(node, inputs), base_ns)
 
-    def closes(self, node: Aggregate, inputs: Sequence[Late], after_ns: int, until_ns: int) -> bool:
+    def closes(self, node: A, inputs: Sequence[Late], after_ns: int, until_ns: int) -> bool:
         return closes_by(_temporal_times(node, inputs), after_ns, until_ns)
 
-    def columns_of_bits(self, node: Aggregate) -> Mapping[str, frozenset[int]]:
+    def columns_of_bits(self, node: A) -> Mapping[str, frozenset[int]]:
         """The columns of partial rows that are added up as bits."""
         if not node.merges_partials:
             return {}

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import functions as F
 
 from gigastream.gsql.expressions import ColumnRef
 from gigastream.plan.base_time import Alternatives
+from gigastream.plan.nodes import Node
 from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.output import Output
-from gigastream.plan.operators.select import Select
 from spark_sink.event_time import COLUMN as EVENT_TIME
 from spark_sink.event_time import event_time
 from spark_sink.lateness import Late
@@ -61,10 +61,10 @@ class MergeOnSpark(SparkOperator[Merge]):
 
 def merge_seen_in(output: Output) -> Merge | None:
     """The merge in whose order an output's rows are: selections alone are above it."""
-    node = output.input
-    while isinstance(node, Select):
-        node = node.input
-    return node if isinstance(node, Merge) else None
+    node: Node = output.input
+    while node.passes_rows:
+        (node,) = node.inputs
+    return cast("Merge", node) if node.merges else None
 
 
 def _time(node: Merge, inputs: Sequence[Late]) -> Alternatives:

@@ -32,6 +32,8 @@ class SparkOperator(Generic[N]):
     """Whether its rows wait for time to pass, and leave by an event time of theirs."""
     leaves_early: ClassVar[bool] = False
     """Whether rows of a stream leave Spark's store before their event time is passed."""
+    behind_state: ClassVar[tuple[str, ...]] = ()
+    """Fields of its node that ask what is over, and may change while a checkpoint lives."""
 
     def frame(self, frames: Frames, node: N) -> DataFrame:
         """The rows that it puts out, over those of its inputs."""

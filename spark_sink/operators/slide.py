@@ -16,7 +16,6 @@ from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.order.bounds import NONE
 from gigastream.gsql.order.inference import monotone
 from gigastream.plan.base_time import through
-from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.operators.slide import Slide
 from spark_sink.lateness import Late
 from spark_sink.operators.aggregate import AggregateOnSpark
@@ -33,17 +32,15 @@ PANE = "g0"
 """What is the window from here on."""
 
 
-class SlideOnSpark(AggregateOnSpark):
+class SlideOnSpark(AggregateOnSpark[Slide]):
     """The pane gives way to the windows that it is in, before there are groups."""
 
-    def _ending(self, frames: Frames, node: Aggregate, keyed: DataFrame) -> DataFrame:
-        assert isinstance(node, Slide)
+    def _ending(self, frames: Frames, node: Slide, keyed: DataFrame) -> DataFrame:
         windows = F.explode(_windows(node, keyed[PANE].cast("bigint")))
         return super()._ending(frames, node, keyed.withColumn(PANE, windows))
 
-    def begins(self, node: Aggregate, inputs: Sequence[Late], base_ns: int) -> int:
+    def begins(self, node: Slide, inputs: Sequence[Late], base_ns: int) -> int:
         """The first pane of the first window that is not over, or what another time says."""
-        assert isinstance(node, Slide)
         columns = [late.times for late in inputs]
         (panes,) = through([monotone(node.groups[0].expression)], columns)
         firsts = (f.inverse(_first_pane(node, f.forward(base_ns))) for f in panes)
@@ -51,16 +48,15 @@ class SlideOnSpark(AggregateOnSpark):
         others = [times[index] for index in node.temporal_groups if index > 0]
         return max(min(firsts, default=NONE), begins_with(others, base_ns))
 
-    def lines(self, plan: Plan, node: Aggregate, times: Times) -> Lines:
-        assert isinstance(node, Slide)
+    def lines(self, plan: Plan, node: Slide, times: Times) -> Lines:
         yield "explode", f"a pane into the windows of {node.range:,} panes that it is in"
         yield from super().lines(plan, _windowed(node), times)
 
-    def stream_refusals(self, node: Aggregate, times: Times) -> Iterator[Diagnostic]:
+    def stream_refusals(self, node: Slide, times: Times) -> Iterator[Diagnostic]:
         yield from super().stream_refusals(_windowed(node), times)
 
 
-def _windowed(node: Aggregate) -> Aggregate:
+def _windowed(node: Slide) -> Slide:
     """In words the pane is the window."""
     pane, *others = node.groups
     return replace(node, groups=(replace(pane, name="wid"), *others))

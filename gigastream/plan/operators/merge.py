@@ -24,6 +24,7 @@ class Merge(Node):
     """Rows of all inputs in the order of a temporal column, in which each input is."""
 
     title: ClassVar[str] = "merge"
+    merges: ClassVar[bool] = True
     keeps_inputs_apart: ClassVar[bool] = True
 
     parts: tuple[Node, ...]

@@ -27,6 +27,7 @@ class Select(OneInputNode):
     """Selection high."""
 
     title: ClassVar[str] = "selection"
+    passes_rows: ClassVar[bool] = True
 
     predicates: tuple[Expression, ...]
     outputs: tuple[OutputColumn, ...]
