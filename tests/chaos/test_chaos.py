@@ -72,10 +72,9 @@ def test_a_job_whose_spool_comes_back_with_other_queries(outcome: Outcome, tmp_p
 
 
 def changed_queries(folder: Path) -> Path:
-    """Return the queries, one of which wants more of its groups."""
-    path, text = folder / "queries.gsql", QUERIES.read_text()
-    path.write_text(text.replace("AS second, srcIP;", "AS second, srcIP HAVING count(*) > 1;"))
-    assert path.read_text() != text
+    """Return the first of the queries alone: the others' progress would stand still."""
+    path = folder / "queries.gsql"
+    path.write_text(QUERIES.read_text().split(";\n\n")[0])
     return path
 
 

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ def test_the_notebook_prints_what_it_shows(
     """In the test's own session, which `run_query` finds."""
     (tmp_path / "demo.pcap").symlink_to(DEMO_CAPTURE)
     program = tmp_path / "gigastream"
-    program.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in COMMAND) + ' "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(COMMAND)} "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
