@@ -146,9 +146,14 @@ def test_spark_finds_the_source_by_its_name(tmp_path: Path) -> None:
     if (reason := why_no_spark()) is not None:
         pytest.skip(reason)
     use_java()
-    Written(tmp_path).write("eth0", [(packets(1, 2), seconds(2))])
+    spool = tmp_path / "spool"
+    Written(spool).write("eth0", [(packets(1, 2), seconds(2))])
+    # Spark asks a shell whether the interpreter is there, and does not quote its path.
+    environment = tmp_path / "environment"
+    environment.symlink_to(sys.prefix)
+    python = str(environment / "bin" / "python")
     for _ in range(_SESSIONS):
-        result = run(_BY_NAME, str(tmp_path), PYTHONPATH=str(ROOT), PYSPARK_PYTHON=sys.executable)
+        result = run(_BY_NAME, str(spool), PYTHONPATH=str(ROOT), PYSPARK_PYTHON=python)
         if "DATA_SOURCE_NOT_FOUND" not in result.stderr:
             break
     assert result.stdout.splitlines()[-1:] == ["2"], result.stderr
