@@ -49,7 +49,7 @@ test-all: $(VENV)/installed ## run all tests: the long and the slow ones, and th
 test-spark: $(VENV)/installed ## run every query of the tests on Spark, streaming too
 	@$(PYTEST) --slow $(PYTEST_OPTIONS) tests/answers tests/spark* -k spark
 
-chaos: $(VENV)/installed ## kill the driver, workers and the writer N times: make chaos N=50
+chaos: $(VENV)/installed ## kill the driver, workers, the writer and its server N times: make chaos N=50
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.chaos --kills $(N)
 
 fuzz: $(VENV)/installed ## try random inputs on every target, each for TIME=60 seconds, two at a time

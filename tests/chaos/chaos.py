@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 
 from tests.chaos.programs import START_SECONDS, ChaosError, Driver, Writer
 from tests.chaos.truth import Rows, expected_rows, plain_rows
+from tests.serving.servers import Server, make_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DRIVER, WORKERS, WRITER = "driver", "workers", "writer"
-KINDS = (DRIVER, WORKERS, WRITER)
+DRIVER, WORKERS, WRITER, SERVER = "driver", "workers", "writer", "server"
+KINDS = (DRIVER, WORKERS, WRITER, SERVER)
 START_UP_SHARE = 0.25
 """Of the kills of a driver: before the new job has committed anything."""
 PAUSE_SECONDS = 3.0
+AWAY_SECONDS = 5.0
+"""How long a server is gone at most."""
 START_UP_SECONDS = 12.0
 
 
@@ -62,16 +65,18 @@ class Report:
 
 @dataclass
 class Scene:
-    """The two programs, and the dice."""
+    """The three programs, and the dice."""
 
     writer: Writer
+    server: Server
     driver: Driver
     chance: random.Random
     say: Callable[[str], None]
 
     def kill(self, kind: str) -> int:
         """Kill at a random moment; return how many processes that were."""
-        return {DRIVER: self._driver, WORKERS: self._workers, WRITER: self._writer}[kind]()
+        ways = {DRIVER: self._driver, WORKERS: self._workers}
+        return (ways | {WRITER: self._writer, SERVER: self._server})[kind]()
 
     def _driver(self) -> int:
         if self.chance.random() < START_UP_SHARE:
@@ -99,6 +104,14 @@ class Scene:
         self.driver.restart_if_ended()
         return self.writer.kill()
 
+    def _server(self) -> int:
+        """It is away for a while, and takes the same port when it comes back."""
+        self._pause()
+        self.server.kill()
+        time.sleep(self.chance.uniform(0, AWAY_SECONDS))
+        self.server.begin()
+        return 1
+
     def _pause(self) -> None:
         time.sleep(self.chance.uniform(0, PAUSE_SECONDS))
 
@@ -110,8 +123,10 @@ def run(kills: int, seed: int, folder: Path, say: Callable[[str], None]) -> tupl
     """
     chance = random.Random(seed)
     writer = Writer(folder, seed)
-    driver = Driver(folder, writer.spool, chance.choice(("memory", "rocksdb")), say)
-    scene, report = Scene(writer, driver, chance, say), Report(seed)
+    server = Server(make_keys(_made(folder / "keys")), (writer.spool,))
+    state = chance.choice(("memory", "rocksdb", "spool"))
+    driver = Driver(folder, _served(server), state, say)
+    scene, report = Scene(writer, server, driver, chance, say), Report(seed)
     try:
         _kill_all(scene, kills, report)
         say("the traffic ends, and the job drains")
@@ -120,6 +135,7 @@ def run(kills: int, seed: int, folder: Path, say: Callable[[str], None]) -> tupl
     finally:
         driver.stop()
         writer.stop()
+        server.end()
     report.packets, report.driver_runs, report.writer_runs = (
         writer.packets,
         driver.runs,
@@ -128,9 +144,21 @@ def run(kills: int, seed: int, folder: Path, say: Callable[[str], None]) -> tupl
     return scene, report
 
 
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _served(server: Server) -> list[str]:
+    keys = server.keys
+    files = ["--token-file", str(keys.token), "--ca-file", str(keys.certificate)]
+    return ["--spool", server.url(), *files]
+
+
 def _kill_all(scene: Scene, kills: int, report: Report) -> None:
     scene.writer.start()
     scene.writer.wait_for_segments()
+    scene.server.begin()
     scene.driver.start()
     kinds = _kinds(scene.chance)
     while report.kills.total() < kills:

@@ -100,12 +100,16 @@ class Writer:
 class Driver:
     """`gigastream spark`: Spark's driver, and in local mode its executor."""
 
-    def __init__(self, folder: Path, spool: Path, state: str, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, folder: Path, reads: Sequence[str], state: str, say: Callable[[str], None]
+    ) -> None:
         self._say = say
+        self.reads = reads
+        """Words of the command: the spools, and how they are opened."""
         self.rows = folder / "rows"
         self.checkpoint = folder / "checkpoint"
         self.runs = 0
-        self._command = ["spark", "--spool", str(spool), "--checkpoint", str(self.checkpoint)]
+        self._command = ["spark", "--checkpoint", str(self.checkpoint)]
         self._command += ["-o", f"parquet:{self.rows}", "--master", MASTER, "--state", state]
         settings = QUICK_START | {
             "spark.local.dir": f"{folder / 'local'}",
@@ -117,7 +121,7 @@ class Driver:
 
     def start(self, *more: str) -> None:
         """Go on from the checkpoint."""
-        self._process = _started([*self._command, *more], self._log)
+        self._process = _started([*self._command, *self.reads, *more], self._log)
         self.runs += 1
 
     def commits(self) -> int:
@@ -182,7 +186,7 @@ class Driver:
     def refused(self, *more: str) -> tuple[int, str]:
         """The exit code and the words of a job that is not to start."""
         done = subprocess.run(
-            [*COMMAND, *self._command, *more],
+            [*COMMAND, *self._command, *self.reads, *more],
             capture_output=True,
             text=True,
             timeout=START_SECONDS,

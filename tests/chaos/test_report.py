@@ -31,9 +31,12 @@ def test_rows_are_counted(found: list[str], duplicates: int, missing: int) -> No
 
 
 def test_the_last_line() -> None:
-    report = Report(1, Counter(driver=1, workers=2, writer=3), expected=9, found=8, missing=1)
+    report = Report(
+        1, Counter(driver=1, workers=2, writer=3, server=4), expected=9, found=8, missing=1
+    )
     assert str(report) == (
-        "kills 6 (driver 1, workers 2, writer 3), rows expected 9, found 8, duplicates 0, missing 1"
+        "kills 10 (driver 1, workers 2, writer 3, server 4), "
+        "rows expected 9, found 8, duplicates 0, missing 1"
     )
 
 

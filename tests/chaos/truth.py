@@ -66,5 +66,5 @@ def _plain(column: pa.ChunkedArray) -> list[Any]:
         utc_us = pa.timestamp("us", "UTC")
         return list(pc.cast(column.cast(utc_us, safe=False), pa.int64()).to_pylist())
     if pa.types.is_fixed_size_binary(column.type):
-        return [str(IPv4Address(value[-4:])) for value in column.to_pylist()]
-    return [int(v) if not isinstance(v, str) else v for v in column.to_pylist()]
+        return [v and str(IPv4Address(v[-4:])) for v in column.to_pylist()]
+    return [v if v is None or isinstance(v, str) else int(v) for v in column.to_pylist()]

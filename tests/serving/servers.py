@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from cli.command import COMMAND
 
 from gigastream.spool import Access
+from tests.cli.command import COMMAND
 from tests.waiting import wait_until
 
 TOKEN = "0123456789abcdef-of-the-tests"
@@ -133,6 +133,12 @@ class Server:
         with socket.socket() as trial:
             return trial.connect_ex(("127.0.0.1", self.port)) != 0
 
+    def end(self) -> None:
+        """Leave nothing running."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
     def stop(self) -> int:
         """Stop it in good order; return its exit code."""
         assert self.process is not None
@@ -148,9 +154,7 @@ def serving(keys: Keys, *roots: Path, words: tuple[str, ...] = ()) -> Iterator[S
     try:
         yield server
     finally:
-        assert server.process is not None
-        server.process.kill()
-        server.process.wait()
+        server.end()
 
 
 def environment_without_token() -> dict[str, str]:

@@ -51,9 +51,7 @@ class Hosts:
 
     def end(self) -> None:
         for server in self.servers:
-            if server.process is not None:
-                server.process.kill()
-                server.process.wait()
+            server.end()
 
     def by_path(self, **options: str) -> SpoolStreamReader:
         return reader_of(*(each.root for each in self.written), **options)
