@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +26,9 @@ _CERTIFICATE = (
     *("-days", "2", "-subj", "/CN=localhost"),
     *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
 )
+
+
+_PORTS = range(20_000, 32_000)
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,15 @@ def make_keys(folder: Path) -> Keys:
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        return int(trial.getsockname()[1])
+    """A port that nobody has now, below those that the kernel gives to whoever connects.
+
+    While a server is away no client of anybody takes its port, nor connects to itself by it.
+    """
+    for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
+        with socket.socket() as trial, suppress(OSError):
+            trial.bind(("127.0.0.1", port))
+            return port
+    raise OSError("all ports are taken")
 
 
 @dataclass
