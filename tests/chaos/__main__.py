@@ -21,6 +21,9 @@ BEGUN = time.monotonic()
 def main() -> int:
     """Run, say what happens, keep the folder if rows are wrong."""
     arguments = _arguments()
+    if shutil.which("openssl") is None:
+        _say("openssl makes the server's certificate, and is not there")
+        return 1
     folder = Path(tempfile.mkdtemp(prefix="gigastream-chaos-"))
     _say(f"seed {arguments.seed}, in {folder}")
     try:

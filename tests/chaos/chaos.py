@@ -75,8 +75,13 @@ class Scene:
 
     def kill(self, kind: str) -> int:
         """Kill at a random moment; return how many processes that were."""
-        ways = {DRIVER: self._driver, WORKERS: self._workers}
-        return (ways | {WRITER: self._writer, SERVER: self._server})[kind]()
+        ways = {
+            DRIVER: self._driver,
+            WORKERS: self._workers,
+            WRITER: self._writer,
+            SERVER: self._server,
+        }
+        return ways[kind]()
 
     def _driver(self) -> int:
         if self.chance.random() < START_UP_SHARE:
@@ -107,6 +112,8 @@ class Scene:
     def _server(self) -> int:
         """It is away for a while, and takes the same port when it comes back."""
         self._pause()
+        if not self.server.is_running:
+            raise ChaosError(f"the server ended by itself: see {self.server.log}")
         self.server.kill()
         time.sleep(self.chance.uniform(0, AWAY_SECONDS))
         self.server.begin()
@@ -123,7 +130,9 @@ def run(kills: int, seed: int, folder: Path, say: Callable[[str], None]) -> tupl
     """
     chance = random.Random(seed)
     writer = Writer(folder, seed)
-    server = Server(make_keys(_made(folder / "keys")), (writer.spool,))
+    keys = folder / "keys"
+    keys.mkdir()
+    server = Server(make_keys(keys), (writer.spool,))
     state = chance.choice(("memory", "rocksdb", "spool"))
     driver = Driver(folder, _served(server), state, say)
     scene, report = Scene(writer, server, driver, chance, say), Report(seed)
@@ -142,11 +151,6 @@ def run(kills: int, seed: int, folder: Path, say: Callable[[str], None]) -> tupl
         writer.runs,
     )
     return scene, report
-
-
-def _made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
 
 
 def _served(server: Server) -> list[str]:

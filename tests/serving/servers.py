@@ -131,6 +131,11 @@ class Server:
         assert self.process.poll() is None, self.said()
         return self.said().count("is offered as") >= len(self.roots)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it has been begun, and has not ended."""
+        return self.process is not None and self.process.poll() is None
+
     def kill(self) -> None:
         """As a machine that goes down."""
         assert self.process is not None
