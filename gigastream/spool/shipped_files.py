@@ -168,7 +168,7 @@ class ShippedFiles:
         if size_bytes > MAX_OBJECT_BYTES:
             most = f"at most {MAX_OBJECT_BYTES} are read"
             raise self._refused(f"{name} has {size_bytes} bytes, {most}")
-        data = self._store.read_all(f"{self._folder}/{name}", MAX_OBJECT_BYTES).to_pybytes()
+        data: bytes = self._store.read_all(f"{self._folder}/{name}", MAX_OBJECT_BYTES).to_pybytes()
         try:
             shipped = decode_object(data, number)
             if shipped.is_whole != is_whole:
@@ -187,7 +187,7 @@ class ShippedFiles:
     def _fetched(self, piece: FilePiece) -> bytes:
         path = f"{self._store.root}/{piece.path}"
         try:
-            data = self._store.read_all(path, piece.size_bytes + 1).to_pybytes()
+            data: bytes = self._store.read_all(path, piece.size_bytes + 1).to_pybytes()
         except FileNotFoundError:
             raise
         except FAILURES as error:

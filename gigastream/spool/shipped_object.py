@@ -78,6 +78,11 @@ def piece_path(number: int, part: int) -> str:
     return f"{PIECES}/{number:012d}-{part:06d}"
 
 
+def piece_of(path: str, data: bytes) -> FilePiece:
+    """Return what is listed of a piece."""
+    return FilePiece(path, len(data), zlib.crc32(data))
+
+
 def encode_object(shipped: ShippedObject) -> bytes:
     """Return the bytes of an object."""
     value = {
