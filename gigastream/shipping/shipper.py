@@ -76,7 +76,11 @@ class Shipper:
         self._commit_due_s = 0.0
         self._told: set[str] = set()
         self._lock = self._locked()
-        self._begin(may_begin=True)
+        try:
+            self._begin(may_begin=True)
+        except BaseException:
+            self.close()
+            raise
 
     def stop(self) -> None:
         """End behind what is being brought now."""
