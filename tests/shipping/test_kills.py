@@ -19,6 +19,7 @@ from spool.made import all_numbers, only_track, write_run
 from tests.cli.command import gigastream
 
 KILLS = 12
+KILLS_TO_S3 = 5
 
 
 @contextmanager
@@ -36,8 +37,9 @@ def writing_on(root: Path) -> Iterator[None]:
         process.join()
 
 
-def kill_often(shipper: ShipProcess, reader: ShippedReader, chance: random.Random) -> None:
-    for _ in range(KILLS):
+def kill_often(kills: int, shipper: ShipProcess, reader: ShippedReader) -> None:
+    chance = random.Random(kills)
+    for _ in range(kills):
         shipper.begin()
         time.sleep(chance.uniform(0.2, 1.5))  # some of it is what imports take
         shipper.kill()
@@ -62,7 +64,7 @@ def test_a_shipper_that_is_killed_goes_on(tmp_path: Path) -> None:
     reader = ShippedReader(there)
     shipper.kill()
     with writing_on(root):
-        kill_often(shipper, reader, random.Random("folder"))
+        kill_often(KILLS, shipper, reader)
     check_all(root, there, reader)
     assert objects(there)[-1][0] > KILLS
     told = shipper.said()
@@ -79,6 +81,6 @@ def test_a_shipper_to_s3_that_is_killed_goes_on(s3: S3Server, tmp_path: Path) ->
     reader = ShippedReader(there)
     shipper.kill()
     with writing_on(root):
-        kill_often(shipper, reader, random.Random("s3"))
+        kill_often(KILLS_TO_S3, shipper, reader)
     check_all(root, there, reader)
     assert "Traceback" not in shipper.said()

@@ -330,7 +330,7 @@ def test_a_spool_that_was_replaced_is_not_mixed(tmp_path: Path) -> None:
     shutil.copytree(root, tmp_path / "copy")
     write_run(root, 4, 4)
     ship(root, there)
-    with pytest.raises(SpoolReadError, match="of which .* were shipped"):
+    with pytest.raises(SpoolReadError, match=r"of which .* were shipped"):
         ship(tmp_path / "copy", there)
     write_run(tmp_path / "copy", 9, 9, 9)
     with pytest.raises(SpoolReadError, match="has other lines than those that were shipped"):
