@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import Result, gigastream
+from cli.command import COMMAND, Result, gigastream, wait_until_read
 
 from tests.answers.inputs import INPUTS
+from tests.waiting import PATIENCE_S
 
 QUERIES = """
 DEFINE { query_name talkers; }
@@ -89,3 +91,27 @@ def test_a_token_opens_served_spools() -> None:
     done = gigastream("run", "-e", QUERIES, "-r", DEMO_CAPTURE, "--token-file", "token")
     assert done.code == 2
     assert "a token and certificates open served spools, and none is read" in done.err
+
+
+def test_one_whose_writer_is_gone_holds_nobody_up(tmp_path: Path) -> None:
+    """It is named; the other has ended."""
+    whole, left = tmp_path / "whole", tmp_path / "left"
+    query = "SELECT tb, count(*) AS packets FROM PKT GROUP BY time/60 AS tb"
+    done = gigastream("run", "-e", query, "-r", DEMO_CAPTURE, "-o", f"spool:{whole}")
+    assert done.code == 0, done.err
+    words = ("run", "-e", query, "-r", "-", "-o", f"spool:{left}", "--stats", "json")
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, *words], **pipes) as writer:
+        assert writer.stdin is not None
+        writer.stdin.write(DEMO_CAPTURE.read_bytes())
+        writer.stdin.flush()
+        wait_until_read(writer, 2010)
+        writer.terminate()
+        assert writer.wait(PATIENCE_S) == 0
+    found = gigastream("run", "--spool", whole, "--spool", left, "-o", "json")
+    assert found.code == 0, found.err
+    assert f"{left} has no end, and nobody writes it now" in found.err
+    assert f"{whole} has no end" not in found.err
+    direct = gigastream("run", "-e", query, "-r", DEMO_CAPTURE, "-o", "json")
+    twice = [row | {"packets": 2 * row["packets"]} for row in map(json.loads, direct.lines)]
+    assert rows(found) == Counter(json.dumps(row, sort_keys=True) for row in twice)
