@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from gigastream.cli.arguments import add_query_options, argument_type
+from gigastream.cli.arguments import add_access_options, add_query_options, argument_type
 from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
 from gigastream.settings import parse_count, parse_duration
@@ -113,9 +113,12 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--spool",
+        action="append",
         metavar="PATH",
-        help="answer from a spool instead of captures; follows its writer",
+        help="answer from a spool instead of captures, followed while it is written; any number of "
+        "hosts', also grpc+tls://HOST:PORT/NAME",
     )
+    add_access_options(parser)
     parser.add_argument(
         "--on",
         choices=("here", "spark"),

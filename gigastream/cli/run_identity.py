@@ -56,11 +56,21 @@ def run_over_captures(
     return _name(plan, [cut, sorted(captures)])
 
 
-def run_over_spool(arguments: argparse.Namespace, plan: Plan, spool: Spool) -> str:
-    """Return the name of a run over a spool; where its captures are written anew, it is another."""
-    generation = max(spool.since(track) for track in spool.tracks())
-    known_by = spool.identity or str(Path(spool.path).absolute())
-    return _name(plan, [arguments.windows, known_by, generation])
+def run_over_spools(arguments: argparse.Namespace, plan: Plan, spools: Sequence[Spool]) -> str:
+    """Return the name of a run over spools; where captures are written anew, it is another."""
+    known = sorted((known_by(spool), _generation(spool)) for spool in spools)
+    return _name(plan, [arguments.windows, *(item for each in known for item in each)])
+
+
+def known_by(spool: Spool) -> str:
+    """Return what tells a spool from others: a text of its own, or else where it lies."""
+    return spool.identity or (
+        spool.path if "://" in spool.path else str(Path(spool.path).absolute())
+    )
+
+
+def _generation(spool: Spool) -> int:
+    return max((spool.since(track) for track in spool.tracks()), default=0)
 
 
 def _captures(sources: Sequence[Source]) -> Iterator[tuple[str, int, str]]:

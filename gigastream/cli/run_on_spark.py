@@ -55,7 +55,9 @@ def refuse_on_spark(arguments: argparse.Namespace, spool: Path | None) -> None:
     if arguments.on != "spark":
         return
     if arguments.spool is not None:
-        raise UsageError("--on spark reads captures", f"gigastream spark --spool {arguments.spool}")
+        raise UsageError(
+            "--on spark reads captures", f"gigastream spark --spool {arguments.spool[0]}"
+        )
     if spool is not None:
         raise UsageError("a spool is written by the low level, which runs here", "--on here")
 

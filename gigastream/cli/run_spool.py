@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from gigastream.cli.links import LinkStatus, hand_over, has_links
 from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import query_texts
-from gigastream.cli.run_identity import run_over_spool
+from gigastream.cli.run_identity import known_by, run_over_spools
 from gigastream.cli.stderr import say
 from gigastream.config import Config
 from gigastream.options import SPOOL_OPTIONS
@@ -172,37 +172,29 @@ def _spool_settings(arguments: argparse.Namespace, config: Config) -> SpoolSetti
 
 
 def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings) -> int:
-    """Run the high level alone over the spool that --spool names."""
+    """Run the high level alone over the spools that --spool names."""
     from gigastream.query_texts import QueryTexts
     from gigastream.sessions.spool_session import SpoolSession
-    from gigastream.spool import Spool
     from gigastream.spool.plan import plan_of_spools, queries_of
-    from gigastream.spool.protocol import SCHEMES
 
     started = time.monotonic()
     texts = _asked(arguments, config)
     wanted = wanted_output(arguments, config)
-    if arguments.spool.split("://")[0] in SCHEMES:
-        raise UsageError(
-            f"{arguments.spool} is another host's, which Spark alone reads",
-            f"gigastream spark --spool {arguments.spool}",
-        )
-    spool = Spool(arguments.spool)
+    spools = _opened(arguments)
     definitions = (*config.definitions, *arguments.definitions)
-    plan = plan_of_spools(
-        [spool], texts, definitions=definitions, is_finite=_has_ended(spool), tell=say
-    )
-    theirs = queries_of(spool)
+    is_finite = all(map(_has_ended, spools))
+    plan = plan_of_spools(spools, texts, definitions=definitions, is_finite=is_finite, tell=say)
+    interfaces = [queries_of(spool).interfaces for spool in spools]
     include = QueryTexts((), definitions=definitions).include
     inputs = inputs_of(arguments, config, plan, texts)
-    for path in filter(Path.is_file, Path(arguments.spool).rglob("*")):
+    for path in _files_of(spools):
         if (own := identity(path)) is not None:
             inputs[own] = "a file of the spool that is read"
-    writer = partial(run_over_spool, arguments, plan, spool)
+    writer = partial(run_over_spools, arguments, plan, spools)
     outputs = open_outputs(arguments, wanted, plan, inputs, writer)
     ends = ends_of(arguments, plan)
     settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
-    with SpoolSession(spool, plan, theirs.interfaces, settings, include=include) as session:
+    with SpoolSession(spools, plan, interfaces, settings, include=include, tell=say) as session:
 
         def account(delivered: Delivered) -> str:
             seconds = time.monotonic() - started
@@ -217,16 +209,38 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
         delivered = answer(session, plan, outputs, status, account, settings, ends)
         statistics, streams, damage = session.statistics(), session.accounts(), session.damage
         damage += [f"{feed.label} has failed" for feed in session.watched if feed.is_failed]
-    if session.is_deserted:
-        say(f"{arguments.spool} has no end, and nobody writes it now: what it holds is answered")
+    for root in session.deserted:
+        say(f"{root} has no end, and nobody writes it now: what it holds is answered")
     summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
-    verdict = _verdict([*spool.damage, *damage], delivered.failures)
+    damage = [*(text for spool in spools for text in spool.damage), *damage]
+    verdict = _verdict(damage, delivered.failures)
     return 1 if incomplete(statistics) else verdict
+
+
+def _opened(arguments: argparse.Namespace) -> list[Spool]:
+    """Return the spools, each of them once."""
+    from gigastream.spool import Access, Spool
+
+    access = Access(arguments.token_file, arguments.ca_file)
+    found: dict[str, Spool] = {}
+    for path in arguments.spool:
+        spool = Spool(path, access=access)
+        other = found.setdefault(known_by(spool), spool)
+        if other is not spool:
+            raise UsageError(f"{other.path} and {path} are one spool", "each of them once")
+    return list(found.values())
+
+
+def _files_of(spools: Sequence[Spool]) -> Iterator[Path]:
+    """Yield the files of those that are folders here."""
+    for spool in spools:
+        if "://" not in spool.path:
+            yield from filter(Path.is_file, Path(spool.path).rglob("*"))
 
 
 def _is_cut(session: SpoolSession) -> bool:
     """Whether the spool may yet have more than was read."""
-    return session.is_deserted or any(feed.is_failed for feed in session.watched)
+    return bool(session.deserted) or any(feed.is_failed for feed in session.watched)
 
 
 def _has_ended(spool: Spool) -> bool:

@@ -27,6 +27,8 @@ def refuse_without_effect(
         why = "says how packets are read, and a spool has none"
         _refuse(arguments, of_packets, why, _WRITERS)
         hint_of_links = _WRITERS
+    elif arguments.token_file or arguments.ca_file:
+        raise UsageError("a token and certificates open served spools, and none is read", "--spool")
     if not arguments.interface:
         _refuse(arguments, LIVE_OPTIONS, "is of live links, and none is read", hint_of_links)
     if not writes_spool:

@@ -31,6 +31,8 @@ class Expression:
     nullable: bool = False
     span: Span = field(compare=False)
     """Two expressions are equal wherever they stand."""
+    is_chosen: bool = field(default=False, compare=False)
+    """What is left of a CASE that constants or ranges decide: a column's values, not the column."""
 
     @property
     def children(self) -> tuple[Expression, ...]:

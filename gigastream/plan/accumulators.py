@@ -123,7 +123,7 @@ def expression_key(expression: Expression) -> object:
 
 _NOT_COMPUTED = frozenset(
     (
-        *("span", "name", "field", "protocol", "flexible", "cost"),
+        *("span", "is_chosen", "name", "field", "protocol", "flexible", "cost"),
         *("operand", "operands", "arguments", "branches", "otherwise"),
     )
 )

@@ -26,7 +26,7 @@ FORMAT = 1
 _AS_THEY_ARE = frozenset((type(None), bool, int, float, str))
 KEYS = {"port": "source"}
 """What form 1 calls an input; spools hold its hash."""
-_LEFT_OUT = frozenset(("span", "asked_at", "flexible", "why_high", "cost", "include"))
+_LEFT_OUT = frozenset(("span", "is_chosen", "asked_at", "flexible", "why_high", "cost", "include"))
 
 
 def to_json(plan: Plan) -> dict[str, Any]:

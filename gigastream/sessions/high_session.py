@@ -59,7 +59,9 @@ class HighSession(Closing):
             )
             self._queries.stand_alone(interfaces)
             self._opened = opened.pop_all()
-        self._ports = {port: number for number, port in enumerate(self.ports)}
+        self._ports: dict[tuple[str, str], list[int]] = {}
+        for number, port in enumerate(self.ports):
+            self._ports.setdefault(port, []).append(number)
 
     @property
     def ports(self) -> tuple[tuple[str, str], ...]:
@@ -80,20 +82,22 @@ class HighSession(Closing):
         is_heartbeat: bool = False,
         is_end: bool = False,
         is_missing: bool = False,
+        which: int = 0,
     ) -> None:
         """Give a batch of a low node's stream on an interface: rows, then what they promise.
 
         `bounds` has one value for each column, below which no later row is (-2^63: nothing is
         promised; of a decreasing column the negative); `joint` is of two temporal ones.
-        `is_missing`: the stream has failed, and this is promised in its place. EngineError
-        where the rows are not of the stream's types, or the stream has ended. KeyError where there
-        is no such port; ValueError where bounds are missing.
+        `is_missing`: the stream has failed, and this is promised in its place. `which` of the
+        ports, where the interface was named more than once. EngineError where the rows are not of
+        the stream's types, or the stream has ended. KeyError, IndexError where there is no such
+        port; ValueError where bounds are missing.
         """
         if len(bounds) != self._columns[stream]:
             raise ValueError(f"{len(bounds)} bounds for {self._columns[stream]} columns")
         push = ffi.new("struct gs_push *")
         keep = [ffi.new("int64_t[]", list(bounds))]
-        push.port, push.bounds = self._ports[stream, interface], keep[0]
+        push.port, push.bounds = self._ports[stream, interface][which], keep[0]
         push.is_heartbeat, push.is_end, push.is_missing = is_heartbeat, is_end, is_missing
         if joint is not None:
             (a, b), (least_a, least_b) = joint  # C would take what is missing for 0
@@ -110,9 +114,10 @@ class HighSession(Closing):
         """
         self._queries.hand_over(port, batch)
 
-    def end(self, stream: str, interface: str) -> None:
+    def end(self, stream: str, interface: str, which: int = 0) -> None:
         """Say that nothing more comes of a port."""
-        self.push(stream, interface, None, [END] * self._columns[stream], is_end=True)
+        bounds = [END] * self._columns[stream]
+        self.push(stream, interface, None, bounds, is_end=True, which=which)
 
     def batches(self) -> Iterator[Event]:
         """Batches that are due by what was pushed; more may be due after the next push."""

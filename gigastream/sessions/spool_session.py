@@ -1,183 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The high level alone, over a spool: finished, or still growing."""
+"""The high level alone, over spools of one or several hosts: finished, or still growing."""
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import Statistics
-from gigastream.liveness import Liveness, OnFailure
+from gigastream.liveness import OnFailure
 from gigastream.plan.base_time import bounds_at
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.shape import Closing
+from gigastream.sessions.spool_feed import POLL_SECONDS, Push, SpoolFeed
 from gigastream.settings import Settings
-from gigastream.spool import END, NOTHING, Entry, SegmentDamage, Spool, Track, TrackProgress
-from gigastream.spool.account import ReadAccount, StreamAccount
-from gigastream.spool.arrivals import Arrivals
+from gigastream.spool import (
+    Spool,
+    SpoolAwayError,
+    Track,
+)
+from gigastream.spool.account import StreamAccount
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from gigastream.plan import Plan
 
-POLL_SECONDS = 0.05
-"""Between two looks at a spool that has nothing new."""
-_SECOND_NS = 10**9
 PATIENCE_SECONDS = 2.0
 """A writer that begins makes its streams one after the other, sooner than this."""
-Push = tuple["pyarrow.RecordBatch | None", TrackProgress, bool]
-"""(rows, what is promised behind them, is_end)."""
-
-
-class _Feed:
-    """A track on its way into the high level, behind the generations that it goes on with."""
-
-    def __init__(
-        self,
-        track: Track,
-        liveness: Liveness,
-        clock: Callable[[], float],
-        earlier: Sequence[Track] = (),
-    ) -> None:
-        self._later = deque((*earlier, track))
-        self._done: list[tuple[Track, ReadAccount]] = []
-        self._arrivals = Arrivals(clock)
-        self.track = self._later.popleft()
-        self.liveness = liveness
-        self.is_over = False
-        self.is_failed = False
-        """Nothing was listed for longer than its liveness, and nothing has been since."""
-        self.failures = 0
-        self._clock = clock
-        self._heard_s: float | None = None
-        self.read = ReadAccount()
-        self._waiting: deque[Entry] = deque()
-        self._announced = TrackProgress((NOTHING,) * len(track.schema), NOTHING)
-        self._look_due_s = 0.0
-
-    @property
-    def has_more(self) -> bool:
-        """Whether something is listed that is not taken; looks at the spool now and then."""
-        if not self._waiting and not self.is_over and self._clock() >= self._look_due_s:
-            self.look_again()
-            if not self._waiting:
-                self._look_due_s = self._clock() + POLL_SECONDS
-        return bool(self._waiting) and not self.is_over
-
-    def look_again(self) -> bool:
-        """Look at the spool now; return whether something of it is not taken."""
-        self._waiting.extend(self._arrivals.poll(self.track))
-        while not self._waiting and self._later and not self._arrivals.are_awaited:
-            self._done.append((self.track, self.read))
-            self.track, self.read = self._later.popleft(), ReadAccount()
-            self._waiting.extend(self._arrivals.poll(self.track))
-        return self.are_awaited
-
-    @property
-    def are_awaited(self) -> bool:
-        """Whether lines are not taken, be what they list there or on its way."""
-        return bool(self._waiting) or self._arrivals.are_awaited
-
-    @property
-    def label(self) -> str:
-        """Its name in messages."""
-        return f"{self.track.stream} of {self.track.interface}"
-
-    @property
-    def interface(self) -> str:
-        """Whose it is."""
-        return self.track.interface
-
-    @property
-    def is_passed_over(self) -> bool:
-        """Whether the others go on without it."""
-        return self.is_failed and self.liveness.on_failure == OnFailure.GO_ON
-
-    def look(self) -> bool:
-        """Look whether it has failed; return whether it has done so now."""
-        silence_ns, now = self.liveness.silence_ns, self._clock()
-        if self.has_more or self._heard_s is None:
-            self._heard_s, self.is_failed = now, False
-        if silence_ns is None or self.is_over or self.is_failed:
-            return False
-        self.is_failed = (now - self._heard_s) * _SECOND_NS >= silence_ns
-        self.failures += self.is_failed
-        return self.is_failed
-
-    def promise(self, base_ns: int, bounds: Sequence[int]) -> Push:
-        """What is said in its place: that it is as far as others are."""
-        self._announced = self._announced.advanced(bounds, base_ns)
-        return None, self._announced, False
-
-    @property
-    def base_ns(self) -> int:
-        """How far it has come, in packet time."""
-        return self._announced.base_ns
-
-    @property
-    def is_without_end(self) -> bool:
-        """Whether damage hides what comes last, so that nobody need wait for it."""
-        return not self.are_awaited and not self._later and self.track.is_cut_off
-
-    @property
-    def bytes(self) -> tuple[int, int]:
-        """Bytes of the segments taken, and of all that are listed."""
-        taken = [read.bytes for _, read in self._read]
-        listed = [max(read.bytes, track.listed_bytes) for track, read in self._read]
-        return sum(taken), sum(listed)
-
-    @property
-    def accounts(self) -> Iterator[StreamAccount]:
-        """What was read so far, a generation at a time."""
-        return (read.of(track) for track, read in self._read)
-
-    @property
-    def damage(self) -> list[str]:
-        """What could not be read so far."""
-        return [text for track, _ in self._read for text in track.damage]
-
-    @property
-    def _read(self) -> list[tuple[Track, ReadAccount]]:
-        return [*self._done, (self.track, self.read)]
-
-    def take(self) -> Iterator[Push]:
-        """The next entry: its rows under the bounds that held before, then what it says."""
-        entry = self._waiting.popleft()
-        self.read.take(entry)
-        for batch in self._batches(entry):
-            yield batch, self._announced, False
-        is_end = entry.kind == "end"
-        if is_end and self._later:
-            return  # the next generation goes on from where rows had come
-        self._announced = self._announced.advanced(*entry.progress)
-        self.is_over = is_end
-        yield None, self._announced, self.is_over
-
-    def _batches(self, entry: Entry) -> Iterator[pyarrow.RecordBatch]:
-        read = 0
-        try:
-            for batch in self.track.read(entry):
-                yield batch
-                read += batch.num_rows
-        except SegmentDamage as damage:
-            if damage.is_retired:
-                self.read.retired_rows += damage.rows - read
-            else:
-                self.read.lost_rows += damage.rows - read
-
-    def stop(self) -> Iterator[Push]:
-        """Nothing more of it is read."""
-        self.is_over = True
-        yield None, TrackProgress((END,) * len(self.track.schema), END), True
 
 
 class SpoolSession(Closing):
-    """Like a Session, but what the LFTAs put out comes from a spool.
+    """Like a Session, but what the LFTAs put out comes from spools.
 
     Streams are read in the order of their punctuation, the one that is behind first, so that what
     waits for it stays small. Raises SpoolReadError, EngineError.
@@ -185,33 +42,42 @@ class SpoolSession(Closing):
 
     def __init__(
         self,
-        spool: Spool,
+        spools: Sequence[Spool],
         plan: Plan,
-        interfaces: Mapping[str, object],
+        interfaces: Sequence[Iterable[str]],
         settings: Settings | None = None,
         *,
         include: Sequence[Path] = (),
         clock: Callable[[], float] = time.monotonic,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Open a plan over a spool; `plan` is of gigastream.spool.plan.plan_of_spools."""
+        """Open a plan over spools; `plan` is of gigastream.spool.plan.plan_of_spools.
+
+        `interfaces` are those of each spool; two may have one of the same name. `tell` hears of
+        hosts that do not answer, and that answer again.
+        """
         self._settings = settings or Settings()
         self._clock = clock
         self._nodes = {node.name: node for node in plan.low}
+        self._tell = tell
+        names = [tuple(each) for each in interfaces]
         self._high = HighSession(
-            plan, tuple(interfaces), settings, include=include, is_low_elsewhere=True
+            plan, tuple(chain(*names)), settings, include=include, is_low_elsewhere=True
         )
         self._stopped = False
-        self._spool = spool
         self._alone_since_s: float | None = None
-        self.is_deserted = False
-        """Whether the spool's writer is gone, and has left it without an end."""
+        self._feeds_of: dict[Spool, list[SpoolFeed]] = {}
+        self._away: set[Spool] = set()
+        self.deserted: list[str] = []
+        """Paths of spools whose writers are gone, and have left them without an end."""
         self.missing: list[str] = []
         """Streams that the queries need and the spool does not have."""
         try:
-            self._feeds = self._open_feeds(spool)
+            self._open_feeds(spools, names)
         except BaseException:
             self._high.close()
             raise
+        self._feeds = [feed for feeds in self._feeds_of.values() for feed in feeds]
 
     def batches(self) -> Iterator[Event]:
         """The rows that are complete, as they become so, to the end of all streams or stop()."""
@@ -226,13 +92,18 @@ class SpoolSession(Closing):
         while not self._stopped and not self._high.is_answered:
             self._look_for_failures()
             feed = self._next()
+            self._look_for_absences()
             if feed is not None:
                 yield self._pushed(feed, feed.take())
                 yield from self._follow()
             elif self._is_over:
                 break
             elif self._is_left_alone():
-                self.is_deserted = True
+                self.deserted = [
+                    spool.path
+                    for spool, feeds in self._feeds_of.items()
+                    if not all(feed.is_over for feed in feeds)
+                ]
                 break
             else:
                 time.sleep(POLL_SECONDS)
@@ -246,7 +117,7 @@ class SpoolSession(Closing):
         self._stopped = True
 
     @property
-    def watched(self) -> Sequence[_Feed]:
+    def watched(self) -> Sequence[SpoolFeed]:
         """The streams, of which each says whether it has failed."""
         return self._feeds
 
@@ -259,14 +130,14 @@ class SpoolSession(Closing):
         return bool(waited_for) and all(f.is_over or f.is_without_end for f in waited_for)
 
     def _is_left_alone(self) -> bool:
-        """Whether nothing more can come: nobody writes the spool, and all of it is taken.
+        """Whether nothing more can come: nobody writes the spools, and all of them is taken.
 
         Who has said how long to wait is answered by that. A writer that is started again is not
         gone: it is given the time.
         """
         now_s = self._clock()
         is_asked = all(feed.liveness.silence_ns is None for feed in self._feeds)
-        if not is_asked or self._spool.has_writer() is not False:
+        if not is_asked or not all(map(_is_left, self._feeds_of)):
             self._alone_since_s = None
             return False
         self._alone_since_s = self._alone_since_s or now_s
@@ -274,6 +145,17 @@ class SpoolSession(Closing):
             return False
         # What it wrote before it let the lock go is listed by now.
         return not any(feed.look_again() for feed in self._feeds if not feed.is_over)
+
+    def _look_for_absences(self) -> None:
+        """Tell once of a host that does not answer, and once that it does again."""
+        for spool, feeds in self._feeds_of.items():
+            why = next((feed.track.away for feed in feeds if feed.track.away), None)
+            if why is not None and spool not in self._away:
+                self._away.add(spool)
+                self._tell(f"{why}: {spool.path} is silent until it does")
+            elif why is None and spool in self._away:
+                self._away.remove(spool)
+                self._tell(f"{spool.path} answers again")
 
     def _look_for_failures(self) -> None:
         failed = [feed for feed in self._feeds if feed.look()]
@@ -313,25 +195,28 @@ class SpoolSession(Closing):
 
     # ---- streams ----
 
-    def _open_feeds(self, spool: Spool) -> list[_Feed]:
+    def _open_feeds(self, spools: Sequence[Spool], interfaces: Sequence[Sequence[str]]) -> None:
         """A feed for every port; where its stream does not turn up there is nothing to wait for."""
-        tracks = self._tracks(spool)
-        for stream, interface in self._high.ports:
-            if (stream, interface) not in tracks:
-                self.missing.append(f"{spool.path} has no stream {stream} of {interface}")
-                self._high.end(stream, interface)
-        return [
-            _Feed(
-                track,
-                self._settings.liveness_of(track.interface),
-                self._clock,
-                spool.earlier(track),
-            )
-            for port, track in tracks.items()
-            if port in self._high.ports
-        ]
+        known = Counter[tuple[str, str]]()
+        for spool, names in zip(spools, interfaces, strict=True):
+            ports = [port for port in dict.fromkeys(self._high.ports) if port[1] in names]
+            tracks = self._tracks(spool, ports)
+            self._feeds_of[spool] = [
+                self._feed(spool, tracks[port], known[port]) for port in ports if port in tracks
+            ]
+            for port in ports:
+                if port not in tracks:
+                    self.missing.append(f"{spool.path} has no stream {port[0]} of {port[1]}")
+                    self._high.end(*port, known[port])
+            known.update(ports)
 
-    def _tracks(self, spool: Spool) -> dict[tuple[str, str], Track]:
+    def _feed(self, spool: Spool, track: Track, which: int) -> SpoolFeed:
+        liveness = self._settings.liveness_of(track.interface)
+        return SpoolFeed(track, liveness, self._clock, spool.earlier(track), which)
+
+    def _tracks(
+        self, spool: Spool, ports: Iterable[tuple[str, str]]
+    ) -> dict[tuple[str, str], Track]:
         """By port; one whose stream another run has changed since the plan was made is not ours."""
         ours = spool.stream_hashes()
         until = time.monotonic() + PATIENCE_SECONDS
@@ -341,16 +226,16 @@ class SpoolSession(Closing):
                 for track in spool.tracks()
                 if track.hash == ours.get(track.stream)
             }
-            if time.monotonic() > until or set(self._high.ports) <= tracks.keys():
+            if time.monotonic() > until or set(ports) <= tracks.keys():
                 return tracks
             time.sleep(POLL_SECONDS)
 
-    def _next(self) -> _Feed | None:
+    def _next(self) -> SpoolFeed | None:
         """Of those that have something to give, the one that is furthest behind."""
         ready = (feed for feed in self._feeds if feed.has_more)
         return min(ready, key=lambda feed: feed.base_ns, default=None)
 
-    def _pushed(self, feed: _Feed, pushes: Iterator[Push]) -> Iterator[Event]:
+    def _pushed(self, feed: SpoolFeed, pushes: Iterator[Push]) -> Iterator[Event]:
         track = feed.track
         for rows, promised, is_end in pushes:
             bounds, _, joint = promised
@@ -363,5 +248,13 @@ class SpoolSession(Closing):
                 is_heartbeat=rows is None,  # each line of a manifest is one
                 is_end=is_end,
                 is_missing=feed.is_passed_over,
+                which=feed.which,
             )
             yield from self._high.batches()
+
+
+def _is_left(spool: Spool) -> bool:
+    """Whether nobody writes a spool, as far as that can be told."""
+    with suppress(SpoolAwayError):
+        return spool.has_writer() is False
+    return False

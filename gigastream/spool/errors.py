@@ -32,7 +32,12 @@ class SpoolReadError(Exception):
 
 
 class SpoolAwayError(SpoolReadError):
-    """The host of a spool does not answer now: nothing is known of what it holds."""
+    """The host of a spool does not answer now: nothing is known of what it holds.
+
+    The same command may do later, so whoever watches over it is to start it again.
+    """
+
+    exit_code = 1
 
 
 class SegmentDamage(Exception):  # noqa: N818 - the name of the state, not of a failure

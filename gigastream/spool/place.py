@@ -29,6 +29,7 @@ from gigastream.spool.lock import is_locked
 
 _MAX_JSON_BYTES = 256 << 20
 _WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -206,14 +207,35 @@ class Place:
         try:
             for name in folder[len(self.root) :].split("/")[1:]:
                 if make:
-                    with suppress(FileExistsError):
-                        os.mkdir(name, dir_fd=way)
+                    _make_folder(way, name)
                 inner = _folder_in(way, name, folder)
                 os.close(way)
                 way = inner
             yield way
         finally:
             os.close(way)
+
+
+def _make_folder(way: int, name: str) -> None:
+    """Make a folder as the owner of the one around it would have, if it is not there.
+
+    A reader may come to a generation before its first row does, and as another user than the
+    writer, which must be able to put its segments there.
+    """
+    try:
+        os.mkdir(name, 0o700, dir_fd=way)
+    except FileExistsError:
+        return
+    around = os.fstat(way)
+    made = os.open(name, _LIST | os.O_NOFOLLOW, dir_fd=way)
+    try:
+        if os.fstat(made).st_uid != os.geteuid():
+            return  # somebody has put another in its place
+        os.fchmod(made, stat.S_IMODE(around.st_mode))
+        with suppress(OSError):  # only root may give it away, and to whom it knows
+            os.fchown(made, around.st_uid, around.st_gid)
+    finally:
+        os.close(made)
 
 
 def _folder_in(way: int, name: str, folder: str) -> int:

@@ -165,7 +165,7 @@ def plan_of_spools(
     _check_together(spools)
     theirs = queries_of(first)
     given = definitions if texts is None else texts.definitions
-    asked = theirs if texts is None else replace(texts, interfaces=theirs.interfaces)
+    asked = replace(theirs if texts is None else texts, interfaces=_all_interfaces(spools))
     known = _definitions(theirs.definitions, given, first)
     asked = replace(asked, definitions=known, is_finite=is_finite)
     checked = check_texts(asked)
@@ -212,6 +212,15 @@ def _stored(file: str | StoredDefinitions) -> StoredDefinitions:
         return store_definitions(file)
     except OSError as error:
         raise SpooledPlanError(f"{file}: {error.strerror}") from None
+
+
+def _all_interfaces(spools: Sequence[Spool]) -> dict[str, dict[str, str]]:
+    """Return the interfaces of several hosts; of two with one name the first one's properties."""
+    found: dict[str, dict[str, str]] = {}
+    for spool in spools:
+        for name, properties in queries_of(spool).interfaces.items():
+            found.setdefault(name, dict(properties))
+    return found
 
 
 def _check_together(spools: Sequence[Spool]) -> None:

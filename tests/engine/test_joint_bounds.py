@@ -234,6 +234,6 @@ def test_a_spool_brings_joint_bounds(tmp_path: Path) -> None:
         for out in outs:
             track = tracks["clocks", out.node]
             track.write(rows_of(out), out.bounds, NOTHING, 0, joint=out.joint, is_end=out.is_end)
-    with SpoolSession(Spool(tmp_path), plan(), dict.fromkeys(PORTS), Settings()) as session:
+    with SpoolSession([Spool(tmp_path)], plan(), [PORTS], Settings()) as session:
         found = [event.batch for event in session.batches() if event.query == "grouped"]
     assert [batch.joint for batch in found][:1] == [JointBound((0, 1), (1, 1))]

@@ -63,7 +63,7 @@ class Reader:
         spool, self.now_s = Spool(folder), 100.0
         settings = Settings(liveness_ns=LIVENESS_S * SECOND_NS, on_failure=on_failure)
         self.session = SpoolSession(
-            spool, plan_of_spools([spool]), TEXTS.interfaces, settings, clock=lambda: self.now_s
+            [spool], plan_of_spools([spool]), [TEXTS.interfaces], settings, clock=lambda: self.now_s
         )
         self.tracks: dict[str, HeldBack] = {}
         for feed in self.session.watched:

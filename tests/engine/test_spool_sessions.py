@@ -79,7 +79,7 @@ def spool_of(
 
 
 def over(spool: Spool) -> SpoolSession:
-    return SpoolSession(spool, plan_of_spools([spool]), TEXTS.interfaces)
+    return SpoolSession([spool], plan_of_spools([spool]), [TEXTS.interfaces])
 
 
 @by_policy
@@ -144,7 +144,7 @@ def test_a_stream_that_has_changed_since_the_plan_was_made_is_another(tmp_path: 
     spool = Spool(tmp_path)
     plan = plan_of_spools([spool])
     spool_of(tmp_path, Settings(), COUNTS.replace("time/10", "time/20"))
-    with SpoolSession(spool, plan, TEXTS.interfaces) as session:
+    with SpoolSession([spool], plan, [TEXTS.interfaces]) as session:
         assert not any(event.batch.row_count for event in session.batches())
         assert len(session.damage) == len(INTERFACES)
     with over(Spool(tmp_path)) as session:

@@ -162,7 +162,7 @@ def test_a_spool_answers_a_query_whose_stream_another_named(tmp_path: Path) -> N
     spool = Spool(tmp_path / "spool")
     plan = plan_of_spools([spool], alone)
     assert [node.name for node in plan.low] == ["a_low"]
-    with SpoolSession(spool, plan, texts.interfaces, Settings()) as reading:
+    with SpoolSession([spool], plan, [texts.interfaces], Settings()) as reading:
         read = Counter(line for e in reading.batches() for line in e.batch.csv().splitlines())
     rows, _ = run(text, DEMO_CAPTURE, Settings())
     assert read == _of("b", rows)

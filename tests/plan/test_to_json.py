@@ -67,7 +67,7 @@ def test_expressions_are_objects_with_their_types_and_no_places() -> None:
         assert {"type", "temporal", "nullable"} <= set(item)
         assert "span" not in item
         own = {KEYS.get(field.name, field.name) for field in fields(kinds[item["kind"]])}
-        assert own - {"span", "flexible", "cost"} == set(item) - {"kind"}
+        assert own - {"span", "is_chosen", "flexible", "cost"} == set(item) - {"kind"}
 
 
 def test_every_column_says_type_order_and_how_punctuation_comes() -> None:

@@ -25,6 +25,8 @@ FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", *SANITIZERS]
 WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "strdup", "free", "mmap", "munmap")
 WRAP = "-Wl," + ",".join(f"--wrap={name}" for name in WRAPPED)
 PACKETS = 200
+FEW = 20
+"""Of which every allocation fails, some 17,000 runs: a packet more makes some hundreds."""
 SOME = 200
 """Runs that the quick test makes: the first ones, and those evenly among the rest."""
 SLICES = 16
@@ -47,7 +49,8 @@ class Outcome:
     message: str
 
 
-Run = Callable[[str, int, int], list[Outcome]]
+Run = Callable[[str, int, int, int], list[Outcome]]
+"""Of a mode, from which allocation on, by how many; how many packets."""
 
 
 def _first_records(capture: bytes, count: int) -> bytes:
@@ -72,13 +75,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     options = [*FLAGS, "-Wall", "-Wextra", *includes, WRAP, "-rdynamic", "-o", str(program)]
     subprocess.run(["gcc", *options, *sources, "-ldl", "-lm", "-lpthread"], check=True)
     assert compiling.wait() == 0
-    plain, other = folder / "plain.pcap", folder / "other.pcapng"
-    plain.write_bytes(_first_records(DEMO_CAPTURE.read_bytes(), PACKETS))
-    begin = int.from_bytes(plain.read_bytes()[24:28], "little") * SECOND_NS
-    other.write_bytes(pcapng([udp_packet(begin + at * 10**7, at, at) for at in range(PACKETS)]))
 
-    def runs(mode: str, first: int, step: int) -> list[Outcome]:
-        words = [str(program), str(query_set), mode, str(first), str(step), str(plain), str(other)]
+    def captures(packets: int) -> list[str]:
+        plain, other = folder / f"plain-{packets}.pcap", folder / f"other-{packets}.pcapng"
+        plain.write_bytes(_first_records(DEMO_CAPTURE.read_bytes(), packets))
+        begin = int.from_bytes(plain.read_bytes()[24:28], "little") * SECOND_NS
+        other.write_bytes(pcapng([udp_packet(begin + at * 10**7, at, at) for at in range(packets)]))
+        return [str(plain), str(other)]
+
+    def runs(mode: str, first: int, step: int, packets: int) -> list[Outcome]:
+        words = [str(program), str(query_set), mode, str(first), str(step), *captures(packets)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == 0, done.stdout[-200:] + done.stderr[-4000:]
         return [_outcome(line) for line in done.stdout.splitlines()]
@@ -102,8 +108,8 @@ def _check(outcomes: list[Outcome], right: Outcome) -> None:
     assert sum(outcome.status in FAILED for outcome in outcomes) > len(outcomes) // 4
 
 
-def _right(run: Run) -> Outcome:
-    (right,) = run("count", 0, 1)
+def _right(run: Run, packets: int) -> Outcome:
+    (right,) = run("count", 0, 1, packets)
     assert (right.status, right.unreturned, right.refused) == (0, 0, 0)
     return right
 
@@ -111,8 +117,8 @@ def _right(run: Run) -> Outcome:
 @pytest.mark.long
 @pytest.mark.parametrize("mode", ["once", "from"])
 def test_some_allocations_fail(run: Run, mode: str) -> None:
-    right = _right(run)
-    outcomes = run(mode, 1, max(1, right.number // SOME))
+    right = _right(run, PACKETS)
+    outcomes = run(mode, 1, max(1, right.number // SOME), PACKETS)
     _check(outcomes, right)
     if mode == "once":
         assert any(outcome.message == ONE_OF_TWO for outcome in outcomes)
@@ -122,7 +128,8 @@ def test_some_allocations_fail(run: Run, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["once", "from"])
 def test_every_allocation_fails(run: Run, mode: str) -> None:
     """A process a slice: a busy machine takes longer, and one that hangs is ended all the same."""
-    right = _right(run)
-    outcomes = [outcome for first in range(1, SLICES + 1) for outcome in run(mode, first, SLICES)]
+    right = _right(run, FEW)
+    slices = (run(mode, first, SLICES, FEW) for first in range(1, SLICES + 1))
+    outcomes = [outcome for each in slices for outcome in each]
     assert len(outcomes) >= right.number
     _check(outcomes, right)

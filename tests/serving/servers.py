@@ -9,7 +9,8 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,8 +25,8 @@ TOKEN = "0123456789abcdef-of-the-tests"
 _CERTIFICATE = (
     *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
     *("-days", "2", "-subj", "/CN=localhost"),
-    *("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"),
 )
+LOCAL_NAMES = ("DNS:localhost", "IP:127.0.0.1")
 
 
 _PORTS = range(20_000, 32_000)
@@ -62,13 +63,14 @@ def secret(path: Path, text: str) -> Path:
     return path
 
 
-def make_keys(folder: Path) -> Keys:
+def make_keys(folder: Path, names: Sequence[str] = LOCAL_NAMES) -> Keys:
     """As docs/operations.md does."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl makes the certificate, and is not there")
     keys = Keys(folder)
+    words = ("-addext", f"subjectAltName={','.join(names)}")
     files = ("-keyout", keys.key, "-out", keys.certificate)
-    subprocess.run(["openssl", *_CERTIFICATE, *files], check=True, capture_output=True)
+    subprocess.run(["openssl", *_CERTIFICATE, *words, *files], check=True, capture_output=True)
     keys.key.chmod(0o600)
     secret(keys.token, f"{TOKEN}\n")
     return keys
@@ -96,6 +98,9 @@ class Server:
     port: int = field(default_factory=free_port)
     tls: tuple[str, ...] | None = None
     """Words of the command; None: the certificate and its key."""
+    address: str = "127.0.0.1"
+    before: tuple[str, ...] = ()
+    """What stands before a command that is run where the server is: in a network namespace."""
     process: subprocess.Popen[bytes] | None = None
 
     def url(self, root: Path | None = None) -> str:
@@ -104,21 +109,22 @@ class Server:
 
     @property
     def location(self) -> str:
-        return f"grpc+tls://127.0.0.1:{self.port}"
+        return f"grpc+tls://{self.address}:{self.port}"
 
     @property
     def log(self) -> Path:
-        return self.keys.folder / f"server-{self.port}.log"
+        return self.keys.folder / f"server-{self.address}-{self.port}.log"
 
     def begin(self) -> None:
         """Start it, and wait until it says what it offers."""
         self.log.unlink(missing_ok=True)
         ours = ("--tls-cert", self.keys.certificate, "--tls-key", self.keys.key)
         tls = ours if self.tls is None else self.tls
-        listen = ("--listen", f"127.0.0.1:{self.port}", "--token-file", self.keys.token)
+        listen = ("--listen", f"{self.address}:{self.port}", "--token-file", self.keys.token)
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [*COMMAND, "serve", *self.roots, *listen, *tls, *self.words], stderr=log
+                [*self.before, *COMMAND, "serve", *self.roots, *listen, *tls, *self.words],
+                stderr=log,
             )
         wait_until(self._is_ready, f"a server: {self.said()}")
 
@@ -144,8 +150,11 @@ class Server:
         wait_until(self._is_free, "its port to be free")
 
     def _is_free(self) -> bool:
-        with socket.socket() as trial:
-            return trial.connect_ex(("127.0.0.1", self.port)) != 0
+        program = (
+            "import socket, sys; s = socket.socket(); s.connect((sys.argv[1], int(sys.argv[2])))"
+        )
+        command = [*self.before, sys.executable, "-c", program, self.address, str(self.port)]
+        return subprocess.run(command, capture_output=True, check=False).returncode != 0
 
     def end(self) -> None:
         """Leave nothing running."""

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from serving.servers import TOKEN, Keys, Server, environment_without_token, secret, serving
 from spark.readers import batch_reader_of, contents, micro_batches, packets, reader_of
 from spark.written import Written, seconds
-from spark_command.written import answered_here, parquet
+from spark_command.written import answered_here, in_order, parquet
 from spark_command.written import spool as written_spool
 
 from gigastream.spool import SpoolReadError
@@ -170,10 +170,12 @@ def test_what_is_there_now_cannot_be_told_of_a_host_that_is_away(hosts: Hosts) -
     reader.initialOffset()
     hosts.servers[1].kill()
     time.sleep(0.1)  # it is not asked again within a moment
-    with pytest.raises(HostAwayError, match=r"does not answer.*\nhint: the same command"):
+    with pytest.raises(HostAwayError, match=r"does not answer.*\nhint: the same command") as now:
         reader.prepareForTriggerAvailableNow()
-    with pytest.raises(SpoolSourceError, match="does not answer"):
+    with pytest.raises(SpoolSourceError, match="does not answer") as begun:
         hosts.served()
+    # 2 would say to whoever watches over a job that it is not to be started again.
+    assert {now.value.exit_code, begun.value.exit_code} == {1}
 
 
 def test_a_task_waits_for_a_host(hosts: Hosts) -> None:
@@ -229,6 +231,21 @@ def test_an_endless_list_is_refused(hosts: Hosts, monkeypatch: pytest.MonkeyPatc
     hosts.written[0].write("eth0", [(packets(n), seconds(n)) for n in range(3, 6)])
     with pytest.raises(SpoolSourceError, match="lists without end"):
         Spools(hosts.served()._options).refresh({})
+
+
+def test_the_engine_reads_servers_and_folders_together(keys: Keys, tmp_path: Path) -> None:
+    a, b = (written_spool(tmp_path / name) for name in ("a", "b"))
+    with serving(keys, a) as server:
+        access = ("--token-file", keys.token, "--ca-file", keys.certificate)
+        spools = ("--spool", server.url(), "--spool", b)
+        done = gigastream("run", *spools, *access, "-o", "json", env=environment_without_token())
+    assert done.code == 0, done.err
+    both = gigastream("run", "--spool", a, "--spool", b, "-o", "json")
+    assert sorted(done.lines) == sorted(both.lines)
+    twice = [
+        row | {"packets": 2 * row["packets"], "bytes": 2 * row["bytes"]} for row in answered_here()
+    ]
+    assert in_order(map(json.loads, done.lines)) == in_order(twice)
 
 
 @pytest.mark.long

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 from cli.command import gigastream
-from serving.servers import TOKEN, Keys, Server, free_port, secret, serving
+from serving.servers import (
+    TOKEN,
+    Keys,
+    Server,
+    environment_without_token,
+    free_port,
+    secret,
+    serving,
+)
 from spool.made import NEVER_NS, all_numbers, folder_of, open_track, rows, write_run
 
 from gigastream.spool import (
@@ -179,10 +187,14 @@ def test_an_executor_without_the_package_is_told(monkeypatch: pytest.MonkeyPatch
         Spool("grpc+tls://127.0.0.1:1/it")
 
 
-def test_the_engine_says_that_it_reads_folders() -> None:
-    done = gigastream("run", "--spool", "grpc+tls://127.0.0.1:1/it")
-    assert done.code == 2
-    assert "hint: gigastream spark --spool grpc+tls://127.0.0.1:1/it" in done.err
+def test_a_host_that_is_away_may_be_asked_later(keys: Keys) -> None:
+    """2 would say to whoever watches over a run that it is not to be started again."""
+    words = ("run", "--spool", f"grpc+tls://127.0.0.1:{free_port()}/it", "-o", "json")
+    access = ("--token-file", keys.token, "--ca-file", keys.certificate)
+    away = gigastream(*words, *access)
+    assert (away.code, "does not answer" in away.err) == (1, True)
+    without = gigastream(*words, env=environment_without_token())
+    assert (without.code, "takes a token" in without.err) == (2, True)
 
 
 @pytest.mark.parametrize("which", ["token", "key"])

@@ -41,8 +41,10 @@ def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: json.dumps(row, default=str, sort_keys=True))
 
 
-def parquet(folder: Path) -> list[dict[str, Any]]:
-    rows = pyarrow.dataset.dataset(folder, format="parquet").to_table().to_pylist()
+def parquet(files: Path | Sequence[Path]) -> list[dict[str, Any]]:
+    """The rows of a folder, or of files."""
+    found = files if isinstance(files, Path) else [str(path) for path in files]
+    rows = pyarrow.dataset.dataset(found, format="parquet").to_table().to_pylist()
     return in_order({key: plain(value) for key, value in row.items()} for row in rows)
 
 

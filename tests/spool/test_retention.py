@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import time
 from dataclasses import replace
 from functools import partial
@@ -29,6 +31,7 @@ from gigastream.spool.layout import (
     segment_name,
     segment_of,
 )
+from gigastream.spool.place import open_place
 from tests.spool.made import (
     BY_HAND,
     NEVER_NS,
@@ -197,6 +200,25 @@ def test_a_reader_that_cannot_commit_says_so(tmp_path: Path) -> None:
     (folder_of(tmp_path) / READERS).write_text("")
     with pytest.raises(SpoolReadError, match="cannot commit"):
         commit_reader(only_track(tmp_path), "one", 1)
+
+
+NOBODY = 65534
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o775])
+def test_who_commits_to_a_silent_generation_leaves_it_to_its_writer(
+    tmp_path: Path, mode: int
+) -> None:
+    """Its folder is made for the reader's file, and the writer's first segment goes there, too."""
+    root, owner = tmp_path / "spool", NOBODY if os.geteuid() == 0 else os.geteuid()
+    root.mkdir()
+    root.chmod(mode)
+    os.chown(root, owner, -1)
+    open_place(str(root)).commit(str(folder_of(root)), "one", 0, None)
+    made = [path for path in root.rglob("*") if path.is_dir()]
+    assert folder_of(root) / READERS in made
+    assert {path.stat().st_uid for path in made} == {owner}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {mode}
 
 
 def test_readers_see_no_other_files(tmp_path: Path) -> None:

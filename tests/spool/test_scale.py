@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gigastream.liveness import Liveness
-from gigastream.sessions.spool_session import _Feed
+from gigastream.sessions.spool_feed import SpoolFeed
 from gigastream.spool import END, NOTHING, Spool, SpoolWriter, manifest, track
 from gigastream.spool.layout import roll_of
 from gigastream.spool.writer import MOST_OPEN_FILES
@@ -147,7 +147,7 @@ def test_manifests_go_with_the_segments_that_they_list(tmp_path: Path) -> None:
     kept = [entry for entry in fresh.entries if entry.is_segment][-5:]
     assert [n for entry in kept for n in numbers(fresh, entry)] == list(range(195, 200))
     # A reader that was away finds its place, and what it has missed is known.
-    feed = _Feed(late.track, Liveness(), time.monotonic)
+    feed = SpoolFeed(late.track, Liveness(), time.monotonic)
     assert feed.has_more
     while feed.has_more:
         list(feed.take())

@@ -96,6 +96,10 @@ class Origins:
         return OutputColumn(name, expression, subtype, clock)
 
     def _described(self, expression: Expression) -> tuple[str, str]:
+        subtype, clock = self._found(expression)
+        return "" if expression.is_chosen else subtype, clock
+
+    def _found(self, expression: Expression) -> tuple[str, str]:
         if isinstance(expression, GroupRef):
             return self._described(self._groups[expression.index].expression)
         if isinstance(expression, AggregateRef):

@@ -119,7 +119,7 @@ def choice(
     pairs = zip([c for c in conditions if c is not None], good[:-1], strict=True)
     taken, otherwise = _taken(pairs, good[-1])
     if not taken:
-        return replace(otherwise, span=span)
+        return replace(otherwise, span=span, is_chosen=True)
     nullable = otherwise.nullable or any(value.nullable for _, value in taken)
     return Case(
         type=otherwise.type, nullable=nullable, branches=taken, otherwise=otherwise, span=span
