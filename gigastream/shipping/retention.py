@@ -17,7 +17,7 @@ from functools import partial
 
 from gigastream.shipping.destination import ShippingPlace
 from gigastream.shipping.source import retained_in
-from gigastream.shipping.tail import Lines
+from gigastream.shipping.tail import NewLines
 from gigastream.spool import Entry, Retained, layout
 from gigastream.spool.commits import ALL, CommitWatch, committed_segment
 from gigastream.spool.manifest import ManifestReader
@@ -70,7 +70,7 @@ class ShippedRetention:
         if keeping.deletes:
             self._find()
 
-    def take(self, lines: Lines) -> None:
+    def take(self, lines: NewLines) -> None:
         """Take in what is told of a file."""
         folder, _, name = lines.news.path.rpartition("/")
         if self._keeping.deletes and name == layout.RETAINED:
@@ -171,11 +171,11 @@ def _manifests_last(way: str) -> tuple[bool, str]:
     return layout.roll_of(way.rpartition("/")[2]) is not None, way
 
 
-def _lines(way: str, data: bytes) -> Lines:
+def _lines(way: str, data: bytes) -> NewLines:
     news = FileNews(way, data)
     if layout.roll_of(way.rpartition("/")[2]) is None:
-        return Lines(news)
-    return Lines(news, list(ManifestReader().poll(lambda at, size: data[at : at + size])))
+        return NewLines(news)
+    return NewLines(news, list(ManifestReader().poll(lambda at, size: data[at : at + size])))
 
 
 def _floor(store: Place, folder: str) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 
 from gigastream.shipping.room import Room
-from gigastream.shipping.tail import Lines, ManifestTail
+from gigastream.shipping.tail import ManifestTail, NewLines
 from gigastream.spool import Entry, SpoolReadError, layout
 from gigastream.spool.address import address_of
 from gigastream.spool.index import Index, parse_index
@@ -32,7 +32,7 @@ Shipped = Mapping[str, ShippedFile]
 class Gathered:
     """What one object is to tell, and the segments that are to be there before it."""
 
-    told: list[Lines] = field(default_factory=list)
+    told: list[NewLines] = field(default_factory=list)
     is_cut: bool = False
     """Whether there was more than there was room for."""
 
@@ -59,7 +59,7 @@ class Gathered:
         if segment >= retained.first:
             return False
         text = json.dumps(asdict(retained)).encode()
-        self.told.append(Lines(FileNews(f"{folder}/{layout.RETAINED}", text)))
+        self.told.append(NewLines(FileNews(f"{folder}/{layout.RETAINED}", text)))
         return True
 
 
@@ -122,13 +122,13 @@ class SpoolFiles:
     def _gathered(self, shipped: Shipped) -> Gathered:
         gathered, room = Gathered(), Room()
         index = self._changed(layout.SPOOL, shipped)
-        gathered.told += map(Lines, [] if index is None else [index])
-        gathered.told += map(Lines, self._sets(shipped))
+        gathered.told += map(NewLines, [] if index is None else [index])
+        gathered.told += map(NewLines, self._sets(shipped))
         progress = self._progress()
         for folder in self.generations():
-            gathered.told += map(Lines, self._small(folder, shipped))
+            gathered.told += map(NewLines, self._small(folder, shipped))
             self._take(folder, room, gathered)
-        gathered.told += map(Lines, self._lowered(progress, shipped))
+        gathered.told += map(NewLines, self._lowered(progress, shipped))
         gathered.is_cut = any(tail.is_cut for tail in self.tails.values())
         return gathered
 

@@ -14,7 +14,7 @@ from gigastream.spool.shipped_object import FileNews
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class NewLines:
     """What is new of a file; of a manifest also as it is understood."""
 
     news: FileNews
@@ -53,7 +53,7 @@ class ManifestTail:
         self._reader.offset = size_bytes
         return data
 
-    def take(self, room: Room) -> Iterator[Lines]:
+    def take(self, room: Room) -> Iterator[NewLines]:
         """Yield what is new, file by file, as far as there is room for it."""
         self.is_cut = False
         while self._find_roll():
@@ -97,7 +97,7 @@ class ManifestTail:
     def _path(self) -> str:
         return f"{self._spool.root}/{self.way}/{self._reader.name}"
 
-    def _lines(self, room: Room) -> Lines | None:
+    def _lines(self, room: Room) -> NewLines | None:
         before, entries = self._reader.offset, []
         try:
             for entry in self._reader.poll(self._reads(before, room)):
@@ -113,7 +113,7 @@ class ManifestTail:
         if not data:
             return None
         news = FileNews(f"{self.way}/{self._reader.name}", data, before)
-        return Lines(news, entries)
+        return NewLines(news, entries)
 
     def _reads(self, before: int, room: Room) -> ReadAt:
         """Bytes as far as there is room for them."""

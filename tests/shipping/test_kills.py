@@ -66,7 +66,7 @@ def test_a_shipper_that_is_killed_goes_on(tmp_path: Path) -> None:
     with writing_on(root):
         kill_often(KILLS, shipper, reader)
     check_all(root, there, reader)
-    assert objects(there)[-1][0] > KILLS
+    assert len(objects(there)) > 1
     told = shipper.said()
     assert "Traceback" not in told
     assert "does not answer" not in told

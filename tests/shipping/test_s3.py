@@ -117,7 +117,7 @@ def test_a_bucket_that_is_not_there(s3: S3Server, tmp_path: Path) -> None:
     assert done.code == 2
     assert "cannot be written" in done.err
     done = gigastream("run", "--spool", missing)
-    assert (done.code, "is no spool" in done.err) == (2, True)
+    assert (done.code, "NO_SUCH_BUCKET" in done.err) == (2, True), done.err
     assert SECRET not in done.err
 
 

@@ -31,7 +31,7 @@ from gigastream.spool.layout import (
     segment_name,
     segment_of,
 )
-from gigastream.spool.place import open_place
+from gigastream.spool.opened_place import open_place
 from tests.spool.made import (
     BY_HAND,
     NEVER_NS,
