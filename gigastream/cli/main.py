@@ -18,6 +18,7 @@ COMMANDS = {
     "run": "answer queries over captures",
     "spark": "answer queries over spools on Spark, on and on",
     "serve": "offer spools to readers on other hosts",
+    "ship": "bring a spool to a shared place, such as S3, as it grows",
     "spool": "end what a writer that is gone has left open in a spool",
     "check": "say whether queries are right, and if not what is wrong",
     "explain": "show what becomes of a query: plan, order, prefilter, C",

@@ -12,7 +12,8 @@ from gigastream.spool import END, Spool, layout
 from gigastream.spool.address import Address
 from gigastream.spool.commits import parse_passed
 from gigastream.spool.index import parse_index
-from gigastream.spool.place import NoFileError, open_place
+from gigastream.spool.opened_place import open_place
+from gigastream.spool.place import NoFileError
 from gigastream.spool.protocol import (
     CHUNK_BYTES,
     COMMIT,

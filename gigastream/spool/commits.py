@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gigastream.spool import layout
 from gigastream.spool.entry import END
 from gigastream.spool.files import opened
 
@@ -46,15 +45,16 @@ def parse_passed(said: Mapping[str, Any]) -> Passed | None:
 class CommitWatch:
     """The commits of one generation, the least that they were within the margin."""
 
-    def __init__(self, folder: Path, margin_ns: int) -> None:
-        self._folder = folder / layout.READERS
+    def __init__(self, look: Callable[[], int], margin_ns: int) -> None:
+        """`look` returns the least segment that some reader still needs by now."""
+        self._look = look
         self._margin_ns = margin_ns
-        floor = ALL if committed_floor(self._folder) == ALL else 0
+        floor = ALL if look() == ALL else 0
         self._seen: deque[tuple[int, int]] = deque([(0, floor)])
 
     def floor(self, now_ns: int) -> int:
         """Return the segment below which no reader needs anything; `now_ns` is monotonic."""
-        floor = committed_floor(self._folder)
+        floor = self._look()
         if floor != self._seen[-1][1]:
             self._seen.append((now_ns, floor))
         while len(self._seen) > 1 and self._seen[1][0] <= now_ns - self._margin_ns:
@@ -75,7 +75,15 @@ def _committed(path: Path) -> int:
     """Return a reader's commit; 0, which keeps everything, if its file does not say."""
     try:
         with opened(path) as descriptor:
-            segment = json.loads(os.read(descriptor, _MAX_BYTES))["segment"]
-    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+            return committed_segment(os.read(descriptor, _MAX_BYTES))
+    except OSError:
+        return 0
+
+
+def committed_segment(said: bytes) -> int:
+    """Return what a reader's file commits; 0, which keeps everything, if it does not say."""
+    try:
+        segment = json.loads(said)["segment"]
+    except (ValueError, RecursionError, LookupError, TypeError):
         return 0
     return segment if type(segment) is int else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a spool is read: a folder here, any filesystem that pyarrow opens by its URI, or a server.
+"""Where a spool is read: a folder here, or one of any filesystem that a URI opens.
 
 What is in the folder is its owner's, and not believed: no link leads out of it, and a pipe or a
 device in a file's place is not waited for.
@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -22,12 +22,10 @@ import pyarrow
 from pyarrow import fs
 
 from gigastream.spool import layout
-from gigastream.spool.access import NO_ACCESS, Access
 from gigastream.spool.commits import Passed, parse_passed
-from gigastream.spool.errors import SpoolReadError
 from gigastream.spool.files import NEW, write_all
+from gigastream.spool.filesystem import is_object_store
 from gigastream.spool.lock import is_locked
-from gigastream.spool.protocol import SCHEMES
 
 _MAX_JSON_BYTES = 256 << 20
 _WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -68,6 +66,19 @@ class Place:
             infos = self.files.get_file_info(fs.FileSelector(folder))
             found = [info.base_name for info in infos]
         return sorted(name for name in found if not name.startswith("."))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes of the files in a folder, by name: one request of a store."""
+        if self.files is not None:
+            infos = self.files.get_file_info(fs.FileSelector(folder))
+            kept = (info for info in infos if info.type == fs.FileType.File)
+            return {info.base_name: int(info.size) for info in kept}
+        with os.scandir(folder) as found:
+            return {
+                each.name: each.stat(follow_symlinks=False).st_size
+                for each in found
+                if each.is_file(follow_symlinks=False)
+            }
 
     def size_bytes(self, path: str) -> int:
         """Return a file's size. Raises FileNotFoundError, NoFileError."""
@@ -129,22 +140,45 @@ class Place:
 
     def replace(self, path: str, text: bytes) -> None:
         """Write a file in one step: who opens it sees the old bytes or the new."""
+        self.put(path, [text])
+
+    def put(self, path: str, pieces: Iterable[bytes]) -> None:
+        """The same, of bytes that come piece by piece."""
         folder, name = path.rsplit("/", 1)
         # A name that nobody can have taken, or planted a link at.
         beside = f".{name}.{secrets.token_hex(8)}"
         if self.files is None:
-            self._replace_here(folder, name, beside, text)
+            self._put_here(folder, name, beside, pieces)
+            return
+        if is_object_store(self.files):
+            self._write(self.files, path, pieces)
             return
         self.files.create_dir(folder, recursive=True)
-        with self.files.open_output_stream(f"{folder}/{beside}") as stream:
-            stream.write(text)
+        self._write(self.files, f"{folder}/{beside}", pieces)
         self.files.move(f"{folder}/{beside}", path)
 
-    def _replace_here(self, folder: str, name: str, beside: str, text: bytes) -> None:
+    def delete(self, path: str) -> None:
+        """Delete a file; one that is not there is none."""
+        with suppress(FileNotFoundError):
+            if self.files is not None:
+                self.files.delete_file(path)
+                return
+            folder, name = path.rsplit("/", 1)
+            with self._folder(folder) as way:
+                os.unlink(name, dir_fd=way)
+
+    @staticmethod
+    def _write(files: fs.FileSystem, path: str, pieces: Iterable[bytes]) -> None:
+        with files.open_output_stream(path) as stream:
+            for piece in pieces:
+                stream.write(piece)
+
+    def _put_here(self, folder: str, name: str, beside: str, pieces: Iterable[bytes]) -> None:
         with self._folder(folder, make=True) as way:
             descriptor = os.open(beside, NEW | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=way)
             try:
-                write_all(descriptor, text)
+                for piece in pieces:
+                    write_all(descriptor, piece)
                 os.fsync(descriptor)
                 os.replace(beside, name, src_dir_fd=way, dst_dir_fd=way)
             except BaseException:
@@ -242,31 +276,3 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         raise ValueError("an object has a key twice")
     return value
-
-
-def _open_served(url: str, access: Access) -> Place:
-    """Loaded late: it brings gRPC, and does not travel to executors with the tasks."""
-    try:
-        from gigastream.spool.served_place import open_served
-    except ImportError:
-        raise SpoolReadError(
-            f"{url} is served by another host, which only the package itself reads",
-            "install gigastream on the executors, too",
-        ) from None
-    return open_served(url, access)
-
-
-def open_place(path: str | os.PathLike[str], access: Access = NO_ACCESS) -> Place:
-    """Return the place of a path or URI. Raises SpoolReadError for a URI that cannot be opened."""
-    text = os.fspath(path)
-    if "://" not in text:
-        return Place(None, os.path.realpath(text))
-    if text.split("://")[0] in SCHEMES:
-        return _open_served(text, access)
-    try:
-        filesystem, root = fs.FileSystem.from_uri(text)
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise SpoolReadError(f"{text} cannot be opened: {error}") from None
-    if filesystem.type_name == "local":
-        return Place(None, os.path.realpath(root))
-    return Place(filesystem, root.rstrip("/"))

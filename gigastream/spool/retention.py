@@ -13,10 +13,11 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from gigastream.spool import layout
-from gigastream.spool.commits import CommitWatch
+from gigastream.spool.commits import CommitWatch, committed_floor
 from gigastream.spool.entry import MAX_COUNT, Entry
 from gigastream.spool.files import numbers_in, opened, replace_json
 from gigastream.spool.manifest import ManifestWriter, read_roll
@@ -65,7 +66,7 @@ class RetainedSegments:
         self._manifest = manifest or ManifestWriter(folder)
         self._retained = read_retained(folder)
         entries = self._listed()
-        self._watch = CommitWatch(folder, margin_ns)
+        self._watch = CommitWatch(partial(committed_floor, folder / layout.READERS), margin_ns)
         self._kept = deque(entry for entry in entries if self._is_kept(entry))
         self.size_bytes = sum(entry.size_bytes for entry in self._kept)
 

@@ -14,7 +14,7 @@ from gigastream.spool.access import NO_ACCESS, Access
 from gigastream.spool.errors import SpoolReadError, printable
 from gigastream.spool.generation import parse_generation
 from gigastream.spool.index import Index, parse_index
-from gigastream.spool.place import open_place
+from gigastream.spool.opened_place import open_place
 from gigastream.spool.query_set import check_descriptions, decode_schema
 from gigastream.spool.track import InterfaceProgress, Track, reason_of
 

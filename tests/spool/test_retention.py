@@ -7,6 +7,7 @@ import os
 import stat
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from gigastream.spool import (
     SpoolWriter,
     commit_reader,
 )
-from gigastream.spool.commits import ALL, CommitWatch
+from gigastream.spool.commits import ALL, CommitWatch, committed_floor
 from gigastream.spool.layout import (
     GENERATION,
     MANIFEST,
@@ -30,7 +31,7 @@ from gigastream.spool.layout import (
     segment_name,
     segment_of,
 )
-from gigastream.spool.place import open_place
+from gigastream.spool.opened_place import open_place
 from tests.spool.made import (
     BY_HAND,
     NEVER_NS,
@@ -141,7 +142,7 @@ def test_what_is_committed_is_kept_a_margin_longer(tmp_path: Path) -> None:
 def test_a_watch_trusts_commits_that_it_saw_a_margin_ago(tmp_path: Path) -> None:
     write_run(tmp_path, 10)
     track = only_track(tmp_path)
-    watch = CommitWatch(folder_of(tmp_path), margin_ns=100)
+    watch = CommitWatch(partial(committed_floor, folder_of(tmp_path) / READERS), margin_ns=100)
     assert watch.floor(1000) == ALL
     steps = [(1010, 5, 5), (1050, 7, 5), (1109, 9, 5), (1110, 9, 5), (1149, 9, 5), (1150, 9, 7)]
     for now_ns, commit, floor in [*steps, (1209, 12, 9), (1300, 3, 3), (1399, 12, 3)]:
@@ -156,7 +157,7 @@ def test_a_watch_trusts_commits_that_it_saw_a_margin_ago(tmp_path: Path) -> None
 def test_a_writer_that_begins_waits_for_the_margin(tmp_path: Path) -> None:
     write_run(tmp_path, 10)
     commit_reader(only_track(tmp_path), "one", 5)
-    watch = CommitWatch(folder_of(tmp_path), margin_ns=100)
+    watch = CommitWatch(partial(committed_floor, folder_of(tmp_path) / READERS), margin_ns=100)
     assert [watch.floor(now_ns) for now_ns in (1000, 1099, 1100)] == [0, 0, 5]
 
 

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 of a shipper at random moments while a writer writes: every row once, and in order."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from shipping.s3_server import S3Server
+from shipping.shippers import ShippedReader, ShipProcess, objects, track_at
+from spool.endless_writer import write_on
+from spool.made import all_numbers, only_track, write_run
+
+from tests.cli.command import gigastream
+
+KILLS = 12
+KILLS_TO_S3 = 5
+
+
+@contextmanager
+def writing_on(root: Path) -> Iterator[None]:
+    """A writer beside, which is killed at the end."""
+    context = multiprocessing.get_context("forkserver")
+    ours, its = context.Pipe()
+    process = context.Process(target=write_on, args=(root, "period", its))
+    process.start()
+    ours.recv()
+    try:
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+def kill_often(kills: int, shipper: ShipProcess, reader: ShippedReader) -> None:
+    chance = random.Random(kills)
+    for _ in range(kills):
+        shipper.begin()
+        time.sleep(chance.uniform(0.2, 1.5))  # some of it is what imports take
+        shipper.kill()
+        reader.check()
+
+
+def check_all(root: Path, destination: str | Path, reader: ShippedReader) -> None:
+    """Behind the end of the writer all of its rows are there, and none twice."""
+    write_run(root, 10, end=True)
+    assert gigastream("ship", root, str(destination)).code == 0
+    wanted = all_numbers(only_track(root))
+    reader.wait_for(len(wanted))
+    assert reader.rows == len(wanted) > 1000
+    assert all_numbers(track_at(destination)) == wanted
+
+
+def test_a_shipper_that_is_killed_goes_on(tmp_path: Path) -> None:
+    root, there = tmp_path / "spool", tmp_path / "there"
+    write_run(root, 10)
+    shipper = ShipProcess(root, str(there), tmp_path / "log")
+    shipper.begin()
+    reader = ShippedReader(there)
+    shipper.kill()
+    with writing_on(root):
+        kill_often(KILLS, shipper, reader)
+    check_all(root, there, reader)
+    assert len(objects(there)) > 1
+    told = shipper.said()
+    assert "Traceback" not in told
+    assert "does not answer" not in told
+
+
+@pytest.mark.long
+def test_a_shipper_to_s3_that_is_killed_goes_on(s3: S3Server, tmp_path: Path) -> None:
+    root, there = tmp_path / "spool", s3.uri("kills")
+    write_run(root, 10)
+    shipper = ShipProcess(root, there, tmp_path / "log")
+    shipper.begin()
+    reader = ShippedReader(there)
+    shipper.kill()
+    with writing_on(root):
+        kill_often(KILLS_TO_S3, shipper, reader)
+    check_all(root, there, reader)
+    assert "Traceback" not in shipper.said()

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spark reads a spool that was shipped to S3: the engine's rows, and a commit there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from cli.command import gigastream
+from shipping.s3_server import SECRET, S3Server
+from spark_command.written import answered_here, parquet
+from spark_command.written import spool as written_spool
+
+
+@pytest.mark.long
+def test_the_command_answers_what_the_engine_does(s3: S3Server, tmp_path: Path) -> None:
+    there = s3.uri("spark")
+    assert gigastream("ship", written_spool(tmp_path / "spool"), there).code == 0
+    done = gigastream(
+        *("spark", "--spool", there, "--trigger", "now", "-o", f"parquet:{tmp_path}/rows"),
+        *("--checkpoint", tmp_path / "checkpoint", "--log", tmp_path / "log"),
+    )
+    assert done.code == 0, done.err
+    assert parquet(tmp_path / "rows") == answered_here() != []
+    assert len([name for name in s3.names("spark") if "/readers/spark-" in name]) == 1
+    for path in [tmp_path / "log", *(tmp_path / "checkpoint").rglob("*")]:
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes()
