@@ -158,6 +158,27 @@ OPTIONS = (
 LIVENESS_OPTIONS = {option.name: option for option in OPTIONS[-2:]}
 """Those that an interface may have for itself."""
 
+KEEP_OPTIONS = (
+    Option(
+        "keep-bytes",
+        "keep_bytes",
+        parse_bytes,
+        "BYTES",
+        "of a stream's segments on an interface that are kept; older ones go (all)",
+    ),
+    Option(
+        "keep-age", "keep_age_ns", parse_duration, "TIME", "how long segments are kept (for ever)"
+    ),
+    Option(
+        "keep-margin",
+        "keep_margin_ns",
+        parse_duration,
+        "TIME",
+        "how long segments are kept beyond what readers have committed (60s)",
+    ),
+)
+"""Of both a spool that is written and one that is shipped."""
+
 SPOOL_OPTIONS = (
     Option(
         "segment-rows",
@@ -187,22 +208,6 @@ SPOOL_OPTIONS = (
         "segment|TIME",
         "when segments are made durable: each before it is listed (segment), or every TIME",
     ),
-    Option(
-        "keep-bytes",
-        "keep_bytes",
-        parse_bytes,
-        "BYTES",
-        "of a stream's segments on an interface that are kept; older ones go (all)",
-    ),
-    Option(
-        "keep-age", "keep_age_ns", parse_duration, "TIME", "how long segments are kept (for ever)"
-    ),
-    Option(
-        "keep-margin",
-        "keep_margin_ns",
-        parse_duration,
-        "TIME",
-        "how long segments are kept beyond what readers have committed (60s)",
-    ),
+    *KEEP_OPTIONS,
 )
 """Of a spool that is written: fields of gigastream.spool.SpoolSettings."""

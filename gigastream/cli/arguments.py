@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from gigastream.cli.errors import UsageError
+from gigastream.options import Option
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, shipped_queries
 
 _NEGATIVE = re.compile(r"-[0-9.]")
@@ -84,6 +85,18 @@ def add_query_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words", nargs="*", metavar="QUERY", help="a file of queries, or the name of one that ships"
     )
+
+
+def add_options(group: argparse._ActionsContainer, options: Sequence[Option]) -> None:
+    """Add options that are declared once, for whoever reads them."""
+    for option in options:
+        group.add_argument(
+            f"--{option.name}",
+            dest=option.field,
+            type=argument_type(option.parse),
+            metavar=option.metavar,
+            help=option.help,
+        )
 
 
 def add_access_options(parser: argparse._ActionsContainer) -> None:

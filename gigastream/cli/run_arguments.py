@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import argparse
 
-from gigastream.cli.arguments import add_access_options, add_query_options, argument_type
+from gigastream.cli.arguments import (
+    add_access_options,
+    add_options,
+    add_query_options,
+)
 from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
 from gigastream.settings import parse_count, parse_duration
@@ -65,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="QUERY … BPF FILTER")
     _add_sources(parser)
     _add_outputs(parser)
-    _add_options(parser, _ENDS)
+    add_options(parser, _ENDS)
     _add_account(parser)
     add_query_options(parser)
     for heading, options in (
@@ -73,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("of live links (-i)", LIVE_OPTIONS),
         ("of a spool that is written (-o spool:PATH)", SPOOL_OPTIONS),
     ):
-        _add_options(parser.add_argument_group(heading), options)
+        add_options(parser.add_argument_group(heading), options)
 
 
 def _add_sources(parser: argparse.ArgumentParser) -> None:
@@ -138,21 +142,7 @@ def _add_account(parser: argparse.ArgumentParser) -> None:
         const="table",
         help="the form of the summary (text); --stats alone adds a table of the operators",
     )
-    _add_options(parser, (_STATS_EVERY,))
+    add_options(parser, (_STATS_EVERY,))
     parser.add_argument(
         "--trace", metavar="FILE", help="the way of every heartbeat, a JSON object a line"
     )
-
-
-def _add_options(
-    group: argparse._ActionsContainer,
-    options: tuple[Option, ...],
-) -> None:
-    for option in options:
-        group.add_argument(
-            f"--{option.name}",
-            dest=option.field,
-            type=argument_type(option.parse),
-            metavar=option.metavar,
-            help=option.help,
-        )

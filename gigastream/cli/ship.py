@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import argparse
 
-from gigastream.cli.arguments import argument_type
+from gigastream.cli.arguments import add_options, argument_type
 from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import complain
 from gigastream.cli.stderr import say
-from gigastream.settings import parse_bytes, parse_duration, parse_period
+from gigastream.options import KEEP_OPTIONS
+from gigastream.settings import parse_period
 
 _SECOND_NS = 10**9
 _EPILOG = """\
@@ -34,37 +35,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="at most one object that tells what is new in so long (1s)",
     )
     parser.add_argument("--once", action="store_true", help="ship what is there, then end")
-    kept = parser.add_argument_group("what is deleted at the destination, behind its readers")
-    kept.add_argument(
-        "--keep-bytes",
-        type=argument_type(parse_bytes),
-        metavar="BYTES",
-        help="of a stream's segments on an interface (all)",
-    )
-    kept.add_argument(
-        "--keep-age",
-        type=argument_type(parse_duration),
-        metavar="TIME",
-        help="how long segments are kept (for ever)",
-    )
-    kept.add_argument(
-        "--keep-margin",
-        type=argument_type(parse_duration),
-        default=60 * _SECOND_NS,
-        metavar="TIME",
-        help="and how long beyond what readers have committed (60s)",
-    )
+    heading = "what is deleted at the destination, behind its readers"
+    add_options(parser.add_argument_group(heading), KEEP_OPTIONS)
     parser.add_argument("-q", "--quiet", action="store_true", help="say what is wrong, no more")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Ship until the spool has ended, or a signal."""
-    from gigastream.shipping.retention import Keeping
     from gigastream.shipping.shipper import Shipper, ShipSettings
-    from gigastream.spool import SpoolReadError
+    from gigastream.spool import SpoolReadError, SpoolSettings
 
-    keeping = Keeping(arguments.keep_age, arguments.keep_bytes, arguments.keep_margin)
-    settings = ShipSettings(arguments.every / _SECOND_NS, arguments.once, keeping)
+    given = {option.field: getattr(arguments, option.field) for option in KEEP_OPTIONS}
+    kept = SpoolSettings(**{name: value for name, value in given.items() if value is not None})
+    settings = ShipSettings(arguments.every / _SECOND_NS, arguments.once, kept)
     shipper = Shipper(arguments.spool, arguments.destination, settings, complain)
     if not arguments.quiet:
         say(f"{arguments.spool} is shipped to {arguments.destination}, as reader {shipper.reader}")

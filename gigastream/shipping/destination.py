@@ -6,7 +6,7 @@ Who is killed at any moment leaves at most objects that nothing names, which are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -60,9 +60,9 @@ class ShippingPlace:
         self._objects_since = self._shipped.number % WHOLE_AFTER_OBJECTS
 
     @property
-    def files(self) -> dict[str, ShippedFile]:
-        """What readers see by now."""
-        return dict(self._shipped.files)
+    def files(self) -> Mapping[str, ShippedFile]:
+        """What readers see by now; it does not change any more."""
+        return self._shipped.files
 
     def read(self, way: str) -> bytes:
         """Return a whole file as readers see it."""

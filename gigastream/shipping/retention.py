@@ -12,35 +12,22 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 
 from gigastream.shipping.destination import ShippingPlace
 from gigastream.shipping.source import retained_in
 from gigastream.shipping.tail import NewLines
-from gigastream.spool import Entry, Retained, layout
+from gigastream.spool import Entry, Retained, SpoolSettings, layout
 from gigastream.spool.commits import ALL, CommitWatch, committed_segment
 from gigastream.spool.manifest import ManifestReader
 from gigastream.spool.place import Place
+from gigastream.spool.retention import take_excess
 from gigastream.spool.shipped_object import FileNews
 
 PERIOD_SECONDS = 10.0
 """Between two looks at what readers have committed: each costs requests."""
 _MAX_COMMIT_BYTES = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """What is kept of a stream of an interface; None: all."""
-
-    age_ns: int | None = None
-    size_bytes: int | None = None
-    margin_ns: int = 60 * 10**9
-    """How much longer than readers have committed."""
-
-    @property
-    def deletes(self) -> bool:
-        return self.age_ns is not None or self.size_bytes is not None
 
 
 class _Kept:
@@ -60,23 +47,23 @@ class _Kept:
 
 
 class ShippedRetention:
-    """Methods raise OSError and ArrowException."""
+    """Of the settings what is kept counts. Methods raise OSError and ArrowException."""
 
-    def __init__(self, place: ShippingPlace, keeping: Keeping) -> None:
+    def __init__(self, place: ShippingPlace, settings: SpoolSettings) -> None:
         self._place = place
-        self._keeping = keeping
+        self._settings = settings
         self._kept: dict[str, _Kept] = {}
         self._due_s = 0.0
-        if keeping.deletes:
+        if settings.deletes:
             self._find()
 
     def take(self, lines: NewLines) -> None:
         """Take in what is told of a file."""
         folder, _, name = lines.news.path.rpartition("/")
-        if self._keeping.deletes and name == layout.RETAINED:
+        if self._settings.deletes and name == layout.RETAINED:
             self._of(folder).retained = retained_in(lines.news.data)
         roll = layout.roll_of(name)
-        if not self._keeping.deletes or roll is None:
+        if not self._settings.deletes or roll is None:
             return
         kept = self._of(folder)
         kept.lasts.setdefault(roll, -1)
@@ -88,7 +75,7 @@ class ShippedRetention:
 
     def prune(self) -> None:
         """Tell of what need not be kept, then delete it, where that is due."""
-        if not self._keeping.deletes or time.monotonic() < self._due_s:
+        if not self._settings.deletes or time.monotonic() < self._due_s:
             return
         self._due_s = time.monotonic() + PERIOD_SECONDS
         deleted = {kept.folder: self._excess(kept) for kept in self._oldest_first()}
@@ -113,7 +100,7 @@ class ShippedRetention:
 
     def _of(self, folder: str) -> _Kept:
         if folder not in self._kept:
-            self._kept[folder] = _Kept(self._place.store, folder, self._keeping.margin_ns)
+            self._kept[folder] = _Kept(self._place.store, folder, self._settings.keep_margin_ns)
         return self._kept[folder]
 
     def _oldest_first(self) -> list[_Kept]:
@@ -121,23 +108,13 @@ class ShippedRetention:
 
     def _excess(self, kept: _Kept) -> list[Entry]:
         """The segments of a generation that may go now, taken from those that are kept."""
-        age_ns, most_bytes = self._keeping.age_ns, self._keeping.size_bytes
+        age_ns, most_bytes = self._settings.keep_age_ns, self._settings.keep_bytes
         made_before_ns = 0 if age_ns is None else time.time_ns() - age_ns
-        track = kept.folder.rpartition("/")[0]
-        has_bytes = sum(
-            k.size_bytes for k in self._kept.values() if k.folder.startswith(f"{track}/")
-        )
-        excess_bytes = 0 if most_bytes is None else has_bytes - most_bytes
+        excess_bytes = 0 if most_bytes is None else self._track_bytes(kept) - most_bytes
         if not kept.entries or (kept.entries[0].made_ns >= made_before_ns and excess_bytes <= 0):
-            return []
-        floor, found = kept.watch.floor(time.monotonic_ns()), list[Entry]()
-        while kept.entries and (kept.entries[0].segment or 0) < floor:
-            oldest = kept.entries[0]
-            if oldest.made_ns >= made_before_ns and excess_bytes <= 0:
-                break
-            excess_bytes -= oldest.size_bytes
-            found.append(kept.entries.popleft())
-        return found
+            return []  # without a question to the store
+        floor = kept.watch.floor(time.monotonic_ns())
+        return take_excess(kept.entries, floor, made_before_ns, excess_bytes)
 
     def _track_bytes(self, kept: _Kept) -> int:
         """Of all generations of its track."""

@@ -12,14 +12,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from gigastream.shipping.destination import ShippingPlace
-from gigastream.shipping.retention import Keeping, ShippedRetention
+from gigastream.shipping.retention import ShippedRetention
 from gigastream.shipping.source import Gathered, SpoolFiles, retained_of
-from gigastream.spool import Entry, Spool, SpoolError, SpoolReadError, layout
+from gigastream.spool import Entry, Spool, SpoolError, SpoolReadError, SpoolSettings, layout
 from gigastream.spool.filesystem import first_line, refuse_secrets
-from gigastream.spool.lock import lock_folder
 from gigastream.spool.opened_place import open_store
 from gigastream.spool.place import Place
 from gigastream.spool.shipped_files import FAILURES
@@ -45,11 +43,14 @@ class ShippedCount:
 
 @dataclass(frozen=True, slots=True)
 class ShipSettings:
-    """`every_s`: between two objects. `is_once`: what is there now, and then the end."""
+    """`every_s`: between two objects. `is_once`: what is there now, and then the end.
+
+    `kept` says what is kept at the destination, in its last three fields.
+    """
 
     every_s: float = 1.0
     is_once: bool = False
-    keeping: Keeping = field(default_factory=Keeping)
+    kept: SpoolSettings = field(default_factory=SpoolSettings)
 
 
 class Shipper:
@@ -106,7 +107,7 @@ class Shipper:
             self._place = ShippingPlace(
                 self._store, self._spool, self._identity, may_begin=may_begin
             )
-            self._retention = ShippedRetention(self._place, self._settings.keeping)
+            self._retention = ShippedRetention(self._place, self._settings.kept)
         except FAILURES as error:
             if not may_begin:
                 raise
@@ -208,10 +209,8 @@ class Shipper:
 
     def _locked(self) -> int:
         """A descriptor that keeps other shippers of this host from the same destination."""
-        folder = Path(self._spool.root, _LOCKS, self.reader)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            return lock_folder(folder)
+            return self._spool.lock(f"{self._spool.root}/{_LOCKS}/{self.reader}")
         except BlockingIOError:
             raise SpoolError(
                 f"another process ships {self._spool.root} to {self._destination}",

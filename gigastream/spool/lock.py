@@ -28,13 +28,14 @@ _OF_SEVERAL_HOSTS = (
 """Beginnings of filesystems on which another host's lock may not be seen."""
 
 
-def lock_folder(path: Path) -> int:
+def lock_folder(path: Path | str, within: int | None = None) -> int:
     """Return a descriptor that holds a folder for this process; the system frees it at its end.
 
+    `within`: the descriptor of a folder from which the path leads.
     Raises BlockingIOError while another process holds it. One that only asks whether somebody does
     (`is_locked`) is out of the way sooner than we give up.
     """
-    descriptor = os.open(path, _FOLDER)
+    descriptor = os.open(path, _FOLDER, dir_fd=within)
     try:
         _lock(descriptor)
     except OSError:

@@ -25,7 +25,7 @@ from gigastream.spool import layout
 from gigastream.spool.commits import Passed, parse_passed
 from gigastream.spool.files import NEW, write_all
 from gigastream.spool.filesystem import is_object_store
-from gigastream.spool.lock import is_locked
+from gigastream.spool.lock import is_locked, lock_folder
 
 _MAX_JSON_BYTES = 256 << 20
 _WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -157,6 +157,14 @@ class Place:
         self._write(self.files, f"{folder}/{beside}", pieces)
         self.files.move(f"{folder}/{beside}", path)
 
+    def lock(self, folder: str) -> int:
+        """Return a descriptor that holds a folder of this host, made if there is none.
+
+        Raises BlockingIOError while another process holds it.
+        """
+        with self._folder(folder, make=True) as way:
+            return lock_folder(".", way)
+
     def delete(self, path: str) -> None:
         """Delete a file; one that is not there is none."""
         with suppress(FileNotFoundError):
@@ -220,12 +228,25 @@ def _make_folder(way: int, name: str) -> None:
     """Make a folder as the owner of the one around it would have, if it is not there.
 
     A reader may come to a generation before its first row does, and as another user than the
-    writer, which must be able to put its segments there.
+    writer, which must be able to put its segments there from when it sees the folder.
     """
-    try:
-        os.mkdir(name, 0o700, dir_fd=way)
-    except FileExistsError:
+    with suppress(FileNotFoundError):
+        os.lstat(name, dir_fd=way)
         return
+    beside = f".{secrets.token_hex(8)}"
+    os.mkdir(beside, 0o700, dir_fd=way)
+    try:
+        _give(way, beside)
+        os.rename(beside, name, src_dir_fd=way, dst_dir_fd=way)
+    except OSError as error:
+        os.rmdir(beside, dir_fd=way)
+        # Somebody was sooner, and what he has put there is looked at next.
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
+            raise
+
+
+def _give(way: int, name: str) -> None:
+    """Give a folder that we have made the mode and the owner of the one around it."""
     around = os.fstat(way)
     made = os.open(name, _LIST | os.O_NOFOLLOW, dir_fd=way)
     try:

@@ -88,13 +88,7 @@ class RetainedSegments:
     def prune(self, made_before_ns: int, excess_bytes: int) -> None:
         """Delete what was made before a time, and at least so many bytes, as readers allow."""
         floor = self._watch.floor(time.monotonic_ns())
-        deleted: list[Entry] = []
-        while self._kept and (self._kept[0].segment or 0) < floor:
-            oldest = self._kept[0]
-            if oldest.made_ns >= made_before_ns and excess_bytes <= 0:
-                break
-            excess_bytes -= oldest.size_bytes
-            deleted.append(self._kept.popleft())
+        deleted = take_excess(self._kept, floor, made_before_ns, excess_bytes)
         if deleted:
             self._delete(deleted)
 
@@ -172,3 +166,20 @@ def read_retained(folder: Path) -> Retained:
             return decode_retained(os.read(descriptor, MAX_RETAINED_BYTES))
     except (OSError, ValueError):
         return Retained()
+
+
+def take_excess(
+    kept: deque[Entry], floor: int, made_before_ns: int, excess_bytes: int
+) -> list[Entry]:
+    """Take the segments below a floor that were made before a time, or are so many bytes at least.
+
+    `kept` are a generation's, the oldest first.
+    """
+    taken: list[Entry] = []
+    while kept and (kept[0].segment or 0) < floor:
+        oldest = kept[0]
+        if oldest.made_ns >= made_before_ns and excess_bytes <= 0:
+            break
+        excess_bytes -= oldest.size_bytes
+        taken.append(kept.popleft())
+    return taken

@@ -12,14 +12,16 @@ from spool.made import all_numbers, folder_of, write_run
 
 from gigastream.shipping import retention
 from gigastream.shipping.destination import ShippingPlace
-from gigastream.shipping.retention import Keeping
 from gigastream.shipping.shipper import ShipSettings
-from gigastream.spool import SegmentDamage
+from gigastream.spool import SegmentDamage, SpoolSettings
 from gigastream.spool.place import Place
 
 
-def keeping(size_bytes: int | None = 0, age_ns: int | None = None) -> ShipSettings:
-    return ShipSettings(is_once=True, keeping=Keeping(age_ns, size_bytes, 0))
+def keeping(
+    size_bytes: int | None = 0, age_ns: int | None = None, margin_ns: int = 0
+) -> ShipSettings:
+    kept = SpoolSettings(keep_bytes=size_bytes, keep_age_ns=age_ns, keep_margin_ns=margin_ns)
+    return ShipSettings(is_once=True, kept=kept)
 
 
 def segments(destination: Path, generation: int = 1) -> list[int]:
@@ -71,7 +73,7 @@ def test_without_readers_age_and_bytes_alone_say_it(places: tuple[Path, Path]) -
 def test_a_margin_is_waited_for(places: tuple[Path, Path]) -> None:
     root, there = places
     track_at(there).commit("job", 4)
-    ship(root, there, ShipSettings(is_once=True, keeping=Keeping(0, None, 3600 * 10**9)))
+    ship(root, there, keeping(None, 0, 3600 * 10**9))
     assert segments(there) == [0, 1, 2, 3]
 
 
@@ -140,7 +142,7 @@ def test_readers_are_asked_now_and_then_alone(
 ) -> None:
     root, there = places
     place = ShippingPlace(Place(None, str(there)), Place(None, str(root)), track_identity(root))
-    kept = retention.ShippedRetention(place, Keeping(0, None, 0))
+    kept = retention.ShippedRetention(place, keeping(None, 0).kept)
     kept.prune()
     before = len(objects(there))
     monkeypatch.setattr(retention.ShippedRetention, "_excess", lambda *_: 1 / 0)

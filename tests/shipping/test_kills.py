@@ -56,31 +56,28 @@ def check_all(root: Path, destination: str | Path, reader: ShippedReader) -> Non
     assert all_numbers(track_at(destination)) == wanted
 
 
-def test_a_shipper_that_is_killed_goes_on(tmp_path: Path) -> None:
-    root, there = tmp_path / "spool", tmp_path / "there"
+def killed_and_begun(folder: Path, there: str, kills: int) -> str:
+    """What a shipper has said that was killed so often; its destination has all."""
+    root = folder / "spool"
     write_run(root, 10)
-    shipper = ShipProcess(root, str(there), tmp_path / "log")
+    shipper = ShipProcess(root, there, folder / "log")
     shipper.begin()
     reader = ShippedReader(there)
     shipper.kill()
     with writing_on(root):
-        kill_often(KILLS, shipper, reader)
+        kill_often(kills, shipper, reader)
     check_all(root, there, reader)
+    return shipper.said()
+
+
+def test_a_shipper_that_is_killed_goes_on(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    told = killed_and_begun(tmp_path, str(there), KILLS)
     assert len(objects(there)) > 1
-    told = shipper.said()
     assert "Traceback" not in told
     assert "does not answer" not in told
 
 
 @pytest.mark.long
 def test_a_shipper_to_s3_that_is_killed_goes_on(s3: S3Server, tmp_path: Path) -> None:
-    root, there = tmp_path / "spool", s3.uri("kills")
-    write_run(root, 10)
-    shipper = ShipProcess(root, there, tmp_path / "log")
-    shipper.begin()
-    reader = ShippedReader(there)
-    shipper.kill()
-    with writing_on(root):
-        kill_often(KILLS_TO_S3, shipper, reader)
-    check_all(root, there, reader)
-    assert "Traceback" not in shipper.said()
+    assert "Traceback" not in killed_and_begun(tmp_path, s3.uri("kills"), KILLS_TO_S3)

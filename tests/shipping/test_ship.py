@@ -302,6 +302,17 @@ def test_one_ships_at_a_time(tmp_path: Path) -> None:
     assert all_numbers(track_at(tmp_path / "elsewhere")) == [0, 1, 2]
 
 
+def test_a_link_in_the_spool_leads_it_nowhere(tmp_path: Path) -> None:
+    """The spool's owner need not be who ships."""
+    root, elsewhere = tmp_path / "spool", tmp_path / "elsewhere"
+    write_run(root, 5)
+    elsewhere.mkdir()
+    (root / ".shipping").symlink_to(elsewhere)
+    with pytest.raises(SpoolError, match=r"cannot ship .*: a link is on the way to it"):
+        ship(root, tmp_path / "there")
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_places_that_are_not_its_own_are_refused(tmp_path: Path) -> None:
     root, other, there = tmp_path / "spool", tmp_path / "other", tmp_path / "there"
     for each in (root, other):

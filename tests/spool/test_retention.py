@@ -221,6 +221,30 @@ def test_who_commits_to_a_silent_generation_leaves_it_to_its_writer(
     assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {mode}
 
 
+def test_a_folder_that_a_reader_makes_is_whole_when_it_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer may come at any moment, also first."""
+    seen: list[int] = []
+    rename = os.rename
+
+    def looks_before(beside: str, name: str, **ways: int) -> None:
+        found = os.stat(beside, dir_fd=ways["src_dir_fd"])
+        seen.append(stat.S_IMODE(found.st_mode))
+        if name == READERS:  # somebody has been sooner, and has put something there
+            (folder_of(tmp_path) / READERS).mkdir()
+            (folder_of(tmp_path) / READERS / "other.json").write_text("{}")
+        rename(beside, name, **ways)
+
+    tmp_path.chmod(0o750)
+    monkeypatch.setattr(os, "rename", looks_before)
+    open_place(str(tmp_path)).commit(str(folder_of(tmp_path)), "one", 0, None)
+    assert set(seen) == {0o750}
+    made = folder_of(tmp_path) / READERS
+    assert {path.name for path in made.iterdir()} == {"one.json", "other.json"}
+    assert list(tmp_path.rglob(".*")) == []
+
+
 def test_readers_see_no_other_files(tmp_path: Path) -> None:
     write_run(tmp_path, 10, 10, settings=keeping(tmp_path, 1))
     names = {path.name for path in folder_of(tmp_path).iterdir()}
