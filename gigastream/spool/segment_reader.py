@@ -11,6 +11,7 @@ from pyarrow import ipc
 
 from gigastream.spool.entry import Entry
 from gigastream.spool.errors import SegmentDamage, printable
+from gigastream.spool.ipc_messages import check_uncompressed
 from gigastream.spool.place import NoFileError, Place
 from gigastream.spool.settings import MAX_SEGMENT_BYTES
 
@@ -74,6 +75,7 @@ def _batches(
     wanted: list[str],
     rows: int,
 ) -> Iterator[pyarrow.RecordBatch]:
+    check_uncompressed(buffer)
     options = ipc.IpcReadOptions(included_fields=included)
     expected = pyarrow.schema([schema.field(index) for index in included])
     with ipc.open_stream(buffer, options=options) as stream:

@@ -123,9 +123,10 @@ def listed_as_it_is(root: Path, content: bytes) -> Kept:
     return only_track(root)
 
 
-def stream_of(batch: pyarrow.RecordBatch) -> bytes:
+def stream_of(batch: pyarrow.RecordBatch, **options: Any) -> bytes:
     sink = pyarrow.BufferOutputStream()
-    with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
+    said = pyarrow.ipc.IpcWriteOptions(**options)
+    with pyarrow.ipc.new_stream(sink, batch.schema, options=said) as stream:
         stream.write_batch(batch)
     return sink.getvalue().to_pybytes()
 
@@ -139,6 +140,9 @@ HOSTILE_SEGMENTS = {
     "more rows": stream_of(rows(0, 21)),
     "another column": stream_of(rows(0, 20).rename_columns(["n", "port"])),
     "one column": stream_of(rows(0, 20).select(["n"])),
+    "an old version": stream_of(rows(0, 20), metadata_version=pyarrow.ipc.MetadataVersion.V4),
+    "zstd": stream_of(rows(0, 20), compression="zstd"),
+    "lz4": stream_of(rows(0, 20), compression="lz4"),
     "another type": stream_of(pyarrow.record_batch({"n": [1], "ip": ["x"]})),
 }
 
@@ -152,6 +156,23 @@ def test_a_segment_that_is_listed_and_is_none(
     *_, segment = track.poll()
     with pytest.raises(SegmentDamage, match="no Arrow stream"):
         list(track.read(segment, columns))
+
+
+def test_a_segment_that_would_unpack_to_gigabytes_takes_no_memory(tmp_path: Path) -> None:
+    ones = pyarrow.array([1]).take(pyarrow.array([0] * (1 << 23)))
+    bomb = stream_of(pyarrow.record_batch({"n": ones, "ip": ones}), compression="zstd")
+    assert len(bomb) < ones.nbytes // 10
+    track = listed_as_it_is(tmp_path, bomb)
+    *_, segment = track.poll()
+    usual = pyarrow.default_memory_pool()
+    counted = pyarrow.proxy_memory_pool(usual)
+    pyarrow.set_memory_pool(counted)
+    try:
+        with pytest.raises(SegmentDamage, match="it is compressed, as no segment is"):
+            list(track.read(segment))
+    finally:
+        pyarrow.set_memory_pool(usual)
+    assert counted.max_memory() < 2 * len(bomb)
 
 
 @pytest.mark.parametrize("line", [1, 2, 3])
