@@ -149,8 +149,9 @@ def _decoded(statistics: Statistics, lfta: LftaStatistics) -> int:
 def _stream_line(stream: StreamAccount) -> str:
     counts = (("damaged", stream.lost_rows), ("no longer kept", stream.retired_rows))
     terms = "".join(f", {counted(count, 'row')} {name}" for name, count in counts if count)
+    spool = "" if stream.spool is None else f" of {stream.spool}"
     return (
-        f"{stream.stream} on {stream.interface}, generation {stream.generation}: "
+        f"{stream.stream} on {stream.interface}{spool}, generation {stream.generation}: "
         f"{counted(stream.rows, 'row')} in {_segments(stream.segments)} of {in_bytes(stream.bytes)}"
         f"{terms}{_lost(stream)}"
     )

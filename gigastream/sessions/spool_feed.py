@@ -43,14 +43,19 @@ class SpoolFeed:
         clock: Callable[[], float],
         earlier: Sequence[Track] = (),
         which: int = 0,
+        spool: str | None = None,
     ) -> None:
-        """`which` of the high level's ports of this name, where several spools have it."""
+        """`which` of the high level's ports of this name, where several spools have it.
+
+        `spool` is the path of one of several.
+        """
         self._later = deque((*earlier, track))
         self._done: list[tuple[Track, ReadAccount]] = []
         self._arrivals = Arrivals(clock)
         self.track = self._later.popleft()
         self.liveness = liveness
         self.which = which
+        self._spool = spool
         self.is_over = False
         self.is_failed = False
         """Nothing was listed for longer than its liveness, and nothing has been since."""
@@ -91,7 +96,8 @@ class SpoolFeed:
     @property
     def label(self) -> str:
         """Its name in messages."""
-        return f"{self.track.stream} of {self.track.interface}"
+        name = f"{self.track.stream} of {self.track.interface}"
+        return name if self._spool is None else f"{name} of {self._spool}"
 
     @property
     def interface(self) -> str:
@@ -139,7 +145,7 @@ class SpoolFeed:
     @property
     def accounts(self) -> Iterator[StreamAccount]:
         """What was read so far, a generation at a time."""
-        return (read.of(track) for track, read in self._read)
+        return (read.of(track, self._spool) for track, read in self._read)
 
     @property
     def damage(self) -> list[str]:

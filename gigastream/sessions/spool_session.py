@@ -198,11 +198,14 @@ class SpoolSession(Closing):
     def _open_feeds(self, spools: Sequence[Spool], interfaces: Sequence[Sequence[str]]) -> None:
         """A feed for every port; where its stream does not turn up there is nothing to wait for."""
         known = Counter[tuple[str, str]]()
+        are_several = len(spools) > 1
         for spool, names in zip(spools, interfaces, strict=True):
             ports = [port for port in dict.fromkeys(self._high.ports) if port[1] in names]
             tracks = self._tracks(spool, ports)
             self._feeds_of[spool] = [
-                self._feed(spool, tracks[port], known[port]) for port in ports if port in tracks
+                self._feed(spool, tracks[port], known[port], spool.path if are_several else None)
+                for port in ports
+                if port in tracks
             ]
             for port in ports:
                 if port not in tracks:
@@ -210,9 +213,9 @@ class SpoolSession(Closing):
                     self._high.end(*port, known[port])
             known.update(ports)
 
-    def _feed(self, spool: Spool, track: Track, which: int) -> SpoolFeed:
+    def _feed(self, spool: Spool, track: Track, which: int, name: str | None) -> SpoolFeed:
         liveness = self._settings.liveness_of(track.interface)
-        return SpoolFeed(track, liveness, self._clock, spool.earlier(track), which)
+        return SpoolFeed(track, liveness, self._clock, spool.earlier(track), which, name)
 
     def _tracks(
         self, spool: Spool, ports: Iterable[tuple[str, str]]

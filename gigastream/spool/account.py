@@ -25,6 +25,8 @@ class StreamAccount:
     """Read: of segments that retention has deleted."""
     lost: Lost = field(default_factory=Lost)
     """By runs that did not end, as the run after each has found it."""
+    spool: str | None = None
+    """Read: which of several spools, by its path; None where there is one."""
 
     def as_json(self) -> dict[str, object]:
         """Return it as plain data."""
@@ -70,8 +72,8 @@ class ReadAccount:
             self.rows += missed
             self.retired_rows += missed
 
-    def of(self, track: Track) -> StreamAccount:
-        """Return it with the track's name."""
+    def of(self, track: Track, spool: str | None) -> StreamAccount:
+        """Return it with the track's name, and that of the spool where there are several."""
         return StreamAccount(
             track.stream,
             track.interface,
@@ -82,6 +84,7 @@ class ReadAccount:
             self.lost_rows,
             self.retired_rows,
             _sum(track.lost),
+            spool,
         )
 
 

@@ -50,6 +50,19 @@ def rows(done: Result) -> Counter[str]:
     return Counter(json.dumps(json.loads(line), sort_keys=True) for line in done.lines)
 
 
+def stopped_writer(query: str, spool: Path) -> None:
+    """Write the demo's packets into a spool that gets no end."""
+    words = ("run", "-e", query, "-r", "-", "-o", f"spool:{spool}", "--stats", "json")
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, *words], **pipes) as writer:
+        assert writer.stdin is not None
+        writer.stdin.write(DEMO_CAPTURE.read_bytes())
+        writer.stdin.flush()
+        wait_until_read(writer, 2010)
+        writer.terminate()
+        assert writer.wait(PATIENCE_S) == 0
+
+
 @pytest.mark.parametrize("names", [("east", "west"), ("eth0", "eth0")], ids=["two", "one name"])
 @pytest.mark.parametrize("query", [QUERIES, MERGED], ids=["sets", "merge"])
 def test_the_answer_is_that_of_one_run(
@@ -65,6 +78,35 @@ def test_the_answer_is_that_of_one_run(
     found = gigastream("run", *words, "-o", "json")
     direct = gigastream("run", "-e", query, "-r", reads[0], "-r", reads[1], "-o", "json")
     assert rows(found) == rows(direct) != Counter()
+
+
+def test_the_account_names_the_spool_of_each_stream(tmp_path: Path) -> None:
+    """Probes call their links alike."""
+    query = "SELECT tb, count(*) AS packets FROM PKT GROUP BY time/60 AS tb"
+    spools = [tmp_path / "a", tmp_path / "b"]
+    for spool in spools:
+        done = gigastream("run", "-e", query, "-r", DEMO_CAPTURE, "-o", f"spool:{spool}")
+        assert done.code == 0, done.err
+    several = gigastream("run", "--spool", spools[0], "--spool", spools[1])
+    for spool in spools:
+        assert f"query_low on default of {spool}, generation 1: 4 rows" in several.err
+    told = gigastream("run", "--spool", spools[0], "--spool", spools[1], "--stats", "json")
+    streams = json.loads(told.err)["streams"]
+    assert [stream["spool"] for stream in streams] == [str(spool) for spool in spools]
+    alone = gigastream("run", "--spool", spools[0])
+    assert "query_low on default, generation 1: 4 rows" in alone.err
+
+
+def test_each_that_falls_silent_is_told(tmp_path: Path) -> None:
+    """By a name that is its own: two of one name would hide each other."""
+    query = "SELECT tb, count(*) AS packets FROM PKT GROUP BY time/60 AS tb"
+    spools = [tmp_path / "a", tmp_path / "b"]
+    for spool in spools:
+        stopped_writer(query, spool)
+    words = [word for spool in spools for word in ("--spool", spool)]
+    found = gigastream("run", *words, "--liveness", "200ms", "--on-failure", "end", "-o", "json")
+    for spool in spools:
+        assert f"query_low of default of {spool} has failed" in found.err
 
 
 def test_each_is_given_once(tmp_path: Path) -> None:
@@ -99,15 +141,7 @@ def test_one_whose_writer_is_gone_holds_nobody_up(tmp_path: Path) -> None:
     query = "SELECT tb, count(*) AS packets FROM PKT GROUP BY time/60 AS tb"
     done = gigastream("run", "-e", query, "-r", DEMO_CAPTURE, "-o", f"spool:{whole}")
     assert done.code == 0, done.err
-    words = ("run", "-e", query, "-r", "-", "-o", f"spool:{left}", "--stats", "json")
-    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*COMMAND, *words], **pipes) as writer:
-        assert writer.stdin is not None
-        writer.stdin.write(DEMO_CAPTURE.read_bytes())
-        writer.stdin.flush()
-        wait_until_read(writer, 2010)
-        writer.terminate()
-        assert writer.wait(PATIENCE_S) == 0
+    stopped_writer(query, left)
     found = gigastream("run", "--spool", whole, "--spool", left, "-o", "json")
     assert found.code == 0, found.err
     assert f"{left} has no end, and nobody writes it now" in found.err
