@@ -2,7 +2,8 @@
 """From the types inside to those of results (GSQL section 3), and back to the engine's Arrow.
 
 In a DataFrame for people and for Spark's sinks, strings and addresses are text, as the engine
-prints them, and timestamps are Spark's, cut to microseconds. No row goes through Python. In Arrow a batch has exactly the columns of gigastream.arrow_schema,
+prints them, and timestamps are Spark's, cut to microseconds. No row goes through Python, but for
+addresses on Spark Connect. In Arrow a batch has exactly the columns of gigastream.arrow_schema,
 nanoseconds included.
 """
 
