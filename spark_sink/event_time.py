@@ -23,6 +23,7 @@ from gigastream.gsql.order.functions import BoundFunction, Extreme, Leaf, Part, 
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Temporal
 from gigastream.plan.base_time import Alternatives
+from spark_sink.expressions.binding import computed
 
 COLUMN = "_event_time"
 END_MS = 253_402_300_799_000
@@ -107,7 +108,11 @@ def moved(held: Column, by: int) -> Column:
 
 
 def _milliseconds(ns: Column) -> Column:
-    """Rounded up: an event time that is not above the watermark is in fact passed by it."""
+    return computed(lambda operands: _rounded_up(operands[0]), [ns])
+
+
+def _rounded_up(ns: Column) -> Column:
+    """An event time in milliseconds that is not above the watermark is in fact passed by it."""
     return F.when(_is_end(ns), _long(END_MS)).otherwise(_ceiling(ns, _NS_PER_MS))
 
 
@@ -146,7 +151,11 @@ def _inverse(function: BoundFunction, value: Column, number: int = -1) -> Column
 
 
 def _step_inverse(step: bounds.Step, value: Column) -> Column:
-    return value if step.is_identity else _INVERSES[type(step)](value, step.constant)
+    if step.is_identity:
+        return value
+    inverse = _INVERSES[type(step)]
+    # most name it twice, which a chain of them would double and double
+    return computed(lambda operands: inverse(operands[0], step.constant), [value])
 
 
 def _add(v: Column, c: int) -> Column:

@@ -2,14 +2,15 @@
 """From the types inside to those of results (GSQL section 3), and back to the engine's Arrow.
 
 In a DataFrame for people and for Spark's sinks, strings and addresses are text, as the engine
-prints them, and timestamps are Spark's, cut to microseconds. It is all Spark's own expressions: no
-row goes through Python. In Arrow a batch has exactly the columns of gigastream.arrow_schema,
+prints them, and timestamps are Spark's, cut to microseconds. No row goes through Python, but for
+addresses on Spark Connect. In Arrow a batch has exactly the columns of gigastream.arrow_schema,
 nanoseconds included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow
@@ -17,7 +18,7 @@ from pyspark.sql import functions as F
 
 from gigastream.arrow_schema import arrow_schema
 from gigastream.gsql.types import Schema, Type
-from spark_sink.address_text import inet_text, ip_text, ipv6_text
+from spark_sink.address_text import address_text
 from spark_sink.string_text import string_text
 
 if TYPE_CHECKING:
@@ -52,9 +53,7 @@ def timestamp(nanoseconds: Column) -> Column:
 
 _RESULTS: dict[Type, Callable[[Column], Column]] = {
     Type.STRING: string_text,
-    Type.IP: ip_text,
-    Type.IPV6: ipv6_text,
-    Type.INET: inet_text,
+    **{type_: partial(address_text, type_=type_) for type_ in (Type.IP, Type.IPV6, Type.INET)},
     Type.TIMESTAMP: timestamp,
 }
 

@@ -13,11 +13,13 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from pyspark.sql import functions as F
+
 from gigastream.gsql.order.bounds import END
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Temporal
 from gigastream.plan.base_time import base_times
-from spark_sink.event_time import END_MS, event_time, has_event_time
+from spark_sink.event_time import COLUMN, END_MS, METADATA, event_time, has_event_time
 from tests.answers.engine import plan_of
 
 if TYPE_CHECKING:
@@ -64,6 +66,27 @@ def _functions() -> list[tuple[int, Monotone]]:
     alternatives = base_times(plan)["query"]
     assert all(map(has_event_time, alternatives))
     return [(index, each[0]) for index, each in enumerate(alternatives)]
+
+
+@pytest.mark.parametrize("steps", [2, 12, 24])
+def test_a_chain_of_steps_grows_with_their_number_and_no_faster(
+    spark: SparkSession, steps: int
+) -> None:
+    text = "time"
+    for _ in range(steps // 2):
+        text = f"({text}/2 + 3)"
+    (function,) = base_times(plan_of(f"SELECT {text} AS t FROM PKT"))["query"][0]
+    rows = spark.createDataFrame([(value,) for value in VALUES], "v bigint")
+    column = event_time([(rows.v, (function,))])
+    assert len(str(column)) < 10_000 + 2_000 * steps
+    marked = rows.select("v", column)
+    assert marked.schema[COLUMN].metadata == METADATA
+    for v, end in marked.select("v", F.col(COLUMN).cast("double")).collect():
+        found, expected = round(end * 1000), _end_ms(function, v)
+        if expected is None:
+            assert found <= -(END - 2 * NEAR) // 1_000_000, v
+        else:
+            assert found == expected, v
 
 
 def _end_ms(function: Monotone, value: int) -> int | None:
