@@ -9,6 +9,7 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.spool import Entry
 from spark_sink.account import Reached
 from spark_sink.admission import admit
+from spark_sink.look_pace import LookPace
 from spark_sink.offsets import Offsets, Position, heartbeat_ms
 from spark_sink.options import SourceOptions
 from spark_sink.progress import TrackLag, lags
@@ -30,6 +31,7 @@ class MicroBatchPlanner:
         self._due = due
         self._options = options
         self._spools = {name: Spools(each) for name, each in options.items()}
+        self._pace = LookPace()
         self._end: StreamOffsets | None = None
         self._first: StreamOffsets | None = None
         """Where a new checkpoint begins: by now `latest` would be somewhere else."""
@@ -45,7 +47,9 @@ class MicroBatchPlanner:
             self._end = self._beginning() if last is None else last.end
             self._first = self._end
         while True:
-            before, self._end = self._end, self._read_on(self._end)
+            before = self._end
+            with self._pace.look():
+                self._end = self._read_on(before)
             found = self._closing(last, self._end)
             if found is not None:
                 return found
