@@ -24,15 +24,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from fleet import WINDOW_S, spools
 from jobs import session
-from made import PLAN
+from made import PLAN, Shape, write_spool
 
+from gigastream.spool import Spool
 from spark_sink.dataframes import dataframe
 from spark_sink.run import Streams
-from spark_sink.spools import Spools
+from spark_sink.window_complete.planner import MicroBatchPlanner
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 WAYS = ("spool", "memory")
-WARM_WINDOWS = 3
+WARM_WINDOWS = 2
+WARM_JOBS = 8
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -47,18 +49,18 @@ class Seen:
 
     def write(self, rows: Any, number: int) -> None:
         """Take a micro-batch's rows."""
-        for row in rows.groupBy("tb").count().collect():
-            self.windows.setdefault(row.tb, time.time())
-            self.rows[row.tb] = self.rows.get(row.tb, 0) + row["count"]
+        for each in rows.select("tb").toArrow()["tb"].value_counts().to_pylist():
+            self.windows.setdefault(each["values"], time.time())
+            self.rows[each["values"]] = self.rows.get(each["values"], 0) + each["counts"]
 
     @property
     def written(self) -> int:
         return sum(self.rows.values())
 
 
-def start(way: str, folder: Path, hosts: int, seen: Seen) -> Any:
+def start(way: str, folder: Path, paths: list[str], seen: Seen) -> Any:
     """Begin the job."""
-    read = Streams(session(), spools(folder, hosts))
+    read = Streams(session(), paths, {"reader": "fleet"})
     checkpoint = str(folder / "checkpoint")
     if way == "spool":
         asked = SpoolQuery("fleet", PLAN, PLAN.outputs[0], read, checkpoint)
@@ -139,36 +141,48 @@ def _descendants(pid: int) -> Iterator[int]:
 def run(hosts: int, way: str, seconds: float) -> dict[str, float]:
     """What is seen of a job over a fleet that writes for so long."""
     folder = Path(tempfile.mkdtemp(prefix="gigastream-fleet-"))
-    session().range(1000).count()
+    _warm_up(folder, way)
     command = [sys.executable, str(Path(__file__).with_name("fleet.py"))]
     writers = subprocess.Popen([*command, str(folder), str(hosts), str(seconds)])
     while not (folder / "begun").exists():
         time.sleep(0.1)
-    seen, refreshes = Seen(), []
-    with timed(Spools, "refresh", refreshes):
-        query = start(way, folder, hosts, seen)
-        time.sleep(min(seconds / 3, WARM_WINDOWS * WINDOW_S))
-        found = _watch(seconds / 2, refreshes)
+    seen, looks = Seen(), []
+    with timed(MicroBatchPlanner, "next", looks):
+        query = start(way, folder, spools(folder, hosts), seen)
+        time.sleep(WARM_WINDOWS * WINDOW_S)
+        found = _watch(seconds - (WARM_WINDOWS + 1) * WINDOW_S, looks)
         writers.wait()
         _finish(query)
-    found |= _latency(folder, seen)
-    found |= _batches(query, seen) | _checkpoint(folder / "checkpoint", way)
+    found |= _latency(folder, seen) | _written(folder, seconds)
+    found |= _batches(query) | _checkpoint(folder / "checkpoint", way)
     shutil.rmtree(folder)
     return found
 
 
-def _watch(seconds: float, refreshes: list[float]) -> dict[str, float]:
+def _warm_up(folder: Path, way: str) -> None:
+    """Let Java compile what it will need, by jobs that are over at once."""
+    write_spool(folder / "warm", Shape(1000, 100, 2))
+    for number in range(WARM_JOBS):
+        place = folder / f"warm-{number}"
+        place.mkdir()
+        _finish(start(way, place, [str(folder / "warm")], Seen()))
+
+
+def _watch(seconds: float, looks: list[float]) -> dict[str, float]:
     """The processes' time and memory while the fleet writes."""
     groups = processes()
     before = {name: cpu_s(pids) for name, pids in groups.items()}
-    begun_s, first = time.time(), len(refreshes)
+    begun_s, first = time.time(), len(looks)
     time.sleep(seconds)
     passed_s = time.time() - begun_s
-    found = {f"{n} CPU, cores": (cpu_s(p) - before[n]) / passed_s for n, p in groups.items()}
+    taken = {name: (cpu_s(pids) - before[name]) / passed_s for name, pids in groups.items()}
+    found = {
+        "driver CPU, cores": taken["driver"],
+        "Spark CPU, cores": taken["java"] + taken["workers"],
+    }
     found |= {f"{name} RssAnon, MB": anonymous_mb(pids) for name, pids in groups.items()}
-    looks = refreshes[first:]
-    if looks:
-        found |= {"looks/s": len(looks) / passed_s, "look, ms": median(looks) * 1000}
+    if taken_s := looks[first:]:
+        found |= {"looks/s": len(taken_s) / passed_s, "look, ms": median(taken_s) * 1000}
     return found
 
 
@@ -196,9 +210,20 @@ def _latency(folder: Path, seen: Seen) -> dict[str, float]:
     }
 
 
-def _batches(query: Any, seen: Seen) -> dict[str, float]:
+def _written(folder: Path, seconds: float) -> dict[str, float]:
+    listed = [
+        entry for path in folder.glob("host-*") for t in Spool(path).tracks() for entry in t.poll()
+    ]
+    segments = [entry for entry in listed if entry.is_segment]
+    return {
+        "segments/s": len(segments) / seconds,
+        "partial rows/s": sum(entry.rows for entry in segments) / seconds,
+    }
+
+
+def _batches(query: Any) -> dict[str, float]:
     if isinstance(query, WindowCompleteQuery):
-        return {"partial rows": query.progress().rows_in, "micro-batches": query.micro_batches}
+        return {"micro-batches": query.micro_batches}
     progress = [p for p in query.recentProgress if p.numInputRows > 1]
     times = [p.durationMs.get("triggerExecution", 0) for p in progress]
     return {
@@ -216,5 +241,5 @@ def _checkpoint(folder: Path, way: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    asked = int(sys.argv[1]), sys.argv[2], float((sys.argv[3:] or ["45"])[0])
+    asked = int(sys.argv[1]), sys.argv[2], float((sys.argv[3:] or ["30"])[0])
     print(json.dumps({"hosts": asked[0], "way": asked[1], **run(*asked)}))

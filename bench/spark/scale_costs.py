@@ -21,7 +21,8 @@ from fleet_job import Seen, cpu_s, processes
 from jobs import session
 from made import PLAN, STREAM, Shape, write_spool
 
-from gigastream.spool import Spool
+from gigastream.spool import Passed, Spool
+from spark_sink.offsets import to_json
 from spark_sink.options import slices_text
 from spark_sink.run import Streams
 from spark_sink.segments import cut
@@ -31,6 +32,9 @@ from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 HOSTS = 20
 ROWS = 1_000_000
+COMMITS = 3
+RUNS = 3
+"""The first of which warms Java up."""
 FEW, MANY = 1 << 17, 500
 """Rows of a segment."""
 
@@ -38,7 +42,8 @@ FEW, MANY = 1 << 17, 500
 def main() -> None:
     """Print them as JSON."""
     with tempfile.TemporaryDirectory() as name:
-        found = {"look_s_per_track": _look_s(Path(name, "fleet"))}
+        found = _of_tracks(Path(name, "fleet"))
+        write_spool(Path(name, "tiny"), Shape(10, 10, 1))
         for rows in (FEW, MANY):
             write_spool(Path(name, str(rows)), Shape(ROWS, 50_000, 10, rows, rows))
         found |= _of_spark(Path(name))
@@ -67,23 +72,37 @@ def fleet(folder: Path, hosts: int) -> Iterator[list[str]]:
     yield spools(folder, hosts)
 
 
-def _look_s(folder: Path) -> float:
+def _of_tracks(folder: Path) -> dict[str, float]:
     with fleet(folder, HOSTS) as paths:
+        opened = [track for path in paths for track in Spool(path).tracks()]
+        tracks = len(opened)
         planning = planner(paths)
         last = planning.next(None)
+        assert last is not None
         taken_s = []
         for _ in range(50):
             begun_s = time.thread_time()
             planning.next(last)
             taken_s.append(time.thread_time() - begun_s)
-        return median(taken_s) / sum(len(Spool(path).tracks()) for path in paths)
+        for segment in range(COMMITS):
+            begun_s = time.monotonic()
+            for track in opened:
+                track.commit("costs", segment, Passed())
+            committed_s = time.monotonic() - begun_s
+        (end,) = last.end.values()
+        return {
+            "look_s_per_track": median(taken_s) / tracks,
+            "commit_s_per_track": committed_s / tracks,
+            "offset_bytes_per_track": len(json.dumps(to_json(end))) / tracks,
+            "planned_bytes_per_track": len(json.dumps(last.to_json())) / tracks,
+        }
 
 
 def _of_spark(folder: Path) -> dict[str, float]:
     """By segments of many rows and of few."""
     news_s = {rows: _news_s(folder / str(rows)) for rows in (FEW, MANY)}
     spark_s = {}
-    for _ in range(3):
+    for _ in range(RUNS):
         for rows in (FEW, MANY):
             spark_s.setdefault(rows, []).append(_job_s(folder / str(rows)))
     segments = {rows: _segments(folder / str(rows)) for rows in (FEW, MANY)}
@@ -91,7 +110,10 @@ def _of_spark(folder: Path) -> dict[str, float]:
     more = segments[MANY] - segments[FEW]
     manifests = folder / str(FEW)
     size = sum(path.stat().st_size for path in manifests.rglob("segment-*"))
+    tiny = [_job_s(folder / "tiny") for _ in range(RUNS)]
     return {
+        "batch_s": median(wall for _, wall in tiny),
+        "batch_cpu_s": median(cpu for cpu, _ in tiny),
         "news_s_per_segment": (news_s[MANY] - news_s[FEW]) / more,
         "spark_s_per_segment": (cores_s[MANY] - cores_s[FEW]) / more,
         "spark_s_per_row": cores_s[FEW] / ROWS,

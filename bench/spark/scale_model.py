@@ -22,12 +22,16 @@ class Costs:
     """The driver reads on in one track's manifest and progress, and finds nothing."""
     news_s_per_segment: float
     """The driver takes a segment's line, and gives it to a task."""
+    commit_s_per_track: float
+    """By the wall: the driver tells retention how far a micro-batch has read."""
     spark_s_per_segment: float
-    """A task opens a segment, reads it and checks it: what small segments cost beside their rows."""
+    """A task opens a segment, checks it and reads it: what it costs beside its rows."""
     spark_s_per_row: float
     """A partial row from the segment through the aggregation."""
     batch_s: float
     """By the wall, a micro-batch of next to nothing, from its plan to its rows at the driver."""
+    batch_cpu_s: float
+    """The same of the processor, in Java and Python's workers."""
     row_bytes: float
     """Of a partial row in a segment (time, two addresses, count, sum)."""
     offset_bytes_per_track: float
@@ -36,6 +40,21 @@ class Costs:
     """The same without: where the next windows' rows begin, and how far the manifests were read."""
     state_bytes_per_group: float
     """Of Java's heap, an open group in memory (SPARK.md's 270 MB of 950,000 groups)."""
+
+
+MEASURED = Costs(
+    look_s_per_track=37e-6,
+    news_s_per_segment=83e-6,
+    commit_s_per_track=880e-6,
+    spark_s_per_segment=650e-6,
+    spark_s_per_row=3.1e-6,
+    batch_s=1.04,
+    batch_cpu_s=1.06,
+    row_bytes=28,
+    offset_bytes_per_track=97,
+    planned_bytes_per_track=199,
+    state_bytes_per_group=284,
+)
 
 
 @dataclass(frozen=True)
@@ -143,7 +162,7 @@ class Load:
     def driver_cores(self) -> float:
         """Looks, and what they find."""
         looks = self.look_s / (self.look_s + self.look_pause_s)
-        return looks + self.segments_per_s * self.costs.news_s_per_segment
+        return looks + self.serial_s / self.hosts.window_s
 
     @property
     def executor_cores(self) -> float:
@@ -161,14 +180,119 @@ class Load:
         """Of groups in the heaps, with Spark's state store: a window's are open."""
         return self.hosts.all_groups * self.costs.state_bytes_per_group
 
+    @property
+    def serial_s(self) -> float:
+        """The driver alone is at work for a window: its segments, and the commits behind them."""
+        segments = self.segments_per_s * self.hosts.window_s * self.costs.news_s_per_segment
+        return segments + self.hosts.tracks * self.costs.commit_s_per_track
+
     def window_s(self, cores: float) -> float:
         """From the end of a window to its rows, where whole windows are read by so many cores."""
         rows = self.executor_cores * self.hosts.window_s / cores
         news = self.hosts.segment_age_s + self.look_pause_s + self.look_s
-        planning = self.segments_per_s * self.hosts.window_s * self.costs.news_s_per_segment
-        return news + self.costs.batch_s + rows + planning
+        return news + self.costs.batch_s + rows + self.serial_s
 
 
-def with_slots(hosts: Hosts, slots: int) -> Hosts:
-    """The same hosts with larger tables."""
-    return replace(hosts, slots=slots)
+# ---- what breaks ----
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What there is to be had, against which loads are held."""
+
+    cores: int = 64
+    driver_cores: float = 1.0
+    """The driver's looks and plans are one thread's."""
+    link_bytes_per_s: float = 10e9 / 8
+    heap_bytes: float = 64e9
+    """Of all executors."""
+    answer_s: float = 10.0
+    """From a window's end to its rows."""
+
+
+def strains(load: Load, cluster: Cluster) -> dict[str, float]:
+    """By what may break, how much is needed of what there is; above 1 it breaks."""
+    return {
+        "executors": load.executor_cores / cluster.cores,
+        "driver, a window": load.serial_s / cluster.answer_s,
+        "driver, looks": load.look_pause_s / cluster.answer_s,
+        "network": load.bytes_per_s / cluster.link_bytes_per_s,
+        "heaps (`--state memory`)": load.state_bytes / cluster.heap_bytes,
+    }
+
+
+# ---- the page ----
+
+COUNTS = (1, 10, 100, 1_000, 10_000)
+SETTINGS = {
+    "as it comes": Hosts(1),
+    "`--slots 16777216 --segment-age 10s`": Hosts(1, slots=1 << 24, segment_age_s=10.0),
+}
+_HEADING = (
+    "hosts",
+    "partial rows/s",
+    "MB/s",
+    "segments/s",
+    "executor cores",
+    "driver cores",
+    "look pause, s",
+    "driver, s a window",
+    "offsets, kB",
+    "groups, GB",
+    "most strained",
+)
+
+
+def page(cluster: Cluster | None = None) -> dict[str, str]:
+    """The tables of docs/scale.md, by what is set."""
+    return {title: _table(alike, cluster or Cluster()) for title, alike in SETTINGS.items()}
+
+
+def _table(alike: Hosts, cluster: Cluster) -> str:
+    loads = [Load(replace(alike, count=count), MEASURED) for count in COUNTS]
+    rows = [_HEADING, ("---",) * len(_HEADING), *(_row(load, cluster) for load in loads)]
+    return "\n".join(f"| {' | '.join(row)} |".replace("| --- ", "|---") for row in rows)
+
+
+def _row(load: Load, cluster: Cluster) -> tuple[str, ...]:
+    strained = strains(load, cluster)
+    most = max(strained, key=lambda name: strained[name])
+    return (
+        f"{load.hosts.count:,}",
+        _short(load.rows_per_s),
+        _short(load.bytes_per_s / 1e6),
+        _short(load.segments_per_s),
+        _short(load.executor_cores),
+        _short(load.driver_cores),
+        _short(load.look_pause_s),
+        _short(load.serial_s),
+        _short(load.checkpoint_bytes / 1e3),
+        _short(load.state_bytes / 1e9),
+        f"{most}: {_short(strained[most])}",
+    )
+
+
+def _short(number: float) -> str:
+    """Two digits that count."""
+    if number <= 0:
+        return "0"
+    digits = 1 - math.floor(math.log10(number))
+    return f"{round(number, digits):,.{max(0, digits)}f}"
+
+
+def costs_table() -> str:
+    """What was measured, in microseconds and bytes, with how it is said in the code."""
+    rows = [
+        f"| `{name}` | {value * 1e6:,.10g} µs |" if _is_time(name) else f"| `{name}` | {value:g} |"
+        for name, value in vars(MEASURED).items()
+    ]
+    return "\n".join(["| cost | |", "|---|---|", *rows])
+
+
+def _is_time(name: str) -> bool:
+    return "_s_per_" in name or name.endswith("_s")
+
+
+if __name__ == "__main__":
+    for heading, shown in {"costs": costs_table(), **page()}.items():
+        print(f"{heading}\n\n{shown}\n")

@@ -17,6 +17,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from spark.readers import packets, reader_of
 from spark.written import Written, seconds
 
+from gigastream.spool import Spool
+from gigastream.spool.commits import committed_floor
+from gigastream.spool.layout import READERS
 from spark_sink import places, spools
 from spark_sink.look_pace import LONGEST_PAUSE_S, SHARE, LookPace
 
@@ -70,6 +73,22 @@ def test_the_time_of_all_tracks_is_found_once_a_look(
     monkeypatch.setattr(spools, "heartbeat_ms", counted)
     assert reader.latestOffset(end, ReadAllAvailable()) == end
     assert found["heartbeat_ms"] <= 2
+
+
+def test_a_commit_of_a_known_reader_waits_for_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracks(tmp_path, 4)
+    found: Counter[str] = Counter()
+    monkeypatch.setattr(os, "fsync", _counted(os.fsync, "fsync", found))
+    for track in Spool(tmp_path).tracks():
+        track.commit("one", 0)
+    assert found["fsync"] == 4  # from now on retention waits for it, whatever becomes of the host
+    for track in Spool(tmp_path).tracks():
+        track.commit("one", 1)
+    assert found["fsync"] == 4
+    floors = [committed_floor(Path(track.folder, READERS)) for track in Spool(tmp_path).tracks()]
+    assert floors == [1] * 4
 
 
 class Visited(dict[Any, Any]):
