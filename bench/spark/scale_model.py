@@ -226,7 +226,7 @@ def strains(load: Load, cluster: Cluster) -> dict[str, float]:
 COUNTS = (1, 10, 100, 1_000, 10_000)
 SETTINGS = {
     "as it comes": Hosts(1),
-    "`--slots 16777216 --segment-age 10s`": Hosts(1, slots=1 << 24, segment_age_s=10.0),
+    "`--slots 4194304 --segment-age 10s`": Hosts(1, slots=1 << 22, segment_age_s=10.0),
 }
 _HEADING = (
     "hosts",
@@ -234,6 +234,7 @@ _HEADING = (
     "MB/s",
     "segments/s",
     "executor cores",
+    "cores, `--state spool`",
     "driver cores",
     "look pause, s",
     "driver, s a window",
@@ -263,6 +264,7 @@ def _row(load: Load, cluster: Cluster) -> tuple[str, ...]:
         _short(load.bytes_per_s / 1e6),
         _short(load.segments_per_s),
         _short(load.executor_cores),
+        _short(load.executor_cores * load.hosts.window_s / cluster.answer_s),
         _short(load.driver_cores),
         _short(load.look_pause_s),
         _short(load.serial_s),
