@@ -32,6 +32,7 @@ class MicroBatchPlanner:
         self._options = options
         self._spools = {name: Spools(each) for name, each in options.items()}
         self._pace = LookPace()
+        self._last_let_go: tuple[MicroBatch, StreamOffsets] | None = None
         self._end: StreamOffsets | None = None
         self._first: StreamOffsets | None = None
         """Where a new checkpoint begins: by now `latest` would be somewhere else."""
@@ -90,8 +91,14 @@ class MicroBatchPlanner:
             spools.commit(let_go[name])
 
     def _let_go(self, batch: MicroBatch) -> StreamOffsets:
-        """Below are no rows that anything behind a micro-batch needs."""
-        return self._held(batch.held, batch.end, batch.until_ms)
+        """Below are no rows that anything behind a micro-batch needs.
+
+        Found once: with the commit the segments are forgotten by which it is found, and to know
+        them again all manifests would be read from their beginning.
+        """
+        if self._last_let_go is None or self._last_let_go[0] is not batch:
+            self._last_let_go = batch, self._held(batch.held, batch.end, batch.until_ms)
+        return self._last_let_go[1]
 
     def _check_goes_on(self, end: StreamOffsets) -> None:
         """Raise SourceError where more was written, with which this query cannot go on."""
@@ -111,7 +118,7 @@ class MicroBatchPlanner:
             unread = self._not_needed(first, end, after_ms)
             return MicroBatch(0, first, end, after_ms, until_ms, unread=unread)
         late, unread = self._late(last, end)
-        held = self._held(last.held, end, after_ms)
+        held = self._held(self._let_go(last), end, after_ms)
         return MicroBatch(last.number + 1, held, end, after_ms, until_ms, late, unread)
 
     def _not_needed(

@@ -16,7 +16,8 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
-from gigastream.spool import SpoolSettings
+from gigastream.spool import Entry, SpoolSettings, manifest
+from gigastream.spool.entry import decode
 from spark_sink.job_errors import JobError
 from spark_sink.options import SourceOptions, parse
 from spark_sink.run import Streams, plan_of_paths
@@ -106,6 +107,36 @@ def test_a_micro_batch_comes_with_the_punctuation_that_closes_a_window(
         looking.begin()
     assert looking.read
     assert max(looking.read.values()) <= LIES_OPEN.get(name, 2), "it is read once it closes"
+
+
+@NAMES
+def test_a_line_of_a_manifest_is_read_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spark_sink.places.LOOK_PERIOD_S", 0.0)
+    replay, read = Replay(QUERIES[name], tmp_path), Counter[bytes]()
+
+    def noting(line: bytes) -> Entry:
+        read[line] += 1
+        return decode(line)
+
+    looking = Looking(replay)
+    for step in range(STEPS):
+        reached_ns = START_NS + step * STEP_NS
+        replay.busy(reached_ns + STEP_NS, after_ns=reached_ns)
+        replay.silent(reached_ns + STEP_NS)
+        with monkeypatch.context() as reading:
+            reading.setattr(manifest, "decode", noting)
+            while (found := looking.look()) is not None:
+                looking.planner.lags(found)
+                looking.planner.reached(found)
+    listed = [line for path in replay.root.rglob("manifest-*") for line in _lines(path)]
+    assert looking.last is not None
+    assert read == Counter(listed)
+
+
+def _lines(path: Path) -> list[bytes]:
+    return path.read_bytes().split(b"\n")[:-1]
 
 
 class Failing(Kept):
