@@ -34,7 +34,7 @@ from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 WAYS = ("spool", "memory")
 WARM_WINDOWS = 2
-WARM_JOBS = 8
+WARM_JOBS = 3
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -112,12 +112,18 @@ def anonymous_mb(pids: list[int]) -> float:
 
 
 def _anonymous_kb(pid: int) -> int:
-    found = re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    try:
+        found = re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    except (FileNotFoundError, ProcessLookupError):
+        found = None
     return int(found[1]) if found else 0
 
 
 def _stat(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return ["0"] * 20
 
 
 def _name(pid: int) -> str:
@@ -170,11 +176,11 @@ def _warm_up(folder: Path, way: str) -> None:
 
 def _watch(seconds: float, looks: list[float]) -> dict[str, float]:
     """The processes' time and memory while the fleet writes."""
-    groups = processes()
-    before = {name: cpu_s(pids) for name, pids in groups.items()}
+    before = {name: cpu_s(pids) for name, pids in processes().items()}
     begun_s, first = time.time(), len(looks)
     time.sleep(seconds)
     passed_s = time.time() - begun_s
+    groups = processes()  # workers come, and go to their parent's account
     taken = {name: (cpu_s(pids) - before[name]) / passed_s for name, pids in groups.items()}
     found = {
         "driver CPU, cores": taken["driver"],

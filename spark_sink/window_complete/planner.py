@@ -43,20 +43,28 @@ class MicroBatchPlanner:
             spools.freeze()
 
     def next(self, last: MicroBatch | None) -> MicroBatch | None:
-        """What is to be done after the last micro-batch; None: nothing closes yet."""
+        """What is to be done after the last micro-batch; None: nothing closes yet.
+
+        Of what is listed by now: some of many hosts always say something meanwhile.
+        """
         if self._end is None:
             self._end = self._beginning() if last is None else last.end
             self._first = self._end
+        with self._pace.look():
+            for name, spools in self._spools.items():
+                spools.refresh(self._end[name])
+            return self._next(last, self._end)
+
+    def _next(self, last: MicroBatch | None, before: StreamOffsets) -> MicroBatch | None:
         while True:
-            before = self._end
-            with self._pace.look():
-                self._end = self._read_on(before)
+            self._end = self._read_on(before)
             found = self._closing(last, self._end)
             if found is not None:
                 return found
             if self._end == before:
                 self._check_goes_on(self._end)
                 return None
+            before = self._end
 
     def slices(self, batch: MicroBatch) -> dict[str, list[Slice]]:
         """By stream, the segments among which the rows of a micro-batch are."""
@@ -164,7 +172,6 @@ class MicroBatchPlanner:
         }
 
     def _admitted(self, name: str, spools: Spools, before: Offsets) -> Offsets:
-        spools.refresh(before)
         positions = spools.with_new(before)
         end = admit(positions, spools.indexes(positions), self._options[name].limits)
         return spools.past_silences(end)

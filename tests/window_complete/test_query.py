@@ -19,8 +19,10 @@ from gigastream.sources.files import FileSource
 from gigastream.spool import Entry, SpoolSettings, manifest
 from gigastream.spool.entry import decode
 from spark_sink.job_errors import JobError
+from spark_sink.offsets import Offsets
 from spark_sink.options import SourceOptions, parse
 from spark_sink.run import Streams, plan_of_paths
+from spark_sink.spools import Spools
 from spark_sink.window_complete.due import Due
 from spark_sink.window_complete.micro_batch_log import MicroBatch
 from spark_sink.window_complete.planner import MicroBatchPlanner
@@ -133,6 +135,25 @@ def test_a_line_of_a_manifest_is_read_once(
     listed = [line for path in replay.root.rglob("manifest-*") for line in _lines(path)]
     assert looking.last is not None
     assert read == Counter(listed)
+
+
+def test_a_host_that_always_says_something_keeps_no_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = Replay(QUERIES["queries"], tmp_path)
+    looking, real, looks = Looking(replay), Spools.refresh, []
+
+    def speaking(spools: Spools, known: Offsets) -> None:
+        looks.append(START_NS + len(looks))
+        assert len(looks) < 20, "it looks on and on"
+        replay.silent(looks[-1])
+        real(spools, known)
+
+    replay.busy(START_NS + STEP_NS, after_ns=START_NS)
+    looking.look()
+    monkeypatch.setattr(Spools, "refresh", speaking)
+    assert looking.look() is None
+    assert len(looks) == len(looking.due.streams)
 
 
 def _lines(path: Path) -> list[bytes]:
