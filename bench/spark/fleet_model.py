@@ -37,9 +37,6 @@ def predicted(size: int, way: str, costs: Costs = MEASURED) -> dict[str, float]:
     planning_s = segments_per_s * WINDOW_S * costs.news_s_per_segment
     batch_s = costs.batch_s + spark_s * WINDOW_S / CORES + planning_s
     return found | {
-        "look, ms": look_s * 1000,
-        "looks/s": (1 - (batch_s + tracks * costs.commit_s_per_track) / WINDOW_S)
-        / (look_s + pause_s),
         "Spark CPU, cores": spark_s + costs.batch_cpu_s / WINDOW_S,
         "lag, ms": (pause_s / 2 + look_s + batch_s) * 1000,
         "offsets of a micro-batch, bytes": tracks * costs.planned_bytes_per_track,
