@@ -64,9 +64,9 @@ def test_a_fleet_is_what_the_model_takes_it_for(tmp_path: Path) -> None:
         assert entries[-1].kind == "end"
 
 
-@pytest.mark.parametrize("slots", [1 << 9, 1 << 11, 1 << 13])
+@pytest.mark.parametrize("slots", [1 << 12, 1 << 14, 1 << 16])
 def test_partial_rows_are_as_many_as_the_formula_says(tmp_path: Path, slots: int) -> None:
-    groups, packets = 2_000, 60_000
+    groups, packets = 20_000, 600_000
     capture, spool = tmp_path / "uniform.pcap", tmp_path / "spool"
     made = ["--packets", str(packets), "--groups", str(groups), "--minutes", "1"]
     said(BENCH / "generate.py", capture, *made)
@@ -77,4 +77,5 @@ def test_partial_rows_are_as_many_as_the_formula_says(tmp_path: Path, slots: int
     host = f"Hosts(1, packets_per_s={packets / 60}, groups={groups}, slots={slots})"
     program = f"import sys; sys.path.insert(0, {str(SPARK)!r}); from scale_model import Hosts"
     (computed,) = said("-c", f"{program}; print({host}.rows_per_s * 60)")
-    assert rows == pytest.approx(float(computed), rel=0.05)
+    # which groups share a slot is another chance in every run: some 2 % of the rows
+    assert rows == pytest.approx(float(computed), rel=0.1)
