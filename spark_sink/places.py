@@ -27,6 +27,8 @@ class Places:
         self._options = options
         self._spools: dict[str, Spool] = {}
         self._names: dict[str, str] = {}
+        self._paths: dict[str, str] = {}
+        """By name."""
         self._stamps: dict[str, tuple[int, ...] | None] = {}
         self._due_s = 0.0
         self.told: set[str] = set()
@@ -74,11 +76,11 @@ class Places:
         self._stamps[path] = spool.stamp()
         self._spools[path] = spool
         name = self._names.setdefault(path, _name(spool))
-        for other, its in self._names.items():
-            if its == name and other != path:
-                raise SpoolSourceError(
-                    f"{path} is the spool {other}, or a copy of it", "give each spool once"
-                )
+        other = self._paths.setdefault(name, path)
+        if other != path:
+            raise SpoolSourceError(
+                f"{path} is the spool {other}, or a copy of it", "give each spool once"
+            )
 
     def _chains(self, path: str) -> dict[str, Chain]:
         options, spool = self._options, self._spools[path]
@@ -102,9 +104,10 @@ class Places:
         if len(self._options.paths) == 1:
             return self._options.paths[0], key
         name, component = key.rsplit("/", 1)
-        for path in self._options.paths:
-            if self.key(path, "") == f"{name}/":
-                return path, layout.unquoted(component)
+        for path in self._options.paths if name not in self._paths else ():
+            self.key(path, "")  # which makes its name known
+        if name in self._paths:
+            return self._paths[name], layout.unquoted(component)
         raise SpoolSourceError(
             f"the checkpoint has read the spool {name}, which is none of those that are given",
             "give the spools that it was begun with, wherever they lie now",

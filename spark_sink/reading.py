@@ -118,7 +118,7 @@ class Reading:
 
     def check_reaches(self, segment: int) -> None:
         """Refuse a position beyond the track's end: it lost what the query has read."""
-        if segment > max(self.index.next_segment, self._kept()):
+        if segment > self.index.next_segment and segment > self._kept():
             raise SpoolSourceError(
                 f"{self.track.folder} ends before segment {segment}, up to which the checkpoint "
                 "says that this query has read",

@@ -29,6 +29,7 @@ from pyspark.sql.streaming.datasource import (
 
 from spark_sink import spark_types
 from spark_sink.admission import Limits, admit
+from spark_sink.look_pace import LookPace
 from spark_sink.offsets import (
     from_json,
     heartbeat_between,
@@ -161,6 +162,7 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
     def __init__(self, options: SourceOptions, schema: Any) -> None:
         super().__init__(options, schema)
         self._spools = Spools(options)
+        self._pace = LookPace()
         self._is_back = True
         self._has_said_farewell = False
 
@@ -182,7 +184,8 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         is_unlimited = isinstance(limit, ReadAllAvailable)
-        return self._end(start, Limits() if is_unlimited else self._options.limits)
+        with self._pace.look():
+            return self._end(start, Limits() if is_unlimited else self._options.limits)
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
         """Everything that is known, for the lag in Spark's progress report."""

@@ -122,7 +122,9 @@ class Spools:
             if position.generation:
                 reading = self._reading(key, position.generation)
                 reading.check_reaches(position.segment)
-                reading.check_keeps(position.segment)
+                # Who has read all that is listed misses nothing: no file is opened at every look.
+                if position.segment < reading.index.next_segment:
+                    reading.check_keeps(position.segment)
         return positions if heartbeat_ms(start) == END_MS else self.gone_on(positions)
 
     def _is_ours(self, chain: Chain, known: Offsets) -> bool:
@@ -174,9 +176,10 @@ class Spools:
 
     def why_not(self, positions: Offsets) -> SpoolSourceError | None:
         """Why a query cannot go on for which something more was written, where that is so."""
+        has_ended = heartbeat_ms(positions) == END_MS
         for key, position in positions.items():
             if self._is_read(key, position) and self._is_told(key, position):
-                reason = self._why_not(key, position, has_ended=heartbeat_ms(positions) == END_MS)
+                reason = self._why_not(key, position, has_ended=has_ended)
                 if reason is not None:
                     return reason
         return None
@@ -296,21 +299,22 @@ class Spools:
 
     def _look(self) -> None:
         """Interfaces and generations that have begun; another stream by its name is not ours."""
-        for path, found in self._places.look():
-            gone = [key for key, chain in self._chains.items() if chain.path == path]
-            for key in gone:
-                del self._chains[key]
+        begun = dict(self._places.look())
+        if not begun:
+            return
+        self._chains = {k: chain for k, chain in self._chains.items() if chain.path not in begun}
+        for path, found in begun.items():
             self._chains |= found
             for key, chain in found.items():
                 for track in chain.tracks:
                     if (key, track.generation) not in self._released:
                         self._readings.setdefault((key, track.generation), self._new(path, track))
-                self._mark_followed(key, chain)
+        for (key, generation), reading in self._readings.items():
+            self._mark_if_followed(key, generation, reading)
 
-    def _mark_followed(self, key: str, chain: Chain) -> None:
-        for (name, generation), reading in self._readings.items():
-            if name == key:
-                reading.index.is_followed = chain.after(generation) is not None
+    def _mark_if_followed(self, key: str, generation: int, reading: Reading) -> None:
+        if key in self._chains:
+            reading.index.is_followed = self._chains[key].after(generation) is not None
 
     def _tell_if_late(self, key: str, chain: Chain, start: Offsets) -> None:
         reached_ms = heartbeat_ms(start)
@@ -332,7 +336,6 @@ class Spools:
                 path, track_of(path, stream, interface, generation, self._options.access)
             )
             self._readings[key, generation] = reading
-            if key in self._chains:
-                self._mark_followed(key, self._chains[key])
+            self._mark_if_followed(key, generation, reading)
             reading.refresh()
         return self._readings[key, generation]

@@ -129,7 +129,11 @@ class Place:
         """Write that a reader is done with the segments of a generation below a number."""
         value = {"reader": reader, "segment": segment, "made_ns": time.time_ns()}
         value |= {} if passed is None else asdict(passed)
-        self.replace(_reader_path(folder, reader), json.dumps(value).encode())
+        path = _reader_path(folder, reader)
+        # Who has never been heard of is not waited for; a later commit that a power cut takes
+        # keeps more than need be, and with every track of a micro-batch no disk is waited for.
+        is_first = self.files is None and not os.path.lexists(path)
+        self.put(path, [json.dumps(value).encode()], durable=is_first)
 
     def passed(self, folder: str, reader: str) -> Passed | None:
         """Return what a reader has said with its commits; None where it has said nothing."""
@@ -142,13 +146,13 @@ class Place:
         """Write a file in one step: who opens it sees the old bytes or the new."""
         self.put(path, [text])
 
-    def put(self, path: str, pieces: Iterable[bytes]) -> None:
+    def put(self, path: str, pieces: Iterable[bytes], *, durable: bool = True) -> None:
         """The same, of bytes that come piece by piece."""
         folder, name = path.rsplit("/", 1)
         # A name that nobody can have taken, or planted a link at.
         beside = f".{name}.{secrets.token_hex(8)}"
         if self.files is None:
-            self._put_here(folder, name, beside, pieces)
+            self._put_here(folder, name, beside, pieces, durable=durable)
             return
         if is_object_store(self.files):
             self._write(self.files, path, pieces)
@@ -181,13 +185,16 @@ class Place:
             for piece in pieces:
                 stream.write(piece)
 
-    def _put_here(self, folder: str, name: str, beside: str, pieces: Iterable[bytes]) -> None:
+    def _put_here(
+        self, folder: str, name: str, beside: str, pieces: Iterable[bytes], *, durable: bool
+    ) -> None:
         with self._folder(folder, make=True) as way:
             descriptor = os.open(beside, NEW | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=way)
             try:
                 for piece in pieces:
                     write_all(descriptor, piece)
-                os.fsync(descriptor)
+                if durable:
+                    os.fsync(descriptor)
                 os.replace(beside, name, src_dir_fd=way, dst_dir_fd=way)
             except BaseException:
                 os.unlink(beside, dir_fd=way)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -226,10 +226,8 @@ class Track:
 
     def _lines_of_rolls(self) -> Iterator[Entry]:
         while self._find_roll():
-            # Looked for first: once there is a next file, this one has no more to come.
-            has_next = self._has_next()
             try:
-                yield from self._lines_of_roll()
+                has_next = yield from self._lines_of_roll()
             except FileNotFoundError:
                 has_next = self._skip_deleted()
             except OSError as error:
@@ -271,16 +269,21 @@ class Track:
 
     def _has_next(self) -> bool:
         try:
-            if self._place.size_bytes(self._path) < ROLL_BYTES:
-                return False
             self._place.size_bytes(f"{self.folder}/{layout.manifest_name((self._roll or 0) + 1)}")
         except OSError:
             return False
         return True
 
-    def _lines_of_roll(self) -> Iterator[Entry]:
-        """Yield what is new in this file. Raises OSError."""
+    def _lines_of_roll(self) -> Generator[Entry, None, bool]:
+        """Yield what is new in this file; return whether there is a next. Raises OSError."""
         size_bytes = self._place.size_bytes(self._path)
+        has_next = size_bytes >= ROLL_BYTES and self._has_next()
+        if has_next:  # this one has no more to come from now on
+            size_bytes = self._place.size_bytes(self._path)
+        yield from self._new_lines(size_bytes)
+        return has_next
+
+    def _new_lines(self, size_bytes: int) -> Iterator[Entry]:
         if size_bytes <= self._manifest.offset:
             if size_bytes < self._manifest.offset:
                 self._cut_off(f"{self._path} has become shorter than what was read of it")

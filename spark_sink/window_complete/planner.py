@@ -9,6 +9,7 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.spool import Entry
 from spark_sink.account import Reached
 from spark_sink.admission import admit
+from spark_sink.look_pace import LookPace
 from spark_sink.offsets import Offsets, Position, heartbeat_ms
 from spark_sink.options import SourceOptions
 from spark_sink.progress import TrackLag, lags
@@ -30,6 +31,8 @@ class MicroBatchPlanner:
         self._due = due
         self._options = options
         self._spools = {name: Spools(each) for name, each in options.items()}
+        self._pace = LookPace()
+        self._last_let_go: tuple[MicroBatch, StreamOffsets] | None = None
         self._end: StreamOffsets | None = None
         self._first: StreamOffsets | None = None
         """Where a new checkpoint begins: by now `latest` would be somewhere else."""
@@ -40,18 +43,28 @@ class MicroBatchPlanner:
             spools.freeze()
 
     def next(self, last: MicroBatch | None) -> MicroBatch | None:
-        """What is to be done after the last micro-batch; None: nothing closes yet."""
+        """What is to be done after the last micro-batch; None: nothing closes yet.
+
+        Of what is listed by now: some of many hosts always say something meanwhile.
+        """
         if self._end is None:
             self._end = self._beginning() if last is None else last.end
             self._first = self._end
+        with self._pace.look():
+            for name, spools in self._spools.items():
+                spools.refresh(self._end[name])
+            return self._next(last, self._end)
+
+    def _next(self, last: MicroBatch | None, before: StreamOffsets) -> MicroBatch | None:
         while True:
-            before, self._end = self._end, self._read_on(self._end)
+            self._end = self._read_on(before)
             found = self._closing(last, self._end)
             if found is not None:
                 return found
             if self._end == before:
                 self._check_goes_on(self._end)
                 return None
+            before = self._end
 
     def slices(self, batch: MicroBatch) -> dict[str, list[Slice]]:
         """By stream, the segments among which the rows of a micro-batch are."""
@@ -86,8 +99,14 @@ class MicroBatchPlanner:
             spools.commit(let_go[name])
 
     def _let_go(self, batch: MicroBatch) -> StreamOffsets:
-        """Below are no rows that anything behind a micro-batch needs."""
-        return self._held(batch.held, batch.end, batch.until_ms)
+        """Below are no rows that anything behind a micro-batch needs.
+
+        Found once: with the commit the segments are forgotten by which it is found, and to know
+        them again all manifests would be read from their beginning.
+        """
+        if self._last_let_go is None or self._last_let_go[0] is not batch:
+            self._last_let_go = batch, self._held(batch.held, batch.end, batch.until_ms)
+        return self._last_let_go[1]
 
     def _check_goes_on(self, end: StreamOffsets) -> None:
         """Raise SourceError where more was written, with which this query cannot go on."""
@@ -107,7 +126,7 @@ class MicroBatchPlanner:
             unread = self._not_needed(first, end, after_ms)
             return MicroBatch(0, first, end, after_ms, until_ms, unread=unread)
         late, unread = self._late(last, end)
-        held = self._held(last.held, end, after_ms)
+        held = self._held(self._let_go(last), end, after_ms)
         return MicroBatch(last.number + 1, held, end, after_ms, until_ms, late, unread)
 
     def _not_needed(
@@ -153,7 +172,6 @@ class MicroBatchPlanner:
         }
 
     def _admitted(self, name: str, spools: Spools, before: Offsets) -> Offsets:
-        spools.refresh(before)
         positions = spools.with_new(before)
         end = admit(positions, spools.indexes(positions), self._options[name].limits)
         return spools.past_silences(end)

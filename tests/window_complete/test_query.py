@@ -16,10 +16,13 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
-from gigastream.spool import SpoolSettings
+from gigastream.spool import Entry, SpoolSettings, manifest
+from gigastream.spool.entry import decode
 from spark_sink.job_errors import JobError
+from spark_sink.offsets import Offsets
 from spark_sink.options import SourceOptions, parse
 from spark_sink.run import Streams, plan_of_paths
+from spark_sink.spools import Spools
 from spark_sink.window_complete.due import Due
 from spark_sink.window_complete.micro_batch_log import MicroBatch
 from spark_sink.window_complete.planner import MicroBatchPlanner
@@ -106,6 +109,55 @@ def test_a_micro_batch_comes_with_the_punctuation_that_closes_a_window(
         looking.begin()
     assert looking.read
     assert max(looking.read.values()) <= LIES_OPEN.get(name, 2), "it is read once it closes"
+
+
+@NAMES
+def test_a_line_of_a_manifest_is_read_once(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spark_sink.places.LOOK_PERIOD_S", 0.0)
+    replay, read = Replay(QUERIES[name], tmp_path), Counter[bytes]()
+
+    def noting(line: bytes) -> Entry:
+        read[line] += 1
+        return decode(line)
+
+    looking = Looking(replay)
+    for step in range(STEPS):
+        reached_ns = START_NS + step * STEP_NS
+        replay.busy(reached_ns + STEP_NS, after_ns=reached_ns)
+        replay.silent(reached_ns + STEP_NS)
+        with monkeypatch.context() as reading:
+            reading.setattr(manifest, "decode", noting)
+            while (found := looking.look()) is not None:
+                looking.planner.lags(found)
+                looking.planner.reached(found)
+    listed = [line for path in replay.root.rglob("manifest-*") for line in _lines(path)]
+    assert looking.last is not None
+    assert read == Counter(listed)
+
+
+def test_a_host_that_always_says_something_keeps_no_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = Replay(QUERIES["queries"], tmp_path)
+    looking, real, looks = Looking(replay), Spools.refresh, []
+
+    def speaking(spools: Spools, known: Offsets) -> None:
+        looks.append(START_NS + len(looks))
+        assert len(looks) < 20, "it looks on and on"
+        replay.silent(looks[-1])
+        real(spools, known)
+
+    replay.busy(START_NS + STEP_NS, after_ns=START_NS)
+    looking.look()
+    monkeypatch.setattr(Spools, "refresh", speaking)
+    assert looking.look() is None
+    assert len(looks) == len(looking.due.streams)
+
+
+def _lines(path: Path) -> list[bytes]:
+    return path.read_bytes().split(b"\n")[:-1]
 
 
 class Failing(Kept):
