@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gigastream.spool import Spool
 from gigastream.spool.plan import plan_of_spools
-from spark_sink.job_errors import JobError
 from spark_sink.options import access_of
 from spark_sink.registration import register
 from spark_sink.run import Spools, run_query, spool_paths
@@ -35,14 +34,13 @@ def create_temp_views(
     Each question to a view reads what the spools hold then. A view of the same name is replaced. A
     stream that is an answer as it is gives one view, the answer.
     `spark` and `options` are as for `run_query`. Returns the views' names, sorted. Raises what
-    `run_query` raises, and JobError where two of the names are one to Spark.
+    `run_query` raises.
     """
     paths = spool_paths(spools)
     asked = dict(options or {})
     opened = [Spool(path, access=access_of(asked)) for path in paths]
     streams = {track.stream for spool in opened for track in spool.tracks()}
     outputs = [node.name for node in plan_of_spools(opened, None).outputs]
-    _check_names(streams.union(outputs))
     session = spark or make_session()
     register(session)
     views = {name: _stream(session, paths, name, asked) for name in streams} | {
@@ -59,15 +57,3 @@ def _stream(
 ) -> DataFrame:
     asked = {**options, "paths": json.dumps(paths), "stream": name}
     return session.read.format("gigastream").options(**asked).load()
-
-
-def _check_names(names: Iterable[str]) -> None:
-    known: dict[str, str] = {}
-    for name in names:
-        other = known.setdefault(name.lower(), name)
-        if other != name:
-            raise JobError(
-                f"{other} and {name} are one name to Spark",
-                "take run_query(…, output=…).createOrReplaceTempView(…) for each of them",
-                exit_code=2,
-            )

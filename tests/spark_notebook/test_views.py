@@ -13,7 +13,6 @@ pytest.importorskip("pyspark")
 from spark_command.written import QUERY, SETS, answered_here, in_order, plain, spool
 
 from spark_sink import create_temp_views
-from spark_sink.job_errors import JobError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +32,7 @@ def test_streams_and_answers_are_views(spark: SparkSession, tmp_path: Path) -> N
         assert listed >= set(names)
         rows = spark.sql("SELECT * FROM talkers").toArrow().to_pylist()
         plain_rows = [{key: plain(value) for key, value in row.items()} for row in rows]
-        assert in_order(plain_rows) == answered_here(SETS, "--output", "talkers")
+        assert in_order(plain_rows) == answered_here(QUERY)
         (partial,) = spark.sql("SELECT count(*), count(_hb) FROM talkers_low").collect()
         assert partial[0] >= len(rows)
         assert partial[1] == 0
@@ -52,10 +51,3 @@ def test_views_of_several_spools_go_on(spark: SparkSession, tmp_path: Path) -> N
         assert names == ["query", "query_low"]
     finally:
         forget(spark, *names)
-
-
-def test_names_that_are_one_to_spark_are_told(spark: SparkSession, tmp_path: Path) -> None:
-    sets = f"DEFINE {{ query_name a; }} {QUERY}; DEFINE {{ query_name A; }} {QUERY}"
-    with pytest.raises(JobError, match="are one name to Spark") as error:
-        create_temp_views(spool(tmp_path / "spool", sets), spark=spark)
-    assert error.value.exit_code == 2
