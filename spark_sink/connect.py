@@ -20,7 +20,8 @@ _SCHEME = "sc://"
 
 def context_of(spark: SparkSession) -> SparkContext | None:
     """Return the context of a session; those of Spark Connect have none: it is the server's."""
-    return getattr(spark, "sparkContext", None)
+    context: SparkContext | None = getattr(spark, "sparkContext", None)
+    return context
 
 
 def is_wanted(master: str | None) -> bool:

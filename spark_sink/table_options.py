@@ -64,7 +64,8 @@ def with_kept_options(schema: Any, given: Mapping[str, str]) -> Mapping[str, str
     """Return what a table was made with, behind what is `given` for this time."""
     if not is_of_table(schema) or not {"path", "paths"}.isdisjoint(name.lower() for name in given):
         return given
-    return json.loads(schema.fields[0].metadata[_KEPT]) | {n.lower(): t for n, t in given.items()}
+    kept: dict[str, str] = json.loads(schema.fields[0].metadata[_KEPT])
+    return kept | {name.lower(): text for name, text in given.items()}
 
 
 def is_of_table(schema: Any) -> bool:
