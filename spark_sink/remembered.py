@@ -29,4 +29,8 @@ class Remembered:
 
 def remembered(size: int) -> Callable[[Function], Function]:
     """Decorate a function of arguments that can be compared."""
-    return lambda compute: cast(Function, Remembered(size, compute))
+
+    def decorate(compute: Function) -> Function:
+        return cast(Function, Remembered(size, compute))
+
+    return decorate
