@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from spark_sink.run import run_query
     from spark_sink.source import GigastreamSource
     from spark_sink.spark_types import unsigned
+    from spark_sink.views import create_temp_views
 
 __all__ = [
     "GigastreamSource",
     "ProgressLog",
+    "create_temp_views",
     "ip_bytes",
     "ip_in",
     "ip_number",
@@ -41,6 +43,7 @@ __all__ = [
 _HOME = {
     "GigastreamSource": "spark_sink.source",
     "ProgressLog": "spark_sink.progress_log",
+    "create_temp_views": "spark_sink.views",
     "ip_bytes": "spark_sink.ip_functions",
     "ip_in": "spark_sink.ip_functions",
     "ip_number": "spark_sink.ip_functions",

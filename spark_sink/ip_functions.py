@@ -13,13 +13,14 @@ in a Python worker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from spark_sink import arrow_text
+from spark_sink.remembered import remembered
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -122,7 +123,7 @@ def _parsed(addresses: pa.Array) -> Iterator[Address | None]:
     return map(_address, addresses.to_pylist())
 
 
-@lru_cache(_KNOWN)
+@remembered(_KNOWN)
 def _address(text: str | None) -> Address | None:
     try:
         return None if text is None else ip_address(text)
@@ -130,7 +131,7 @@ def _address(text: str | None) -> Address | None:
         return None
 
 
-@lru_cache(_KNOWN)
+@remembered(_KNOWN)
 def _network(text: str) -> IPv4Network | IPv6Network:
     try:
         return ip_network(text, strict=False)
@@ -138,7 +139,7 @@ def _network(text: str) -> IPv4Network | IPv6Network:
         raise ValueError(f"ip_in: {text!r} is no prefix of addresses, as 10.0.0.0/8 is") from None
 
 
-@lru_cache(_KNOWN)
+@remembered(_KNOWN)
 def _prefix(address: Address | None, length: int | None) -> str | None:
     if address is None or length is None or not 0 <= length <= address.max_prefixlen:
         return None

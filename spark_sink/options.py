@@ -15,6 +15,9 @@ from spark_sink.errors import SpoolSourceError
 from spark_sink.segments import Slice
 from spark_sink.silences import GO_ON, STOP
 
+_TABLE = (
+    "a table is made by CREATE TABLE … USING gigastream LOCATION '/var/spool/…', without columns"
+)
 EARLIEST = "earliest"
 LATEST = "latest"
 
@@ -112,7 +115,8 @@ def _parsed(name: str, text: str) -> Any:
 def _paths(values: Mapping[str, Any]) -> tuple[str, ...]:
     if ("path" in values) == ("paths" in values):
         message = "the source gigastream needs the path of a spool"
-        raise SpoolSourceError(message, 'give it as .load("/var/spool/…"), or several as a list')
+        hint = 'give it as .load("/var/spool/…"), or several as a list'
+        raise SpoolSourceError(message, f"{hint}; {_TABLE}")
     return values["paths"] if "paths" in values else (values["path"],)
 
 

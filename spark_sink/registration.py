@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from spark_sink.connect import context_of
 from spark_sink.ip_functions import register_ip_functions
 from spark_sink.source import GigastreamSource
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHIPPED = (
+    "gigastream.gsql.regular_expressions",
     "gigastream.opaque",
     "gigastream.punctuation",
     "gigastream.spool",
@@ -24,6 +26,8 @@ SHIPPED = (
     "spark_sink.arrow_text",
     "spark_sink.damage_log",
     "spark_sink.errors",
+    "spark_sink.expressions.prefix_files",
+    "spark_sink.expressions.regular_expressions",
     "spark_sink.ip_functions",
     "spark_sink.segment_index",
     "spark_sink.offsets",
@@ -31,15 +35,17 @@ SHIPPED = (
     "spark_sink.patience",
     "spark_sink.places",
     "spark_sink.reading",
+    "spark_sink.remembered",
     "spark_sink.segments",
     "spark_sink.silences",
     "spark_sink.source",
     "spark_sink.spark_types",
     "spark_sink.spools",
     "spark_sink.stream_columns",
+    "spark_sink.table_options",
     "spark_sink.tracks",
 )
-"""All that the source's workers run: Python and pyarrow alone, nothing compiled."""
+"""All that workers run, of the source and of functions: Python and pyarrow, nothing compiled."""
 
 ADDED_BY_SPARK = (
     "SPARK_LOCAL_DIRS",
@@ -53,13 +59,23 @@ _one_at_a_time = threading.Lock()
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("gigastream")` known to a session, and to its SQL the functions of addresses."""
+    """Make `format("gigastream")` known to a session, and to its SQL the functions of addresses.
+
+    Where its Java may be another machine's, our code goes there with it.
+    """
+    if not _is_here(spark):
+        ship_with_tasks()
     _register_source(spark)
     register_ip_functions(spark)
 
 
+def _is_here(spark: SparkSession) -> bool:
+    context = context_of(spark)
+    return context is not None and context.master.startswith("local")
+
+
 def _register_source(spark: SparkSession) -> None:
-    context = getattr(spark, "sparkContext", None)  # Spark Connect's sessions have none
+    context = context_of(spark)
     if context is None:
         spark.dataSource.register(GigastreamSource)
         return

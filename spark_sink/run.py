@@ -20,7 +20,7 @@ from spark_sink.dataframes import Frames
 from spark_sink.job_errors import JobError
 from spark_sink.options import SourceOptions, access_of, parse
 from spark_sink.refusals import check
-from spark_sink.registration import register, ship_with_tasks
+from spark_sink.registration import register
 from spark_sink.results import in_result_types
 from spark_sink.row_time import row_time
 from spark_sink.session import make_session
@@ -109,8 +109,6 @@ class Streams:
 
     def __post_init__(self) -> None:
         """Make the source known; executors elsewhere get it with their tasks."""
-        if not self.session.sparkContext.master.startswith("local"):
-            ship_with_tasks()
         register(self.session)
 
     def __call__(self, node: LowNode, columns: tuple[str, ...]) -> DataFrame:

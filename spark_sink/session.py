@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spark_sink.connect import connected, is_wanted, refuse_for_job
 from spark_sink.java import use_java
 from spark_sink.job_errors import JobError
 from spark_sink.programs import worker_python
@@ -78,6 +79,7 @@ def make_session(
 ) -> SparkSession:
     """Return the session that is there, or start one at `master` (default: here, on all cores).
 
+    A `master` sc://…, or SPARK_REMOTE in the environment, makes it a client of Spark Connect.
     `state` is one of STATE_STORES. `settings` are Spark's own and go before ours. `log` is the file
     for what Java prints; none: a temporary one. Raises JobError where PySpark or Java is missing,
     or Java does not start.
@@ -88,6 +90,8 @@ def make_session(
     there = SparkSession.getActiveSession()
     if there is not None:
         return there
+    if is_wanted(master):
+        return connected(master, {**(_ROCKSDB if state == "rocksdb" else {}), **(settings or {})})
     cores = _cores(master)
     at = master or f"local[{cores}]"
     wanted = {**session_settings(cores, state), "spark.master": at, **(settings or {})}
@@ -105,8 +109,12 @@ def open_session(
     settings: Mapping[str, str] | None = None,
     log: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """Give what `make_session` gives; if it was started here, end it and leave nothing behind."""
+    """Give what `make_session` gives; if it was started here, end it and leave nothing behind.
+
+    For jobs: raises JobError where it would be a client of Spark Connect.
+    """
     require_pyspark()
+    refuse_for_job(master)
     from pyspark.sql import SparkSession
 
     if SparkSession.getActiveSession() is not None or _SUBMITTED in os.environ:

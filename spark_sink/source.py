@@ -42,6 +42,7 @@ from spark_sink.options import SourceOptions, parse
 from spark_sink.segments import Slice, cut, read
 from spark_sink.spools import Spools
 from spark_sink.stream_columns import check_schema, stream_columns
+from spark_sink.table_options import keep_options, table_options, with_kept_options
 
 
 class GigastreamSource(DataSource):
@@ -57,6 +58,9 @@ class GigastreamSource(DataSource):
     other column: "no later row's packet has a timestamp below". The rest are the stream's columns,
     or those named by `columns`, in Spark's types: ullong is decimal(20,0), ushort and uint the next
     larger integer, strings and addresses are text. A byte that is not UTF-8 is the text \xHH.
+    As a table it keeps its options; DROP TABLE leaves the spool as it is:
+
+        CREATE TABLE low USING gigastream OPTIONS (stream 'talkers_low') LOCATION '/var/spool/gs'
 
     Options
     - path, or paths (a JSON list): the spools, also grpc+tls://HOST:PORT/NAME of `gigastream serve`
@@ -92,14 +96,16 @@ class GigastreamSource(DataSource):
         return "gigastream"
 
     def schema(self) -> Any:
-        options = parse(self.options)
-        return spark_types.spark_schema(stream_columns(options), options.inside)
+        of_table = table_options(self.options)
+        options = parse(self.options if of_table is None else of_table)
+        schema = spark_types.spark_schema(stream_columns(options), options.inside)
+        return schema if of_table is None else keep_options(schema, of_table)
 
     def reader(self, schema: Any) -> SpoolReader:
-        return SpoolReader(parse(self.options), schema)
+        return SpoolReader(parse(with_kept_options(schema, self.options)), schema)
 
     def streamReader(self, schema: Any) -> SpoolStreamReader:  # noqa: N802
-        return SpoolStreamReader(parse(self.options), schema)
+        return SpoolStreamReader(parse(with_kept_options(schema, self.options)), schema)
 
 
 class _Rows:

@@ -13,6 +13,7 @@ from gigastream.opaque import OPAQUE_MAX, opaque_size
 from gigastream.spool import Track
 from spark_sink.errors import SpoolSourceError
 from spark_sink.options import SourceOptions
+from spark_sink.table_options import MAKE_AGAIN, is_of_table
 from spark_sink.tracks import newest_tracks, open_spool, what_is_there
 
 Column = Mapping[str, Any]
@@ -43,7 +44,9 @@ def check_schema(given: Any, wanted: Any) -> None:
         raise SpoolSourceError(
             f"the schema that is given, {_described(given)}, is not the stream's, "
             f"{_described(wanted)}",
-            'leave .schema(…) away; .option("columns", "a,b") chooses columns',
+            MAKE_AGAIN
+            if is_of_table(given)
+            else 'leave .schema(…) away; .option("columns", "a,b") chooses columns',
         )
 
 

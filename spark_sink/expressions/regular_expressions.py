@@ -10,20 +10,24 @@ so the answer is the same one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from gigastream.gsql.regular_expressions import Matcher, compiled
+from gigastream.gsql.regular_expressions import CompiledPattern, Matcher, compiled
+from spark_sink.remembered import remembered
+
+_PATTERNS = 1 << 10
+"""Programs that a worker keeps; a query has a few."""
 
 
 def matching(pattern: bytes) -> Callable[[Column], Column]:
     """Whether the pattern matches anywhere; NULL over NULL."""
+    program = compiled(pattern)
 
     def matches(texts: pa.Array) -> pa.Array:
-        matcher = _matcher(pattern)
+        matcher = _matcher(program)
         found = [text if text is None else matcher.matches(text) for text in texts.to_pylist()]
         return pa.array(found, pa.bool_())
 
@@ -33,19 +37,20 @@ def matching(pattern: bytes) -> Callable[[Column], Column]:
 
 def extracting(pattern: bytes) -> Callable[[Column], Column]:
     """The leftmost longest part that matches; NULL where there is none."""
+    program = compiled(pattern)
 
     def extract(texts: pa.Array) -> pa.Array:
-        matcher = _matcher(pattern)
+        matcher = _matcher(program)
         return pa.array([_part(matcher, text) for text in texts.to_pylist()], pa.binary())
 
     function: Callable[[Column], Column] = F.arrow_udf(extract, "binary")
     return function
 
 
-@cache
-def _matcher(pattern: bytes) -> Matcher:
+@remembered(_PATTERNS)
+def _matcher(program: CompiledPattern) -> Matcher:
     """Once for each process: a worker lives through many tasks."""
-    return Matcher(compiled(pattern))
+    return Matcher(program)
 
 
 def _part(matcher: Matcher, text: bytes | None) -> bytes | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 pytest.importorskip("pyspark")
+pytest.importorskip("pandas")
 
 from captures import DEMO_CAPTURE, ROOT
 from cli.command import COMMAND

@@ -68,6 +68,38 @@ def test_all_that_the_source_imports_is_shipped() -> None:
         assert prefixes & set(registration.SHIPPED), f"{module} stays behind"
 
 
+_SENT = """
+import io
+import pickle
+import pyspark.sql.functions as F
+from pyspark.cloudpickle import dumps
+import spark_sink
+from spark_sink.expressions import prefix_files, regular_expressions
+from spark_sink.ip_functions import _FUNCTIONS
+spark_sink.ship_with_tasks()
+sent = [function for function, _ in _FUNCTIONS.values()]
+F.arrow_udf = lambda function, _: sent.append(function)
+regular_expressions.matching(b"a+b")
+regular_expressions.extracting(b"a+b")
+empty = prefix_files.PrefixTable(*(prefix_files._ranges("", [], bits) for bits in (32, 128)))
+prefix_files.finding(empty)
+sent.append(spark_sink.GigastreamSource)
+class Reader(pickle.Unpickler):
+    def find_class(self, module, name):
+        if module.partition(".")[0] in ("gigastream", "spark_sink"):
+            print("stays behind:", module, name)
+        return super().find_class(module, name)
+for each in sent:
+    Reader(io.BytesIO(dumps(each))).load()
+print(len(sent), "sent")
+"""
+
+
+def test_what_is_sent_names_no_module_of_ours() -> None:
+    """Source and functions: where they arrive there is none."""
+    assert run(_SENT, PYTHONPATH=str(ROOT)).stdout == "9 sent\n"
+
+
 _WITHOUT_OUR_PACKAGES = """
 import sys
 root, repository = sys.argv[1:]
@@ -184,8 +216,10 @@ def test_a_session_that_is_there_learns_the_name(spark: SparkSession, tmp_path: 
     assert spark.read.format("gigastream").load(str(tmp_path)).count() == 1
 
 
-def test_a_session_without_a_context_is_told_too() -> None:
-    """Those of Spark Connect: what is shared there is the server's."""
+def test_a_session_without_a_context_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of Spark Connect: what is shared there is the server's, and our code goes there."""
+    sent: list[str] = []
+    monkeypatch.setattr(registration, "ship_with_tasks", lambda: sent.append("code"))
     told: list[type] = []
     names: list[str] = []
     session = SimpleNamespace(
@@ -195,12 +229,13 @@ def test_a_session_without_a_context_is_told_too() -> None:
     spark_sink.register(session)  # type: ignore[arg-type]
     assert told == [spark_sink.GigastreamSource]
     assert "ip_in" in names
+    assert sent == ["code"]
 
 
 def test_what_another_thread_is_sending_does_not_change_under_it() -> None:
     sent = {"PYTHONHASHSEED": "0"}
     during: list[tuple[dict[str, str], set[str]]] = []
-    context = SimpleNamespace(environment=sent)
+    context = SimpleNamespace(environment=sent, master="local[2]")
 
     def told(_: type) -> None:
         during.append((dict(sent), set(context.environment)))

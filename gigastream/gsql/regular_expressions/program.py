@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from gigastream.gsql.regular_expressions.parser import parse
 from gigastream.gsql.regular_expressions.syntax import (
@@ -55,24 +55,26 @@ class CompiledPattern:
     backward: Program
     sets: tuple[int, ...]
 
-    @cached_property
+    @property
     def classes(self) -> bytes:
         """The class of each byte: bytes of one class are in the same sets."""
         found: dict[tuple[int, ...], int] = {}
         keys = (tuple(s >> byte & 1 for s in self.sets) for byte in range(256))
         return bytes(found.setdefault(key, len(found)) for key in keys)
 
-    @cached_property
+    @property
     def members(self) -> list[bytes]:
         """For each set whether a class is in it."""
-        examples = [self.classes.index(number) for number in range(max(self.classes) + 1)]
+        classes = self.classes
+        examples = [classes.index(number) for number in range(max(classes) + 1)]
         return [bytes(s >> byte & 1 for byte in examples) for s in self.sets]
 
     def encoded(self) -> bytes:
         """As csrc/abi/gs_regex.h reads it."""
-        counts = struct.pack("<HH", len(self.sets), max(self.classes) + 1)
+        classes = self.classes
+        counts = struct.pack("<HH", len(self.sets), max(classes) + 1)
         programs = self.forward.encoded() + self.backward.encoded()
-        return self.classes + counts + b"".join(self.members) + programs
+        return classes + counts + b"".join(self.members) + programs
 
 
 @lru_cache(maxsize=64)
