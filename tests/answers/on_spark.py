@@ -29,6 +29,7 @@ from spark_sink.refusals import check
 from spark_sink.results import to_record_batches
 from spark_sink.run import Streams
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
+from spark_sink.window_complete.small_batches import SMALL_BYTES
 from tests.answers.engine import Rows, cells
 
 if TYPE_CHECKING:
@@ -106,24 +107,35 @@ class Spooled:
         return self._of_each(answer, names, streaming=True)
 
     def whole_windows(
-        self, checkpoints: Path, names: Sequence[str] | None = None, micro_batches: int = 1
+        self,
+        checkpoints: Path,
+        names: Sequence[str] | None = None,
+        micro_batches: int = 1,
+        small_bytes: int = SMALL_BYTES,
     ) -> dict[str, Kept]:
-        """The same, in micro-batches of whole windows."""
+        """The same, in micro-batches of whole windows; small ones are read by the driver."""
 
         def answer(plan: Plan, output: Output) -> Kept:
             kept = Kept(output.schema)
-            self.whole_windows_of(plan, output, kept, checkpoints / output.name, micro_batches)
+            place = checkpoints / output.name
+            self.whole_windows_of(plan, output, kept, place, micro_batches, small_bytes)
             return kept
 
         return self._of_each(answer, names, streaming=True, on_driver=True)
 
     def whole_windows_of(
-        self, plan: Plan, output: Output, kept: Kept, place: Path, micro_batches: int
+        self,
+        plan: Plan,
+        output: Output,
+        kept: Kept,
+        place: Path,
+        micro_batches: int,
+        small_bytes: int = SMALL_BYTES,
     ) -> None:
         """The micro-batches that a checkpoint has not seen yet."""
         limit = max(1, self.segments(output) // micro_batches)
         read = Streams(self.spark, [str(self.root)], {"maxSegmentsPerTrigger": str(limit)})
-        asked = SpoolQuery(output.name, plan, output, read, str(place))
+        asked = SpoolQuery(output.name, plan, output, read, str(place), small_bytes=small_bytes)
         query = WindowCompleteQuery(asked, kept, {"availableNow": True}).start()
         query.finish()
         query.check()
