@@ -29,7 +29,7 @@ from spark_sink.operators.merge import merge_seen_in
 from spark_sink.window_complete.due import can_answer
 from tests.answers.golden import NOT_STREAMED, Golden, golden_queries
 from tests.answers.inputs import INPUTS
-from tests.answers.on_spark import UNSYNCED, QuerySet, Spooled, query_set, write_spool
+from tests.answers.on_spark import BOTH_WAYS, UNSYNCED, QuerySet, Spooled, query_set, write_spool
 from tests.oracle.rows import difference
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def test_a_stream_gives_the_golden_rows(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("small_bytes", [0, 1 << 62], ids=["by-tasks", "by-driver"])
+@pytest.mark.parametrize("small_bytes", BOTH_WAYS.values(), ids=BOTH_WAYS)
 @pytest.mark.parametrize(("golden", "name", "variant"), list(_streamed()))
 def test_micro_batches_of_whole_windows_give_the_golden_rows(
     golden: Golden, name: str, variant: Variant, small_bytes: int, spools: Spools, tmp_path: Path
