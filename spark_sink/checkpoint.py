@@ -137,6 +137,11 @@ def known_parts(said: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     return {(query, output): name for query, output, name in said.get("parts", ())}
 
 
+def known_outputs(said: Mapping[str, Any]) -> frozenset[str]:
+    """Return what a checkpoint's file calls its outputs, those of earlier runs included."""
+    return frozenset((*said.get("outputs", ()), *(output for _, output in known_parts(said))))
+
+
 def _parts(known: Mapping[tuple[str, str], str], job: JobIdentity) -> dict[tuple[str, str], str]:
     """Those that are known, and what is new behind them; who leaves may come back."""
     found = dict(known)

@@ -9,18 +9,20 @@ row whose expression has no value is dropped where the engine drops it (GSQL sec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gigastream.plan.base_time import Alternatives
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.plan.plan import Plan
+from spark_sink.event_time import event_time
 from spark_sink.operators import column_times, operator_of
 from spark_sink.window_complete.leaving import Leaving
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 Read = Callable[[LowNode, tuple[str, ...]], "DataFrame"]
 """Gives columns of a stream of the low level, in order, behind the heartbeat's: timestamps in
@@ -74,6 +76,15 @@ class Frames:
         All of them where a consumer still waits: what ends there is made of more.
         """
         return self._leaving.of(rows) if self._leaving is not None and self.lets_go else rows
+
+    def in_time(self, rows: DataFrame, values: Sequence[tuple[Column, Alternatives]]) -> DataFrame:
+        """The same, of rows that wait for temporal values (bigint), what they are of base time.
+
+        Those of a stream get their event time, in front, by which Spark lets them go.
+        """
+        if self._leaving is not None and self.lets_go:
+            rows = self._leaving.of_values(rows, values)
+        return rows.select(event_time(values), "*") if rows.isStreaming else rows
 
     @property
     def lets_go(self) -> bool:

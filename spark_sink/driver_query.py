@@ -17,20 +17,27 @@ from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 
 def start_on_driver(
-    asked: SpoolQuery, sink: DriverSink, trigger: Mapping[str, Any], *, without_state: bool
+    asked: SpoolQuery, sink: DriverSink, trigger: Mapping[str, Any], *, without_state: bool = True
 ) -> Running:
-    """Start it; `without_state` asks for window-complete micro-batches, where they can answer.
+    """Start it; `without_state` asks for window-complete micro-batches, where there is a choice.
 
-    They cannot where rows leave at once, for which Spark keeps no state either. What is in order is
-    so within them alone, and always answered by them. Raises JobError.
+    Raises JobError.
     """
-    is_ordered = merge_seen_in(asked.output) is not None
-    if (without_state or is_ordered) and can_answer(asked.plan, asked.output):
+    if can_answer(asked.plan, asked.output) and (without_state or not may_choose(asked)):
         return WindowCompleteQuery(asked, sink, trigger).start()
     leaving = leaving_after(asked.after_ms)
     rows = dataframe(asked.plan, asked.output, asked.read, leaving)
     query = start(sink.writer(rows), asked.checkpoint, asked.name, trigger)
     return Stateful(query, sink, streams=streams_of(rows), checkpoint=asked.checkpoint)
+
+
+def may_choose(asked: SpoolQuery) -> bool:
+    """Return whether both ways can answer.
+
+    Window-complete micro-batches cannot where rows leave at once, for which Spark keeps no state
+    either. What is in order is so within them alone, and always answered by them.
+    """
+    return can_answer(asked.plan, asked.output) and merge_seen_in(asked.output) is None
 
 
 def leaving_after(after_ms: int | None) -> Leaving | None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 SKIP_HINT = 'with .option("onDamage", "skip") it is left out, and the rest is read'
 
@@ -30,6 +32,23 @@ def tell(sentence: str) -> None:
     """Write a sentence to stderr: the worker's, which is in Spark's log.
 
     `gigastream spark` hands it on (spark_sink/sentences.py), and counts it as a loss unless it
-    begins with `note: `.
+    begins with `note: `. So does it with what the driver itself meets.
     """
+    if _hearers:
+        _hearers[-1](sentence)
+        return
     print(f"gigastream: {sentence}", file=sys.stderr, flush=True)
+
+
+_hearers: list[Callable[[str], None]] = []
+"""Of this process: the job that runs in it."""
+
+
+@contextmanager
+def heard_by(hearer: Callable[[str], None]) -> Iterator[None]:
+    """Let `hearer` have what any thread of this process tells, instead of stderr."""
+    _hearers.append(hearer)
+    try:
+        yield
+    finally:
+        _hearers.remove(hearer)

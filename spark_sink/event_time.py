@@ -68,6 +68,19 @@ def event_time(values: Sequence[tuple[Column, Alternatives]]) -> Column:
     return F.timestamp_millis(_milliseconds(first)).alias(COLUMN, metadata=METADATA)
 
 
+def is_over(values: Sequence[tuple[Column, Alternatives]], base_ns: int) -> Column:
+    """Whether the event time of a group is at or below an instant of base time.
+
+    That is so of values below what base time has come to in their column: of a batch, which knows
+    the instant, Spark compares with numbers and computes no event time, row by row.
+    """
+    passed = [
+        reduce(Column.__and__, [as_held(v, f.temporal) < _long(f.forward(base_ns)) for f in ways])
+        for v, ways in values
+    ]
+    return reduce(Column.__or__, passed) if passed else F.lit(False)
+
+
 def held_until(times: Sequence[HeldTime], name: str) -> Column:
     """The event time of a row of a join: from when on no row that it matches can come.
 

@@ -41,7 +41,8 @@ def _state(plan: Plan, output: Output) -> Iterator[str]:
     """Which way its rows go to the driver (spark_sink/driver_query.py), and why."""
     if can_answer(plan, output):
         yield f"{INDENT}state      none: a micro-batch is the windows that a punctuation ends,"
-        yield f"{INDENT}           in the spool (run --on spark, spark --state spool)"
+        yield f"{INDENT}           in the spool, where the driver writes (run --on spark, tables,"
+        yield f"{INDENT}           printed outputs); where Spark writes they wait in its store"
     elif any(operator_of(node).waits for node in topological((output,))):
         yield f"{INDENT}state      in Spark's store: not all that is held is windows"
     else:

@@ -28,7 +28,8 @@ from gigastream.sinks import SinkPlace
 from spark_sink import checkpoint
 from spark_sink.account import TrackAccount, query_accounts
 from spark_sink.dataframes import dataframe
-from spark_sink.driver_query import leaving_after, start_on_driver
+from spark_sink.driver_query import leaving_after, may_choose, start_on_driver
+from spark_sink.errors import heard_by
 from spark_sink.job_errors import JobError
 from spark_sink.options import access_of
 from spark_sink.places import spool_name, without_credentials
@@ -36,7 +37,7 @@ from spark_sink.progress import QueryProgress, with_places
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.savepoint import after_of
 from spark_sink.sentences import Sentences
-from spark_sink.session import SPOOL, open_session
+from spark_sink.session import MEMORY, open_session
 from spark_sink.sinks import (
     DriverSink,
     MakeBatch,
@@ -46,6 +47,7 @@ from spark_sink.sinks import (
     spark_writer,
     start,
 )
+from spark_sink.state_choice import is_without_state, output_name, outputs_begun
 from spark_sink.streaming import Running, Stateful, spark_errors, stop, streams_of, watch
 from spark_sink.window_complete.query import SpoolQuery
 
@@ -72,7 +74,8 @@ class JobOptions:
     source_options: Mapping[str, str] = field(default_factory=dict)
     trigger: Mapping[str, Any] = field(default_factory=lambda: {"processingTime": "0 seconds"})
     master: str | None = None
-    state: str = "memory"
+    state: str | None = None
+    """Where open windows wait (session.STATE_STORES); None: as it was begun (state_choice.py)."""
     point: str | None = None
     """Where a new checkpoint takes up: a time, or another checkpoint."""
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -99,6 +102,8 @@ class Job:
     reader: str
     parts: Mapping[tuple[str, str], str]
     """By query and output, the folder of the checkpoint that has its progress."""
+    names: Mapping[str, str]
+    """What the checkpoint calls its outputs."""
     after_ms: Mapping[str, int]
     """By query, up to which base time windows are left out; none: no window is."""
     places: Mapping[str, str] = field(default_factory=dict)
@@ -132,7 +137,7 @@ class Job:
     def _start(
         self, read: Streams, node: OutputNode, sink: Sink, on_driver: DriverSink | None
     ) -> None:
-        part = self.parts[node.name, _identity(sink, self.options.state)]
+        part = self.parts[node.name, self.names[sink.text]]
         own = {
             "reader": f"{self.reader}-{part}",
             "damageLog": checkpoint.damage_log(self.options.checkpoint),
@@ -144,8 +149,8 @@ class Job:
         trigger, after_ms = self.options.trigger, self.after_ms.get(node.name)
         if on_driver is not None:
             asked = SpoolQuery(name, self.plan, node, read, place, after_ms)
-            is_spool = self.options.state == SPOOL
-            self.running.append(start_on_driver(asked, on_driver, trigger, without_state=is_spool))
+            in_spool = not may_choose(asked) or is_without_state(name, self.options.state, place)
+            self.running.append(start_on_driver(asked, on_driver, trigger, without_state=in_spool))
             return
         rows = dataframe(self.plan, node, read, leaving_after(after_ms))
         folder = node.name if len(self.plan.outputs) > 1 else None
@@ -217,23 +222,25 @@ def run_job(
             return is_over()
 
         try:
-            _run(job, look, log)
+            _run(job, look, log, sentences)
         finally:
             sentences.look()
     job.losses = sentences.losses
     return job
 
 
-def _run(job: Job, is_over: Callable[[], bool], log: Path) -> None:
+def _run(job: Job, is_over: Callable[[], bool], log: Path, sentences: Sentences) -> None:
     asked = job.options
+    state = asked.state or MEMORY
     with (
-        open_session(asked.master, state=asked.state, settings=asked.settings, log=log) as session,
+        open_session(asked.master, state=state, settings=asked.settings, log=log) as session,
         _closing(job),
         spark_errors(),
     ):
-        job.start(session)
-        watch(job.running, is_over)
-        stop(job.running)
+        with heard_by(sentences.hear):
+            job.start(session)
+            watch(job.running, is_over)
+            stop(job.running)
         job.progress = job.look()
         job.account = list(job.accounts())
 
@@ -258,7 +265,9 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
                 "-o parquet:PATH, or -o spark:FORMAT for any sink of Spark's",
                 exit_code=2,
             )
-    outputs = [_identity(sink, options.state) for sink in options.sinks]
+    begun = outputs_begun(options.checkpoint)
+    called = {sink.text: output_name(sink, options.state, begun) for sink in options.sinks}
+    outputs = [called[sink.text] for sink in options.sinks]
     names = [spool_name(path, access) for path in options.spools]
     formats = dict(zip(outputs, (sink.format for sink in options.sinks), strict=True))
     _refuse_twice(outputs)
@@ -273,14 +282,9 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
     )
     claim = checkpoint.claim(options.checkpoint, identity)
     known = {output for _, output in claim.known}
-    _refuse_files([s for s in options.sinks if _identity(s, options.state) in known])
+    _refuse_files([s for s in options.sinks if called[s.text] in known])
     places = dict(zip(names, map(without_credentials, options.spools), strict=True))
-    return Job(options, plan, printing, claim.reader, claim.parts, claim.after_ms, places)
-
-
-def _identity(sink: Sink, state: str) -> str:
-    """What of an output stays as it is: a table's keys are numbers of one kind of micro-batch."""
-    return f"{sink.text} (--state {SPOOL})" if sink.tables and state == SPOOL else sink.text
+    return Job(options, plan, printing, claim.reader, claim.parts, called, claim.after_ms, places)
 
 
 def _refuse_twice(outputs: Sequence[str]) -> None:

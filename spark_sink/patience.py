@@ -17,12 +17,13 @@ TOLD_AFTER_SECONDS = 5.0
 def patiently(
     read: Callable[[], Iterator[Any]],
     limit_s: float | None,
+    wait: Callable[[float], Any] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Any]:
     """Yield what is read, tried again while it cannot be begun.
 
-    `limit_s`: for how long; None: as long as it takes. Raises SourceError past that, and where it
-    breaks off, since rows that are given cannot be taken back.
+    `limit_s`: for how long; None: as long as it takes. `wait` takes seconds. Raises
+    SourceError past that, and where it breaks off, since rows that are given cannot be taken back.
     """
     since_s, is_told, is_begun = clock(), False, False
     while True:
@@ -38,7 +39,7 @@ def patiently(
             if waited_s >= TOLD_AFTER_SECONDS and not is_told:
                 is_told = True
                 tell(f"note: {_first_line(away)}: its segments are waited for")
-            time.sleep(LOOK_SECONDS)
+            wait(LOOK_SECONDS)
 
 
 def _first_line(away: Exception) -> str:

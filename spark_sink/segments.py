@@ -6,7 +6,8 @@ What travels to a task is plain values, so that it needs nothing of ours to be u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -75,17 +76,24 @@ def _put(cuts: list[list[Slice]], part: int, piece: Slice) -> None:
     taken.append(piece)
 
 
-def read(piece: Slice, columns: Sequence[str], asked: SourceOptions) -> Iterator[pa.RecordBatch]:
+def read(
+    piece: Slice,
+    columns: Sequence[str],
+    asked: SourceOptions,
+    wait: Callable[[float], Any] = time.sleep,
+) -> Iterator[pa.RecordBatch]:
     """The rows of the segments, batch by batch; one that is damaged is told and left out.
 
-    A host that is away is waited for. `asked.damage_log` is a folder in which damage is written
-    down. Raises SourceError if retention has deleted a segment, or if damage is to fail.
+    A host that is away is waited for, between two looks by `wait`. `asked.damage_log` is a folder
+    in which damage is written down. Raises SourceError if retention has deleted a segment, or if
+    damage is to fail.
     """
-    (track,) = patiently(partial(_opened, piece, asked.access), asked.idle_after_s)
+    opened = partial(_opened, piece, asked.access)
+    (track,) = patiently(opened, asked.idle_after_s, wait)
     for entry in piece.entries:
         rows = partial(_rows, track, entry, columns)
         try:
-            yield from patiently(rows, asked.idle_after_s)
+            yield from patiently(rows, asked.idle_after_s, wait)
         except SegmentDamage as damage:
             if damage.is_retired or asked.fails_on_damage:
                 raise _failure(damage) from None

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the source's workers say to a person, found in the log of the Java that runs them."""
+"""What reading the spools says to a person: workers' words in Java's log, and the driver's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 BEGINNING = b"gigastream: "
 """Of a sentence (spark_sink.errors.tell)."""
@@ -19,10 +21,21 @@ class Sentences:
         self._log = log
         self._hand_on = hand_on
         self._at = log.stat().st_size if log.exists() else 0
+        self._heard: SimpleQueue[str] = SimpleQueue()
         self.losses = 0
 
+    def hear(self, sentence: str) -> None:
+        """Take one of this process, of any thread."""
+        self._heard.put(sentence)
+
     def look(self) -> None:
-        """Hand on what is new in whole lines."""
+        """Hand on what is new: what was heard, and whole lines."""
+        with suppress(Empty):
+            while True:
+                self._take(self._heard.get_nowait().encode())
+        self._read_log()
+
+    def _read_log(self) -> None:
         if not self._log.exists():
             return
         with self._log.open("rb") as stream:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 SPOOL = "spool"
 """No state store: the spool is the state (window_complete/)."""
-STATE_STORES = ("memory", "rocksdb", SPOOL)
+MEMORY = "memory"
+STATE_STORES = (MEMORY, "rocksdb", SPOOL)
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit, whose Java is there already."""
 _STATE = "spark.sql.streaming.stateStore"
@@ -60,6 +61,8 @@ def session_settings(cores: int | None, state: str = "memory") -> dict[str, str]
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
+        # else each call of a function asks Java several times, to note where it stands
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.driver.memory": f"{_memory_mib()}m",

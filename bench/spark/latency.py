@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a punctuation's making to the row that it lets go, by trigger; the engine's own beside it.
 
-A window of a second is written each second, ended by its punctuation, and read by a growing job.
+A window of a second is written each second, ended by its punctuation, and read by a growing job,
+whose rows are with the driver when they are there: what a table or a printed output takes.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import pyarrow
 from jobs import from_spool, session
 from made import FIRST_MINUTE, PLAN, STREAM, Shape, open_track, rows_of, write
 from report import Figure
@@ -21,7 +23,9 @@ from report import Figure
 from gigastream.sessions.high_session import HighSession
 from gigastream.spool import END, NOTHING, SpoolSettings, SpoolWriter
 from spark_sink.run import Streams
+from spark_sink.sinks import DriverSink
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
+from spark_sink.window_complete.small_batches import SMALL_BYTES
 
 TITLE = "From punctuation to row"
 TRIGGERS = {"at once": "0 seconds", "1 s": "1 second", "5 s": "5 seconds"}
@@ -34,7 +38,10 @@ def ask(folder: Path, rows: int, runs: int) -> list[Figure]:
     """The figures."""
     figures = [_figure("engine, no spool", _of_engine(20))]
     for name, trigger in TRIGGERS.items():
-        for start in (Stateful, WholeWindows):
+        starts = (
+            (Stateful, WholeWindows, ByTasks) if name == "at once" else (Stateful, WholeWindows)
+        )
+        for start in starts:
             what = f"Spark, {start.what}, trigger {name}"
             figures.append(_figure(what, _of_spark(start, trigger, 20)))
     return figures
@@ -51,9 +58,8 @@ class Stateful:
 
     def __init__(self, folder: Path, seen: Seen, trigger: str) -> None:
         self._query = (
-            from_spool(session(), folder / "spool")
-            .select("tb")
-            .writeStream.foreachBatch(_noting(seen))
+            Noting(seen)
+            .writer(from_spool(session(), folder / "spool"))
             .option("checkpointLocation", str(folder / "checkpoint"))
             .trigger(processingTime=trigger)
             .start()
@@ -69,24 +75,43 @@ class WholeWindows:
     """They are read when they close."""
 
     what = "whole windows"
-    error: BaseException | None = None
+    small_bytes = SMALL_BYTES
 
     def __init__(self, folder: Path, seen: Seen, trigger: str) -> None:
-        self._note = _noting(seen)
         read = Streams(session(), [str(folder / "spool")])
-        asked = SpoolQuery("talkers", PLAN, PLAN.outputs[0], read, str(folder / "checkpoint"))
+        place = str(folder / "checkpoint")
+        asked = SpoolQuery(
+            "talkers", PLAN, PLAN.outputs[0], read, place, small_bytes=self.small_bytes
+        )
         milliseconds = int(trigger.split()[0]) * 1000
         period = {"processingTime": f"{milliseconds} milliseconds"}
-        self._query = WindowCompleteQuery(asked, self, period).start()
-
-    def write(self, rows: Any, number: int) -> None:
-        """Take a micro-batch's rows."""
-        self._note(rows.select("tb"), number)
+        self._query = WindowCompleteQuery(asked, Noting(seen), period).start()
 
     def finish(self) -> None:
         """Wait for all rows."""
         self._query.finish()
         self._query.check()
+
+
+class ByTasks(WholeWindows):
+    """Whatever their size."""
+
+    what = "whole windows, read by tasks"
+    small_bytes = 0
+
+
+class Noting(DriverSink):
+    """Takes rows as a table or a printed output does, and notes when they were there."""
+
+    def __init__(self, seen: Seen) -> None:
+        super().__init__(threading.Lock(), "talkers", PLAN.outputs[0].schema)
+        self._seen = seen
+
+    def _put(self, batches: Sequence[pyarrow.RecordBatch], _number: int) -> None:
+        for batch in batches:
+            self.written += batch.num_rows
+            for minute in batch.column("tb").unique().to_pylist():
+                self._seen.setdefault(minute, time.monotonic())
 
 
 def _figure(what: str, delays_s: list[float]) -> Figure:
@@ -120,14 +145,6 @@ def _of_spark(start: Callable[..., Any], trigger: str, windows: int) -> list[flo
             query.finish()
     warm = sorted(made)[3:]
     return [seen[minute] - made[minute] for minute in warm]
-
-
-def _noting(seen: Seen) -> Callable[[Any, int], None]:
-    def note(rows: Any, _number: int) -> None:
-        for row in rows.distinct().collect():
-            seen.setdefault(row.tb, time.monotonic())
-
-    return note
 
 
 def _feed(writer: SpoolWriter, track: Any, windows: int, made: dict[int, float]) -> None:

@@ -234,7 +234,7 @@ class _Run:
             )
             place = str(self._folder / "checkpoints" / str(len(self._running)))
             asked = SpoolQuery(node.name, self._plan, node, read, place)
-            self._running.append(start_on_driver(asked, sink, CONTINUOUS, without_state=True))
+            self._running.append(start_on_driver(asked, sink, CONTINUOUS))
 
 
 def _session_settings(sources: Sequence[FileSource | LiveSource]) -> Mapping[str, str]:

@@ -114,9 +114,9 @@ def _add_spark_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--state",
         choices=("memory", "rocksdb", "spool"),
-        default="memory",
-        help="where open groups are kept; rocksdb above about a million of them; spool: nowhere, a "
-        "window's rows are read when it closes",
+        help="where open groups are kept: spool, nowhere, a window's rows are read when it closes "
+        "(default, where the driver writes); memory (default of Spark's outputs); rocksdb above "
+        "about a million of them",
     )
     group.add_argument(
         "--starting-at",

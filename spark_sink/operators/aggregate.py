@@ -17,7 +17,7 @@ from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
 from spark_sink.aggregates import KINDS_OF_BITS, accumulator_column, final_value
 from spark_sink.event_time import COLUMN as EVENT_TIME
-from spark_sink.event_time import event_time, has_event_time
+from spark_sink.event_time import has_event_time
 from spark_sink.event_time_text import end_text, why_no_event_time
 from spark_sink.expressions import Value, column
 from spark_sink.lateness import Late
@@ -43,7 +43,8 @@ class AggregateOnSpark(SparkOperator[A]):
     behind_state = ("having", "outputs", "finals", "bounds", "schema", "order")
 
     def frame(self, frames: Frames, node: A) -> DataFrame:
-        rows = frames.leaving(self._ending(frames, node, _keyed(frames, node)))
+        keyed = self._windowed(node, _keyed(frames, node))
+        rows = frames.in_time(keyed, _temporal_values(frames, node, keyed))
         keys = [rows[f"g{index}"] for index in range(len(node.groups))]
         totals = [
             accumulator_column(a, _arguments(rows, i), partial=node.merges_partials)
@@ -51,17 +52,13 @@ class AggregateOnSpark(SparkOperator[A]):
         ]
         # an aggregation without accumulators (DISTINCT) counts, and nobody looks
         named = [total.alias(f"a{index}") for index, total in enumerate(totals)]
-        grouped = rows.groupBy(rows[EVENT_TIME], *keys)
-        if node.is_of_all and not rows.isStreaming:
-            grouped = rows.groupBy()  # a row of nothing too; a stream has groups of rows alone
-        return _finished(node, grouped.agg(*(named or [_count()])))
+        # of no keys a batch has a row of nothing too; a stream has groups of rows alone
+        ends = [rows[EVENT_TIME]] if rows.isStreaming else []
+        return _finished(node, rows.groupBy(*ends, *keys).agg(*(named or [_count()])))
 
-    def _ending(self, frames: Frames, node: A, keyed: DataFrame) -> DataFrame:
-        """The rows with the event time of their groups; a batch needs none, and has one for all."""
-        times = node.group_times([frames.times[node.input.name]])
-        values = [(keyed[f"g{at}"].cast("bigint"), times[at]) for at in node.temporal_groups]
-        end = event_time(values if frames.needs_ends(keyed) else ())
-        return keyed.select(end, *(keyed[name] for name in keyed.columns))
+    def _windowed(self, _node: A, keyed: DataFrame) -> DataFrame:
+        """The rows, once for each window that they are in."""
+        return keyed
 
     def lines(self, plan: Plan, node: A, times: Times) -> Lines:
         for predicate in node.predicates:
@@ -151,6 +148,13 @@ def _temporal_times(node: Aggregate, inputs: Sequence[Late]) -> list[Alternative
     """What its temporal group variables are of base time."""
     found = node.group_times([late.times for late in inputs])
     return [found[index] for index in node.temporal_groups]
+
+
+def _temporal_values(
+    frames: Frames, node: Aggregate, keyed: DataFrame
+) -> list[tuple[Column, Alternatives]]:
+    times = node.group_times([frames.times[node.input.name]])
+    return [(keyed[f"g{at}"].cast("bigint"), times[at]) for at in node.temporal_groups]
 
 
 def _finished(node: Aggregate, groups: DataFrame) -> DataFrame:

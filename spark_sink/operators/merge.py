@@ -18,8 +18,6 @@ from gigastream.plan.base_time import Alternatives
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.output import Output
-from spark_sink.event_time import COLUMN as EVENT_TIME
-from spark_sink.event_time import event_time
 from spark_sink.lateness import Late
 from spark_sink.operators.operator import Lines, SparkOperator, Times
 from spark_sink.operators.passing import begins_with, closes_by
@@ -45,7 +43,8 @@ class MergeOnSpark(SparkOperator[Merge]):
         rows = _within_bounds(node, reduce(lambda a, b: a.unionAll(b), numbered))
         if rows.isStreaming or not frames.is_last_to_wait:
             return rows.drop(_PORT)
-        return _sorted_rows(node, frames.leaving(_ending(frames, node, rows)))
+        value, ways = rows[f"c{node.column}"].cast("bigint"), frames.times[node.name][node.column]
+        return _sorted_rows(node, frames.in_time(rows, [(value, ways)]))
 
     def begins(self, node: Merge, inputs: Sequence[Late], base_ns: int) -> int:
         return begins_with([_time(node, inputs)], base_ns)
@@ -76,12 +75,6 @@ def _within_bounds(node: Merge, rows: DataFrame) -> DataFrame:
     return kept(rows, [], [of_bounds(over_columns(own, rows), own)])
 
 
-def _ending(frames: Frames, node: Merge, rows: DataFrame) -> DataFrame:
-    value, ways = rows[f"c{node.column}"].cast("bigint"), frames.times[node.name][node.column]
-    end = event_time([(value, ways)] if frames.needs_ends(rows) else ())
-    return rows.withColumn(EVENT_TIME, end)
-
-
 def _sorted_rows(node: Merge, rows: DataFrame) -> DataFrame:
     """Of equal times the input that stands first goes first."""
-    return rows.orderBy(in_time(node.schema, node.column), _PORT).drop(_PORT, EVENT_TIME)
+    return rows.orderBy(in_time(node.schema, node.column), _PORT).drop(_PORT)

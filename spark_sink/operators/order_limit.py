@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Type
 from gigastream.plan.operators.order_limit import OrderLimit
-from spark_sink.event_time import event_time
+from spark_sink.event_time import COLUMN as EVENT_TIME
 from spark_sink.lateness import Late
 from spark_sink.operators.operator import Lines, SparkOperator, Times
 from spark_sink.operators.passing import begins_with, closes_by
@@ -38,8 +38,7 @@ class OrderLimitOnSpark(SparkOperator[OrderLimit]):
     def frame(self, frames: Frames, node: OrderLimit) -> DataFrame:
         rows, times = frames.of(node.input), frames.times[node.input.name]
         windows = [(rows[f"c{index}"].cast("bigint"), times[index]) for index in node.windows]
-        end = event_time(windows if frames.needs_ends(rows) else ())
-        return _sorted_rows(node, frames.leaving(_keyed(node, rows, end)))
+        return _sorted_rows(node, _keyed(node, frames.in_time(rows, windows)))
 
     def begins(self, node: OrderLimit, inputs: Sequence[Late], base_ns: int) -> int:
         return begins_with(_window_times(node, inputs), base_ns)
@@ -64,13 +63,14 @@ def _window_times(node: OrderLimit, inputs: Sequence[Late]) -> list[Alternatives
     return [rows.times[index] for index in node.windows]
 
 
-def _keyed(node: OrderLimit, rows: DataFrame, end: Column) -> DataFrame:
-    """Each row as one value that sorts, with its window; `end` is that one's event time."""
+def _keyed(node: OrderLimit, rows: DataFrame) -> DataFrame:
+    """Each row as one value that sorts, with its window, and in a stream that one's event time."""
     windows = [rows[f"c{index}"].alias(f"w{index}") for index in node.windows]
     keys = [_key(node, rows, *key).alias(f"k{n}") for n, key in enumerate(node.keys)]
     # equal keys: by all columns, so that the answer is one (OPERATORS section 4)
     columns = (rows[f"c{index}"] for index in range(len(node.schema.columns)))
-    return rows.select(end, *windows, F.struct(*keys, *columns).alias("row"))
+    ends = [rows[EVENT_TIME]] if rows.isStreaming else []
+    return rows.select(*ends, *windows, F.struct(*keys, *columns).alias("row"))
 
 
 def _sorted_rows(node: OrderLimit, keyed: DataFrame) -> DataFrame:

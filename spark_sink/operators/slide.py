@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from gigastream.plan import Plan
-    from spark_sink.dataframes import Frames
 
 PANE = "g0"
 """What is the window from here on."""
@@ -35,9 +34,8 @@ PANE = "g0"
 class SlideOnSpark(AggregateOnSpark[Slide]):
     """The pane gives way to the windows that it is in, before there are groups."""
 
-    def _ending(self, frames: Frames, node: Slide, keyed: DataFrame) -> DataFrame:
-        windows = F.explode(_windows(node, keyed[PANE].cast("bigint")))
-        return super()._ending(frames, node, keyed.withColumn(PANE, windows))
+    def _windowed(self, node: Slide, keyed: DataFrame) -> DataFrame:
+        return keyed.withColumn(PANE, F.explode(_windows(node, keyed[PANE].cast("bigint"))))
 
     def begins(self, node: Slide, inputs: Sequence[Late], base_ns: int) -> int:
         """The first pane of the first window that is not over, or what another time says."""
@@ -50,13 +48,13 @@ class SlideOnSpark(AggregateOnSpark[Slide]):
 
     def lines(self, plan: Plan, node: Slide, times: Times) -> Lines:
         yield "explode", f"a pane into the windows of {node.range:,} panes that it is in"
-        yield from super().lines(plan, _windowed(node), times)
+        yield from super().lines(plan, _in_words(node), times)
 
     def stream_refusals(self, node: Slide, times: Times) -> Iterator[Diagnostic]:
-        yield from super().stream_refusals(_windowed(node), times)
+        yield from super().stream_refusals(_in_words(node), times)
 
 
-def _windowed(node: Slide) -> Slide:
+def _in_words(node: Slide) -> Slide:
     """In words the pane is the window."""
     pane, *others = node.groups
     return replace(node, groups=(replace(pane, name="wid"), *others))

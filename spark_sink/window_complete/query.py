@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
@@ -29,9 +30,15 @@ from spark_sink.window_complete.due import Due
 from spark_sink.window_complete.leaving import Leaving
 from spark_sink.window_complete.micro_batch_log import MicroBatch, MicroBatchLog
 from spark_sink.window_complete.planner import MicroBatchPlanner
+from spark_sink.window_complete.small_batches import (
+    SMALL_BYTES,
+    brief_session,
+    is_small,
+    read_here,
+)
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 _NS_PER_MS = 1_000_000
 LOOK_PERIOD_S = 0.02
@@ -65,6 +72,8 @@ class SpoolQuery:
     checkpoint: str
     after_ms: int | None = None
     """Windows that end up to here are left out; None: none is."""
+    small_bytes: int = SMALL_BYTES
+    """Up to which the segments of a micro-batch are read by the driver."""
 
 
 class WindowCompleteQuery:
@@ -165,7 +174,8 @@ class WindowCompleteQuery:
                 self._look_at_lags(is_news=has_run)
                 if not has_run and is_last_look:
                     return
-                self._is_stopped.wait(0 if is_last_look else self._period_s)
+                if not is_last_look:
+                    self._is_stopped.wait(seconds_to_tick(time.time(), self._period_s))
         except BaseException as error:
             self._error = error
 
@@ -193,23 +203,46 @@ class WindowCompleteQuery:
         return True
 
     def _rows(self, batch: MicroBatch, slices: Mapping[str, list[Slice]]) -> DataFrame:
+        pieces = [piece for of_stream in slices.values() for piece in of_stream]
+        by_driver = is_small(pieces, self._asked.small_bytes)
+
         def read(node: LowNode, columns: tuple[str, ...]) -> DataFrame:
-            return self._segments(node, columns, slices[node.name])
+            return self._segments(node, columns, slices[node.name], by_driver=by_driver)
 
         leaving = Leaving(batch.after_ms, batch.until_ms)
         return dataframe(self._asked.plan, self._asked.output, read, leaving)
 
-    def _segments(self, node: LowNode, columns: tuple[str, ...], slices: list[Slice]) -> DataFrame:
-        session = self._asked.read.session
-        parts = cut(slices, session.sparkContext.defaultParallelism)
+    def _segments(
+        self, node: LowNode, columns: tuple[str, ...], slices: list[Slice], *, by_driver: bool
+    ) -> DataFrame:
         options = self._asked.read.source_options(node)
         by_name = {column.name: described(column) for column in node.schema.columns}
         schema = spark_schema([by_name[name] for name in columns], options.inside)
+        if by_driver:
+            return read_here(self._brief_session, schema, slices, options, self._pause)
+        session = self._asked.read.session
+        parts = cut(slices, session.sparkContext.defaultParallelism)
         given = self._asked.read.asked(node, columns) | {"segments": slices_text(parts)}
         return session.read.format("gigastream").schema(schema).options(**given).load()
+
+    @cached_property
+    def _brief_session(self) -> SparkSession:
+        return brief_session(self._asked.read.session)
+
+    def _pause(self, seconds: float) -> None:
+        if self._is_stopped.wait(seconds):
+            raise JobError("the job was stopped")
 
 
 def _period_s(trigger: Mapping[str, Any]) -> float:
     """Of `N milliseconds`."""
     text = trigger.get("processingTime", "0")
-    return max(LOOK_PERIOD_S, int(text.split()[0]) / 1000)
+    return int(text.split()[0]) / 1000
+
+
+def seconds_to_tick(now_s: float, period_s: float) -> float:
+    """How long until the clock is at a multiple of a period, as Spark's triggers are.
+
+    What a micro-batch takes is no part of it: one that took longer begins at the next multiple.
+    """
+    return LOOK_PERIOD_S if period_s <= LOOK_PERIOD_S else period_s - now_s % period_s

@@ -6,7 +6,7 @@ Rows become cells of text as the engine prints them, so that nothing is lost in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,10 +25,12 @@ from gigastream.sources.files import FileSource
 from gigastream.spool import Spool, SpoolSettings
 from gigastream.spool.plan import plan_of_spools
 from spark_sink.dataframes import dataframe
+from spark_sink.options import access_of
 from spark_sink.refusals import check
 from spark_sink.results import to_record_batches
-from spark_sink.run import Streams
+from spark_sink.run import Streams, plan_of_paths
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
+from spark_sink.window_complete.small_batches import SMALL_BYTES
 from tests.answers.engine import Rows, cells
 
 if TYPE_CHECKING:
@@ -106,24 +108,35 @@ class Spooled:
         return self._of_each(answer, names, streaming=True)
 
     def whole_windows(
-        self, checkpoints: Path, names: Sequence[str] | None = None, micro_batches: int = 1
+        self,
+        checkpoints: Path,
+        names: Sequence[str] | None = None,
+        micro_batches: int = 1,
+        small_bytes: int = SMALL_BYTES,
     ) -> dict[str, Kept]:
-        """The same, in micro-batches of whole windows."""
+        """The same, in micro-batches of whole windows; small ones are read by the driver."""
 
         def answer(plan: Plan, output: Output) -> Kept:
             kept = Kept(output.schema)
-            self.whole_windows_of(plan, output, kept, checkpoints / output.name, micro_batches)
+            place = checkpoints / output.name
+            self.whole_windows_of(plan, output, kept, place, micro_batches, small_bytes)
             return kept
 
         return self._of_each(answer, names, streaming=True, on_driver=True)
 
     def whole_windows_of(
-        self, plan: Plan, output: Output, kept: Kept, place: Path, micro_batches: int
+        self,
+        plan: Plan,
+        output: Output,
+        kept: Kept,
+        place: Path,
+        micro_batches: int,
+        small_bytes: int = SMALL_BYTES,
     ) -> None:
         """The micro-batches that a checkpoint has not seen yet."""
         limit = max(1, self.segments(output) // micro_batches)
         read = Streams(self.spark, [str(self.root)], {"maxSegmentsPerTrigger": str(limit)})
-        asked = SpoolQuery(output.name, plan, output, read, str(place))
+        asked = SpoolQuery(output.name, plan, output, read, str(place), small_bytes=small_bytes)
         query = WindowCompleteQuery(asked, kept, {"availableNow": True}).start()
         query.finish()
         query.check()
@@ -149,6 +162,29 @@ class Spooled:
         with ThreadPoolExecutor(AT_ONCE) as pool:
             given = pool.map(lambda output: answer(plan, output), outputs)
             return dict(zip((output.name for output in outputs), given, strict=True))
+
+
+BOTH_WAYS = {"by-tasks": 0, "by-driver": 1 << 62}
+"""Who reads the segments of a micro-batch: up to so many bytes the driver."""
+
+
+def whole_windows_over(
+    spark: SparkSession,
+    spools: Sequence[str],
+    place: Path,
+    small_bytes: int,
+    options: Mapping[str, str] | None = None,
+) -> Rows:
+    """The rows of the only query of spools of any kind, all that there are, by whole windows."""
+    plan = plan_of_paths(spools, access=access_of(options or {}))
+    (output,) = plan.outputs
+    kept = Kept(output.schema)
+    read = Streams(spark, spools, options or {})
+    asked = SpoolQuery("query", plan, output, read, str(place), small_bytes=small_bytes)
+    query = WindowCompleteQuery(asked, kept, {"availableNow": True}).start()
+    query.finish()
+    query.check()
+    return sorted(kept.rows(), key=repr)
 
 
 def cells_of(table: pyarrow.Table, schema: Schema) -> Rows:

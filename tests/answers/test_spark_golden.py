@@ -29,7 +29,7 @@ from spark_sink.operators.merge import merge_seen_in
 from spark_sink.window_complete.due import can_answer
 from tests.answers.golden import NOT_STREAMED, Golden, golden_queries
 from tests.answers.inputs import INPUTS
-from tests.answers.on_spark import UNSYNCED, QuerySet, Spooled, query_set, write_spool
+from tests.answers.on_spark import BOTH_WAYS, UNSYNCED, QuerySet, Spooled, query_set, write_spool
 from tests.oracle.rows import difference
 
 if TYPE_CHECKING:
@@ -186,14 +186,16 @@ def test_a_stream_gives_the_golden_rows(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("small_bytes", BOTH_WAYS.values(), ids=BOTH_WAYS)
 @pytest.mark.parametrize(("golden", "name", "variant"), list(_streamed()))
 def test_micro_batches_of_whole_windows_give_the_golden_rows(
-    golden: Golden, name: str, variant: Variant, spools: Spools, tmp_path: Path
+    golden: Golden, name: str, variant: Variant, small_bytes: int, spools: Spools, tmp_path: Path
 ) -> None:
     output = _output(golden, name)
     if not can_answer(_queries(golden.inputs).plan, output):
         pytest.skip("its rows leave at once: they are no window's")
-    given = spools.of(golden.inputs, variant).whole_windows(tmp_path, [name], MICRO_BATCHES)
+    spooled = spools.of(golden.inputs, variant)
+    given = spooled.whole_windows(tmp_path, [name], MICRO_BATCHES, small_bytes)
     _check(golden.inputs, {name: given[name].rows()}, variant)
     _check_order(output, given[name].rows())
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,7 +30,11 @@ from gigastream.spool.commits import committed_floor
 from spark_sink.errors import HostAwayError, SpoolSourceError
 from spark_sink.source import SpoolStreamReader
 from spark_sink.spools import Spools
+from tests.answers.on_spark import BOTH_WAYS, whole_windows_over
 from tests.waiting import wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ALL = ReadAllAvailable()
 
@@ -222,6 +226,19 @@ def test_a_batch_has_what_is_there(hosts: Hosts) -> None:
     reader = hosts.batch()
     rows = [batch.num_rows for part in reader.partitions() for batch in reader.read(part)]
     assert sum(rows) == 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("small_bytes", BOTH_WAYS.values(), ids=BOTH_WAYS)
+def test_whole_windows_are_those_of_the_path(
+    small_bytes: int, spark: SparkSession, keys: Keys, tmp_path: Path
+) -> None:
+    root = written_spool(tmp_path / "spool")
+    access = {"tokenFile": str(keys.token), "caFile": str(keys.certificate)}
+    with serving(keys, root) as server:
+        urls = [server.url()]
+        found = whole_windows_over(spark, urls, tmp_path / "there", small_bytes, access)
+    assert found == whole_windows_over(spark, [str(root)], tmp_path / "here", 0) != []
 
 
 def test_an_endless_list_is_refused(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:

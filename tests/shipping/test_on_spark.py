@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +14,22 @@ from cli.command import gigastream
 from shipping.s3_server import SECRET, S3Server
 from spark_command.written import answered_here, parquet
 from spark_command.written import spool as written_spool
+
+from tests.answers.on_spark import BOTH_WAYS, whole_windows_over
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("small_bytes", BOTH_WAYS.values(), ids=BOTH_WAYS)
+def test_whole_windows_are_those_of_the_folder(
+    small_bytes: int, spark: SparkSession, s3: S3Server, tmp_path: Path
+) -> None:
+    here, there = str(written_spool(tmp_path / "spool")), s3.uri(f"windows-{small_bytes}")
+    assert gigastream("ship", here, there).code == 0
+    found = whole_windows_over(spark, [there], tmp_path / "there", small_bytes)
+    assert found == whole_windows_over(spark, [here], tmp_path / "here", 0) != []
 
 
 @pytest.mark.long

@@ -57,7 +57,7 @@ def there(place: Place) -> dict[str, Rows]:
     return {query: without_times(place.rows(query)) for query in QUERIES}
 
 
-def run(spool: Path, checkpoint: Path, place: Place) -> Job:
+def run(spool: Path, checkpoint: Path, place: Place, state: str | None = None) -> Job:
     sinks = [parse_sink(place.output)]
     asked = JobOptions(
         [str(spool)],
@@ -65,14 +65,15 @@ def run(spool: Path, checkpoint: Path, place: Place) -> Job:
         sinks,
         source_options=SOME_ROWS,
         trigger={"availableNow": True},
+        state=state,
     )
     return run_job(asked, lambda: False)
 
 
 def forget_last_commits(checkpoint: Path) -> int:
-    """As if the driver had died before Spark wrote them down; return how many there were."""
+    """As if the driver had died before they were written down; return how many there were."""
     found = 0
-    for folder in checkpoint.glob("*/commits"):
+    for folder in (*checkpoint.glob("*/commits"), *checkpoint.glob("*/done")):
         numbers = sorted(int(path.name) for path in folder.iterdir() if path.name.isdecimal())
         (folder / str(numbers[-1])).unlink()
         (folder / f".{numbers[-1]}.crc").unlink(missing_ok=True)
@@ -81,16 +82,19 @@ def forget_last_commits(checkpoint: Path) -> int:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("state", [None, "memory"], ids=["whole-windows", "store"])
 def test_each_row_is_in_its_table_once_whatever_comes_again(
+    state: str | None,
     spark: SparkSession,
     spool: Path,
     place: Place,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """What was begun with Spark's store goes on with it, by default."""
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     checkpoint = tmp_path / "checkpoint"
-    job = run(spool, checkpoint, place)
+    job = run(spool, checkpoint, place, state)
     assert {r.sink.query: r.sink.written for r in job.running if r.sink is not None} == {
         query: len(here(query)) for query in QUERIES
     }
@@ -99,6 +103,8 @@ def test_each_row_is_in_its_table_once_whatever_comes_again(
     again = run(spool, checkpoint, place)
     assert [r.sink.written for r in again.running if r.sink is not None] == [0, 0]
     assert there(place) == {q: here(q) for q in QUERIES}
+    begun = {text for text in ("offsets", "planned") if any(checkpoint.glob(f"*talkers*/{text}/0"))}
+    assert begun == {"planned" if state is None else "offsets"}
 
 
 def kill(spool: Path, make_place: MakePlace, folder: Path, wanted: int) -> None:

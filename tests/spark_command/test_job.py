@@ -222,6 +222,25 @@ def test_a_file_that_was_printed_is_not_begun_again(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("state", ["memory", "spool", None])
+def test_what_is_printed_goes_on_as_it_was_begun(
+    state: str | None,
+    spark: SparkSession,
+    one: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing is printed twice."""
+    run(options(one, tmp_path / "checkpoint", "json", state=state))
+    assert in_order(map(json.loads, capfd.readouterr().out.splitlines())) == answered_here()
+    run(options(one, tmp_path / "checkpoint", "json"))
+    assert capfd.readouterr().out == ""
+    other = "memory" if state != "memory" else "spool"
+    with pytest.raises(JobError, match=f"cannot go on with --state {other}"):
+        run(options(one, tmp_path / "checkpoint", "json", state=other))
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("state", ["memory", "spool"])
 def test_another_query_takes_up_where_one_has_stopped(
     state: str, spark: SparkSession, tmp_path: Path

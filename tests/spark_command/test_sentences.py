@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Thread
 
+from spark_sink.errors import heard_by, tell
 from spark_sink.sentences import Sentences
 
 
@@ -21,6 +23,19 @@ def test_each_sentence_is_handed_on_once(tmp_path: Path) -> None:
     sentences.look()
     assert told == ["a segment is torn", "\ufffd has begun"]
     assert sentences.losses == 1
+
+
+def test_what_any_thread_tells_is_handed_on_and_counted(tmp_path: Path) -> None:
+    told = list[str]()
+    sentences = Sentences(tmp_path / "log", told.append)
+    with heard_by(sentences.hear):
+        for sentence in ("a segment is torn", "note: it has begun"):
+            thread = Thread(target=tell, args=(sentence,))
+            thread.start()
+            thread.join()
+    assert told == []
+    sentences.look()
+    assert (told, sentences.losses) == (["a segment is torn", "it has begun"], 1)
 
 
 def test_what_an_older_job_said_is_not_said_again(tmp_path: Path) -> None:

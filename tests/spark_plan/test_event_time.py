@@ -19,7 +19,7 @@ from gigastream.gsql.order.bounds import END
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.types import Temporal
 from gigastream.plan.base_time import base_times
-from spark_sink.event_time import COLUMN, END_MS, METADATA, event_time, has_event_time
+from spark_sink.event_time import COLUMN, END_MS, METADATA, event_time, has_event_time, is_over
 from tests.answers.engine import plan_of
 
 if TYPE_CHECKING:
@@ -95,6 +95,36 @@ def _end_ms(function: Monotone, value: int) -> int | None:
     if end >= END - NEAR:
         return END_MS
     return None if end <= NEAR - END else -(-end // 1_000_000)
+
+
+INSTANTS = (0, 1, 59_999, 60_000, 1_700_000_000_000, 1_700_000_000_123, -7_000, 9_000_000_000_000)
+
+
+def test_a_value_is_over_where_its_event_time_is_reached(spark: SparkSession) -> None:
+    """Comparing with numbers says the same as the instant that would be computed of each row."""
+    functions = dict(_functions())
+    ways = [(f,) for f in functions.values()] + [(functions[0], functions[1])]
+    rows = spark.createDataFrame([(value,) for value in VALUES], "v bigint")
+    pairs = [(way, ms) for way in ways for ms in INSTANTS]
+    said = [
+        is_over([(rows.v, way)], ms * 10**6).alias(f"o{n}") for n, (way, ms) in enumerate(pairs)
+    ]
+    ends = [
+        (event_time([(rows.v, way)]) <= F.timestamp_millis(F.lit(ms).cast("bigint"))).alias(f"e{n}")
+        for n, (way, ms) in enumerate(pairs)
+    ]
+    for row in rows.select("v", *said, *ends).collect():
+        for n, (way, ms) in enumerate(pairs):
+            assert row[f"o{n}"] == row[f"e{n}"], (row.v, [f.forward_text for f in way], ms)
+
+
+def test_any_of_several_times_ends_a_group(spark: SparkSession) -> None:
+    seconds = dict(_functions())[0]
+    rows = spark.createDataFrame([(7, 9)], "a bigint, b bigint")
+    values = [(rows.a, (seconds,)), (rows.b, (seconds,))]
+    asked = [is_over(values, ns).alias(f"o{n}") for n, ns in enumerate((8 * 10**9 - 1, 8 * 10**9))]
+    assert tuple(rows.select(*asked).collect()[0]) == (False, True)
+    assert rows.select(is_over([], 10**18).alias("o")).collect()[0].o is False
 
 
 def test_an_inverse_that_doubles_with_each_query_is_not_written_down() -> None:

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Micro-batches read by the driver and by tasks: damage, hosts that are away, the clock's ticks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from captures import DEMO_CAPTURE
+from spark_command import written
+
+from gigastream.spool import Entry, SpoolAwayError, arrivals
+from spark_sink import segments
+from spark_sink.errors import heard_by
+from spark_sink.job_errors import JobError
+from spark_sink.run import Streams, plan_of_paths
+from spark_sink.segments import Slice
+from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery, seconds_to_tick
+from spark_sink.window_complete.small_batches import is_small
+from tests.answers.on_spark import BOTH_WAYS, Kept, whole_windows_over
+from tests.waiting import wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LINKS = [f"{name}={DEMO_CAPTURE}" for name in ("a", "b")]
+WAYS = pytest.mark.parametrize("small_bytes", BOTH_WAYS.values(), ids=BOTH_WAYS)
+
+
+@pytest.fixture
+def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A spool of two links, all of one of which is torn; its segment is `b`'s only one."""
+    monkeypatch.setattr(arrivals, "PATIENCE_SECONDS", 0.0)
+    root = written.spool(tmp_path / "spool", captures=LINKS)
+    (segment,) = root.glob("streams/*/b/*/segment-*")
+    segment.write_bytes(segment.read_bytes()[:-100])
+    return root
+
+
+@pytest.mark.long
+@WAYS
+def test_what_is_damaged_is_left_out_and_written_down(
+    small_bytes: int, damaged: Path, spark: SparkSession, tmp_path: Path
+) -> None:
+    options = {"onDamage": "skip", "damageLog": str(tmp_path / "damage")}
+    heard: list[str] = []
+    with heard_by(heard.append):
+        found = whole_windows_over(spark, [str(damaged)], tmp_path / "c", small_bytes, options)
+    whole = written.spool(tmp_path / "whole", captures=LINKS[:1])
+    assert found == whole_windows_over(spark, [str(whole)], tmp_path / "w", 0) != []
+    (note,) = (path for path in (tmp_path / "damage").rglob("*") if path.is_file())
+    assert json.loads(note.read_text())["rows"] > 0
+    assert ["bytes of" in sentence for sentence in heard] == [True] * (small_bytes > 0)
+
+
+@pytest.mark.long
+@WAYS
+def test_what_is_damaged_fails_a_query_that_does_not_skip_it(
+    small_bytes: int, damaged: Path, spark: SparkSession, tmp_path: Path
+) -> None:
+    with pytest.raises(JobError, match=r"segment-.* bytes of"):
+        whole_windows_over(spark, [str(damaged)], tmp_path / "c", small_bytes)
+
+
+@pytest.mark.long
+def test_a_query_that_waits_for_a_host_can_be_stopped(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_for: list[Slice] = []
+
+    def away(piece: Slice, _access: object) -> None:
+        asked_for.append(piece)
+        raise SpoolAwayError("it does not answer")
+
+    root = str(written.spool(tmp_path / "spool"))
+    monkeypatch.setattr(segments, "_opened", away)
+    plan = plan_of_paths([root])
+    read, kept = Streams(spark, [root]), Kept(plan.outputs[0].schema)
+    asked = SpoolQuery("query", plan, plan.outputs[0], read, str(tmp_path / "checkpoint"))
+    query = WindowCompleteQuery(asked, kept, {"processingTime": "0 milliseconds"}).start()
+    wait_until(lambda: bool(asked_for), "the host to be asked")
+    query.stop()
+    query.check()
+    assert (query.is_active, kept.tables) == (False, {})
+
+
+def test_small_is_what_the_segments_are_together() -> None:
+    pieces = [_piece(700), _piece(300)]
+    assert [is_small(pieces, most) for most in (999, 1000)] == [False, True]
+
+
+def _piece(size_bytes: int) -> Slice:
+    entry = Entry("segment", 0, 1, size_bytes, 0, (), 0, 0, 0, 0)
+    return Slice("/spool", "low", "eth0", 1, (entry,))
+
+
+def test_a_period_ends_at_the_clocks_multiples() -> None:
+    assert seconds_to_tick(1000.0, 5.0) == 5.0
+    assert seconds_to_tick(1003.0, 5.0) == 2.0
+    assert seconds_to_tick(1007.5, 5.0) == 2.5, "what took longer begins at the next"
+    assert 0 < seconds_to_tick(1003.0, 0.0) < 0.1, "at once: between two looks"
