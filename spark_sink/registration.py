@@ -54,11 +54,12 @@ _one_at_a_time = threading.Lock()
 
 def register(spark: SparkSession) -> None:
     """Make `format("gigastream")` known to a session, and to its SQL the functions of addresses."""
-    _register_source(spark)
+    register_source(spark)
     register_ip_functions(spark)
 
 
-def _register_source(spark: SparkSession) -> None:
+def register_source(spark: SparkSession) -> None:
+    """Make `format("gigastream")` known to a session."""
     context = getattr(spark, "sparkContext", None)  # Spark Connect's sessions have none
     if context is None:
         spark.dataSource.register(GigastreamSource)

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import heartbeats
 import latency
+import start
 import state
 import stream_join
 import text
@@ -27,6 +28,7 @@ QUESTIONS = {
     "heartbeats": heartbeats,
     "joins": stream_join,
     "latency": latency,
+    "start": start,
 }
 
 
