@@ -46,6 +46,8 @@ QUICK_START = {
     "spark.sql.codegen.wholeStage": "false",
 }
 """For a job that is over within seconds, before code that is compiled better pays."""
+WARM = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
+"""For a session that stays, for jobs of any size."""
 _PACKAGES = Path(__file__).resolve().parent.parent
 
 

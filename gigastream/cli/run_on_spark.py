@@ -90,7 +90,8 @@ def answer_on_spark(
     started = time.monotonic()
     with _folder() as folder, _open(plan, texts, sources, settings, folder) as low:
         printer = _Printer(output, low, arguments)
-        run = _Run(plan, low, printer, folder, arguments)
+        files = [os.path.abspath(each) for each in texts.definitions if isinstance(each, str)]
+        run = _Run(plan, low, printer, folder, arguments, files)
         run.answer(_session_settings(sources), arguments.duration)
         statistics, streams = run.statistics(), low.accounts()
         if run.was_stopped:
@@ -170,6 +171,7 @@ class _Run:
         printer: _Printer,
         folder: Path,
         arguments: argparse.Namespace,
+        definitions: Sequence[str],
     ) -> None:
         """`folder` holds the spool of `low`."""
         self._plan = plan
@@ -177,6 +179,7 @@ class _Run:
         self._printer = printer
         self._folder = folder
         self._arguments = arguments
+        self._definitions = definitions
         self._warm: WarmAnswer | None = None
         self._asked = Asked()
         self._running: list[Running] = []
@@ -211,6 +214,7 @@ class _Run:
     def _answer_warm(self, settings: Mapping[str, str]) -> None:
         """By the session of a process that stays: rows come back over a socket."""
         from gigastream.engine.batch import NativeBatch
+        from spark_sink.session import QUICK_START, WARM
         from spark_sink.warm.client import WarmAnswer, connect
 
         schemas = {node.name: node.schema for node in self._plan.outputs}
@@ -220,9 +224,14 @@ class _Run:
                 self._printer.write(query, NativeBatch.from_arrow(batch, schemas[query]))
 
         try:
-            warm = WarmAnswer(connect(settings, WARM_IDLE_S, self._is_written))
-            self._warm = warm
-            warm.take(self._folder, self._arguments.definitions or (), print_rows, self._is_written)
+            self._warm = warm = WarmAnswer(connect(WARM, WARM_IDLE_S, self._is_written))
+            warm.take(
+                self._folder,
+                self._definitions,
+                settings == QUICK_START,
+                print_rows,
+                self._is_written,
+            )
             self._progress_at_end = warm.progress
         finally:
             self._printer.clear()

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow
 
-from gigastream.gsql.diagnostics import GsqlError
 from spark_sink.account import query_accounts
 from spark_sink.driver_query import start_on_driver
-from spark_sink.errors import SpoolSourceError
 from spark_sink.job_errors import JobError
 from spark_sink.progress import QueryProgress
 from spark_sink.run import Streams, plan_of_paths
@@ -44,6 +42,8 @@ if TYPE_CHECKING:
     from gigastream.gsql.types import Schema
 
 _TOLD_EVERY_S = 0.5
+_ROWS = 1 << 16
+"""In a message."""
 _AT_ONCE = {"processingTime": "0 milliseconds"}
 
 
@@ -51,15 +51,19 @@ def answer(session: SparkSession, channel: Channel) -> None:
     """Answer one caller, to its end or the answer's; what is wrong is told to it."""
     try:
         channel.send(HELLO)
-        _Answer(session, channel).run(_asked(channel))
+        asked = _asked(channel)
+        own = session.newSession()  # names of queries are its own, and two callers may use one
+        if asked.get("is_quick"):
+            own.conf.set("spark.sql.codegen.wholeStage", "false")
+        _Answer(own, channel).run(asked)
     except ChannelError as error:
         _tell(channel, str(error), None)
     except JobError as error:
         _tell(channel, str(error), error.hint)
-    except (GsqlError, SpoolSourceError, ValueError) as error:
-        _tell(channel, f"the job failed: {error}", None)
-    except OSError:
+    except ConnectionError:
         pass  # the caller has gone
+    except Exception as error:  # whatever it is: other callers are answered
+        _tell(channel, f"the job failed: {error or type(error).__name__}", None)
     finally:
         channel.close()
 
@@ -95,13 +99,18 @@ class _WireSink(DriverSink):
         self._channel = channel
 
     def _put(self, batches: Sequence[pyarrow.RecordBatch], _number: int) -> None:
-        for batch in batches:
+        pieces = (batch.slice(at, _ROWS) for batch in batches for at in _starts(batch))
+        for batch in pieces:
             stream = pyarrow.BufferOutputStream()
             named = batch.schema.with_metadata({b"query": self.query.encode()})
             with pyarrow.ipc.new_stream(stream, named) as writer:
                 writer.write_batch(batch.replace_schema_metadata(named.metadata))
             self._channel.send(ROWS, stream.getvalue().to_pybytes())
             self.written += batch.num_rows
+
+
+def _starts(batch: pyarrow.RecordBatch) -> range:
+    return range(0, batch.num_rows, _ROWS)
 
 
 class _Answer:

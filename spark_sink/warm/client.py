@@ -118,15 +118,20 @@ class WarmAnswer:
         self,
         folder: Path,
         definitions: Sequence[str],
+        is_quick: bool,
         rows: Rows,
         is_written: Callable[[], bool],
     ) -> None:
-        """Give rows on until all have come. `is_written`: whether the spool has its end.
+        """Give rows on until all have come.
+
+        `is_quick`: it is over within seconds. `is_written`: whether the spool has its end.
 
         Raises JobError, and what `rows` and `is_written` raise.
         """
         try:
-            self._channel.send_json(ASK, {"folder": str(folder), "definitions": list(definitions)})
+            self._channel.send_json(
+                ASK, {"folder": str(folder), "definitions": list(definitions), "is_quick": is_quick}
+            )
             was_told = False
             while True:
                 if is_written() and not was_told:

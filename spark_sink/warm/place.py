@@ -17,6 +17,7 @@ from spark_sink.gateway import spark_home
 from spark_sink.java import find_java
 
 _PACKAGES = Path(__file__).resolve().parents[2]
+_CONNECT_LIMIT_S = 10.0
 _CODE = ("gigastream", "spark_sink")
 
 
@@ -58,8 +59,10 @@ class SocketFolder:
     def connect(self, file: str) -> socket.socket | None:
         """Return a connection; None where nobody listens."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(_CONNECT_LIMIT_S)  # many may be waiting, and nobody accepting
         try:
             connection.connect(self.address(file))
+            connection.setblocking(True)
         except OSError:
             connection.close()
             return None

@@ -41,13 +41,14 @@ def serve(folder: Path, name: str, idle_s: float, settings: dict[str, str]) -> i
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return OTHER_STARTS
-        with open_session(settings=settings) as session:
+        with open_session(settings=settings, when_making=_say_nothing) as session:
             places = SocketFolder(folder)
             listener = _listening(places, name)
             try:
                 _accept(listener, folder / f"{name}.socket", session, idle_s)
             finally:
-                (folder / f"{name}.socket").unlink(missing_ok=True)
+                for file in (f"{name}.socket", f"{name}.log"):
+                    (folder / file).unlink(missing_ok=True)
                 listener.close()
     return 0
 
@@ -86,6 +87,10 @@ def _accept(listener: socket.socket, path: Path, session: SparkSession, idle_s: 
         callers.append(threading.Thread(target=answer, args=(session, channel), daemon=True))
         callers[-1].start()
         busy_s = time.monotonic()
+
+
+def _say_nothing(_folder: Path) -> None:
+    """Nobody is there who would read it."""
 
 
 def _end(*_: object) -> None:
