@@ -55,7 +55,7 @@ def answer(session: SparkSession, channel: Channel) -> None:
         own = session.newSession()  # names of queries are its own, and two callers may use one
         if asked.get("is_quick"):
             own.conf.set("spark.sql.codegen.wholeStage", "false")
-        _Answer(own, channel).run(asked)
+        _CallersAnswer(own, channel).run(asked)
     except ChannelError as error:
         _tell(channel, str(error), None)
     except JobError as error:
@@ -113,7 +113,7 @@ def _starts(batch: pyarrow.RecordBatch) -> range:
     return range(0, batch.num_rows, _ROWS)
 
 
-class _Answer:
+class _CallersAnswer:
     def __init__(self, session: SparkSession, channel: Channel) -> None:
         self._session = session
         self._channel = channel
