@@ -25,6 +25,8 @@ LEAST_VERSION = 17
 _WORD_LEFT_OUT = "--add-modules=jdk.incubator.vector"
 _VECTOR_MODULE = "jdk.incubator.vector"
 _BASE_MODULE = re.compile(r"^java\.base@(\d+)", re.MULTILINE)
+_RELEASE_VERSION = re.compile(r'^JAVA_VERSION="(\d+)[."]', re.MULTILINE)
+_RELEASE_MODULES = re.compile(r'^MODULES="([^"]*)"', re.MULTILINE)
 _TIME_LIMIT_SECONDS = 60
 _WRAPPER = """\
 #!/bin/sh
@@ -62,10 +64,18 @@ def use_java() -> Path:
 @cache
 def java_home() -> Path:
     """Return the home of the first Java that runs Spark. Raises JobError: what to install."""
-    found = list(filter(None, map(asked, candidates())))
-    for java in found:
-        if java.version >= LEAST_VERSION:
-            return java.home if java.has_vector_module else wrapped(java)
+    java = find_java()
+    return java.home if java.has_vector_module else wrapped(java)
+
+
+def find_java() -> Java:
+    """Return the first Java that runs Spark. Raises JobError: what to install."""
+    found = []
+    for home in candidates():
+        java = asked(home)
+        if java is not None and java.version >= LEAST_VERSION:
+            return java
+        found += [java] if java is not None else []
     raise JobError(_why_none(found), "pip install 'gigastream[spark]' brings a Java of its own")
 
 
@@ -83,7 +93,25 @@ def candidates() -> Iterator[Path]:
 
 
 def asked(home: Path) -> Java | None:
-    """Ask a Java for its modules, which say its version too; None: it is none."""
+    """Ask a Java for its modules, which say its version too; None: it is none.
+
+    Most have a file that says the same, without a start of Java's.
+    """
+    return _said(home) or _answered(home)
+
+
+def _said(home: Path) -> Java | None:
+    try:
+        text = (home / "release").read_text(errors="replace")
+    except OSError:
+        return None
+    version, modules = _RELEASE_VERSION.search(text), _RELEASE_MODULES.search(text)
+    if not (version and modules and os.access(home / "bin" / "java", os.X_OK)):
+        return None
+    return Java(home, int(version[1]), _VECTOR_MODULE in modules[1].split())
+
+
+def _answered(home: Path) -> Java | None:
     try:
         done = subprocess.run(
             [home / "bin" / "java", "--list-modules"],

@@ -59,28 +59,29 @@ _one_at_a_time = threading.Lock()
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("gigastream")` known to a session, and to its SQL the functions of addresses.
+    """Make `format("gigastream")` known to a session, and to its SQL the functions of addresses."""
+    register_source(spark)
+    register_ip_functions(spark)
+
+
+def register_source(spark: SparkSession) -> None:
+    """Make `format("gigastream")` known to a session.
 
     Where its Java may be another machine's, our code goes there with it.
     """
     if not _is_here(spark):
         ship_with_tasks()
-    _register_source(spark)
-    register_ip_functions(spark)
-
-
-def _is_here(spark: SparkSession) -> bool:
-    context = context_of(spark)
-    return context is not None and context.master.startswith("local")
-
-
-def _register_source(spark: SparkSession) -> None:
     context = context_of(spark)
     if context is None:
         spark.dataSource.register(GigastreamSource)
         return
     with _full_environment(context):
         spark.dataSource.register(GigastreamSource)
+
+
+def _is_here(spark: SparkSession) -> bool:
+    context = context_of(spark)
+    return context is not None and context.master.startswith("local")
 
 
 @contextmanager

@@ -17,10 +17,11 @@ from gigastream.query_texts import QueryTexts, inline_queries
 from gigastream.spool import NO_ACCESS, Access, Spool
 from gigastream.spool.plan import plan_of_spools
 from spark_sink.dataframes import Frames
+from spark_sink.ip_functions import register_ip_functions
 from spark_sink.job_errors import JobError
 from spark_sink.options import SourceOptions, access_of, parse
 from spark_sink.refusals import check
-from spark_sink.registration import register
+from spark_sink.registration import register_source
 from spark_sink.results import in_result_types
 from spark_sink.row_time import row_time
 from spark_sink.session import make_session
@@ -68,6 +69,7 @@ def run_query(
     check(plan, streaming=streaming, output=node)
     session = spark or make_session()
     read = Streams(session, paths, options or {}, streaming=streaming)
+    register_ip_functions(session)
     frames = Frames(plan, read)
     more = [] if event_time is None else [row_time(node, frames.times[node.input.name], event_time)]
     return in_result_types(frames.of(node), node.schema, more)
@@ -109,7 +111,7 @@ class Streams:
 
     def __post_init__(self) -> None:
         """Make the source known; executors elsewhere get it with their tasks."""
-        register(self.session)
+        register_source(self.session)
 
     def __call__(self, node: LowNode, columns: tuple[str, ...]) -> DataFrame:
         """Return a stream's columns behind the heartbeat's."""

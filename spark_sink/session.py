@@ -14,18 +14,20 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
+from spark_sink.class_archive import ClassArchive
 from spark_sink.connect import connected, is_wanted, refuse_for_job
-from spark_sink.java import use_java
+from spark_sink.gateway import can_start, class_path, start_java
+from spark_sink.java import find_java, use_java
 from spark_sink.job_errors import JobError
 from spark_sink.programs import worker_python
 
 if TYPE_CHECKING:
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
 SPOOL = "spool"
@@ -46,6 +48,8 @@ QUICK_START = {
     "spark.sql.codegen.wholeStage": "false",
 }
 """For a job that is over within seconds, before code that is compiled better pays."""
+WARM = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
+"""For a session that stays, for jobs of any size."""
 _PACKAGES = Path(__file__).resolve().parent.parent
 
 
@@ -79,13 +83,15 @@ def make_session(
     state: str = "memory",
     settings: Mapping[str, str] | None = None,
     log: Path | None = None,
+    class_names: Path | None = None,
 ) -> SparkSession:
     """Return the session that is there, or start one at `master` (default: here, on all cores).
 
     A `master` sc://…, or SPARK_REMOTE in the environment, makes it a client of Spark Connect.
     `state` is one of STATE_STORES. `settings` are Spark's own and go before ours. `log` is the file
-    for what Java prints; none: a temporary one. Raises JobError where PySpark or Java is missing,
-    or Java does not start.
+    for what Java prints; none: a temporary one. `class_names`: where Java writes what it loads, if
+    it has no archive of it. Raises JobError where PySpark or Java is missing, or Java does not
+    start.
     """
     require_pyspark()
     from pyspark.sql import SparkSession
@@ -99,7 +105,10 @@ def make_session(
     at = master or f"local[{cores}]"
     wanted = {**session_settings(cores, state), "spark.master": at, **(settings or {})}
     is_submitted = _SUBMITTED in os.environ
-    session = _submitted(wanted, master) if is_submitted else _started(wanted, log or _new_log())
+    if is_submitted:
+        session = _submitted(wanted, master)
+    else:
+        session = _started(wanted, log or _new_log(), class_names)
     _partition_by_cores(session)
     return session
 
@@ -111,9 +120,12 @@ def open_session(
     state: str = "memory",
     settings: Mapping[str, str] | None = None,
     log: Path | None = None,
+    when_making: Callable[[Path], None] | None = None,
 ) -> Iterator[SparkSession]:
     """Give what `make_session` gives; if it was started here, end it and leave nothing behind.
 
+    If there is no archive of Java's classes, one is made behind it of what it has loaded, and
+    `when_making` gets its folder; None: it is not made.
     For jobs: raises JobError where it would be a client of Spark Connect.
     """
     require_pyspark()
@@ -126,11 +138,16 @@ def open_session(
     with tempfile.TemporaryDirectory(prefix="gigastream-spark-") as name:
         folder = Path(name)
         wanted = {**_places(folder), **(settings or {})}
-        session = make_session(master, state=state, settings=wanted, log=log or folder / "log")
+        log, names = log or folder / "log", folder / "classes" if when_making else None
+        session = make_session(master, state=state, settings=wanted, log=log, class_names=names)
         try:
             yield session
         finally:
             _end(session)
+            if names is not None and when_making is not None and names.exists():
+                made_at = ClassArchive(find_java(), class_path(), names).make_later()
+                if made_at is not None:
+                    when_making(made_at)
 
 
 def _places(folder: Path) -> dict[str, str]:
@@ -171,27 +188,49 @@ def _submitted(settings: Mapping[str, str], master: str | None) -> SparkSession:
     return session
 
 
-def _started(settings: Mapping[str, str], log: Path) -> SparkSession:
+def _started(settings: Mapping[str, str], log: Path, class_names: Path | None) -> SparkSession:
     """A session over a Java of our own, which prints into `log`."""
-    from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkRuntimeError
-    from pyspark.java_gateway import launch_gateway
-    from pyspark.sql import SparkSession
-
-    use_java()
-    _let_workers_find_us(is_local=settings["spark.master"].startswith("local"))
-    _silence_py4j()
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     interrupt = signal.getsignal(signal.SIGINT)
-    try:
-        with log.open("ab") as stream:
-            gateway = launch_gateway(conf, _process_options(stream.fileno()))
-        context = SparkContext(gateway=gateway, conf=_in_java(gateway, settings))
-    except (PySparkRuntimeError, OSError) as error:
-        raise JobError(f"Spark did not start: {_last_line(log) or error}") from None
+    _let_workers_find_us(is_local=settings["spark.master"].startswith("local"))
+    with log.open("ab") as stream:
+        try:
+            starts = _quick if can_start(settings) else _by_sparks_scripts
+            context = starts(settings, stream, class_names)
+        except (JobError, OSError, RuntimeError) as error:
+            if isinstance(error, JobError) and error.hint is not None:
+                raise
+            raise JobError(f"Spark did not start: {_last_line(log) or error}") from None
     if interrupt not in (signal.default_int_handler, signal.getsignal(signal.SIGINT)):
         signal.signal(signal.SIGINT, interrupt)  # SparkContext has set its own over it
+    from pyspark.sql import SparkSession
+
     return SparkSession(context)
+
+
+def _quick(settings: Mapping[str, str], log: IO[bytes], class_names: Path | None) -> SparkContext:
+    """Java loads its classes while Python imports PySpark."""
+    java = start_java(
+        find_java(), settings, ClassArchive(find_java(), class_path(), class_names), log
+    )
+    from pyspark import SparkContext
+
+    _silence_py4j()
+    gateway = java.connect()
+    return SparkContext(gateway=gateway, conf=_in_java(gateway, settings))
+
+
+def _by_sparks_scripts(
+    settings: Mapping[str, str], log: IO[bytes], _class_names: Path | None
+) -> SparkContext:
+    """Where environment, files or other settings have a say."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    use_java()
+    _silence_py4j()
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    gateway = launch_gateway(conf, _process_options(log.fileno()))
+    return SparkContext(gateway=gateway, conf=_in_java(gateway, settings))
 
 
 def _partition_by_cores(session: SparkSession) -> None:

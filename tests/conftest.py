@@ -21,6 +21,9 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# No test leaves a process behind that makes an archive of Java's classes; its own turn it on.
+os.environ.setdefault("GIGASTREAM_SPARK_ARCHIVE", "off")
+
 # How long an example takes, or how many are thrown away before one fits, is a matter of luck and of
 # what else the machine does: neither makes a test fail.
 hypothesis.settings.register_profile(

@@ -36,7 +36,7 @@ LEAVES = {
 }
 SPARK_MAY_IMPORT = {
     *FRONT_END,
-    *("arrow_schema", "opaque", "outputs", "paths", "plan", "sinks", "spool"),
+    *("arrow_schema", "opaque", "outputs", "ownership", "paths", "plan", "sinks", "spool"),
 }
 MAY_IMPORT: dict[str, set[str]] = {
     "memory": set(),

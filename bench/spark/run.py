@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import heartbeats
 import latency
 import scale
+import start
 import state
 import stream_join
 import text
@@ -29,6 +30,7 @@ QUESTIONS = {
     "joins": stream_join,
     "latency": latency,
     "scale": scale,
+    "start": start,
 }
 
 

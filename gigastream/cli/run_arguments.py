@@ -129,6 +129,11 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         default="here",
         help="where the high level runs: in this process, or on Spark, on all cores",
     )
+    parser.add_argument(
+        "--warm",
+        action="store_true",
+        help="with --on spark: by a process that stays for ten minutes, for what is asked next",
+    )
 
 
 def _add_account(parser: argparse.ArgumentParser) -> None:

@@ -23,12 +23,15 @@ from gigastream.cli.errors import UsageError
 from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.spark_extra import require_spark
+from gigastream.cli.stderr import say
 from gigastream.engine.statistics import OperatorStatistics, Statistics
 from gigastream.outputs import Batch
 from gigastream.outputs.delivery import Delivered, RowTarget
 from gigastream.sources.files import FileSource
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
     from gigastream.sessions.low_session import LowSession
@@ -37,11 +40,15 @@ if TYPE_CHECKING:
     from spark_sink.progress import QueryProgress
     from spark_sink.run import Streams
     from spark_sink.streaming import Running
+    from spark_sink.warm.client import WarmAnswer
 
 SEGMENT_AGE_NS = 250_000_000
 """Rows of a pipe wait no longer for a fuller segment."""
 NEVER_DURABLE_NS = 24 * 3600 * 10**9
 """The spool goes with the run: nothing of it need survive the machine."""
+
+WARM_IDLE_S = 600.0
+"""A server that nobody has asked for so long ends."""
 
 CONTINUOUS = {"processingTime": "0 milliseconds"}
 """A micro-batch as soon as there is something."""
@@ -53,6 +60,8 @@ QUICK_BYTES = 64 << 20
 def refuse_on_spark(arguments: argparse.Namespace, spool: Path | None) -> None:
     """Raise UsageError where --on spark and a spool of the user's own are asked for together."""
     if arguments.on != "spark":
+        if arguments.warm:
+            raise UsageError("--warm keeps Spark, which is not asked for", "--on spark --warm")
         return
     if arguments.spool is not None:
         raise UsageError(
@@ -81,7 +90,8 @@ def answer_on_spark(
     started = time.monotonic()
     with _folder() as folder, _open(plan, texts, sources, settings, folder) as low:
         printer = _Printer(output, low, arguments)
-        run = _Run(plan, low, printer, folder)
+        files = [os.path.abspath(each) for each in texts.definitions if isinstance(each, str)]
+        run = _Run(plan, low, printer, folder, arguments, files)
         run.answer(_session_settings(sources), arguments.duration)
         statistics, streams = run.statistics(), low.accounts()
         if run.was_stopped:
@@ -118,6 +128,7 @@ class _Printer:
     def __init__(self, output: RowTarget, low: LowSession, arguments: argparse.Namespace) -> None:
         self._output = output
         self._low = low
+        self._is_quiet = arguments.quiet
         self._progress = Progress(self._position, wanted=not arguments.quiet)
         self._status = with_tables(self._progress, lambda: self.statistics(), arguments)
         self.statistics = low.statistics
@@ -138,6 +149,14 @@ class _Printer:
         with self.lock:
             self._progress.clear()
 
+    def tell_of_archive(self, folder: Path) -> None:
+        """The next run is the faster for it; this one is over."""
+        if not self._is_quiet:
+            say(
+                "from the next run on Spark starts in about half the time: its Java classes are "
+                f"being put into {folder} (180 MB; GIGASTREAM_SPARK_ARCHIVE=off: never)"
+            )
+
     def _position(self) -> tuple[int, int]:
         return position_of(self._low.statistics())
 
@@ -145,12 +164,23 @@ class _Printer:
 class _Run:
     """The low level in a thread, and the streaming queries of the high level."""
 
-    def __init__(self, plan: Plan, low: LowSession, printer: _Printer, folder: Path) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        low: LowSession,
+        printer: _Printer,
+        folder: Path,
+        arguments: argparse.Namespace,
+        definitions: Sequence[str],
+    ) -> None:
         """`folder` holds the spool of `low`."""
         self._plan = plan
         self._low = low
         self._printer = printer
         self._folder = folder
+        self._arguments = arguments
+        self._definitions = definitions
+        self._warm: WarmAnswer | None = None
         self._asked = Asked()
         self._running: list[Running] = []
         self._read: Streams | None = None
@@ -168,14 +198,43 @@ class _Run:
         """Run to the end of the input with settings of Spark's."""
         from spark_sink.session import open_session
 
+        tell = self._printer.tell_of_archive
         with stopped_by_signals(self._low, after_s) as self._asked:
             self._thread.start()
             try:
-                with open_session(settings=settings) as session:
-                    self._answer(session)
+                if self._arguments.warm:
+                    self._answer_warm(settings)
+                else:
+                    with open_session(settings=settings, when_making=tell) as session:
+                        self._answer(session)
             finally:
                 self._low.stop()
                 self._thread.join()
+
+    def _answer_warm(self, settings: Mapping[str, str]) -> None:
+        """By the session of a process that stays: rows come back over a socket."""
+        from gigastream.engine.batch import NativeBatch
+        from spark_sink.session import QUICK_START, WARM
+        from spark_sink.warm.client import WarmAnswer, connect
+
+        schemas = {node.name: node.schema for node in self._plan.outputs}
+
+        def print_rows(query: str, batch: pyarrow.RecordBatch) -> None:
+            with self._printer.lock:
+                self._printer.write(query, NativeBatch.from_arrow(batch, schemas[query]))
+
+        try:
+            self._warm = warm = WarmAnswer(connect(WARM, WARM_IDLE_S, self._is_written))
+            warm.take(
+                self._folder,
+                self._definitions,
+                settings == QUICK_START,
+                print_rows,
+                self._is_written,
+            )
+            self._progress_at_end = warm.progress
+        finally:
+            self._printer.clear()
 
     def _write_spool(self) -> None:
         try:
@@ -189,6 +248,8 @@ class _Run:
         return replace(self._low.statistics(), operators=tuple(map(_operator, self._progress())))
 
     def _progress(self) -> Sequence[QueryProgress]:
+        if self._warm is not None:
+            return self._warm.progress
         return self._progress_at_end or [each.progress() for each in self._running]
 
     def _answer(self, session: Any) -> None:

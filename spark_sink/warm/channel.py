@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages between a caller and the server: a letter, a length, and so many bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import struct
+import threading
+from contextlib import suppress
+from typing import Any
+
+HELLO, ASK, WRITTEN, ROWS, PROGRESS, DONE, FAILED = b"h", b"a", b"w", b"r", b"p", b"d", b"f"
+FROM_CALLER = {ASK: 1 << 20, WRITTEN: 0}
+"""What a caller may send, and how long each may be in bytes."""
+FROM_SERVER = {HELLO: 64, ROWS: 1 << 31, PROGRESS: 1 << 20, DONE: 1 << 20, FAILED: 1 << 20}
+_HEADER = struct.Struct("<cI")
+_CREDENTIALS = struct.Struct("3i")
+_CHUNK = 1 << 20
+
+
+class ChannelError(Exception):
+    """What came is no message."""
+
+
+class Channel:
+    """One end of a connection; several threads may send."""
+
+    def __init__(self, connection: socket.socket, known: dict[bytes, int]) -> None:
+        """`known`: what the other end may send."""
+        self._connection = connection
+        self._known = known
+        self._lock = threading.Lock()
+
+    def fileno(self) -> int:
+        """For select."""
+        return self._connection.fileno()
+
+    @property
+    def is_of_us(self) -> bool:
+        """Whether the other end is a process of our own user, as the kernel says."""
+        size = _CREDENTIALS.size
+        found = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        return bool(_CREDENTIALS.unpack(found)[1] == os.geteuid())
+
+    def send(self, kind: bytes, payload: bytes = b"") -> None:
+        """Send a message. Raises OSError."""
+        with self._lock:
+            self._connection.sendall(_HEADER.pack(kind, len(payload)))
+            self._connection.sendall(payload)
+
+    def send_json(self, kind: bytes, value: Any) -> None:
+        """Send plain data."""
+        self.send(kind, json.dumps(value).encode())
+
+    def has_more(self, seconds: float) -> bool:
+        """Whether something comes, or the end, within a time."""
+        return bool(select.select([self._connection], [], [], seconds)[0])
+
+    def receive(self) -> tuple[bytes, bytes] | None:
+        """Return the next message; None: the other end has gone. Raises ChannelError, OSError."""
+        header = self._read(_HEADER.size)
+        if header is None:
+            return None
+        kind, length = _HEADER.unpack(header)
+        if length > self._known.get(kind, -1):
+            raise ChannelError("what came over the socket is no message")
+        payload = self._read(length)
+        return None if payload is None else (kind, payload)
+
+    def close(self) -> None:
+        """End it, whoever is reading."""
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+
+    def _read(self, length: int) -> bytes | None:
+        parts, left = [], length
+        while left:
+            part = self._connection.recv(min(left, _CHUNK))
+            if not part:
+                return None
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+
+
+def plain(payload: bytes, type_: type) -> Any:
+    """Return plain data of a type. Raises ChannelError."""
+    try:
+        value = json.loads(payload)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, type_):
+        raise ChannelError("what came over the socket is no message")
+    return value

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A caller's side: the server that fits is found, or started, and answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+
+from spark_sink.job_errors import JobError
+from spark_sink.progress import QueryProgress
+from spark_sink.warm import place
+from spark_sink.warm.channel import (
+    ASK,
+    DONE,
+    FAILED,
+    FROM_SERVER,
+    HELLO,
+    PROGRESS,
+    ROWS,
+    WRITTEN,
+    Channel,
+    ChannelError,
+    plain,
+)
+
+_START_LIMIT_S = 180
+_HELLO_LIMIT_S = 10.0
+_LOOK_PERIOD_S = 0.05
+_OTHER_STARTS = 3
+_PACKAGES = Path(__file__).resolve().parents[2]
+_GONE = "the warm server has gone"
+_AGAIN = "the same command starts another"
+
+Rows = Callable[[str, pyarrow.RecordBatch], None]
+
+
+def connect(settings: Mapping[str, str], idle_s: float, look: Callable[[], object]) -> Channel:
+    """Return a channel to the server, which is started if there is none that fits.
+
+    `look` is called meanwhile. Raises JobError, and UntrustedError where others enter its folder.
+    """
+    folder, name = place.folder(), place.name(settings)
+    places = place.SocketFolder(folder)
+    try:
+        channel = _reached(places, name)
+        if channel is not None:
+            return channel
+        return _started(places, name, settings, idle_s, look)
+    finally:
+        places.close()
+
+
+def _reached(places: place.SocketFolder, name: str) -> Channel | None:
+    """A server that says hello; what does not is none."""
+    connection = places.connect(f"{name}.socket")
+    if connection is None:
+        return None
+    channel = Channel(connection, FROM_SERVER)
+    try:
+        is_there = channel.is_of_us and channel.has_more(_HELLO_LIMIT_S)
+        if is_there and channel.receive() == (HELLO, b""):
+            return channel
+    except (ChannelError, OSError):
+        pass
+    channel.close()
+    return None
+
+
+def _started(
+    places: place.SocketFolder,
+    name: str,
+    settings: Mapping[str, str],
+    idle_s: float,
+    look: Callable[[], object],
+) -> Channel:
+    log = places.path / f"{name}.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "spark_sink.warm.server", str(places.path), name),
+                *(str(idle_s), json.dumps(dict(settings))),
+            ],
+            cwd=_PACKAGES,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    until = time.monotonic() + _START_LIMIT_S
+    while time.monotonic() < until:
+        channel = _reached(places, name)
+        if channel is not None:
+            return channel
+        if process.poll() not in (None, _OTHER_STARTS):
+            break
+        look()
+        time.sleep(_LOOK_PERIOD_S)
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    raise JobError(f"the warm server did not start: {lines[-1] if lines else 'it said nothing'}")
+
+
+class WarmAnswer:
+    """The answer to one run, as it comes."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self.progress: Sequence[QueryProgress] = ()
+        """Of each query, by now."""
+
+    def take(
+        self,
+        folder: Path,
+        definitions: Sequence[str],
+        is_quick: bool,
+        rows: Rows,
+        is_written: Callable[[], bool],
+    ) -> None:
+        """Give rows on until all have come.
+
+        `is_quick`: it is over within seconds. `is_written`: whether the spool has its end.
+
+        Raises JobError, and what `rows` and `is_written` raise.
+        """
+        try:
+            self._channel.send_json(
+                ASK, {"folder": str(folder), "definitions": list(definitions), "is_quick": is_quick}
+            )
+            was_told = False
+            while True:
+                if is_written() and not was_told:
+                    self._channel.send(WRITTEN)
+                    was_told = True
+                if self._channel.has_more(_LOOK_PERIOD_S) and self._took(rows):
+                    return
+        except (ChannelError, ConnectionError) as error:
+            raise JobError(f"{_GONE}: {error}", _AGAIN) from None
+        finally:
+            self._channel.close()
+
+    def _took(self, rows: Rows) -> bool:
+        """Take a message; return whether it was the last."""
+        found = self._channel.receive()
+        if found is None:
+            raise JobError(_GONE, _AGAIN)
+        kind, payload = found
+        if kind == ROWS:
+            _give(payload, rows)
+        elif kind in (PROGRESS, DONE):
+            self.progress = [_progress(each) for each in plain(payload, list)]
+        elif kind == FAILED:
+            told = plain(payload, dict)
+            raise JobError(str(told.get("message")), told.get("hint"))
+        return kind == DONE
+
+
+def _give(payload: bytes, rows: Rows) -> None:
+    try:
+        table = pyarrow.ipc.open_stream(payload)
+        query = (table.schema.metadata or {})[b"query"].decode()
+        for batch in table:
+            rows(query, batch.replace_schema_metadata(None))
+    except (pyarrow.ArrowInvalid, KeyError) as error:
+        raise ChannelError(str(error)) from None
+
+
+def _progress(told: Any) -> QueryProgress:
+    try:
+        return QueryProgress(**{**told, "tracks": ()})
+    except TypeError as error:
+        raise ChannelError(str(error)) from None
