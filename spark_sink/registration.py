@@ -30,6 +30,7 @@ SHIPPED = (
     "spark_sink.expressions.regular_expressions",
     "spark_sink.ip_functions",
     "spark_sink.segment_index",
+    "spark_sink.look_pace",
     "spark_sink.offsets",
     "spark_sink.options",
     "spark_sink.patience",
