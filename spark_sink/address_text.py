@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.utils import is_remote
 
 from gigastream.gsql.types import Type
-from spark_sink.arrow_text import as_text
+from spark_sink.arrow_text import printing
 from spark_sink.expressions.static_methods import STRING, StaticMethods
 
 _ADDRESS, _IPV4_ADDRESS = "java.net.InetAddress", "java.net.Inet4Address"
@@ -30,7 +30,7 @@ def address_text(address: Column, type_: Type) -> Column:
 
 def text_by_worker(address: Column, type_: Type) -> Column:
     """Return the same by way of a Python worker, which prints each address of a batch once."""
-    text: Column = F.arrow_udf(lambda values: as_text(values, str(type_)), "string")(address)
+    text: Column = F.arrow_udf(printing(str(type_)), "string")(address)
     return text
 
 

@@ -23,6 +23,15 @@ def as_text(values: pa.Array, type_: str) -> pa.Array:
     return _by_value(values, _PRINTED[type_])
 
 
+def printing(type_: str) -> Callable[[pa.Array], pa.Array]:
+    """Return `as_text` of a type, which goes to workers: it names nothing but this module."""
+
+    def text(values: pa.Array) -> pa.Array:
+        return as_text(values, type_)
+
+    return text
+
+
 def _strings(values: pa.Array) -> pa.Array:
     r"""A byte that is not UTF-8 becomes the four characters \xHH."""
     try:
