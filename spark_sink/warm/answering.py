@@ -115,7 +115,7 @@ class _WireSink(DriverSink):
         self._channel = channel
 
     def _put(self, batches: Sequence[pyarrow.RecordBatch], _number: int) -> None:
-        for batch in (piece for whole in batches for piece in _pieces(whole)):
+        for batch in (piece for whole in batches for piece in pieces(whole)):
             stream = pyarrow.BufferOutputStream()
             named = batch.schema.with_metadata({b"query": self.query.encode()})
             with pyarrow.ipc.new_stream(stream, named) as writer:
@@ -124,14 +124,14 @@ class _WireSink(DriverSink):
             self.written += batch.num_rows
 
 
-def _pieces(batch: pyarrow.RecordBatch) -> Iterator[pyarrow.RecordBatch]:
+def pieces(batch: pyarrow.RecordBatch) -> Iterator[pyarrow.RecordBatch]:
     """Of no more rows than that, and of no more than half the bytes that a message may have."""
     if batch.num_rows <= 1 or (batch.num_rows <= _ROWS and batch.nbytes <= ROWS_BYTES // 2):
         yield batch
         return
     half = batch.num_rows // 2
-    yield from _pieces(batch.slice(0, half))
-    yield from _pieces(batch.slice(half))
+    yield from pieces(batch.slice(0, half))
+    yield from pieces(batch.slice(half))
 
 
 class _CallersAnswer:
