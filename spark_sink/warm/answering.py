@@ -150,7 +150,7 @@ class _CallersAnswer:
         with spark_errors():
             try:
                 self._start(folder)
-                watch(self._running, self._is_over)
+                watch(self._running, self._is_over, self._is_written.wait)
                 if not self._is_gone.is_set():
                     finish(self._running)
             finally:

@@ -34,7 +34,7 @@ from spark_sink.warm.channel import (
 
 _START_LIMIT_S = 180
 _HELLO_LIMIT_S = 10.0
-_LOOK_PERIOD_S = 0.05
+_LOOK_PERIOD_S = 0.02
 _OTHER_STARTS = 3
 _PACKAGES = Path(__file__).resolve().parents[2]
 _GONE = "the warm server has gone"
@@ -98,8 +98,16 @@ def _started(
             process = _process(places.path, name, settings, log)
         look()
         time.sleep(_LOOK_PERIOD_S)
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    raise JobError(f"the warm server did not start: {lines[-1] if lines else 'it said nothing'}")
+    raise JobError(f"the warm server did not start: {_last_line(log)}")
+
+
+def _last_line(log: Path) -> str:
+    """Of what it said; the log goes with a server that ends in order."""
+    try:
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    except FileNotFoundError:
+        return "it was told to end"
+    return lines[-1] if lines else "it said nothing"
 
 
 def _process(

@@ -19,10 +19,12 @@ from captures import DEMO_CAPTURE
 from cli.command import Result, gigastream
 from spark_command.warm import (
     DEMO,
+    ON,
     SECONDS,
     asked,
     asking,
     connected,
+    environment,
     servers_pid,
     the_socket,
 )
@@ -194,6 +196,16 @@ def test_where_others_may_enter_nothing_is_asked(tmp_path: Path) -> None:
     assert result.code == 2
     assert "can be written by others" in result.err
     assert "Traceback" not in result.err
+
+
+def test_a_caller_leaves_pyspark_to_the_server(runtime: Path, tmp_path: Path) -> None:
+    """To import it takes as long as the rest of the command."""
+    asked(runtime, tmp_path, *BOTH)
+    env = {**environment(runtime, tmp_path), "PYTHONPROFILEIMPORTTIME": "1"}
+    result = gigastream("run", *ON, *BOTH, env=env, cwd=tmp_path)
+    assert in_order(map(json.loads, result.lines)) == answered_here(SETS)
+    assert "| spark_sink.warm.client" in " ".join(result.err.split())
+    assert " pyspark\n" not in result.err
 
 
 def test_without_spark_there_is_nothing_to_keep(tmp_path: Path) -> None:
