@@ -23,5 +23,4 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             left.append(servers_pid(path))
     assert gigastream("run", "--warm-end", env=environment(folder, folder)).code == 0
     for process in left:
-        with suppress(ProcessLookupError):
-            wait_for_end(process)
+        wait_for_end(process)

@@ -83,7 +83,10 @@ def servers_pid(path: Path) -> int:
 
 def wait_for_end(process: int) -> None:
     """Wait until a process is over, whose parent need not have taken note of it."""
-    ended = os.pidfd_open(process)
+    try:
+        ended = os.pidfd_open(process)
+    except ProcessLookupError:
+        return
     try:
         assert select.select([ended], [], [], SECONDS)[0], f"{process} did not end"
     finally:
