@@ -43,15 +43,17 @@ def folder() -> Path:
 def name(settings: Mapping[str, str]) -> str:
     """Return the name of the server for these settings, this package, this Python and Java.
 
-    What stands before the hyphen stays: servers of the same installation have it in common.
+    Before the hyphen stands what a user may have several of at once, behind it which version of all
+    of that is there now.
     """
     java = find_java()
-    said = [item for item in os.environ.items() if item[0].startswith(_SAYS_MORE)]
-    parts: list[object] = [str(java.home), java.version, sorted(settings.items()), sorted(said)]
+    said = sorted(item for item in os.environ.items() if item[0].startswith(_SAYS_MORE))
+    places = [sys.executable, str(_PACKAGES), str(java.home)]
+    version: list[object] = [java.version]
     for path in (spark_home() / "version.py", *_code()):
         found = path.stat()
-        parts.append([str(path), found.st_size, found.st_mtime_ns])
-    return f"{_digest([sys.executable, str(_PACKAGES)])}-{_digest(parts)}"
+        version.append([str(path), found.st_size, found.st_mtime_ns])
+    return f"{_digest([places, sorted(settings.items()), said])}-{_digest(version)}"
 
 
 def _digest(parts: list[object]) -> str:
@@ -63,7 +65,7 @@ def _code() -> list[Path]:
 
 
 def end_outdated(base: Path, newer: str) -> None:
-    """Let the servers of the same installation, as it was before, end once they serve nobody."""
+    """Let those of other versions of the same end once they serve nobody."""
     for path in base.glob(f"{newer.partition('-')[0]}-*.socket"):
         if path.stem != newer:
             path.unlink(missing_ok=True)

@@ -149,8 +149,17 @@ def test_other_settings_have_another_server(monkeypatch: pytest.MonkeyPatch) -> 
     names = [place.name(WARM), place.name({**WARM, "spark.sql.ansi.enabled": "false"})]
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/elsewhere")
     names.append(place.name(WARM))
-    assert len(set(names)) == 3
-    assert len({name.partition("-")[0] for name in names}) == 1
+    assert len({name.partition("-")[0] for name in names}) == 3
+
+
+def test_another_version_has_another_server_that_takes_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = place.name(WARM).split("-")
+    monkeypatch.setattr(place, "_CODE", ("gigastream",))
+    after = place.name(WARM).split("-")
+    assert before[0] == after[0]
+    assert before[1] != after[1]
 
 
 def test_who_says_no_hello_is_no_server(places: place.SocketFolder) -> None:
