@@ -15,6 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -33,6 +34,8 @@ _FOLDER = "java-classes"
 _FREE_BYTES = 1 << 30
 """Less room than that in the cache, and none is made: one has 180 MB."""
 _CHUNK = 1 << 22
+_AGAIN_S = 24 * 3600
+"""One that could not be made, or that Java did not start with, is tried again after that."""
 _HINT = "remove it, and it is made again"
 
 
@@ -62,19 +65,31 @@ class ClassArchive:
         """Return what Java is told; what does not fit it ignores by itself, too."""
         if is_off() or self.folder is None:
             return []
-        if is_whole(self.folder):
+        if self.is_used:
             return [f"-XX:SharedArchiveFile={self.folder / ARCHIVE}"]
         if self.names_to is None or not self.is_wanted:
             return []
         return [f"-XX:DumpLoadedClassList={self.names_to}"]
 
     @property
+    def is_used(self) -> bool:
+        """Whether Java is told of it."""
+        return not is_off() and self.folder is not None and is_whole(self.folder)
+
+    def discard(self) -> None:
+        """Remove it: Java does not start with it, but does without."""
+        assert self.folder is not None
+        (self.folder / FAILED).touch()
+        for name in (SUM, ARCHIVE):
+            (self.folder / name).unlink(missing_ok=True)
+
+    @property
     def is_wanted(self) -> bool:
-        """Whether one is to be made: none is there, none has failed, and there is room."""
+        """Whether one is to be made: none is there, none has failed of late, and there is room."""
         if is_off() or self.folder is None or is_whole(self.folder):
             return False
         free = shutil.disk_usage(self.folder.parent.parent).free
-        return not (self.folder / FAILED).exists() and free > _FREE_BYTES
+        return not _has_failed(self.folder) and free > _FREE_BYTES
 
     def make_later(self) -> Path | None:
         """Let another process make it, of the names that Java has written; None: it need not."""
@@ -108,6 +123,13 @@ def is_whole(folder: Path) -> bool:
             check_file(each, _HINT)
         return (folder / SUM).read_text() == sum_of(path)
     except (OSError, ValueError):
+        return False
+
+
+def _has_failed(folder: Path) -> bool:
+    try:
+        return abs(time.time() - (folder / FAILED).stat().st_mtime) < _AGAIN_S
+    except OSError:
         return False
 
 

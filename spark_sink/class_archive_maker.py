@@ -77,6 +77,7 @@ def _make(folder: Path, names: Path, java: str, class_path: str) -> None:
     (folder / SUM).unlink(missing_ok=True)  # whoever looks meanwhile finds none
     new.replace(folder / ARCHIVE)
     _write(folder / SUM, total)
+    (folder / FAILED).unlink(missing_ok=True)
 
 
 def _write(path: Path, text: str) -> None:

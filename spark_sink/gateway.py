@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from spark_sink.class_archive import ClassArchive
-from spark_sink.java import Java
 from spark_sink.job_errors import JobError
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -81,7 +80,7 @@ def class_path() -> tuple[Path, ...]:
 
 
 def start_java(
-    java: Java, settings: Mapping[str, str], archive: ClassArchive, log: IO[bytes]
+    settings: Mapping[str, str], archive: ClassArchive, *, from_archive: bool, log: IO[bytes]
 ) -> StartedJava:
     """Start Java, which prints into `log`; Python may do something else until it is connected."""
     options = shlex.split(settings.get(JAVA_OPTIONS, ""))
@@ -89,11 +88,16 @@ def start_java(
     folder = tempfile.TemporaryDirectory(prefix="gigastream-java-")
     answer = Path(folder.name) / "connection"
     words = [
-        *(str(java.program), "-cp", os.pathsep.join(map(str, archive.class_path))),
-        *(f"-Xmx{settings[_MEMORY]}", *options, *archive.options(), *_OF_THE_LAUNCHER, *said),
+        *(str(archive.java.program), "-cp", os.pathsep.join(map(str, archive.class_path))),
+        *(f"-Xmx{settings[_MEMORY]}", *options, *(archive.options() if from_archive else ())),
+        *(*_OF_THE_LAUNCHER, *said),
         _GATEWAY,
     ]
     return StartedJava(_process(words, answer, log), folder, answer)
+
+
+class JavaEndedError(JobError):
+    """It has ended before it listened."""
 
 
 class StartedJava:
@@ -110,11 +114,11 @@ class StartedJava:
         self._answer = answer
 
     def connect(self) -> Any:
-        """Return PySpark's gateway to it, once it listens. Raises JobError where it has ended."""
+        """Return PySpark's gateway to it, once it listens. Raises JavaEndedError."""
         try:
             while not self._answer.is_file():
                 if self.process.poll() is not None:
-                    raise JobError("Java ended")
+                    raise JavaEndedError("Java ended")
                 time.sleep(_LOOK_PERIOD_S)
             gateway = _connected(*_read(self._answer))
         except BaseException:

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from spark_sink.class_archive import ClassArchive
 from spark_sink.connect import connected, is_wanted, refuse_for_job
-from spark_sink.gateway import can_start, class_path, start_java
+from spark_sink.gateway import JavaEndedError, can_start, class_path, start_java
 from spark_sink.java import find_java, use_java
 from spark_sink.job_errors import JobError
 from spark_sink.programs import worker_python
@@ -208,15 +208,28 @@ def _started(settings: Mapping[str, str], log: Path, class_names: Path | None) -
 
 
 def _quick(settings: Mapping[str, str], log: IO[bytes], class_names: Path | None) -> SparkContext:
-    """Java loads its classes while Python imports PySpark."""
-    java = start_java(
-        find_java(), settings, ClassArchive(find_java(), class_path(), class_names), log
-    )
+    archive = ClassArchive(find_java(), class_path(), class_names)
+    try:
+        gateway = _java(settings, archive, from_archive=True, log=log)
+    except JavaEndedError:
+        if not archive.is_used:
+            raise
+        gateway = _java(settings, archive, from_archive=False, log=log)
+        archive.discard()  # which was why
     from pyspark import SparkContext
 
-    _silence_py4j()
-    gateway = java.connect()
     return SparkContext(gateway=gateway, conf=_in_java(gateway, settings))
+
+
+def _java(
+    settings: Mapping[str, str], archive: ClassArchive, *, from_archive: bool, log: IO[bytes]
+) -> Any:
+    """Java loads its classes while Python imports PySpark."""
+    java = start_java(settings, archive, from_archive=from_archive, log=log)
+    import pyspark  # noqa: F401
+
+    _silence_py4j()
+    return java.connect()
 
 
 def _by_sparks_scripts(

@@ -137,8 +137,15 @@ def streams_of(rows: DataFrame) -> list[str]:
     return list(found)
 
 
-def watch(running: Sequence[Running], is_over: Callable[[], bool]) -> None:
-    """Wait until something else is over, or all queries ended by themselves; raise if one fails."""
+def watch(
+    running: Sequence[Running],
+    is_over: Callable[[], bool],
+    wait: Callable[[float], object] = time.sleep,
+) -> None:
+    """Wait until something else is over, or all queries ended by themselves; raise if one fails.
+
+    `wait` lets seconds pass, or fewer where it knows of the end.
+    """
     counted_s = time.monotonic()
     while not is_over():
         for each in running:
@@ -149,7 +156,7 @@ def watch(running: Sequence[Running], is_over: Callable[[], bool]) -> None:
                 each.progress()
         if not any(each.is_active for each in running):
             return
-        time.sleep(WATCH_SECONDS)
+        wait(WATCH_SECONDS)
 
 
 def finish(running: Sequence[Running]) -> None:

@@ -39,7 +39,7 @@ from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import config_of, default_query, plan_of, query_texts
 from gigastream.cli.run_arguments import add_arguments
 from gigastream.cli.run_identity import refuse_tables_of_links, run_over_captures
-from gigastream.cli.run_on_spark import answer_on_spark, refuse_on_spark
+from gigastream.cli.run_on_spark import answer_on_spark, end_warm, refuse_on_spark
 from gigastream.cli.run_spool import read_spool, spool_root, write_spool
 from gigastream.cli.stderr import is_terminal
 from gigastream.cli.without_effect import refuse_without_effect
@@ -68,6 +68,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.list_links:
         print("\n".join(device_lines()))
         return 0
+    if arguments.warm_end:
+        return end_warm()
     config = config_of(arguments)
     settings = settings_of(arguments, config)
     wanted = wanted_output(arguments, config)

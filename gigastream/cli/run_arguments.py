@@ -9,6 +9,7 @@ from gigastream.cli.arguments import (
     add_access_options,
     add_options,
     add_query_options,
+    argument_type,
 )
 from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
@@ -17,6 +18,7 @@ from gigastream.sinks import SINKS
 from gigastream.sources.files import parse_source
 from gigastream.sources.live import LIVE_OPTIONS, parse_live
 
+WARM_IDLE_S = 600.0
 _NOTES = {"table": " (a terminal's default)", "json": " (lines; a pipe's)"}
 """Of formats, for --help."""
 _EPILOG = """\
@@ -132,7 +134,18 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--warm",
         action="store_true",
-        help="with --on spark: by a process that stays for ten minutes, for what is asked next",
+        help="with --on spark: by a process that stays, for what is asked next",
+    )
+    parser.add_argument(
+        "--warm-idle",
+        type=argument_type(parse_seconds),
+        metavar="TIME",
+        help="with --warm: for so long after the last run (10min)",
+    )
+    parser.add_argument(
+        "--warm-end",
+        action="store_true",
+        help="end what --warm has kept, at the end of what it still answers, and end",
     )
 
 

@@ -22,12 +22,14 @@ from gigastream.cli.ending import Asked, stopped_by_signals
 from gigastream.cli.errors import UsageError
 from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
+from gigastream.cli.run_arguments import WARM_IDLE_S
 from gigastream.cli.spark_extra import require_spark
 from gigastream.cli.stderr import say
 from gigastream.engine.statistics import OperatorStatistics, Statistics
 from gigastream.outputs import Batch
 from gigastream.outputs.delivery import Delivered, RowTarget
 from gigastream.sources.files import FileSource
+from gigastream.words import counted
 
 if TYPE_CHECKING:
     import pyarrow
@@ -47,9 +49,6 @@ SEGMENT_AGE_NS = 250_000_000
 NEVER_DURABLE_NS = 24 * 3600 * 10**9
 """The spool goes with the run: nothing of it need survive the machine."""
 
-WARM_IDLE_S = 600.0
-"""A server that nobody has asked for so long ends."""
-
 CONTINUOUS = {"processingTime": "0 milliseconds"}
 """A micro-batch as soon as there is something."""
 
@@ -59,6 +58,8 @@ QUICK_BYTES = 64 << 20
 
 def refuse_on_spark(arguments: argparse.Namespace, spool: Path | None) -> None:
     """Raise UsageError where --on spark and a spool of the user's own are asked for together."""
+    if arguments.warm_idle is not None and not arguments.warm:
+        raise UsageError("--warm-idle says how long --warm keeps Spark", "--on spark --warm")
     if arguments.on != "spark":
         if arguments.warm:
             raise UsageError("--warm keeps Spark, which is not asked for", "--on spark --warm")
@@ -69,6 +70,15 @@ def refuse_on_spark(arguments: argparse.Namespace, spool: Path | None) -> None:
         )
     if spool is not None:
         raise UsageError("a spool is written by the low level, which runs here", "--on here")
+
+
+def end_warm() -> int:
+    """Let what --warm has kept end; return the exit code."""
+    require_spark()
+    from spark_sink.warm.place import end_all
+
+    say(f"{counted(end_all(), 'warm server')} told to end")
+    return 0
 
 
 def answer_on_spark(
@@ -84,9 +94,8 @@ def answer_on_spark(
     Raises GsqlError for what Spark cannot run, JobError, and what a session of the engine raises.
     """
     require_spark()
-    from spark_sink.refusals import check
-
-    check(plan, on_driver=True)
+    if not arguments.warm:  # whose server says so, which has the modules that this needs
+        _check(plan)
     started = time.monotonic()
     with _folder() as folder, _open(plan, texts, sources, settings, folder) as low:
         printer = _Printer(output, low, arguments)
@@ -106,6 +115,12 @@ def answer_on_spark(
     )
     summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
     return statistics, delivered
+
+
+def _check(plan: Plan) -> None:
+    from spark_sink.refusals import check
+
+    check(plan, on_driver=True)
 
 
 def _open(
@@ -215,7 +230,7 @@ class _Run:
         """By the session of a process that stays: rows come back over a socket."""
         from gigastream.engine.batch import NativeBatch
         from spark_sink.session import QUICK_START, WARM
-        from spark_sink.warm.client import WarmAnswer, connect
+        from spark_sink.warm.client import Question, RefusedError, WarmAnswer, connect
 
         schemas = {node.name: node.schema for node in self._plan.outputs}
 
@@ -223,16 +238,17 @@ class _Run:
             with self._printer.lock:
                 self._printer.write(query, NativeBatch.from_arrow(batch, schemas[query]))
 
+        idle_s = self._arguments.warm_idle or WARM_IDLE_S
+        is_quick = settings == QUICK_START
+        question = Question(str(self._folder), self._definitions, is_quick, idle_s)
         try:
-            self._warm = warm = WarmAnswer(connect(WARM, WARM_IDLE_S, self._is_written))
-            warm.take(
-                self._folder,
-                self._definitions,
-                settings == QUICK_START,
-                print_rows,
-                self._is_written,
-            )
+            channel = connect(WARM, self._is_written, lambda: _check(self._plan))
+            self._warm = warm = WarmAnswer(channel)
+            warm.take(question, print_rows, self._is_written)
             self._progress_at_end = warm.progress
+        except RefusedError:
+            _check(self._plan)
+            raise
         finally:
             self._printer.clear()
 
@@ -315,7 +331,9 @@ def _folder() -> Iterator[Path]:
     """A folder that is gone afterwards, with the spool and the checkpoints."""
     import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="gigastream-run-", ignore_cleanup_errors=True) as name:
+    from spark_sink.warm.leftovers import PREFIX
+
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
         yield Path(name)
 
 

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import os
-import stat
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow
 
+from gigastream.gsql.diagnostics import GsqlError
 from spark_sink.account import query_accounts
 from spark_sink.driver_query import start_on_driver
 from spark_sink.job_errors import JobError
@@ -28,12 +27,15 @@ from spark_sink.warm.channel import (
     FAILED,
     HELLO,
     PROGRESS,
+    REFUSED,
     ROWS,
+    ROWS_BYTES,
     WRITTEN,
     Channel,
     ChannelError,
     plain,
 )
+from spark_sink.warm.leftovers import is_a_runs, remove_behind
 from spark_sink.window_complete.query import SpoolQuery
 
 if TYPE_CHECKING:
@@ -42,52 +44,66 @@ if TYPE_CHECKING:
     from gigastream.gsql.types import Schema
 
 _TOLD_EVERY_S = 0.5
+_ASKED_WITHIN_S = 30.0
 _ROWS = 1 << 16
-"""In a message."""
+"""In a message, and fewer where they are long."""
 _AT_ONCE = {"processingTime": "0 milliseconds"}
 
 
-def answer(session: SparkSession, channel: Channel) -> None:
-    """Answer one caller, to its end or the answer's; what is wrong is told to it."""
+def answer(session: SparkSession, channel: Channel, stay: Callable[[float], None]) -> None:
+    """Answer one caller, to its end or the answer's; what is wrong is told to it.
+
+    `stay` is told for how many seconds it wants the server to be there.
+    """
+    folder: Path | None = None
     try:
         channel.send(HELLO)
         asked = _asked(channel)
+        folder = Path(asked["folder"])
+        stay(float(asked["idle_s"]))
         own = session.newSession()  # names of queries are its own, and two callers may use one
-        if asked.get("is_quick"):
+        if asked["is_quick"]:
             own.conf.set("spark.sql.codegen.wholeStage", "false")
-        _CallersAnswer(own, channel).run(asked)
+        _CallersAnswer(own, channel).run(folder, asked["definitions"])
     except ChannelError as error:
-        _tell(channel, str(error), None)
+        _tell(channel, JobError(str(error)))
+    except GsqlError:
+        with suppress(OSError):
+            channel.send(REFUSED)
     except JobError as error:
-        _tell(channel, str(error), error.hint)
-    except ConnectionError:
-        pass  # the caller has gone
+        _tell(channel, error)
+    except (ConnectionError, TimeoutError):
+        pass  # the caller has gone, or asks nothing
     except Exception as error:  # whatever it is: other callers are answered
-        _tell(channel, f"the job failed: {error or type(error).__name__}", None)
+        _tell(channel, JobError(f"the job failed: {error or type(error).__name__}"))
     finally:
+        process = channel.process
         channel.close()
+    if folder is not None and process:
+        remove_behind(process, folder)
 
 
-def _tell(channel: Channel, message: str, hint: str | None) -> None:
+def _tell(channel: Channel, error: JobError) -> None:
+    told = {"message": str(error), "hint": error.hint, "exit_code": error.exit_code}
     with suppress(OSError):
-        channel.send_json(FAILED, {"message": message, "hint": hint})
+        channel.send_json(FAILED, told)
+
+
+_TYPES = {"folder": str, "definitions": list, "is_quick": bool, "idle_s": float}
 
 
 def _asked(channel: Channel) -> dict[str, Any]:
-    found = channel.receive()
+    found = channel.receive_within(_ASKED_WITHIN_S)
     if found is None:
         raise ConnectionError
-    if found[0] != ASK:
+    asked: dict[str, Any] = plain(found[1], dict) if found[0] == ASK else {}
+    if {name: type(value) for name, value in asked.items()} != _TYPES:
         raise ChannelError("what came over the socket is no question")
-    asked: dict[str, Any] = plain(found[1], dict)
-    folder, definitions = asked.get("folder"), asked.get("definitions")
-    if not isinstance(folder, str) or not isinstance(definitions, list):
+    is_plain = all(isinstance(each, str) for each in asked["definitions"])
+    if not is_plain or not 0 < asked["idle_s"] < float("inf"):
         raise ChannelError("what came over the socket is no question")
-    if not all(isinstance(each, str) for each in definitions):
-        raise ChannelError("what came over the socket is no question")
-    found_folder = os.lstat(folder)
-    if not stat.S_ISDIR(found_folder.st_mode) or found_folder.st_uid != os.geteuid():
-        raise JobError(f"{folder} is no folder of ours")
+    if not is_a_runs(Path(asked["folder"])):
+        raise JobError(f"{asked['folder']} is no folder of a run of ours")
     return asked
 
 
@@ -99,8 +115,7 @@ class _WireSink(DriverSink):
         self._channel = channel
 
     def _put(self, batches: Sequence[pyarrow.RecordBatch], _number: int) -> None:
-        pieces = (batch.slice(at, _ROWS) for batch in batches for at in _starts(batch))
-        for batch in pieces:
+        for batch in (piece for whole in batches for piece in pieces(whole)):
             stream = pyarrow.BufferOutputStream()
             named = batch.schema.with_metadata({b"query": self.query.encode()})
             with pyarrow.ipc.new_stream(stream, named) as writer:
@@ -109,8 +124,14 @@ class _WireSink(DriverSink):
             self.written += batch.num_rows
 
 
-def _starts(batch: pyarrow.RecordBatch) -> range:
-    return range(0, batch.num_rows, _ROWS)
+def pieces(batch: pyarrow.RecordBatch) -> Iterator[pyarrow.RecordBatch]:
+    """Of no more rows than that, and of no more than half the bytes that a message may have."""
+    if batch.num_rows <= 1 or (batch.num_rows <= _ROWS and batch.nbytes <= ROWS_BYTES // 2):
+        yield batch
+        return
+    half = batch.num_rows // 2
+    yield from pieces(batch.slice(0, half))
+    yield from pieces(batch.slice(half))
 
 
 class _CallersAnswer:
@@ -122,15 +143,14 @@ class _CallersAnswer:
         self._is_gone = threading.Event()
         self._told_s = time.monotonic()
 
-    def run(self, asked: dict[str, Any]) -> None:
-        folder = Path(asked["folder"])
+    def run(self, folder: Path, definitions: Sequence[str]) -> None:
         spool = str(folder / "spool")
-        self._plan = plan_of_paths([spool], None, asked["definitions"], on_driver=True)
+        self._plan = plan_of_paths([spool], None, definitions, on_driver=True)
         self._read = Streams(self._session, [spool])
         with spark_errors():
             try:
                 self._start(folder)
-                watch(self._running, self._is_over)
+                watch(self._running, self._is_over, self._is_written.wait)
                 if not self._is_gone.is_set():
                     finish(self._running)
             finally:

@@ -9,16 +9,28 @@ import select
 import socket
 import struct
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
-HELLO, ASK, WRITTEN, ROWS, PROGRESS, DONE, FAILED = b"h", b"a", b"w", b"r", b"p", b"d", b"f"
+HELLO, ASK, WRITTEN, ROWS = b"h", b"a", b"w", b"r"
+PROGRESS, DONE, FAILED, REFUSED = b"p", b"d", b"f", b"n"
 FROM_CALLER = {ASK: 1 << 20, WRITTEN: 0}
 """What a caller may send, and how long each may be in bytes."""
-FROM_SERVER = {HELLO: 64, ROWS: 1 << 31, PROGRESS: 1 << 20, DONE: 1 << 20, FAILED: 1 << 20}
+ROWS_BYTES = 1 << 28
+FROM_SERVER = {
+    HELLO: 0,
+    ROWS: ROWS_BYTES,
+    PROGRESS: 1 << 20,
+    DONE: 1 << 20,
+    FAILED: 1 << 20,
+    REFUSED: 0,
+}
+"""What the server may."""
 _HEADER = struct.Struct("<cI")
 _CREDENTIALS = struct.Struct("3i")
 _CHUNK = 1 << 20
+_LEAST_S = 1e-3
 
 
 class ChannelError(Exception):
@@ -33,6 +45,7 @@ class Channel:
         self._connection = connection
         self._known = known
         self._lock = threading.Lock()
+        self._until_s: float | None = None
 
     def fileno(self) -> int:
         """For select."""
@@ -41,9 +54,18 @@ class Channel:
     @property
     def is_of_us(self) -> bool:
         """Whether the other end is a process of our own user, as the kernel says."""
+        return self._credentials()[1] == os.geteuid()
+
+    @property
+    def process(self) -> int:
+        """The id of the process at the other end, as the kernel says; 0: none of ours to see."""
+        return self._credentials()[0]
+
+    def _credentials(self) -> tuple[int, int]:
         size = _CREDENTIALS.size
         found = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-        return bool(_CREDENTIALS.unpack(found)[1] == os.geteuid())
+        process, user, _ = _CREDENTIALS.unpack(found)
+        return process, user
 
     def send(self, kind: bytes, payload: bytes = b"") -> None:
         """Send a message. Raises OSError."""
@@ -58,6 +80,15 @@ class Channel:
     def has_more(self, seconds: float) -> bool:
         """Whether something comes, or the end, within a time."""
         return bool(select.select([self._connection], [], [], seconds)[0])
+
+    def receive_within(self, seconds: float) -> tuple[bytes, bytes] | None:
+        """Return the next message, all of it by then, else TimeoutError. Nobody may send yet."""
+        self._until_s = time.monotonic() + seconds
+        try:
+            return self.receive()
+        finally:
+            self._until_s = None
+            self._connection.setblocking(True)
 
     def receive(self) -> tuple[bytes, bytes] | None:
         """Return the next message; None: the other end has gone. Raises ChannelError, OSError."""
@@ -79,6 +110,8 @@ class Channel:
     def _read(self, length: int) -> bytes | None:
         parts, left = [], length
         while left:
+            if self._until_s is not None:
+                self._connection.settimeout(max(_LEAST_S, self._until_s - time.monotonic()))
             part = self._connection.recv(min(left, _CHUNK))
             if not part:
                 return None

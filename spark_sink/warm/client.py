@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from spark_sink.warm.channel import (
     FROM_SERVER,
     HELLO,
     PROGRESS,
+    REFUSED,
     ROWS,
     WRITTEN,
     Channel,
@@ -32,7 +34,7 @@ from spark_sink.warm.channel import (
 
 _START_LIMIT_S = 180
 _HELLO_LIMIT_S = 10.0
-_LOOK_PERIOD_S = 0.05
+_LOOK_PERIOD_S = 0.02
 _OTHER_STARTS = 3
 _PACKAGES = Path(__file__).resolve().parents[2]
 _GONE = "the warm server has gone"
@@ -41,10 +43,13 @@ _AGAIN = "the same command starts another"
 Rows = Callable[[str, pyarrow.RecordBatch], None]
 
 
-def connect(settings: Mapping[str, str], idle_s: float, look: Callable[[], object]) -> Channel:
+def connect(
+    settings: Mapping[str, str], look: Callable[[], object], check: Callable[[], object]
+) -> Channel:
     """Return a channel to the server, which is started if there is none that fits.
 
-    `look` is called meanwhile. Raises JobError, and UntrustedError where others enter its folder.
+    `check` is called before that, and `look` meanwhile. Raises JobError, UntrustedError where
+    others enter its folder, and what those two raise.
     """
     folder, name = place.folder(), place.name(settings)
     places = place.SocketFolder(folder)
@@ -52,7 +57,8 @@ def connect(settings: Mapping[str, str], idle_s: float, look: Callable[[], objec
         channel = _reached(places, name)
         if channel is not None:
             return channel
-        return _started(places, name, settings, idle_s, look)
+        check()
+        return _started(places, name, settings, look)
     finally:
         places.close()
 
@@ -64,8 +70,7 @@ def _reached(places: place.SocketFolder, name: str) -> Channel | None:
         return None
     channel = Channel(connection, FROM_SERVER)
     try:
-        is_there = channel.is_of_us and channel.has_more(_HELLO_LIMIT_S)
-        if is_there and channel.receive() == (HELLO, b""):
+        if channel.is_of_us and channel.receive_within(_HELLO_LIMIT_S) == (HELLO, b""):
             return channel
     except (ChannelError, OSError):
         pass
@@ -77,33 +82,64 @@ def _started(
     places: place.SocketFolder,
     name: str,
     settings: Mapping[str, str],
-    idle_s: float,
     look: Callable[[], object],
 ) -> Channel:
-    log = places.path / f"{name}.log"
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "spark_sink.warm.server", str(places.path), name),
-                *(str(idle_s), json.dumps(dict(settings))),
-            ],
+    """Whoever has the lock is, or becomes, the server; where nobody has it we start one."""
+    log, lock = places.path / f"{name}.log", places.path / f"{name}.lock"
+    process: subprocess.Popen[bytes] | None = None
+    until = time.monotonic() + _START_LIMIT_S
+    while time.monotonic() < until:
+        channel = _reached(places, name)
+        if channel is not None:
+            return channel
+        if process is not None and process.poll() not in (None, _OTHER_STARTS):
+            break
+        if (process is None or process.returncode is not None) and not place.is_locked(lock):
+            process = _process(places.path, name, settings, log)
+        look()
+        time.sleep(_LOOK_PERIOD_S)
+    raise JobError(f"the warm server did not start: {_last_line(log)}")
+
+
+def _last_line(log: Path) -> str:
+    """Of what it said; the log goes with a server that ends in order."""
+    try:
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    except FileNotFoundError:
+        return "it was told to end"
+    return lines[-1] if lines else "it said nothing"
+
+
+def _process(
+    folder: Path, name: str, settings: Mapping[str, str], log: Path
+) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-m", "spark_sink.warm.server", str(folder), name]
+    with log.open("ab") as stream:
+        return subprocess.Popen(
+            [*words, json.dumps(dict(settings))],
             cwd=_PACKAGES,
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    until = time.monotonic() + _START_LIMIT_S
-    while time.monotonic() < until:
-        channel = _reached(places, name)
-        if channel is not None:
-            return channel
-        if process.poll() not in (None, _OTHER_STARTS):
-            break
-        look()
-        time.sleep(_LOOK_PERIOD_S)
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    raise JobError(f"the warm server did not start: {lines[-1] if lines else 'it said nothing'}")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a run asks for: the queries of its spool."""
+
+    folder: str
+    """Of the run, with `spool` in it; absolute."""
+    definitions: Sequence[str]
+    is_quick: bool
+    """Whether it is over within seconds."""
+    idle_s: float
+    """How long the server stays after it."""
+
+
+class RefusedError(JobError):
+    """Spark cannot run the queries; why, whoever asks can say as well."""
 
 
 class WarmAnswer:
@@ -116,22 +152,18 @@ class WarmAnswer:
 
     def take(
         self,
-        folder: Path,
-        definitions: Sequence[str],
-        is_quick: bool,
+        question: Question,
         rows: Rows,
         is_written: Callable[[], bool],
     ) -> None:
         """Give rows on until all have come.
 
-        `is_quick`: it is over within seconds. `is_written`: whether the spool has its end.
+        `is_written`: whether the spool has its end.
 
-        Raises JobError, and what `rows` and `is_written` raise.
+        Raises JobError, RefusedError, and what `rows` and `is_written` raise.
         """
         try:
-            self._channel.send_json(
-                ASK, {"folder": str(folder), "definitions": list(definitions), "is_quick": is_quick}
-            )
+            self._channel.send_json(ASK, asdict(question))
             was_told = False
             while True:
                 if is_written() and not was_told:
@@ -156,7 +188,9 @@ class WarmAnswer:
             self.progress = [_progress(each) for each in plain(payload, list)]
         elif kind == FAILED:
             told = plain(payload, dict)
-            raise JobError(str(told.get("message")), told.get("hint"))
+            raise JobError(str(told.get("message")), told.get("hint"), _exit_code(told))
+        elif kind == REFUSED:
+            raise RefusedError("Spark cannot run this", exit_code=2)
         return kind == DONE
 
 
@@ -168,6 +202,10 @@ def _give(payload: bytes, rows: Rows) -> None:
             rows(query, batch.replace_schema_metadata(None))
     except (pyarrow.ArrowInvalid, KeyError) as error:
         raise ChannelError(str(error)) from None
+
+
+def _exit_code(told: Mapping[str, Any]) -> int:
+    return 2 if told.get("exit_code") == 2 else 1
 
 
 def _progress(told: Any) -> QueryProgress:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that stays: Spark's session, a socket, and a thread for each caller.
 
-python -m spark_sink.warm.server FOLDER NAME IDLE_SECONDS SETTINGS
+python -m spark_sink.warm.server FOLDER NAME SETTINGS
 
-It ends by itself once nobody has asked for so long, by SIGTERM, and when its socket is removed.
+It ends by itself once nobody has asked for so long as its last caller said, and when its socket is
+removed, once it serves nobody; at once by SIGTERM.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from spark_sink.session import open_session
 from spark_sink.warm.answering import answer
 from spark_sink.warm.channel import FROM_CALLER, Channel
-from spark_sink.warm.place import SocketFolder
+from spark_sink.warm.place import SocketFolder, end_outdated, locked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,25 +31,28 @@ if TYPE_CHECKING:
 OTHER_STARTS = 3
 """Exit code: another process is, or becomes, this server."""
 _LOOK_PERIOD_S = 1.0
+_ASKED_WITHIN_S = 600.0
+"""So long it waits for its first caller."""
 _WAITING = 16
 
 
-def serve(folder: Path, name: str, idle_s: float, settings: dict[str, str]) -> int:
+def serve(folder: Path, name: str, settings: dict[str, str]) -> int:
     """Serve until it is over; return the exit code."""
-    with (folder / f"{name}.lock").open("w") as lock:
+    lock = locked(folder / f"{name}.lock")
+    if lock is None:
+        return OTHER_STARTS
+    with lock, open_session(settings=settings, when_making=_say_nothing) as session:
+        listener = _listening(SocketFolder(folder), name)
+        end_outdated(folder, name)
+        callers = _Callers(session)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return OTHER_STARTS
-        with open_session(settings=settings, when_making=_say_nothing) as session:
-            places = SocketFolder(folder)
-            listener = _listening(places, name)
-            try:
-                _accept(listener, folder / f"{name}.socket", session, idle_s)
-            finally:
-                for file in (f"{name}.socket", f"{name}.log"):
-                    (folder / file).unlink(missing_ok=True)
-                listener.close()
+            callers.accept(listener, folder / f"{name}.socket")
+        finally:
+            for kind in ("socket", "log", "lock"):
+                (folder / f"{name}.{kind}").unlink(missing_ok=True)
+            listener.close()
+            lock.close()  # who asks now starts another
+        callers.wait()
     return 0
 
 
@@ -66,27 +69,46 @@ def _listening(places: SocketFolder, name: str) -> socket.socket:
     return listener
 
 
-def _accept(listener: socket.socket, path: Path, session: SparkSession, idle_s: float) -> None:
-    callers: list[threading.Thread] = []
-    busy_s = time.monotonic()
-    listener.settimeout(_LOOK_PERIOD_S)
-    while path.exists():
-        callers = [caller for caller in callers if caller.is_alive()]
-        busy_s = time.monotonic() if callers else busy_s
-        if time.monotonic() - busy_s > idle_s:
-            return
-        try:
-            connection, _ = listener.accept()
-        except TimeoutError:
-            continue
-        connection.setblocking(True)
-        channel = Channel(connection, FROM_CALLER)
+class _Callers:
+    """A thread for each of those who ask."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._threads: list[threading.Thread] = []
+        self._idle_s = _ASKED_WITHIN_S
+
+    def accept(self, listener: socket.socket, path: Path) -> None:
+        """Let callers in until nobody has asked for long, or the socket is removed."""
+        busy_s = time.monotonic()
+        listener.settimeout(_LOOK_PERIOD_S)
+        while path.exists():
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
+            busy_s = time.monotonic() if self._threads else busy_s
+            if time.monotonic() - busy_s > self._idle_s:
+                return
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            connection.setblocking(True)
+            self._let_in(Channel(connection, FROM_CALLER))
+
+    def wait(self) -> None:
+        """Wait until each of them has its answer."""
+        for thread in self._threads:
+            thread.join()
+
+    def _let_in(self, channel: Channel) -> None:
         if not channel.is_of_us:
             channel.close()
-            continue
-        callers.append(threading.Thread(target=answer, args=(session, channel), daemon=True))
-        callers[-1].start()
-        busy_s = time.monotonic()
+            return
+        words = (self._session, channel, self._stay)
+        self._threads.append(threading.Thread(target=answer, args=words, daemon=True))
+        self._threads[-1].start()
+
+    def _stay(self, idle_s: float) -> None:
+        """So long from the end of this answer on, as its caller wants it."""
+        self._idle_s = idle_s
 
 
 def _say_nothing(_folder: Path) -> None:
@@ -100,4 +122,4 @@ def _end(*_: object) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, _end)
     os.chdir("/")
-    sys.exit(serve(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3]), json.loads(sys.argv[4])))
+    sys.exit(serve(Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])))

@@ -4,17 +4,32 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import shlex
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from captures import DEMO_CAPTURE
+from cli.command import gigastream
+from spark_command.written import QUERY, answered_here, in_order
 from spark_session import why_no_spark
 
 from spark_sink import class_archive, class_archive_maker
-from spark_sink.class_archive import ARCHIVE, FAILED, LOCK, SUM, SWITCH, ClassArchive, is_whole
+from spark_sink.class_archive import (
+    ARCHIVE,
+    FAILED,
+    LOCK,
+    SUM,
+    SWITCH,
+    ClassArchive,
+    is_whole,
+    sum_of,
+)
 from spark_sink.class_archive_maker import make
 from spark_sink.gateway import class_path
 from spark_sink.java import Java, find_java
@@ -28,6 +43,12 @@ echo "$$" >>{calls}
 printf 'the classes' >"$file"
 exit {code}
 """
+_ENDS = """\
+#!/bin/sh
+case "$*" in *SharedArchiveFile*) kill -SEGV $$ ;; esac
+exec {java} "$@"
+"""
+needs_spark = pytest.mark.skipif(why_no_spark() is not None, reason=str(why_no_spark()))
 
 
 @pytest.fixture(autouse=True)
@@ -162,6 +183,17 @@ def test_what_failed_is_not_tried_again(tmp_path: Path) -> None:
     assert archive.make_later() is None
 
 
+def test_what_failed_is_tried_again_after_a_day(tmp_path: Path) -> None:
+    folder = made(archive_at(tmp_path, code=1), tmp_path)
+    archive, yesterday = archive_at(tmp_path), time.time() - 24 * 3600 - 1
+    assert not archive.is_wanted
+    os.utime(folder / FAILED, (yesterday, yesterday))
+    assert archive.is_wanted
+    made(archive, tmp_path)
+    assert archive.is_used
+    assert not (folder / FAILED).exists()
+
+
 def test_what_a_killed_maker_left_is_removed(tmp_path: Path) -> None:
     archive = archive_at(tmp_path)
     assert archive.folder is not None
@@ -189,7 +221,40 @@ def test_a_full_disk_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert archive_at(tmp_path).options() == []
 
 
-@pytest.mark.skipif(why_no_spark() is not None, reason="no Java")
+@pytest.mark.long
+@needs_spark
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_job_runs_where_java_cannot_take_it(
+    ends: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its checksum is right. A Java that ends with it has none; the real one leaves it alone."""
+    if ends:
+        monkeypatch.setenv("JAVA_HOME", str(java_that_ends(tmp_path / "home")))
+    folder = ClassArchive(find_java(), class_path()).folder
+    assert folder is not None
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / ARCHIVE).write_bytes(b"\xf0\x0b\xab\xa8" + bytes(4000))
+    (folder / SUM).write_text(sum_of(folder / ARCHIVE))
+    assert is_whole(folder)
+    result = gigastream("run", "-q", "--on", "spark", "-e", QUERY, "-r", DEMO_CAPTURE)
+    assert (result.code, result.err) == (0, "")
+    assert in_order(map(json.loads, result.lines)) == answered_here()
+    assert is_whole(folder) != ends
+    assert (folder / FAILED).exists() == ends
+
+
+def java_that_ends(home: Path) -> Path:
+    """One that ends where it is told of an archive."""
+    real = find_java()
+    program = home / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(_ENDS.format(java=shlex.quote(str(real.program))))
+    program.chmod(0o755)
+    shutil.copy(real.home / "release", home)
+    return home
+
+
+@needs_spark
 def test_java_takes_what_java_made(tmp_path: Path) -> None:
     """A real one, of a few classes; it was made behind everything else, by a process of its own."""
     jar, names = class_path()[0], tmp_path / "names"

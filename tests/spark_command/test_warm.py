@@ -3,74 +3,42 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
 import socket
 import struct
-import subprocess
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, gigastream
-from spark_command.written import SETS, answered_here, in_order
+from cli.command import Result, gigastream
+from spark_command.warm import (
+    DEMO,
+    ON,
+    SECONDS,
+    asked,
+    asking,
+    connected,
+    environment,
+    servers_pid,
+    the_socket,
+)
+from spark_command.written import QUERY, SETS, answered_here, in_order
 from spark_session import why_no_spark
+
+from gigastream.outputs import FORMATS
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(why_no_spark() is not None, reason=str(why_no_spark())),
 ]
-SECONDS = 900
-WORDS = ("run", "-e", SETS, "-r", str(DEMO_CAPTURE), "--on", "spark", "--warm")
-
-
-@pytest.fixture(scope="module")
-def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where servers listen; they end when their sockets are removed."""
-    folder = tmp_path_factory.mktemp("a [run], time " + "long " * 20)
-    yield folder
-    for lock in folder.glob("gigastream/*.lock"):
-        lock.with_suffix(".socket").unlink(missing_ok=True)
-        with lock.open("w") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
-
-
-def environment(runtime: Path, temporary: Path) -> dict[str, str]:
-    return {**os.environ, "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(temporary)}
-
-
-def asked(runtime: Path, temporary: Path, *words: str) -> Any:
-    env = environment(runtime, temporary)
-    return gigastream(*WORDS, *words, env=env, cwd=temporary, seconds=SECONDS)
-
-
-def the_socket(runtime: Path) -> Path:
-    """There is one server."""
-    (found,) = (runtime / "gigastream").glob("*.socket")
-    return found
-
-
-def servers_pid(path: Path) -> int:
-    with connected(path) as connection:
-        size = struct.calcsize("3i")
-        found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-        return int(struct.unpack("3i", found)[0])
-
-
-def connected(path: Path) -> socket.socket:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        connection.connect(f"/proc/self/fd/{descriptor}/{path.name}")
-    finally:
-        os.close(descriptor)
-    return connection
+BOTH = ("-e", SETS, *DEMO)
 
 
 def test_it_answers_as_here_and_the_next_is_answered_by_the_same(
@@ -78,7 +46,7 @@ def test_it_answers_as_here_and_the_next_is_answered_by_the_same(
 ) -> None:
     pids = set()
     for _ in range(2):
-        result = asked(runtime, tmp_path, "--stats", "json")
+        result = asked(runtime, tmp_path, *BOTH, "--stats", "json")
         assert result.code == 0
         assert in_order(map(json.loads, result.lines)) == answered_here(SETS)
         account = json.loads(result.err)
@@ -94,7 +62,7 @@ def test_it_answers_as_here_and_the_next_is_answered_by_the_same(
 
 def test_several_ask_at_once(runtime: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor() as pool:
-        results = list(pool.map(lambda _: asked(runtime, tmp_path), range(3)))
+        results = list(pool.map(lambda _: asked(runtime, tmp_path, *BOTH), range(3)))
     for result in results:
         assert result.code == 0
         assert in_order(map(json.loads, result.lines)) == answered_here(SETS)
@@ -114,7 +82,7 @@ def test_several_ask_at_once(runtime: Path, tmp_path: Path) -> None:
 def test_garbage_is_refused_and_the_next_caller_answered(
     sent: bytes, runtime: Path, tmp_path: Path
 ) -> None:
-    asked(runtime, tmp_path)
+    asked(runtime, tmp_path, *BOTH)
     with connected(the_socket(runtime)) as connection:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
@@ -127,40 +95,94 @@ def test_garbage_is_refused_and_the_next_caller_answered(
             was_reset = True
     told = b"no question" in said or b"no message" in said
     assert (told or was_reset) == bool(sent)
-    result = asked(runtime, tmp_path)
+    result = asked(runtime, tmp_path, *BOTH)
     assert in_order(map(json.loads, result.lines)) == answered_here(SETS)
 
 
-def test_a_caller_that_is_killed_leaves_nothing_that_runs(runtime: Path, tmp_path: Path) -> None:
+def test_a_caller_that_is_killed_leaves_nothing(runtime: Path, tmp_path: Path) -> None:
     """Its pipe would keep it for ever."""
-    words = (*WORDS[:3], "-r", "-", *WORDS[5:])
-    with subprocess.Popen(
-        [*COMMAND, *words], env=environment(runtime, tmp_path), stdin=subprocess.PIPE
-    ) as caller:
-        checkpoints = tmp_path.glob("gigastream-run-*/checkpoints")
-        deadline = time.monotonic() + SECONDS
-        assert caller.stdin is not None
-        caller.stdin.write(DEMO_CAPTURE.read_bytes())
-        caller.stdin.flush()
-        while not any(tmp_path.glob("gigastream-run-*/checkpoints")):
-            assert time.monotonic() < deadline, list(checkpoints)
-            time.sleep(0.1)
-        threads = _threads(servers_pid(the_socket(runtime)))
+    asked(runtime, tmp_path, *BOTH)
+    server, folders = servers_pid(the_socket(runtime)), "gigastream-run-*"
+    with asking(runtime, tmp_path, "-e", SETS) as caller:
+        wait_until(lambda: any(tmp_path.glob(f"{folders}/checkpoints")), "its queries")
+        threads = _threads(server)
         caller.kill()
-    while _threads(servers_pid(the_socket(runtime))) >= threads:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: _threads(server) < threads, "the end of its queries")
+    wait_until(lambda: not any(tmp_path.glob(folders)), "the end of its folder")
 
 
 def _threads(pid: int) -> int:
     return len(os.listdir(f"/proc/{pid}/task"))
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_caller_answers_the_open_windows(
+    number: signal.Signals, runtime: Path, tmp_path: Path
+) -> None:
+    last = max(row["tb"] for row in answered_here())
+    closed = [row for row in answered_here() if row["tb"] < last]
+    rows = tmp_path / "out"
+    with asking(runtime, tmp_path, "-e", QUERY, "-o", "json") as caller:
+        wait_until(lambda: rows.read_bytes().count(b"\n") == len(closed), "closed windows")
+        caller.send_signal(number)
+        assert caller.wait(SECONDS) == 0
+    assert in_order(map(json.loads, rows.read_text().splitlines())) == answered_here()
+    assert "read 2,010" in (tmp_path / "err").read_text()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_each_format_is_as_here(form: str, runtime: Path, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    gigastream("run", "-e", QUERY, *DEMO, "-o", f"{form}:{here}")
+    result = asked(runtime, tmp_path, "-e", QUERY, *DEMO, "-o", f"{form}:{there}")
+    assert result.code == 0
+    assert _content(form, there) == _content(form, here)
+
+
+def _content(form: str, path: Path) -> Any:
+    """Rows of a window have no order."""
+    if form == "parquet":
+        table = pyarrow.parquet.read_table(path)
+    elif form == "arrow":
+        table = pyarrow.ipc.open_stream(path.read_bytes()).read_all()
+    else:
+        lines = sorted(path.read_text().splitlines())
+        assert len(lines) >= len(answered_here())
+        return lines
+    assert len(table) == len(answered_here())
+    return table.schema, table.sort_by([(name, "ascending") for name in table.column_names])
+
+
+def test_a_damaged_capture_is_told_and_what_came_before_answered(
+    runtime: Path, tmp_path: Path
+) -> None:
+    capture = tmp_path / "cut.pcap"
+    capture.write_bytes(DEMO_CAPTURE.read_bytes()[:-10])
+    words = ("-q", "-e", QUERY, "-r", str(capture))
+    _is_the_same(asked(runtime, tmp_path, *words), gigastream("run", *words), 1)
+
+
+def test_what_spark_cannot_run_is_told_as_without(runtime: Path, tmp_path: Path) -> None:
+    """The server that is there says so; the words are the caller's."""
+    asked(runtime, tmp_path, *BOTH)
+    wrong = "SELECT s, count(*) FROM PKT GROUP BY 100000000000/(time+1) AS s"
+    for query in (wrong, "SELECT nothing FROM PKT"):
+        words = ("-e", query, *DEMO)
+        without = gigastream("run", "--on", "spark", *words, cwd=tmp_path)
+        _is_the_same(asked(runtime, tmp_path, *words), without, 2)
+
+
+def _is_the_same(result: Result, without: Result, code: int) -> None:
+    assert (result.code, without.code) == (code, code)
+    assert result.err == without.err
+    assert sorted(result.lines) == sorted(without.lines)
+
+
 def test_one_that_was_killed_is_replaced(runtime: Path, tmp_path: Path) -> None:
-    asked(runtime, tmp_path)
+    asked(runtime, tmp_path, *BOTH)
     before = servers_pid(the_socket(runtime))
     os.kill(before, signal.SIGKILL)
-    result = asked(runtime, tmp_path)
+    result = asked(runtime, tmp_path, *BOTH)
     assert result.code == 0
     assert in_order(map(json.loads, result.lines)) == answered_here(SETS)
     assert servers_pid(the_socket(runtime)) != before
@@ -170,13 +192,24 @@ def test_where_others_may_enter_nothing_is_asked(tmp_path: Path) -> None:
     folder = tmp_path / "gigastream"
     folder.mkdir()
     folder.chmod(0o777)
-    result = asked(tmp_path, tmp_path)
+    result = asked(tmp_path, tmp_path, *BOTH)
     assert result.code == 2
     assert "can be written by others" in result.err
     assert "Traceback" not in result.err
 
 
+def test_a_caller_leaves_pyspark_to_the_server(runtime: Path, tmp_path: Path) -> None:
+    """To import it takes as long as the rest of the command."""
+    asked(runtime, tmp_path, *BOTH)
+    env = {**environment(runtime, tmp_path), "PYTHONPROFILEIMPORTTIME": "1"}
+    result = gigastream("run", *ON, *BOTH, env=env, cwd=tmp_path)
+    assert in_order(map(json.loads, result.lines)) == answered_here(SETS)
+    assert "| spark_sink.warm.client" in " ".join(result.err.split())
+    assert " pyspark\n" not in result.err
+
+
 def test_without_spark_there_is_nothing_to_keep(tmp_path: Path) -> None:
-    result = gigastream("run", "-e", SETS, "-r", str(DEMO_CAPTURE), "--warm", cwd=tmp_path)
-    assert result.code == 2
-    assert "--on spark --warm" in result.err
+    for words in (("--warm",), ("--on", "spark", "--warm-idle", "1s")):
+        result = gigastream("run", *BOTH, *words, cwd=tmp_path)
+        assert result.code == 2
+        assert "--on spark --warm" in result.err

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How servers of `--warm` end, and which ones are asked: of our user, and of what is there now."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow
+import pytest
+from cli.command import gigastream
+from spark_command.warm import (
+    DEMO,
+    asked,
+    asking,
+    connected,
+    environment,
+    servers_pid,
+    the_name,
+    the_socket,
+    wait_for_end,
+)
+from spark_command.written import QUERY, answered_here, in_order
+from spark_session import why_no_spark
+
+from spark_sink.session import WARM
+from spark_sink.warm import client, place
+from spark_sink.warm.channel import FROM_CALLER, FROM_SERVER, HELLO, Channel
+from tests.waiting import wait_until
+
+needs_spark = pytest.mark.skipif(why_no_spark() is not None, reason=str(why_no_spark()))
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+ANOTHER = 12345
+ONE = ("-e", QUERY, *DEMO)
+
+
+@contextmanager
+def another_user() -> Iterator[None]:
+    os.seteuid(ANOTHER)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[place.SocketFolder]:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    opened = place.SocketFolder(place.folder())
+    yield opened
+    opened.close()
+
+
+def listening(places: place.SocketFolder, file: str) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(places.address(file))
+    return listener
+
+
+@needs_spark
+@pytest.mark.long
+def test_it_ends_once_it_serves_nobody_and_another_begins(runtime: Path, tmp_path: Path) -> None:
+    """Told to end while it answers; the next is answered by a new one, both to the end."""
+    rows, folder = tmp_path / "out", runtime / "gigastream"
+    last = max(row["tb"] for row in answered_here())
+    closed = [row for row in answered_here() if row["tb"] < last]
+    with asking(runtime, tmp_path, "-e", QUERY, "-o", "json") as caller:
+        wait_until(lambda: rows.read_bytes().count(b"\n") == len(closed), "closed windows")
+        before = servers_pid(the_socket(runtime))
+        told = gigastream("run", "--warm-end", env=environment(runtime, tmp_path))
+        assert (told.code, told.err) == (0, "1 warm server told to end\n")
+        with listening(place.SocketFolder(folder), f"{'f' * 16}-{'0' * 16}.socket"):
+            older = folder / f"{the_name().partition('-')[0]}-{'0' * 16}.socket"
+            older.touch()
+            result = asked(runtime, tmp_path, *ONE)
+            assert in_order(map(json.loads, result.lines)) == answered_here()
+            assert not older.exists()  # of what is outdated
+            assert len(list(folder.glob("f*.socket"))) == 1
+        after = servers_pid(the_socket(runtime))
+        assert after != before
+        assert caller.stdin is not None
+        caller.stdin.close()
+        assert caller.wait() == 0
+    assert in_order(map(json.loads, rows.read_text().splitlines())) == answered_here()
+    wait_for_end(before)
+    asked(runtime, tmp_path, *ONE, "--warm-idle", "0.1s")
+    wait_for_end(after)  # by itself
+    assert not list(folder.glob(f"{the_name()}.*"))
+
+
+@needs_spark
+@pytest.mark.long
+@as_root
+def test_it_answers_no_other_user(
+    runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where one could reach its socket; and a socket of another's is replaced, not asked."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    places = place.SocketFolder(place.folder())
+    with listening(places, the_socket(runtime).name) as others:
+        with another_user():
+            others.listen()
+        result = asked(runtime, tmp_path, *ONE)
+        assert in_order(map(json.loads, result.lines)) == answered_here()
+        others.settimeout(0)
+        connection, _ = others.accept()  # who looked who is there
+        assert connection.recv(1) == b""
+    monkeypatch.chdir(places.path)
+    places.path.chmod(0o755)
+    the_socket(runtime).chmod(0o666)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        with another_user():
+            connection.connect(the_socket(runtime).name)
+        assert connection.recv(1) == b""
+    with connected(the_socket(runtime)) as connection:
+        assert connection.recv(1) == HELLO
+    places.close()
+
+
+@as_root
+def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "gigastream"
+    folder.mkdir(mode=0o700)
+    os.chown(folder, ANOTHER, ANOTHER)
+    result = asked(tmp_path, tmp_path, *ONE)
+    assert result.code == 2
+    assert f"{folder} belongs to" in result.err
+    assert "XDG_RUNTIME_DIR" in result.err
+
+
+@as_root
+def test_the_runtime_folder_of_another_user_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, ANOTHER, ANOTHER)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(theirs))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert place.folder() == tmp_path / "cache" / "gigastream" / "warm"
+
+
+def test_other_settings_have_another_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [place.name(WARM), place.name({**WARM, "spark.sql.ansi.enabled": "false"})]
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/elsewhere")
+    names.append(place.name(WARM))
+    assert len({name.partition("-")[0] for name in names}) == 3
+
+
+def test_another_version_has_another_server_that_takes_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = place.name(WARM).split("-")
+    monkeypatch.setattr(place, "_CODE", ("gigastream",))
+    after = place.name(WARM).split("-")
+    assert before[0] == after[0]
+    assert before[1] != after[1]
+
+
+def test_who_says_no_hello_is_no_server(places: place.SocketFolder) -> None:
+    """A stale socket, one that ends, and one that says something else."""
+    for said in (None, b"", b"no server\n", HELLO + b"\x01\0\0\0x"):
+        with listening(places, "a.socket") as listener:
+            if said is not None:
+                listener.listen()
+                words = (listener, said)
+                threading.Thread(target=_say, args=words, daemon=True).start()
+            assert client._reached(places, "a") is None
+        (places.path / "a.socket").unlink()
+
+
+def _say(listener: socket.socket, said: bytes) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.sendall(said)
+
+
+def test_a_question_that_comes_too_slowly_is_given_up() -> None:
+    """A byte at a time, each of them within the limit."""
+    ours, theirs = socket.socketpair()
+    is_over = threading.Event()
+
+    def drip() -> None:
+        while not is_over.wait(0.01):
+            theirs.sendall(b"x")
+
+    with ours, theirs:
+        theirs.sendall(b"a" + (1 << 20).to_bytes(4, "little"))
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            with pytest.raises(TimeoutError):
+                Channel(ours, FROM_CALLER).receive_within(0.5)
+        finally:
+            is_over.set()
+            thread.join()
+
+
+def test_the_length_of_a_message_is_bounded_before_it_is_read() -> None:
+    for known in (FROM_CALLER, FROM_SERVER):
+        for kind, most in known.items():
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                theirs.sendall(kind + (most + 1).to_bytes(4, "little"))
+                with pytest.raises(client.ChannelError):
+                    Channel(ours, known).receive()
+    assert max(FROM_SERVER.values()) < 1 << 30
+
+
+def test_rows_are_cut_to_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    from spark_sink.warm import answering
+
+    monkeypatch.setattr(answering, "ROWS_BYTES", 1000)
+    rows = pyarrow.record_batch({"a": pyarrow.array([b"x" * 100] * 50 + [b"y" * 900])})
+    found = list(answering.pieces(rows))
+    assert pyarrow.Table.from_batches(found) == pyarrow.Table.from_batches([rows])
+    assert all(piece.nbytes <= 500 or piece.num_rows == 1 for piece in found)
+    assert len(found) > 10

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers of `run --on spark --warm`, and what may be at their sockets."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from captures import DEMO_CAPTURE
+from cli.command import COMMAND, Result, gigastream
+
+from spark_sink.session import WARM
+from spark_sink.warm import place
+
+SECONDS = 900
+ON = ("--on", "spark", "--warm")
+DEMO = ("-r", str(DEMO_CAPTURE))
+STDIN = ("-r", "-", "--slack", "0.1s")
+
+
+def environment(runtime: Path, temporary: Path) -> dict[str, str]:
+    return {**os.environ, "XDG_RUNTIME_DIR": str(runtime), "TMPDIR": str(temporary)}
+
+
+def asked(runtime: Path, temporary: Path, *words: str | Path) -> Result:
+    """Run `gigastream run --on spark --warm` to its end."""
+    env = environment(runtime, temporary)
+    return gigastream("run", *ON, *words, env=env, cwd=temporary, seconds=SECONDS)
+
+
+@contextmanager
+def asking(runtime: Path, temporary: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Give a caller with an open pipe; its stdout and stderr are files `out` and `err`."""
+    with (temporary / "out").open("wb") as out, (temporary / "err").open("wb") as err:
+        caller = subprocess.Popen(
+            [*COMMAND, "run", *ON, *STDIN, *words],
+            env=environment(runtime, temporary),
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
+            bufsize=0,
+        )
+    try:
+        assert caller.stdin is not None
+        caller.stdin.write(DEMO_CAPTURE.read_bytes())
+        yield caller
+    finally:
+        caller.kill()
+        caller.communicate()
+
+
+def the_name() -> str:
+    """Of the server that is asked in this environment."""
+    return place.name(WARM)
+
+
+def the_socket(runtime: Path) -> Path:
+    return runtime / "gigastream" / f"{the_name()}.socket"
+
+
+def connected(path: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    try:
+        connection.connect(f"/proc/self/fd/{descriptor}/{path.name}")
+    finally:
+        os.close(descriptor)
+    return connection
+
+
+def servers_pid(path: Path) -> int:
+    with connected(path) as connection:
+        size = struct.calcsize("3i")
+        found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        return int(struct.unpack("3i", found)[0])
+
+
+def wait_for_end(process: int) -> None:
+    """Wait until a process is over, whose parent need not have taken note of it."""
+    try:
+        ended = os.pidfd_open(process)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([ended], [], [], SECONDS)[0], f"{process} did not end"
+    finally:
+        os.close(ended)
