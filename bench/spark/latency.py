@@ -153,7 +153,7 @@ def _of_spark(start: Callable[..., Any], trigger: str, warm_up: int) -> list[flo
             feed.write(warm_up, quicker=True)
             feed.write(MEASURED_WINDOWS)
             feed.end()
-            query.finish()
+        query.finish()  # of a spool that is closed, all is listed
     return [seen[minute] - made[minute] for minute in sorted(made)[warm_up:]]
 
 
