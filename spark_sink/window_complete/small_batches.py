@@ -8,8 +8,10 @@ larger is read by tasks, side by side.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 16 << 20
 """Of segments' files."""
-_ROWS_OF_A_TASK = 1 << 16
+_ROWS_OF_A_TASK = 1 << 18
 _BRIEF = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
@@ -32,6 +34,7 @@ _BRIEF = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(_ROWS_OF_A_TASK),
 }
 """An Arrow batch goes to its task whole: rows that are in the plan would be unpacked twice."""
+_one_at_a_time = threading.Lock()
 
 
 def is_small(slices: Iterable[Slice], most_bytes: int) -> bool:
@@ -59,6 +62,7 @@ def read_here(
 ) -> DataFrame:
     """The rows of segments, read as a task reads them (segments.py); errors as there.
 
+    Rows of one task are known to be one partition: nothing is exchanged behind them.
     `schema` is Spark's, of types from inside. `wait` stands between two looks at a host that is
     away.
     """
@@ -68,4 +72,20 @@ def read_here(
         for piece in slices
         for batch in read(piece, wanted.names[1:], asked, wait)
     ]
-    return session.createDataFrame(pyarrow.Table.from_batches(batches, wanted), schema)
+    table = pyarrow.Table.from_batches(batches, wanted)
+    with _not_active():
+        rows = session.createDataFrame(table, schema)
+    return rows.coalesce(1) if table.num_rows <= _ROWS_OF_A_TASK else rows
+
+
+@contextmanager
+def _not_active() -> Iterator[None]:
+    """A session that makes a DataFrame becomes the active one of all threads, which is not ours."""
+    from pyspark.sql import SparkSession
+
+    with _one_at_a_time:
+        active = SparkSession._activeSession
+        try:
+            yield
+        finally:
+            SparkSession._activeSession = active

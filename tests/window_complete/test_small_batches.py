@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip("pyspark")
 
 from captures import DEMO_CAPTURE
+from pyspark.sql import SparkSession
 from spark_command import written
 
 from gigastream.spool import Entry, SpoolAwayError, arrivals
@@ -24,9 +24,6 @@ from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery, se
 from spark_sink.window_complete.small_batches import is_small
 from tests.answers.on_spark import BOTH_WAYS, Kept, whole_windows_over
 from tests.waiting import wait_until
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 LINKS = [f"{name}={DEMO_CAPTURE}" for name in ("a", "b")]
 WAYS = pytest.mark.parametrize("small_bytes", BOTH_WAYS.values(), ids=BOTH_WAYS)
@@ -87,6 +84,16 @@ def test_a_query_that_waits_for_a_host_can_be_stopped(
     query.stop()
     query.check()
     assert (query.is_active, kept.tables) == (False, {})
+
+
+@pytest.mark.long
+def test_the_session_of_small_micro_batches_is_not_the_programs(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    before = SparkSession.getActiveSession()
+    root = str(written.spool(tmp_path / "spool"))
+    assert whole_windows_over(spark, [root], tmp_path / "c", BOTH_WAYS["by-driver"])
+    assert SparkSession.getActiveSession() is before
 
 
 def test_small_is_what_the_segments_are_together() -> None:
