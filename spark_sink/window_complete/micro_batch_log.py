@@ -62,21 +62,37 @@ class MicroBatchLog:
             for part in ("planned", "done"):
                 self._system.create_dir(f"{self._path}/{part}", recursive=True)
             self.last = self._newest()
-            self.is_done = self.last is None or self._is_done(self.last.number)
+            done = None if self.last is None else self._done(self.last.number)
+            self.is_done = self.last is None or done is not None
+            self._let_go = _let_go(done)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
+
+    @property
+    def done(self) -> tuple[MicroBatch, StreamOffsets] | None:
+        """The last one and what it has let go; None where it is not done.
+
+        Nor where an earlier version has done it, which wrote nothing of the kind.
+        """
+        if self.last is None or self._let_go is None:
+            return None
+        return self.last, self._let_go
 
     def plan(self, batch: MicroBatch) -> None:
         """A micro-batch begins. Raises OSError."""
         write_json(self._system, self._file("planned", batch.number), batch.to_json())
-        self.last, self.is_done = batch, False
+        self.last, self.is_done, self._let_go = batch, False, None
 
-    def finish(self) -> None:
-        """The last one's rows are with the sink. Raises OSError."""
+    def finish(self, let_go: StreamOffsets) -> None:
+        """The last one's rows are with the sink, nothing below is needed. Raises OSError.
+
+        It is written down: once retention has the segments, none can say it any more.
+        """
         assert self.last is not None
         number = self.last.number
-        write_json(self._system, self._file("done", number), {})
-        self.is_done = True
+        done = {"let_go": {name: to_json(each) for name, each in let_go.items()}}
+        write_json(self._system, self._file("done", number), done)
+        self.is_done, self._let_go = True, let_go
         for part in ("done", "planned") if number >= KEPT else ():
             self._system.delete_file(self._file(part, number - KEPT))
 
@@ -96,9 +112,18 @@ class MicroBatchLog:
         late, unread = value.get("late", 0), value.get("unread", {})
         return MicroBatch(number, held, end, after_ms, until_ms, late, unread)
 
-    def _is_done(self, number: int) -> bool:
+    def _done(self, number: int) -> Mapping[str, Any] | None:
         path = self._file("done", number)
-        return bool(self._system.get_file_info(path).type != pyarrow.fs.FileType.NotFound)
+        if self._system.get_file_info(path).type == pyarrow.fs.FileType.NotFound:
+            return None
+        return read_json(self._system, path) or {}
 
     def _file(self, part: str, number: int) -> str:
         return f"{self._path}/{part}/{number}"
+
+
+def _let_go(done: Mapping[str, Any] | None) -> StreamOffsets | None:
+    """Of what a done micro-batch has written down."""
+    if not done:
+        return None
+    return {name: from_json(each) for name, each in done["let_go"].items()}

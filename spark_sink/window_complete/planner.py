@@ -24,15 +24,23 @@ class MicroBatchPlanner:
     """Reads the manifests of all streams of an output."""
 
     def __init__(
-        self, due: Due, options: Mapping[str, SourceOptions], after_ms: int | None = None
+        self,
+        due: Due,
+        options: Mapping[str, SourceOptions],
+        after_ms: int | None = None,
+        done: tuple[MicroBatch, StreamOffsets] | None = None,
     ) -> None:
-        """`options`: the source's, by stream. A new checkpoint has no window up to `after_ms`."""
+        """`options`: the source's, by stream. A new checkpoint has no window up to `after_ms`.
+
+        `done`: the last micro-batch of an earlier run, and what it has let go, which retention
+        may have by now.
+        """
         self._after_ms = after_ms
         self._due = due
         self._options = options
         self._spools = {name: Spools(each) for name, each in options.items()}
         self._pace = LookPace()
-        self._last_let_go: tuple[MicroBatch, StreamOffsets] | None = None
+        self._last_let_go = done
         self._end: StreamOffsets | None = None
         self._first: StreamOffsets | None = None
         """Where a new checkpoint begins: by now `latest` would be somewhere else."""
@@ -79,7 +87,7 @@ class MicroBatchPlanner:
 
         What is listed and not answered lies in windows that are open.
         """
-        let_go, reached = self._let_go(batch), self._end or batch.end
+        let_go, reached = self.let_go(batch), self._end or batch.end
         several = len(self._spools) > 1
         found = (
             lags(let_go[name], reached[name], f"{name} on " if several else "")
@@ -89,16 +97,16 @@ class MicroBatchPlanner:
 
     def reached(self, batch: MicroBatch) -> dict[str, Reached]:
         """By stream, how far all is done once a micro-batch is."""
-        let_go = self._let_go(batch)
+        let_go = self.let_go(batch)
         return {n: Reached(let_go[n], batch.unread.get(n, {})) for n in self._spools}
 
     def commit(self, batch: MicroBatch) -> None:
         """The rows of a micro-batch are with the sink: retention may have what is let go."""
-        let_go = self._let_go(batch)
+        let_go = self.let_go(batch)
         for name, spools in self._spools.items():
             spools.commit(let_go[name])
 
-    def _let_go(self, batch: MicroBatch) -> StreamOffsets:
+    def let_go(self, batch: MicroBatch) -> StreamOffsets:
         """Below are no rows that anything behind a micro-batch needs.
 
         Found once: with the commit the segments are forgotten by which it is found, and to know
@@ -126,7 +134,7 @@ class MicroBatchPlanner:
             unread = self._not_needed(first, end, after_ms)
             return MicroBatch(0, first, end, after_ms, until_ms, unread=unread)
         late, unread = self._late(last, end)
-        held = self._held(self._let_go(last), end, after_ms)
+        held = self._held(self.let_go(last), end, after_ms)
         return MicroBatch(last.number + 1, held, end, after_ms, until_ms, late, unread)
 
     def _not_needed(

@@ -33,8 +33,9 @@ from spark_sink.window_complete.planner import MicroBatchPlanner
 from spark_sink.window_complete.small_batches import (
     SMALL_BYTES,
     brief_session,
-    is_small,
     read_here,
+    room_here,
+    weight_of,
 )
 
 if TYPE_CHECKING:
@@ -85,12 +86,13 @@ class WindowCompleteQuery:
         self.sink = sink
         self._asked = asked
         self._due = Due(asked.plan, asked.output)
+        self._log = MicroBatchLog(asked.checkpoint)
         self._planner = MicroBatchPlanner(
             self._due,
             {stream.name: asked.read.source_options(stream) for stream in self._due.streams},
             asked.after_ms,
+            self._log.done,
         )
-        self._log = MicroBatchLog(asked.checkpoint)
         self._late_before = 0 if self._log.last is None else self._log.last.late
         self._rows_in = 0
         self._lags: tuple[TrackLag, ...] = ()
@@ -167,7 +169,7 @@ class WindowCompleteQuery:
         try:
             self._asked.read.session.sparkContext.addJobTag(self._tag)
             while not self._is_stopped.is_set():
-                is_last_look = self._is_last_look.is_set()
+                is_last_look, begun_s = self._is_last_look.is_set(), time.time()
                 if is_last_look:
                     self._planner.freeze()
                 has_run = self._step()
@@ -175,7 +177,7 @@ class WindowCompleteQuery:
                 if not has_run and is_last_look:
                     return
                 if not is_last_look:
-                    self._is_stopped.wait(seconds_to_tick(time.time(), self._period_s))
+                    self._is_stopped.wait(seconds_to_tick(begun_s, time.time(), self._period_s))
         except BaseException as error:
             self._error = error
 
@@ -197,15 +199,19 @@ class WindowCompleteQuery:
         self._rows_in += sum(piece.rows for pieces in slices.values() for piece in pieces)
         # what ended without a row has one of nothing, where all rows are one group
         if any(slices.values()) or batch.until_ms >= END_MS:
-            self.sink.write(self._rows(batch, slices), batch.number)
-        self._log.finish()
+            self._write(batch, slices)
+        self._log.finish(self._planner.let_go(batch))
         self._planner.commit(batch)
         return True
 
-    def _rows(self, batch: MicroBatch, slices: Mapping[str, list[Slice]]) -> DataFrame:
-        pieces = [piece for of_stream in slices.values() for piece in of_stream]
-        by_driver = is_small(pieces, self._asked.small_bytes)
+    def _write(self, batch: MicroBatch, slices: Mapping[str, list[Slice]]) -> None:
+        weight = weight_of(piece for of_stream in slices.values() for piece in of_stream)
+        with room_here(weight, self._asked.small_bytes) as by_driver:
+            self.sink.write(self._rows(batch, slices, by_driver=by_driver), batch.number)
 
+    def _rows(
+        self, batch: MicroBatch, slices: Mapping[str, list[Slice]], *, by_driver: bool
+    ) -> DataFrame:
         def read(node: LowNode, columns: tuple[str, ...]) -> DataFrame:
             return self._segments(node, columns, slices[node.name], by_driver=by_driver)
 
@@ -240,9 +246,10 @@ def _period_s(trigger: Mapping[str, Any]) -> float:
     return int(text.split()[0]) / 1000
 
 
-def seconds_to_tick(now_s: float, period_s: float) -> float:
-    """How long until the clock is at a multiple of a period, as Spark's triggers are.
+def seconds_to_tick(begun_s: float, now_s: float, period_s: float) -> float:
+    """How long until the multiple of a period that follows `begun_s`, as Spark's triggers are.
 
-    What a micro-batch takes is no part of it: one that took longer begins at the next multiple.
+    What a micro-batch takes is no part of it: behind one that took longer the next begins at once.
     """
-    return LOOK_PERIOD_S if period_s <= LOOK_PERIOD_S else period_s - now_s % period_s
+    due_s = begun_s + period_s - begun_s % period_s if period_s > 0 else 0.0
+    return max(LOOK_PERIOD_S, due_s - now_s)

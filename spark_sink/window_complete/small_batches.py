@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SMALL_BYTES = 16 << 20
-"""Of segments' files."""
+"""Of segments' files, and of what could be read while they are asked for."""
+_BYTES_OF_A_FILE = 16 << 10
+_BYTES_OF_A_QUESTION = 1 << 20
+"""To another host, or a store: some tens of ms, which the driver spends one after the other."""
+MOST_HERE = 64 << 20
+"""Of all micro-batches that the driver reads at once, as small ones are counted."""
 _ROWS_OF_A_TASK = 1 << 18
 _BRIEF = {
     "spark.sql.adaptive.enabled": "false",
@@ -37,9 +42,50 @@ _BRIEF = {
 _one_at_a_time = threading.Lock()
 
 
-def is_small(slices: Iterable[Slice], most_bytes: int) -> bool:
-    """Whether the segments of a micro-batch are of so many bytes at most."""
-    return sum(entry.size_bytes for piece in slices for entry in piece.entries) <= most_bytes
+def weight_of(slices: Iterable[Slice]) -> int:
+    """What it takes to read segments one after the other, in bytes."""
+    return sum(
+        entry.size_bytes + (_BYTES_OF_A_QUESTION if "://" in piece.path else _BYTES_OF_A_FILE)
+        for piece in slices
+        for entry in piece.entries
+    )
+
+
+class _Room:
+    """What the driver holds of micro-batches, of all the outputs of a job."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = 0
+
+    def take(self, weight: int) -> bool:
+        """Return whether there is room; one alone has it in any case."""
+        with self._lock:
+            fits = self._taken == 0 or self._taken + weight <= MOST_HERE
+            self._taken += weight if fits else 0
+            return fits
+
+    def give_back(self, weight: int) -> None:
+        with self._lock:
+            self._taken -= weight
+
+
+_room = _Room()
+
+
+@contextmanager
+def room_here(weight: int, most: float) -> Iterator[bool]:
+    """Whether a micro-batch of such a weight is read by the driver, until it is with its sink.
+
+    Nobody waits: for what is too large, alone or with the others at work, there are the tasks.
+    """
+    if weight > most or not _room.take(weight):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        _room.give_back(weight)
 
 
 def brief_session(session: SparkSession) -> SparkSession:
@@ -64,14 +110,14 @@ def read_here(
 
     Rows of one task are known to be one partition: nothing is exchanged behind them.
     `schema` is Spark's, of types from inside. `wait` stands between two looks at a host that is
-    away.
+    away, and for no time at all behind each segment: it raises what ends the reading.
     """
     wanted = arrow_schema(schema)
-    batches = [
-        to_spark(batch, wanted, {})
-        for piece in slices
-        for batch in read(piece, wanted.names[1:], asked, wait)
-    ]
+    batches = []
+    for piece in slices:
+        for batch in read(piece, wanted.names[1:], asked, wait):
+            batches.append(to_spark(batch, wanted, {}))
+            wait(0)
     table = pyarrow.Table.from_batches(batches, wanted)
     with _not_active():
         rows = session.createDataFrame(table, schema)

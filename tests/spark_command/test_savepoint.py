@@ -44,7 +44,7 @@ def whole_windows(folder: str, until_ms: int, *, is_done: bool = True) -> None:
     at = {"query_low": {"default": Position(1, 1, until_ms * 10**6)}}
     log.plan(MicroBatch(0, at, at, None, until_ms))
     if is_done:
-        log.finish()
+        log.finish(at)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,15 +17,16 @@ from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.output import Output
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
-from gigastream.spool import Entry, SpoolSettings, manifest
+from gigastream.spool import Entry, Spool, SpoolSettings, manifest
 from gigastream.spool.entry import decode
+from gigastream.spool.layout import RETAINED, segment_name
 from spark_sink.job_errors import JobError
 from spark_sink.offsets import Offsets
 from spark_sink.options import SourceOptions, parse
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.spools import Spools
 from spark_sink.window_complete.due import Due
-from spark_sink.window_complete.micro_batch_log import MicroBatch
+from spark_sink.window_complete.micro_batch_log import MicroBatch, MicroBatchLog, StreamOffsets
 from spark_sink.window_complete.planner import MicroBatchPlanner
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 from tests.answers.on_spark import UNSYNCED, Kept, Spooled, write_spool
@@ -59,15 +61,16 @@ class Looking:
         plan = replay.queries.plan
         self.due = Due(plan, output_of(plan))
         self._replay = replay
-        self.begin()
         self.last: MicroBatch | None = None
+        self.begin()
         self.read: Counter[tuple[str, str, int | None]] = Counter()
         """How often each segment was read."""
 
-    def begin(self) -> None:
+    def begin(self, done: tuple[MicroBatch, StreamOffsets] | None = None) -> None:
         """Another process."""
         streams = {s.name: _options(self._replay, s) for s in self.due.streams}
-        self.planner = MicroBatchPlanner(self.due, streams)
+        self.planner = MicroBatchPlanner(self.due, streams, done=done)
+        self.last = self.last if done is None else done[0]
 
     def look(self) -> MicroBatch | None:
         found = self.planner.next(self.last)
@@ -109,6 +112,53 @@ def test_a_micro_batch_comes_with_the_punctuation_that_closes_a_window(
         looking.begin()
     assert looking.read
     assert max(looking.read.values()) <= LIES_OPEN.get(name, 2), "it is read once it closes"
+
+
+@NAMES
+def test_a_job_goes_on_behind_what_retention_has_taken(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has said itself that it is done with it."""
+    monkeypatch.setattr("spark_sink.places.LOOK_PERIOD_S", 0.0)
+    replay, log = Replay(QUERIES[name], tmp_path), MicroBatchLog(str(tmp_path / "log"))
+    looking = Looking(replay)
+    for step in range(STEPS):
+        reached_ns = START_NS + step * STEP_NS
+        replay.busy(reached_ns + STEP_NS, after_ns=reached_ns)
+        replay.silent(reached_ns + STEP_NS)
+        while (found := looking.look()) is not None:
+            log.plan(found)
+            log.finish(looking.planner.let_go(found))
+    assert log.last is not None
+    deleted = _retire(replay, looking.planner.let_go(log.last))
+    assert deleted > 0
+    again = MicroBatchLog(str(tmp_path / "log"))
+    looking.begin(again.done)
+    assert looking.look() is None
+    assert again.last is not None
+    assert looking.planner.lags(again.last) is not None
+    end_ns = START_NS + (STEPS + 2) * STEP_NS
+    replay.busy(end_ns, after_ns=START_NS + STEPS * STEP_NS)
+    replay.silent(end_ns)
+    assert looking.look() is not None
+
+
+def _retire(replay: Replay, let_go: StreamOffsets) -> int:
+    """Delete what is let go, as retention does; return how many segments."""
+    deleted = 0
+    for track in Spool(replay.root).tracks():
+        positions = let_go.get(track.stream, {})
+        own = [p.segment for key, p in positions.items() if track.interface in key]
+        if not (first := max(own, default=0)):
+            continue
+        folder = Path(track.folder)
+        segments = [folder / segment_name(number) for number in range(first)]
+        deleted += sum(segment.exists() for segment in segments)
+        for segment in segments:
+            segment.unlink(missing_ok=True)
+        said = {"first": first, "segments": first, "rows": 0, "size_bytes": 0}
+        (folder / RETAINED).write_text(json.dumps(said))
+    return deleted
 
 
 @NAMES

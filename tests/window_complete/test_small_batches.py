@@ -4,8 +4,13 @@
 from __future__ import annotations
 
 import json
+import math
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow
 import pytest
 
 pytest.importorskip("pyspark")
@@ -20,10 +25,11 @@ from spark_sink.errors import heard_by
 from spark_sink.job_errors import JobError
 from spark_sink.run import Streams, plan_of_paths
 from spark_sink.segments import Slice
+from spark_sink.window_complete import small_batches
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery, seconds_to_tick
-from spark_sink.window_complete.small_batches import is_small
+from spark_sink.window_complete.small_batches import MOST_HERE, SMALL_BYTES, room_here, weight_of
 from tests.answers.on_spark import BOTH_WAYS, Kept, whole_windows_over
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 LINKS = [f"{name}={DEMO_CAPTURE}" for name in ("a", "b")]
 WAYS = pytest.mark.parametrize("small_bytes", BOTH_WAYS.values(), ids=BOTH_WAYS)
@@ -96,9 +102,57 @@ def test_the_session_of_small_micro_batches_is_not_the_programs(
     assert SparkSession.getActiveSession() is before
 
 
-def test_small_is_what_the_segments_are_together() -> None:
-    pieces = [_piece(700), _piece(300)]
-    assert [is_small(pieces, most) for most in (999, 1000)] == [False, True]
+@pytest.mark.long
+def test_a_query_that_reads_can_be_stopped(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that is slow keeps nobody: it is asked for no segment more."""
+    stopped = threading.Event()
+    asked_for: list[Slice] = []
+
+    def slow(piece: Slice, *rest: object) -> Iterator[pyarrow.RecordBatch]:
+        for batch in read_now(piece, *rest):
+            asked_for.append(piece)
+            stopped.wait(PATIENCE_S)
+            yield batch
+
+    read_now = small_batches.read
+    monkeypatch.setattr(small_batches, "read", slow)
+    root = str(written.spool(tmp_path / "spool", captures=LINKS))
+    plan = plan_of_paths([root])
+    read, kept = Streams(spark, [root]), Kept(plan.outputs[0].schema)
+    asked = SpoolQuery("query", plan, plan.outputs[0], read, str(tmp_path / "checkpoint"))
+    query = WindowCompleteQuery(asked, kept, {"processingTime": "0 milliseconds"}).start()
+    wait_until(lambda: bool(asked_for), "the first segment")
+    threading.Timer(0.2, stopped.set).start()
+    query.stop()
+    query.check()
+    assert (len(asked_for), kept.tables) == (1, {})
+
+
+def test_what_a_micro_batch_weighs_is_bytes_and_the_time_to_ask() -> None:
+    here = [_piece(700), _piece(300)]
+    assert weight_of(here) == 1000 + 2 * (16 << 10)
+    far = [replace(_piece(300), path="grpc+tls://probe:8815/low")] * 17
+    with room_here(weight_of(far), SMALL_BYTES) as by_driver:
+        assert not by_driver, "one after the other: tasks ask side by side"
+    with room_here(weight_of(far[:15]), SMALL_BYTES) as by_driver:
+        assert by_driver
+
+
+def test_the_outputs_of_a_job_share_what_the_driver_holds() -> None:
+    with (
+        room_here(MOST_HERE - 1000, MOST_HERE) as first,
+        room_here(1000, MOST_HERE) as second,
+        room_here(1, MOST_HERE) as third,
+    ):
+        assert (first, second, third) == (True, True, False)
+    with room_here(2 * MOST_HERE, math.inf) as alone:
+        assert alone, "what a test reads so, whatever it is"
+    with pytest.raises(JobError, match="fails"), room_here(MOST_HERE, MOST_HERE):
+        raise JobError("it fails")
+    with room_here(1, MOST_HERE) as again:
+        assert again, "it is given back, also by what failed"
 
 
 def _piece(size_bytes: int) -> Slice:
@@ -107,7 +161,7 @@ def _piece(size_bytes: int) -> Slice:
 
 
 def test_a_period_ends_at_the_clocks_multiples() -> None:
-    assert seconds_to_tick(1000.0, 5.0) == 5.0
-    assert seconds_to_tick(1003.0, 5.0) == 2.0
-    assert seconds_to_tick(1007.5, 5.0) == 2.5, "what took longer begins at the next"
-    assert 0 < seconds_to_tick(1003.0, 0.0) < 0.1, "at once: between two looks"
+    assert seconds_to_tick(1000.0, 1000.5, 5.0) == 4.5
+    assert seconds_to_tick(1003.0, 1003.5, 5.0) == 1.5
+    assert 0 < seconds_to_tick(1003.0, 1007.5, 5.0) < 0.1, "behind what took longer: at once"
+    assert 0 < seconds_to_tick(1003.0, 1003.0, 0.0) < 0.1, "at once: between two looks"
