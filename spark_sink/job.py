@@ -30,6 +30,7 @@ from spark_sink.account import TrackAccount, query_accounts
 from spark_sink.dataframes import dataframe
 from spark_sink.driver_query import leaving_after, may_choose, start_on_driver
 from spark_sink.errors import heard_by
+from spark_sink.file_sink import SparkFileSink, check_is_free
 from spark_sink.job_errors import JobError
 from spark_sink.options import access_of
 from spark_sink.places import spool_name, without_credentials
@@ -39,6 +40,7 @@ from spark_sink.savepoint import after_of
 from spark_sink.sentences import Sentences
 from spark_sink.session import MEMORY, open_session
 from spark_sink.sinks import (
+    FILES,
     DriverSink,
     MakeBatch,
     PrintingSink,
@@ -49,7 +51,7 @@ from spark_sink.sinks import (
 )
 from spark_sink.state_choice import is_without_state, output_name, outputs_begun
 from spark_sink.streaming import Running, Stateful, spark_errors, stop, streams_of, watch
-from spark_sink.window_complete.query import SpoolQuery
+from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -152,11 +154,27 @@ class Job:
             in_spool = not may_choose(asked) or is_without_state(name, self.options.state, place)
             self.running.append(start_on_driver(asked, on_driver, trigger, without_state=in_spool))
             return
-        rows = dataframe(self.plan, node, read, leaving_after(after_ms))
         folder = node.name if len(self.plan.outputs) > 1 else None
+        if sink.format == FILES:
+            path = sink.path if folder is None else f"{sink.path}/{folder}"
+            asked = SpoolQuery(name, self.plan, node, read, place, after_ms, writes_all=True)
+            if self._start_files(asked, str(path)):
+                return
+        rows = dataframe(self.plan, node, read, leaving_after(after_ms))
         writer = spark_writer(rows, node.schema, sink, self.options.sink_options, folder)
         query = start(writer, place, name, trigger)
         self.running.append(Stateful(query, streams=streams_of(rows), checkpoint=place))
+
+    def _start_files(self, asked: SpoolQuery, path: str) -> bool:
+        """Write them in whole windows, if that is asked for and can be; return whether it is."""
+        check_is_free(path, asked.checkpoint)
+        state, place = self.options.state, asked.checkpoint
+        in_spool = is_without_state(asked.name, state, place, by_default=False)
+        if in_spool and may_choose(asked):
+            options = self.options.sink_options
+            files = SparkFileSink(asked.read.session, path, asked.output.schema, options)
+            self.running.append(WindowCompleteQuery(asked, files, self.options.trigger).start())
+        return in_spool and may_choose(asked)
 
     def _on_driver(self, sink: Sink) -> Mapping[str, DriverSink]:
         return self._printers(sink) if sink.tables is None else self._tables(sink.tables)

@@ -3,7 +3,7 @@
 
 What the driver writes waits in the spool (window_complete/), unless its checkpoint was begun with
 Spark's store: the two number their micro-batches each on its own, so neither can go on with the
-other's progress. What Spark writes waits in Spark's store.
+other's progress. What Spark writes waits in Spark's store, files of Parquet if asked in the spool.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ def output_name(sink: Sink, state: str | None, begun: Collection[str]) -> str:
     return wanted
 
 
-def is_without_state(name: str, state: str | None, folder: str) -> bool:
-    """Return whether an output of the driver's goes by whole windows; `folder` has its progress.
+def is_without_state(name: str, state: str | None, folder: str, *, by_default: bool = True) -> bool:
+    """Return whether an output goes by whole windows; `folder` has its progress.
 
+    `by_default`: one that has not begun, where nothing is asked for: what the driver writes.
     Raises JobError where it was begun the other way than `state` says.
     """
     system, path = filesystem(folder)
@@ -55,7 +56,7 @@ def is_without_state(name: str, state: str | None, folder: str) -> bool:
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
     if state is None:
-        return in_spool or not in_store
+        return in_spool or (by_default and not in_store)
     is_wanted = state == SPOOL
     if in_spool != in_store and in_spool != is_wanted:
         raise _refusal(name, state)

@@ -54,8 +54,8 @@ class BatchSink(Protocol):
     """What went wrong while they were written."""
 
     @property
-    def written(self) -> int:
-        """How many rows it has got."""
+    def written(self) -> int | None:
+        """How many rows it has got; None: it does not say."""
 
     def write(self, rows: DataFrame, number: int, /) -> None:
         """Take the rows of a micro-batch, in types from inside; the same number: the same rows."""
@@ -75,6 +75,8 @@ class SpoolQuery:
     """Windows that end up to here are left out; None: none is."""
     small_bytes: int = SMALL_BYTES
     """Up to which the segments of a micro-batch are read by the driver."""
+    writes_all: bool = False
+    """The sink gets micro-batches without rows, too."""
 
 
 class WindowCompleteQuery:
@@ -198,7 +200,7 @@ class WindowCompleteQuery:
         slices = self._planner.slices(batch)
         self._rows_in += sum(piece.rows for pieces in slices.values() for piece in pieces)
         # what ended without a row has one of nothing, where all rows are one group
-        if any(slices.values()) or batch.until_ms >= END_MS:
+        if self._asked.writes_all or any(slices.values()) or batch.until_ms >= END_MS:
             self._write(batch, slices)
         self._log.finish(self._planner.let_go(batch))
         self._planner.commit(batch)
