@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -159,11 +159,13 @@ def _places(folder: Path) -> dict[str, str]:
 
 
 def _end(session: SparkSession) -> None:
-    """Stop a session and its Java."""
+    """Stop a session and its Java, which may have ended by itself."""
+    from py4j.protocol import Py4JError
+
     gateway = session.sparkContext._gateway
-    session.stop()
-    gateway.shutdown()
-    gateway.proc.stdin.close()  # at which Java ends
+    for step in (session.stop, gateway.shutdown, gateway.proc.stdin.close):  # at which Java ends
+        with suppress(Py4JError, OSError):
+            step()
     gateway.proc.wait()
 
 

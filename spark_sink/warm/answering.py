@@ -33,6 +33,7 @@ from spark_sink.warm.channel import (
     WRITTEN,
     Channel,
     ChannelError,
+    GoneError,
     plain,
 )
 from spark_sink.warm.leftovers import is_a_runs, remove_behind
@@ -72,8 +73,8 @@ def answer(session: SparkSession, channel: Channel, stay: Callable[[float], None
             channel.send(REFUSED)
     except JobError as error:
         _tell(channel, error)
-    except (ConnectionError, TimeoutError):
-        pass  # the caller has gone, or asks nothing
+    except GoneError:
+        pass  # or asks nothing
     except Exception as error:  # whatever it is: other callers are answered
         _tell(channel, JobError(f"the job failed: {error or type(error).__name__}"))
     finally:
@@ -93,9 +94,11 @@ _TYPES = {"folder": str, "definitions": list, "is_quick": bool, "idle_s": float}
 
 
 def _asked(channel: Channel) -> dict[str, Any]:
-    found = channel.receive_within(_ASKED_WITHIN_S)
+    found: tuple[bytes, bytes] | None = None
+    with suppress(TimeoutError):
+        found = channel.receive_within(_ASKED_WITHIN_S)
     if found is None:
-        raise ConnectionError
+        raise GoneError
     asked: dict[str, Any] = plain(found[1], dict) if found[0] == ASK else {}
     if {name: type(value) for name, value in asked.items()} != _TYPES:
         raise ChannelError("what came over the socket is no question")

@@ -119,6 +119,7 @@ def _process(
         return subprocess.Popen(
             [*words, json.dumps(dict(settings))],
             cwd=_PACKAGES,
+            env=place.environment(),
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,

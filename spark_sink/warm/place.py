@@ -21,8 +21,17 @@ from spark_sink.java import find_java
 _PACKAGES = Path(__file__).resolve().parents[2]
 _CONNECT_LIMIT_S = 10.0
 _CODE = ("gigastream", "spark_sink")
-_SAYS_MORE = ("SPARK_", "PYSPARK_", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
-"""Environment, or what it begins with: what Java and Spark read by themselves."""
+_SAYS_MORE = (
+    *("SPARK_", "PYSPARK_", "PYTHONPATH", "PYTHONHOME", "LD_"),
+    *("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"),
+)
+"""Environment, or what it begins with: what Python, Java and Spark read by themselves."""
+_KEPT = (
+    *_SAYS_MORE,
+    *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_", "XDG_", "JAVA_HOME", "VIRTUAL_ENV"),
+    *("GIGASTREAM_SPARK_ARCHIVE", "GIGASTREAM_TRACEBACK", "ASAN_OPTIONS", "LSAN_OPTIONS"),
+)
+"""What a server gets of its first caller's: not its secrets, nor its folder for temporary files."""
 _HINT = "set XDG_RUNTIME_DIR to a folder of your own that only you can write"
 
 
@@ -40,6 +49,11 @@ def folder() -> Path:
     return base
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of a server, which is not its first caller's alone."""
+    return {name: value for name, value in os.environ.items() if name.startswith(_KEPT)}
+
+
 def name(settings: Mapping[str, str]) -> str:
     """Return the name of the server for these settings, this package, this Python and Java.
 
@@ -48,7 +62,8 @@ def name(settings: Mapping[str, str]) -> str:
     """
     java = find_java()
     said = sorted(item for item in os.environ.items() if item[0].startswith(_SAYS_MORE))
-    places = [sys.executable, str(_PACKAGES), str(java.home)]
+    share = [os.nice(0), sorted(os.sched_getaffinity(0))]
+    places = [sys.executable, str(_PACKAGES), str(java.home), share]
     version: list[object] = [java.version]
     for path in (spark_home() / "version.py", *_code()):
         found = path.stat()

@@ -3,8 +3,8 @@
 
 python -m spark_sink.warm.server FOLDER NAME SETTINGS
 
-It ends by itself once nobody has asked for so long as its last caller said, and when its socket is
-removed, once it serves nobody; at once by SIGTERM.
+It ends by itself once nobody has asked for so long as its last caller said, and when its socket,
+its Java or its folder is gone, once it serves nobody; at once by SIGTERM.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
 
 from spark_sink.session import open_session
 from spark_sink.warm.answering import answer
@@ -74,14 +76,16 @@ class _Callers:
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
+        self._context = session.sparkContext
+        self._folder = Path(self._context.getConf().get("spark.local.dir", "/")).parent
         self._threads: list[threading.Thread] = []
         self._idle_s = _ASKED_WITHIN_S
 
     def accept(self, listener: socket.socket, path: Path) -> None:
-        """Let callers in until nobody has asked for long, or the socket is removed."""
+        """Let callers in until nobody has asked for long, or what it needs is gone."""
         busy_s = time.monotonic()
         listener.settimeout(_LOOK_PERIOD_S)
-        while path.exists():
+        while path.exists() and self._is_of_use():
             self._threads = [thread for thread in self._threads if thread.is_alive()]
             busy_s = time.monotonic() if self._threads else busy_s
             if time.monotonic() - busy_s > self._idle_s:
@@ -91,12 +95,24 @@ class _Callers:
             except TimeoutError:
                 continue
             connection.setblocking(True)
-            self._let_in(Channel(connection, FROM_CALLER))
+            if self._is_of_use():
+                self._let_in(Channel(connection, FROM_CALLER))
+            else:
+                connection.close()  # without a word, so that it starts another
 
     def wait(self) -> None:
         """Wait until each of them has its answer."""
         for thread in self._threads:
             thread.join()
+
+    def _is_of_use(self) -> bool:
+        """Whether the session's Java is there, and the folder that it writes into."""
+        try:
+            if self._context._gateway.proc.poll() is not None:
+                return False
+            return self._folder.is_dir() and not self._context._jsc.sc().isStopped()
+        except (Py4JError, OSError):
+            return False
 
     def _let_in(self, channel: Channel) -> None:
         if not channel.is_of_us:
