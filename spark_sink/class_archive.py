@@ -126,7 +126,7 @@ class ClassArchive:
 def make_folder(folder: Path) -> None:
     """Make a place for an archive that only we write, whatever the umask is. Raises OSError."""
     for each in (folder.parent, folder):
-        each.mkdir(exist_ok=True)
+        each.mkdir(mode=0o700, exist_ok=True)
         each.chmod(0o700)
 
 

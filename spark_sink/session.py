@@ -50,6 +50,7 @@ QUICK_START = {
 """For a job that is over within seconds, before code that is compiled better pays."""
 WARM = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
 """For a session that stays, for jobs of any size."""
+_TEMPORARY = ("/tmp", "/var/tmp")
 _PACKAGES = Path(__file__).resolve().parent.parent
 
 
@@ -135,7 +136,7 @@ def open_session(
     if SparkSession.getActiveSession() is not None or _SUBMITTED in os.environ:
         yield make_session(master, state=state, settings=settings)
         return
-    with tempfile.TemporaryDirectory(prefix="gigastream-spark-") as name:
+    with tempfile.TemporaryDirectory(prefix="gigastream-spark-", dir=temporary_folder()) as name:
         folder = Path(name)
         wanted = {**_places(folder), **(settings or {})}
         log, names = log or folder / "log", folder / "classes" if when_making else None
@@ -148,6 +149,20 @@ def open_session(
                 made_at = ClassArchive(find_java(), class_path(), names).make_later()
                 if made_at is not None:
                     when_making(made_at)
+
+
+def temporary_folder() -> str:
+    """Return where Spark may write: `spark.local.dir` is a list with commas between its folders.
+
+    Raises JobError where there is none.
+    """
+    for each in (tempfile.gettempdir(), *_TEMPORARY):
+        if "," not in each and os.access(each, os.W_OK | os.X_OK):
+            return each
+    raise JobError(
+        f"Spark takes no folder with a comma in its name: {tempfile.gettempdir()}",
+        "set TMPDIR to another one",
+    )
 
 
 def _places(folder: Path) -> dict[str, str]:

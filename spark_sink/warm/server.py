@@ -16,7 +16,7 @@ import socket
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,15 +46,14 @@ def serve(folder: Path, name: str, settings: dict[str, str]) -> int:
     with lock, open_session(settings=settings, when_making=_say_nothing) as session:
         listener = _listening(SocketFolder(folder), name)
         end_outdated(folder, name)
-        callers = _Callers(session)
-        try:
-            callers.accept(listener, folder / f"{name}.socket")
-        finally:
-            for kind in ("socket", "log", "lock"):
-                (folder / f"{name}.{kind}").unlink(missing_ok=True)
-            listener.close()
-            lock.close()  # who asks now starts another
-        callers.wait()
+        with _Callers(session) as callers:
+            try:
+                callers.accept(listener, folder / f"{name}.socket")
+            finally:
+                for kind in ("socket", "log", "lock"):
+                    (folder / f"{name}.{kind}").unlink(missing_ok=True)
+                listener.close()
+                lock.close()  # who asks now starts another
     return 0
 
 
@@ -81,6 +80,15 @@ class _Callers:
         self._threads: list[threading.Thread] = []
         self._idle_s = _ASKED_WITHIN_S
 
+    def __enter__(self) -> _Callers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait until each of them has its answer, whatever has ended it but SIGTERM."""
+        if kind is None or issubclass(kind, Exception):
+            for thread in self._threads:
+                thread.join()
+
     def accept(self, listener: socket.socket, path: Path) -> None:
         """Let callers in until nobody has asked for long, or what it needs is gone."""
         busy_s = time.monotonic()
@@ -92,18 +100,11 @@ class _Callers:
                 return
             try:
                 connection, _ = listener.accept()
+                self._let_in(connection)
             except TimeoutError:
-                continue
-            connection.setblocking(True)
-            if self._is_of_use():
-                self._let_in(Channel(connection, FROM_CALLER))
-            else:
-                connection.close()  # without a word, so that it starts another
-
-    def wait(self) -> None:
-        """Wait until each of them has its answer."""
-        for thread in self._threads:
-            thread.join()
+                pass
+            except (OSError, RuntimeError):  # files or threads are short: not for ever
+                time.sleep(_LOOK_PERIOD_S)
 
     def _is_of_use(self) -> bool:
         """Whether the session's Java is there, and the folder that it writes into."""
@@ -111,16 +112,23 @@ class _Callers:
             if self._context._gateway.proc.poll() is not None:
                 return False
             return self._folder.is_dir() and not self._context._jsc.sc().isStopped()
-        except (Py4JError, OSError):
+        except (Py4JError, ConnectionError):
             return False
+        except OSError:  # files are short
+            return True
 
-    def _let_in(self, channel: Channel) -> None:
-        if not channel.is_of_us:
-            channel.close()
-            return
-        words = (self._session, channel, self._stay)
-        self._threads.append(threading.Thread(target=answer, args=words, daemon=True))
-        self._threads[-1].start()
+    def _let_in(self, connection: socket.socket) -> None:
+        """Who is not answered hears nothing, and starts another server, if it is one of us."""
+        with ExitStack() as closing:
+            closing.callback(connection.close)
+            connection.setblocking(True)
+            channel = Channel(connection, FROM_CALLER)
+            if channel.is_of_us and self._is_of_use():
+                words = (self._session, channel, self._stay)
+                thread = threading.Thread(target=answer, args=words, daemon=True)
+                thread.start()
+                self._threads.append(thread)
+                closing.pop_all()
 
     def _stay(self, idle_s: float) -> None:
         """So long from the end of this answer on, as its caller wants it."""

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 import pyarrow
 import pytest
 
+from gigastream.spool.plan import SpooledPlanError
 from spark_sink.job_errors import JobError
-from spark_sink.warm.channel import DONE, FROM_CALLER, FROM_SERVER, ROWS, Channel
+from spark_sink.warm.channel import DONE, FROM_CALLER, FROM_SERVER, ROWS, Channel, GoneError
 from spark_sink.warm.client import Question, WarmAnswer
 
 QUESTION = Question("/tmp/gigastream-run-0", (), is_quick=True, idle_s=1.0)
@@ -56,6 +57,25 @@ def test_what_is_wrong_with_the_output_is_no_word_of_the_servers(error: Exceptio
         answer.take(QUESTION, failing(error), lambda: True)
     with answered_with() as answer, pytest.raises(type(error)):
         answer.take(QUESTION, kept, failing(error))
+
+
+def test_an_error_of_ours_keeps_its_hint_and_exit_code() -> None:
+    from spark_sink.warm.answering import _for_a_person
+
+    told = _for_a_person(SpooledPlanError("what", "hint"))
+    assert (str(told), told.hint, told.exit_code) == ("what", "hint", 2)
+    told = _for_a_person(ConnectionRefusedError())
+    assert (str(told), told.exit_code) == ("the job failed: ConnectionRefusedError", 1)
+
+
+def test_only_the_channels_own_errors_say_that_the_other_end_has_gone() -> None:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with pytest.raises(GoneError):
+        Channel(ours, FROM_SERVER).send(DONE)
+    ours.close()
+    with pytest.raises(GoneError):
+        Channel(ours, FROM_SERVER).receive()
 
 
 @pytest.mark.parametrize(
