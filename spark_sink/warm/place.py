@@ -31,9 +31,9 @@ _SAYS_MORE = (
     *("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"),
 )
 """Environment, or what it begins with: what Python, Java and Spark read by themselves."""
-_KEPT = frozenset(
-    "PATH HOME USER LOGNAME LANG LANGUAGE JAVA_HOME VIRTUAL_ENV GIGASTREAM_SPARK_ARCHIVE "
-    "GIGASTREAM_TRACEBACK ASAN_OPTIONS LSAN_OPTIONS".split()
+_KEPT = (
+    *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "JAVA_HOME", "VIRTUAL_ENV"),
+    *("GIGASTREAM_SPARK_ARCHIVE", "GIGASTREAM_TRACEBACK", "ASAN_OPTIONS", "LSAN_OPTIONS"),
 )
 """What a server has of its first caller's, besides: no secrets, no folder for temporary files."""
 _HINT = "set XDG_RUNTIME_DIR to a folder of your own that only you can write"
