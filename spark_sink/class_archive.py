@@ -79,26 +79,36 @@ class ClassArchive:
     def discard(self) -> None:
         """Remove it: Java does not start with it, but does without."""
         assert self.folder is not None
-        (self.folder / FAILED).touch()
-        for name in (SUM, ARCHIVE):
-            (self.folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # a cache that can be read alone keeps it
+            (self.folder / FAILED).touch()
+            for name in (SUM, ARCHIVE):
+                (self.folder / name).unlink(missing_ok=True)
 
     @property
     def is_wanted(self) -> bool:
         """Whether one is to be made: none is there, none has failed of late, and there is room."""
         if is_off() or self.folder is None or is_whole(self.folder):
             return False
-        free = shutil.disk_usage(self.folder.parent.parent).free
-        return not _has_failed(self.folder) and free > _FREE_BYTES
+        return not _has_failed(self.folder) and _has_room(self.folder)
 
     def make_later(self) -> Path | None:
-        """Let another process make it, of the names that Java has written; None: it need not."""
+        """Let another process make it, of the names that Java has written.
+
+        None: it need not be made, or cannot, which is no matter of the run that is over.
+        """
         if self.names_to is None or not self.names_to.is_file() or not self.is_wanted:
             return None
         assert self.folder is not None
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        names = self.folder / f"{LIST}.{os.getpid()}"
-        shutil.copyfile(self.names_to, names)
+        try:
+            make_folder(self.folder)
+            names = self.folder / f"{LIST}.{os.getpid()}"
+            shutil.copyfile(self.names_to, names)
+            self._start_maker(names)
+        except OSError:
+            return None
+        return self.folder
+
+    def _start_maker(self, names: Path) -> None:
         subprocess.Popen(
             [sys.executable, "-m", "spark_sink.class_archive_maker", *self._words(names)],
             cwd=Path(__file__).resolve().parent.parent,
@@ -107,11 +117,17 @@ class ClassArchive:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        return self.folder
 
     def _words(self, names: Path) -> list[str]:
         class_path = os.pathsep.join(map(str, self.class_path))
         return [str(self.folder), str(names), str(self.java.program), class_path]
+
+
+def make_folder(folder: Path) -> None:
+    """Make a place for an archive that only we write, whatever the umask is. Raises OSError."""
+    for each in (folder.parent, folder):
+        each.mkdir(mode=0o700, exist_ok=True)
+        each.chmod(0o700)
 
 
 def is_whole(folder: Path) -> bool:
@@ -123,6 +139,15 @@ def is_whole(folder: Path) -> bool:
             check_file(each, _HINT)
         return (folder / SUM).read_text() == sum_of(path)
     except (OSError, ValueError):
+        return False
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether an archive can be written there, as far as can be told before."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    try:
+        return os.access(there, os.W_OK) and shutil.disk_usage(there).free > _FREE_BYTES
+    except OSError:
         return False
 
 

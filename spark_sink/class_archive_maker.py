@@ -77,12 +77,18 @@ def _make(folder: Path, names: Path, java: str, class_path: str) -> None:
     (folder / SUM).unlink(missing_ok=True)  # whoever looks meanwhile finds none
     new.replace(folder / ARCHIVE)
     _write(folder / SUM, total)
-    (folder / FAILED).unlink(missing_ok=True)
+    if is_whole(folder):
+        (folder / FAILED).unlink(missing_ok=True)
+        return
+    (folder / FAILED).touch()  # others can write what is above it
+    for name in (SUM, ARCHIVE):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _write(path: Path, text: str) -> None:
     new = path.with_name(f"{path.name}.new")
     new.write_text(text)
+    new.chmod(0o600)
     new.replace(path)
 
 

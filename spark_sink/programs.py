@@ -17,6 +17,7 @@ _PYTHON = """\
 # Spark puts an archive of PySpark before the one that is installed, and Python compiles what it
 # imports from an archive each time: most of the time in which a worker starts.
 IFS=:
+set -f
 kept=
 for path in $PYTHONPATH; do
     case $path in

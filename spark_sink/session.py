@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ QUICK_START = {
 """For a job that is over within seconds, before code that is compiled better pays."""
 WARM = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
 """For a session that stays, for jobs of any size."""
+_TEMPORARY = ("/tmp", "/var/tmp")
 _PACKAGES = Path(__file__).resolve().parent.parent
 
 
@@ -135,7 +136,7 @@ def open_session(
     if SparkSession.getActiveSession() is not None or _SUBMITTED in os.environ:
         yield make_session(master, state=state, settings=settings)
         return
-    with tempfile.TemporaryDirectory(prefix="gigastream-spark-") as name:
+    with tempfile.TemporaryDirectory(prefix="gigastream-spark-", dir=temporary_folder()) as name:
         folder = Path(name)
         wanted = {**_places(folder), **(settings or {})}
         log, names = log or folder / "log", folder / "classes" if when_making else None
@@ -150,6 +151,20 @@ def open_session(
                     when_making(made_at)
 
 
+def temporary_folder() -> str:
+    """Return where Spark may write: `spark.local.dir` is a list with commas between its folders.
+
+    Raises JobError where there is none.
+    """
+    for each in (tempfile.gettempdir(), *_TEMPORARY):
+        if "," not in each and os.access(each, os.W_OK | os.X_OK):
+            return each
+    raise JobError(
+        f"Spark takes no folder with a comma in its name: {tempfile.gettempdir()}",
+        "set TMPDIR to another one",
+    )
+
+
 def _places(folder: Path) -> dict[str, str]:
     """What Spark writes by itself goes where we look after it."""
     return {
@@ -159,11 +174,13 @@ def _places(folder: Path) -> dict[str, str]:
 
 
 def _end(session: SparkSession) -> None:
-    """Stop a session and its Java."""
+    """Stop a session and its Java, which may have ended by itself."""
+    from py4j.protocol import Py4JError
+
     gateway = session.sparkContext._gateway
-    session.stop()
-    gateway.shutdown()
-    gateway.proc.stdin.close()  # at which Java ends
+    for step in (session.stop, gateway.shutdown, gateway.proc.stdin.close):  # at which Java ends
+        with suppress(Py4JError, OSError):
+            step()
     gateway.proc.wait()
 
 

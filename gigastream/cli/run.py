@@ -37,7 +37,7 @@ from gigastream.cli.links import answer_links, has_links, links_of
 from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import config_of, default_query, plan_of, query_texts
-from gigastream.cli.run_arguments import add_arguments
+from gigastream.cli.run_arguments import add_arguments, refuse_beside_warm_end
 from gigastream.cli.run_identity import refuse_tables_of_links, run_over_captures
 from gigastream.cli.run_on_spark import answer_on_spark, end_warm, refuse_on_spark
 from gigastream.cli.run_spool import read_spool, spool_root, write_spool
@@ -69,6 +69,7 @@ def execute(arguments: argparse.Namespace) -> int:
         print("\n".join(device_lines()))
         return 0
     if arguments.warm_end:
+        refuse_beside_warm_end(arguments)
         return end_warm()
     config = config_of(arguments)
     settings = settings_of(arguments, config)

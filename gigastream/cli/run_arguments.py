@@ -11,6 +11,7 @@ from gigastream.cli.arguments import (
     add_query_options,
     argument_type,
 )
+from gigastream.cli.errors import UsageError
 from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
 from gigastream.settings import parse_count, parse_duration
@@ -63,6 +64,14 @@ _STATS_EVERY = Option(
     "TIME",
     "show that table so often while the run goes on",
 )
+
+
+def refuse_beside_warm_end(arguments: argparse.Namespace) -> None:
+    """Raise UsageError where something else is asked for with it."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    if vars(parser.parse_args(["--warm-end"])) != vars(arguments):
+        raise UsageError("--warm-end ends what --warm has kept, and does nothing else")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

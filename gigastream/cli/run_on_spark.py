@@ -94,6 +94,7 @@ def answer_on_spark(
     Raises GsqlError for what Spark cannot run, JobError, and what a session of the engine raises.
     """
     require_spark()
+    arguments = _without_warm_for_files(arguments, plan)
     if not arguments.warm:  # whose server says so, which has the modules that this needs
         _check(plan)
     started = time.monotonic()
@@ -115,6 +116,17 @@ def answer_on_spark(
     )
     summarise(arguments, statistics, delivered, time.monotonic() - started, streams)
     return statistics, delivered
+
+
+def _without_warm_for_files(arguments: argparse.Namespace, plan: Plan) -> argparse.Namespace:
+    """A server that stays believes no spool that names files; those of a run are its user's."""
+    from gigastream.spool.plan import reads_files
+
+    if not arguments.warm or not reads_files(plan):
+        return arguments
+    if not arguments.quiet:
+        say("without --warm: the queries read a file above the border (explain)")
+    return argparse.Namespace(**{**vars(arguments), "warm": False})
 
 
 def _check(plan: Plan) -> None:

@@ -312,6 +312,16 @@ def _anywhere(value: Any) -> Any:
     return found
 
 
+def reads_files(plan: Plan) -> bool:
+    """Whether the high level reads files of this host that the queries name."""
+    high = (node for node in plan.nodes if not node.is_low)
+    return any(_reads_a_file(call) for node in high for call in node.calls)
+
+
+def _reads_a_file(call: FunctionCall) -> bool:
+    return call.name.lower() in _READ_FILES and call.handle is not None
+
+
 def check_is_here(plan: Plan, path: str, *, is_theirs: bool) -> None:
     """Refuse what a high level would need of this host, and nobody here has named."""
     for node in plan.nodes:
@@ -321,7 +331,7 @@ def check_is_here(plan: Plan, path: str, *, is_theirs: bool) -> None:
                     f"{call.name} is code of a definition file, which {path} does not bring along",
                     "--definitions FILE names the file that its writer had, with its header beside",
                 )
-            if is_theirs and call.name.lower() in _READ_FILES and call.handle is not None:
+            if is_theirs and _reads_a_file(call):
                 raise SpooledPlanError(
                     f"a query of {path} reads the file {_file_of(call)} of this host",
                     "a spool's own queries are given no file; name the query, as in "

@@ -33,6 +33,7 @@ from spark_sink.warm.channel import (
     WRITTEN,
     Channel,
     ChannelError,
+    GoneError,
     plain,
 )
 from spark_sink.warm.leftovers import is_a_runs, remove_behind
@@ -65,22 +66,25 @@ def answer(session: SparkSession, channel: Channel, stay: Callable[[float], None
         if asked["is_quick"]:
             own.conf.set("spark.sql.codegen.wholeStage", "false")
         _CallersAnswer(own, channel).run(folder, asked["definitions"])
-    except ChannelError as error:
-        _tell(channel, JobError(str(error)))
     except GsqlError:
         with suppress(OSError):
             channel.send(REFUSED)
-    except JobError as error:
-        _tell(channel, error)
-    except (ConnectionError, TimeoutError):
-        pass  # the caller has gone, or asks nothing
+    except GoneError:
+        pass  # or asks nothing
     except Exception as error:  # whatever it is: other callers are answered
-        _tell(channel, JobError(f"the job failed: {error or type(error).__name__}"))
+        _tell(channel, _for_a_person(error))
     finally:
         process = channel.process
         channel.close()
     if folder is not None and process:
         remove_behind(process, folder)
+
+
+def _for_a_person(error: Exception) -> JobError:
+    """As the caller would tell it: errors of ours are sentences, with a hint and an exit code."""
+    if type(error).__module__.startswith(("gigastream.", "spark_sink.")):
+        return JobError(str(error), getattr(error, "hint", None), getattr(error, "exit_code", 1))
+    return JobError(f"the job failed: {str(error) or type(error).__name__}")
 
 
 def _tell(channel: Channel, error: JobError) -> None:
@@ -93,9 +97,11 @@ _TYPES = {"folder": str, "definitions": list, "is_quick": bool, "idle_s": float}
 
 
 def _asked(channel: Channel) -> dict[str, Any]:
-    found = channel.receive_within(_ASKED_WITHIN_S)
+    found: tuple[bytes, bytes] | None = None
+    with suppress(TimeoutError):
+        found = channel.receive_within(_ASKED_WITHIN_S)
     if found is None:
-        raise ConnectionError
+        raise GoneError
     asked: dict[str, Any] = plain(found[1], dict) if found[0] == ASK else {}
     if {name: type(value) for name, value in asked.items()} != _TYPES:
         raise ChannelError("what came over the socket is no question")

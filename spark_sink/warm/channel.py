@@ -10,7 +10,8 @@ import socket
 import struct
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 HELLO, ASK, WRITTEN, ROWS = b"h", b"a", b"w", b"r"
@@ -35,6 +36,10 @@ _LEAST_S = 1e-3
 
 class ChannelError(Exception):
     """What came is no message."""
+
+
+class GoneError(ConnectionError):
+    """The other end has gone."""
 
 
 class Channel:
@@ -68,8 +73,8 @@ class Channel:
         return process, user
 
     def send(self, kind: bytes, payload: bytes = b"") -> None:
-        """Send a message. Raises OSError."""
-        with self._lock:
+        """Send a message. Raises GoneError."""
+        with self._lock, _while_there():
             self._connection.sendall(_HEADER.pack(kind, len(payload)))
             self._connection.sendall(payload)
 
@@ -91,7 +96,7 @@ class Channel:
             self._connection.setblocking(True)
 
     def receive(self) -> tuple[bytes, bytes] | None:
-        """Return the next message; None: the other end has gone. Raises ChannelError, OSError."""
+        """Return the next message; None: it has gone. Raises ChannelError, GoneError."""
         header = self._read(_HEADER.size)
         if header is None:
             return None
@@ -112,12 +117,24 @@ class Channel:
         while left:
             if self._until_s is not None:
                 self._connection.settimeout(max(_LEAST_S, self._until_s - time.monotonic()))
-            part = self._connection.recv(min(left, _CHUNK))
+            with _while_there():
+                part = self._connection.recv(min(left, _CHUNK))
             if not part:
                 return None
             parts.append(part)
             left -= len(part)
         return b"".join(parts)
+
+
+@contextmanager
+def _while_there() -> Iterator[None]:
+    """Tell the end of a connection from what else an OSError may be where it is used."""
+    try:
+        yield
+    except TimeoutError:
+        raise
+    except OSError as error:
+        raise GoneError(error.errno, error.strerror) from None
 
 
 def plain(payload: bytes, type_: type) -> Any:

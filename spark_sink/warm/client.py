@@ -7,7 +7,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,7 @@ def _process(
         return subprocess.Popen(
             [*words, json.dumps(dict(settings))],
             cwd=_PACKAGES,
+            env=place.environment(),
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
@@ -163,45 +165,59 @@ class WarmAnswer:
         Raises JobError, RefusedError, and what `rows` and `is_written` raise.
         """
         try:
-            self._channel.send_json(ASK, asdict(question))
+            with _answered():
+                self._channel.send_json(ASK, asdict(question))
             was_told = False
             while True:
                 if is_written() and not was_told:
-                    self._channel.send(WRITTEN)
+                    with _answered():
+                        self._channel.send(WRITTEN)
                     was_told = True
                 if self._channel.has_more(_LOOK_PERIOD_S) and self._took(rows):
                     return
-        except (ChannelError, ConnectionError) as error:
-            raise JobError(f"{_GONE}: {error}", _AGAIN) from None
         finally:
             self._channel.close()
 
     def _took(self, rows: Rows) -> bool:
         """Take a message; return whether it was the last."""
-        found = self._channel.receive()
+        with _answered():
+            found = self._channel.receive()
         if found is None:
             raise JobError(_GONE, _AGAIN)
         kind, payload = found
         if kind == ROWS:
-            _give(payload, rows)
+            for query, batch in _batches(payload):
+                rows(query, batch)
         elif kind in (PROGRESS, DONE):
-            self.progress = [_progress(each) for each in plain(payload, list)]
+            with _answered():
+                self.progress = [_progress(each) for each in plain(payload, list)]
         elif kind == FAILED:
-            told = plain(payload, dict)
+            with _answered():
+                told = plain(payload, dict)
             raise JobError(str(told.get("message")), told.get("hint"), _exit_code(told))
         elif kind == REFUSED:
             raise RefusedError("Spark cannot run this", exit_code=2)
         return kind == DONE
 
 
-def _give(payload: bytes, rows: Rows) -> None:
+@contextmanager
+def _answered() -> Iterator[None]:
+    """Around what the channel does, and never around what takes the rows: its errors are ours."""
     try:
-        table = pyarrow.ipc.open_stream(payload)
-        query = (table.schema.metadata or {})[b"query"].decode()
-        for batch in table:
-            rows(query, batch.replace_schema_metadata(None))
-    except (pyarrow.ArrowInvalid, KeyError) as error:
-        raise ChannelError(str(error)) from None
+        yield
+    except (ChannelError, OSError) as error:
+        raise JobError(f"{_GONE}: {error}", _AGAIN) from None
+
+
+def _batches(payload: bytes) -> list[tuple[str, pyarrow.RecordBatch]]:
+    """Return batches with the query that each is of."""
+    with _answered():
+        try:
+            table = pyarrow.ipc.open_stream(payload)
+            query = (table.schema.metadata or {})[b"query"].decode()
+            return [(query, batch.replace_schema_metadata(None)) for batch in table]
+        except (pyarrow.ArrowInvalid, KeyError, UnicodeDecodeError) as error:
+            raise ChannelError(str(error)) from None
 
 
 def _exit_code(told: Mapping[str, Any]) -> int:

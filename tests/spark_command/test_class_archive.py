@@ -221,6 +221,60 @@ def test_a_full_disk_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert archive_at(tmp_path).options() == []
 
 
+def test_whatever_the_umask_is_it_is_whole(tmp_path: Path) -> None:
+    archive = archive_at(tmp_path)
+    assert archive.folder is not None
+    before = os.umask(0)
+    try:
+        folder = archive.make_later()
+    finally:
+        os.umask(before)
+    assert folder is not None
+    _wait_for(folder)
+    assert archive.is_used
+    modes = [path.stat().st_mode & 0o777 for path in (folder.parent, folder, folder / SUM)]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+def test_what_is_never_whole_is_not_made_on_every_run(tmp_path: Path) -> None:
+    """Others could write what is above it."""
+    archive = archive_at(tmp_path)
+    assert archive.folder is not None
+    archive.folder.mkdir(parents=True)
+    archive.folder.parent.chmod(0o777)
+    folder = made(archive, tmp_path)
+    assert (folder / FAILED).exists()
+    assert not (folder / ARCHIVE).exists()
+    assert not archive.is_wanted
+
+
+def test_a_cache_that_cannot_be_written_fails_no_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Root can write what says that it cannot be: there is a file where a folder would be."""
+    archive = archive_at(tmp_path)
+    assert archive.folder is not None
+    folder = archive.folder
+    folder.parent.write_text("")
+    assert archive.make_later() is None
+    archive.discard()
+    folder.parent.unlink()
+    monkeypatch.setattr("sys.executable", str(tmp_path / "no python"))
+    assert archive.make_later() is None
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write everywhere")
+def test_a_cache_that_can_be_read_alone_is_asked_for_no_archive(tmp_path: Path) -> None:
+    archive = archive_at(tmp_path)
+    assert archive.folder is not None
+    cache = archive.folder.parents[1]
+    cache.chmod(0o500)
+    try:
+        assert not archive.is_wanted
+    finally:
+        cache.chmod(0o700)
+
+
 @pytest.mark.long
 @needs_spark
 @pytest.mark.parametrize("ends", [True, False])

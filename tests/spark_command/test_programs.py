@@ -30,6 +30,7 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         ),
         ("/a:/mypyspark.zip:/b", "/a:/mypyspark.zip:/b"),
         ("/s/pyspark.zip", ""),
+        ("/*:/s/pyspark.zip:/?tc:[a-z]", "/*:/?tc:[a-z]"),
     ],
 )
 def test_workers_take_the_pyspark_that_is_installed(given: str, kept: str) -> None:

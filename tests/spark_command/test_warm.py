@@ -208,6 +208,22 @@ def test_a_caller_leaves_pyspark_to_the_server(runtime: Path, tmp_path: Path) ->
     assert " pyspark\n" not in result.err
 
 
+def test_a_query_that_reads_a_file_above_the_border_is_answered_without(
+    runtime: Path, tmp_path: Path
+) -> None:
+    """Its name would have to be believed of a spool."""
+    (tmp_path / "nets").write_text("10.0.0.0/8,1\n")
+    query = f"""DEFINE {{ query_name talkers; visibility internal; }} {QUERY};
+        DEFINE {{ query_name nets; }}
+        SELECT tb, getlpmid(srcIP, '{tmp_path / "nets"}') AS net, packets FROM talkers"""
+    before = set(runtime.rglob("*.socket"))
+    result = asked(runtime, tmp_path, "-e", query, *DEMO)
+    assert result.code == 0
+    assert in_order(map(json.loads, result.lines)) == answered_here(query)
+    assert "without --warm: the queries read a file above the border" in result.err
+    assert set(runtime.rglob("*.socket")) == before
+
+
 def test_without_spark_there_is_nothing_to_keep(tmp_path: Path) -> None:
     for words in (("--warm",), ("--on", "spark", "--warm-idle", "1s")):
         result = gigastream("run", *BOTH, *words, cwd=tmp_path)

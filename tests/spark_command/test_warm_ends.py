@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -74,8 +78,9 @@ def test_it_ends_once_it_serves_nobody_and_another_begins(runtime: Path, tmp_pat
         before = servers_pid(the_socket(runtime))
         told = gigastream("run", "--warm-end", env=environment(runtime, tmp_path))
         assert (told.code, told.err) == (0, "1 warm server told to end\n")
-        with listening(place.SocketFolder(folder), f"{'f' * 16}-{'0' * 16}.socket"):
-            older = folder / f"{the_name().partition('-')[0]}-{'0' * 16}.socket"
+        others = f"{'f' * 16}-{the_name().partition('-')[2]}.socket"
+        with listening(place.SocketFolder(folder), others):
+            older = folder / f"{the_name().rpartition('-')[0]}-{'0' * 16}.socket"
             older.touch()
             result = asked(runtime, tmp_path, *ONE)
             assert in_order(map(json.loads, result.lines)) == answered_here()
@@ -149,7 +154,10 @@ def test_other_settings_have_another_server(monkeypatch: pytest.MonkeyPatch) -> 
     names = [place.name(WARM), place.name({**WARM, "spark.sql.ansi.enabled": "false"})]
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/elsewhere")
     names.append(place.name(WARM))
-    assert len({name.partition("-")[0] for name in names}) == 3
+    for variable in ("_JAVA_OPTIONS", "LD_LIBRARY_PATH", "PYTHONPATH"):
+        monkeypatch.setenv(variable, "/elsewhere")
+        names.append(place.name(WARM))
+    assert len({name.split("-")[1] for name in names}) == 6
 
 
 def test_another_version_has_another_server_that_takes_its_place(
@@ -158,8 +166,91 @@ def test_another_version_has_another_server_that_takes_its_place(
     before = place.name(WARM).split("-")
     monkeypatch.setattr(place, "_CODE", ("gigastream",))
     after = place.name(WARM).split("-")
-    assert before[0] == after[0]
-    assert before[1] != after[1]
+    assert before[:2] == after[:2]
+    assert before[2] != after[2]
+
+
+def test_the_interpreter_and_the_engine_are_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [place.name(WARM)]
+    for module, attribute in (("sys", "version"), ("pyarrow", "__version__")):
+        monkeypatch.setattr(f"{module}.{attribute}", "another")
+        names.append(place.name(WARM))
+    assert len({name.split("-")[2] for name in names}) == 3
+    assert any(path.suffix == ".so" for path in place._code())
+    assert {path.parent.name for path in place._packages()} == {"py4j", "pyarrow"}
+
+
+def test_code_that_is_gone_meanwhile_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").symlink_to(tmp_path / "nothing")
+    monkeypatch.setattr(place, "_CODE", (str(tmp_path / "code"),))
+    assert place._code()
+    assert place.name(WARM)
+
+
+def test_another_host_has_servers_of_its_own(
+    places: place.SocketFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They share the folder, by a home or a mount; what ends all ends those of here."""
+    ours = f"{place.name(WARM)}.socket"
+    with monkeypatch.context() as there:
+        there.setattr(place, "_here", lambda: "f" * 16)
+        theirs = f"{place.name(WARM)}.socket"
+    with listening(places, ours) as one, listening(places, theirs) as other:
+        one.listen()
+        other.listen()
+        assert place.end_all() == 1
+    assert [path.name for path in places.path.iterdir()] == [theirs]
+
+
+@as_root
+def test_a_container_is_another_place() -> None:
+    shown = "from spark_sink.warm.place import _here; print(_here())"
+    words = [*("unshare", "--mount"), sys.executable, "-c", shown]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if "unshare" in done.stderr:
+        pytest.skip(done.stderr)
+    assert len(done.stdout.strip()) == len(place._here())
+    assert done.stdout.strip() != place._here()
+
+
+@pytest.mark.parametrize("why", ["relative", "not to be seen", "full"])
+def test_where_the_runtime_folder_is_none_it_is_the_cache(
+    why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "." if why == "relative" else str(tmp_path))
+    if why == "not to be seen":
+        monkeypatch.setattr(Path, "is_dir", failing(PermissionError(errno.EACCES, "denied")))
+    if why == "full":
+        (tmp_path / "cache").mkdir()
+        mkdir = Path.mkdir
+
+        def full(path: Path, *words: Any, **options: Any) -> None:
+            if path.parent == tmp_path:
+                raise OSError(errno.ENOSPC, "full")
+            mkdir(path, *words, **options)
+
+        monkeypatch.setattr(Path, "mkdir", full)
+    assert place.folder() == tmp_path / "cache" / "gigastream" / "warm"
+
+
+def test_to_end_them_goes_with_nothing_else(runtime: Path) -> None:
+    env = environment(runtime, runtime)
+    for words in (("talkers",), ("--on", "spark"), ("--warm",), ("-r", "a.pcap")):
+        result = gigastream("run", "--warm-end", *words, env=env)
+        assert result.code == 2
+        assert "does nothing else" in result.err
+
+
+def failing(error: OSError) -> Callable[..., bool]:
+    def fail(*_: object, **__: object) -> bool:
+        raise error
+
+    return fail
 
 
 def test_who_says_no_hello_is_no_server(places: place.SocketFolder) -> None:
