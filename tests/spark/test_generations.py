@@ -62,7 +62,7 @@ def test_a_generation_is_read_that_the_second_look_finds(written: Written) -> No
 def test_what_ends_a_generation_behind_its_reading_is_read(
     written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written.write("eth0", [(packets(1), seconds(1))])
+    written.write_all({name: [(packets(1), seconds(1))] for name in ("eth0", "eth1")})
     reader = reader_of(written.root)
     at = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
 
@@ -70,7 +70,7 @@ def test_what_ends_a_generation_behind_its_reading_is_read(
         written.write("eth0", [(packets(3), seconds(3))], ends=True)
         written.write("eth0", [(packets(4), seconds(4))])
 
-    written.write("eth0", [(None, seconds(2))])  # nothing to read behind the first row
+    written.write("eth1", [(packets(2), seconds(2))])  # nothing of the other
     before_the_second_look(monkeypatch, go_on)
     found = []
     for _ in range(4):
@@ -78,4 +78,4 @@ def test_what_ends_a_generation_behind_its_reading_is_read(
         rows, _ = contents(reader, at, end)
         found += [row[0] for row in rows]
         at = end
-    assert found == [row[0] for row in packets(3, 4)]
+    assert found == [row[0] for row in packets(2, 3, 4)]
