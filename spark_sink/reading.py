@@ -128,6 +128,12 @@ class Reading:
             )
         return Position(self.track.generation, segment, self.index.heartbeat_before_ns(segment))
 
+    @property
+    def end(self) -> Position:
+        """Behind all that is known by now."""
+        segment = max(self._first_kept, self.index.next_segment)
+        return Position(self.track.generation, segment, self.index.heartbeat_ns)
+
     def passed(self, segment: int) -> Passed:
         """The rows before a segment with which a query begins."""
         gone = self.index.rows_before(self.track.retained().first)

@@ -105,9 +105,9 @@ class Spools:
         return known or reading.track.passed(str(self._options.reader))
 
     def newest(self) -> dict[str, Position]:
-        """Where the newest generations begin."""
+        """Behind all that is known of the newest generations."""
         return {
-            key: self._reading(key, chain.newest.generation).beginning(EARLIEST)
+            key: self._reading(key, chain.newest.generation).end
             for key, chain in self._chains.items()
         }
 

@@ -62,6 +62,20 @@ def test_a_look_that_finds_nothing_opens_no_file(
     assert calls == {"lstat": 2 * count}
 
 
+def test_to_report_the_lag_looks_at_nothing_again(tmp_path: Path, calls: Counter[str]) -> None:
+    written = Written(tmp_path)
+    written.write("eth0", [(packets(second), seconds(second)) for second in (1, 2, 3)])
+    reader = reader_of(tmp_path, maxSegmentsPerTrigger="1")
+    end = reader.latestOffset(reader.initialOffset(), reader.getDefaultReadLimit())
+    assert end["eth0"] == {"generation": 1, "seq": 1, "hb": seconds(1)}
+    calls.clear()
+    assert reader.reportLatestOffset()["eth0"] == {"generation": 1, "seq": 3, "hb": seconds(3)}
+    assert not calls
+    written.write("eth0", [(packets(4), seconds(4))])
+    reader.latestOffset(end, reader.getDefaultReadLimit())
+    assert reader.reportLatestOffset()["eth0"] == {"generation": 1, "seq": 4, "hb": seconds(4)}
+
+
 def test_the_time_of_all_tracks_is_found_once_a_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
