@@ -201,6 +201,8 @@ class Place:
                 raise
             finally:
                 os.close(descriptor)
+            if durable:
+                _sync_names(way)
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[int]:
@@ -221,8 +223,8 @@ class Place:
         way = os.open(self.root, _WAY)
         try:
             for name in folder[len(self.root) :].split("/")[1:]:
-                if make:
-                    _make_folder(way, name)
+                if make and _make_folder(way, name):
+                    _sync_names(way)
                 inner = _folder_in(way, name, folder)
                 os.close(way)
                 way = inner
@@ -231,15 +233,24 @@ class Place:
             os.close(way)
 
 
-def _make_folder(way: int, name: str) -> None:
-    """Make a folder as the owner of the one around it would have, if it is not there.
+def _sync_names(way: int) -> None:
+    """Wait until the names in a folder are on the disk."""
+    folder = os.open(".", _LIST | os.O_NOFOLLOW, dir_fd=way)  # by the way alone nothing is synced
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _make_folder(way: int, name: str) -> bool:
+    """Make a folder as the owner of the one around it would have; False: it is there.
 
     A reader may come to a generation before its first row does, and as another user than the
     writer, which must be able to put its segments there from when it sees the folder.
     """
     with suppress(FileNotFoundError):
         os.lstat(name, dir_fd=way)
-        return
+        return False
     beside = f".{secrets.token_hex(8)}"
     os.mkdir(beside, 0o700, dir_fd=way)
     try:
@@ -250,6 +261,7 @@ def _make_folder(way: int, name: str) -> None:
         # Somebody was sooner, and what he has put there is looked at next.
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
             raise
+    return True
 
 
 def _give(way: int, name: str) -> None:

@@ -92,15 +92,28 @@ def test_the_time_of_all_tracks_is_found_once_a_look(
 def test_a_commit_of_a_known_reader_waits_for_no_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """From the first on retention waits for it, whatever becomes of the host."""
     tracks(tmp_path, 4)
-    found: Counter[str] = Counter()
-    monkeypatch.setattr(os, "fsync", _counted(os.fsync, "fsync", found))
+    synced: list[tuple[Path, list[str]]] = []
+
+    def fsync(descriptor: int, real: Callable[[int], None] = os.fsync) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        real(descriptor)
+        synced.append((path, os.listdir(path) if path.is_dir() else []))
+
+    monkeypatch.setattr(os, "fsync", fsync)
     for track in Spool(tmp_path).tracks():
+        synced.clear()
         track.commit("one", 0)
-    assert found["fsync"] == 4  # from now on retention waits for it, whatever becomes of the host
+        (around, folders), (file, _), (folder, names) = synced
+        assert around == Path(track.folder)
+        assert READERS in folders
+        assert folder == file.parent == around / READERS
+        assert names == ["one.json"]
+    synced.clear()
     for track in Spool(tmp_path).tracks():
         track.commit("one", 1)
-    assert found["fsync"] == 4
+    assert not synced
     floors = [committed_floor(Path(track.folder, READERS)) for track in Spool(tmp_path).tracks()]
     assert floors == [1] * 4
 
