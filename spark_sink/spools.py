@@ -33,7 +33,8 @@ class Spools:
         self._chains: dict[str, Chain] = {}
         self._readings: dict[tuple[str, int], Reading] = {}
         self._committed: dict[str, int] = {}
-        self._passed: dict[str, Passed] = {}
+        self._passed: dict[str, Passed | None] = {}
+        """By folder; None where nobody knows."""
         self._released: set[tuple[str, int]] = set()
         self._silences = Silences(options.idle_after_s, options.on_idle)
         self._is_frozen = self._is_read_only = False
@@ -279,9 +280,10 @@ class Spools:
         if self._committed.get(folder) == segment:
             return
         try:
-            passed = self._known_passed(reading) or Passed()
-            reading.track.commit(self._options.reader, segment, passed)
-            self._passed[folder], self._committed[folder] = passed, segment
+            if folder not in self._passed:
+                self._passed[folder] = self._known_passed(reading)
+            reading.track.commit(self._options.reader, segment, self._passed[folder])
+            self._committed[folder] = segment
         except SpoolAwayError:
             pass  # the next commit says it, too
         except SpoolReadError as error:

@@ -128,17 +128,29 @@ class Place:
     def commit(self, folder: str, reader: str, segment: int, passed: Passed | None) -> None:
         """Write that a reader is done with the segments of a generation below a number."""
         value = {"reader": reader, "segment": segment, "made_ns": time.time_ns()}
-        value |= {} if passed is None else asdict(passed)
+        said = {} if passed is None else asdict(passed)
         path = _reader_path(folder, reader)
         # Who has never been heard of is not waited for; a later commit that a power cut takes
         # keeps more than need be, and with every track of a micro-batch no disk is waited for.
         is_first = self.files is None and not os.path.lexists(path)
-        self.put(path, [json.dumps(value).encode()], durable=is_first)
+        if is_first:  # with such a commit would go what no later one can find out
+            self.put(_passed_path(path), [json.dumps(said).encode()])
+        self.put(path, [json.dumps(value | said).encode()], durable=is_first)
 
     def passed(self, folder: str, reader: str) -> Passed | None:
         """Return what a reader has said with its commits; None where it has said nothing."""
+        path = _reader_path(folder, reader)
         try:
-            return parse_passed(self.read_object(_reader_path(folder, reader)))
+            return parse_passed(self.read_object(path))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return self._passed_at_first(path)
+
+    def _passed_at_first(self, path: str) -> Passed | None:
+        """Return what was said with the first commit, where the last is damaged."""
+        try:
+            return parse_passed(self.read_object(_passed_path(path)))
         except (OSError, ValueError):
             return None
 
@@ -297,6 +309,12 @@ def _check_is_file(info: os.stat_result) -> None:
 
 def _reader_path(folder: str, reader: str) -> str:
     return f"{folder}/{layout.READERS}/{layout.quoted(reader)}.json"
+
+
+def _passed_path(reader_path: str) -> str:
+    """Hidden, so that it is no reader of its own."""
+    folder, name = reader_path.rsplit("/", 1)
+    return f"{folder}/.{name}.passed"
 
 
 def parse_object(data: bytes) -> dict[str, Any]:

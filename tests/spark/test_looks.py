@@ -105,11 +105,11 @@ def test_a_commit_of_a_known_reader_waits_for_no_disk(
     for track in Spool(tmp_path).tracks():
         synced.clear()
         track.commit("one", 0)
-        (around, folders), (file, _), (folder, names) = synced
+        (around, folders), *_, (file, _), (folder, names) = synced
         assert around == Path(track.folder)
         assert READERS in folders
         assert folder == file.parent == around / READERS
-        assert names == ["one.json"]
+        assert "one.json" in names
     synced.clear()
     for track in Spool(tmp_path).tracks():
         track.commit("one", 1)
