@@ -33,6 +33,22 @@ class Reading:
         self._due_s = 0.0
         self._first_kept = 0
         self._is_told_away = False
+        self._newest = track.generation
+        self._is_asked = False
+        """Whether the manifest was read since the newest generation was found."""
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether all is known that was listed before the newest generation was found.
+
+        An earlier one has ended by then: rows that it has yet to tell of would be passed over.
+        """
+        return self._is_asked and not self._arrivals.are_awaited
+
+    def mark_newer(self, newest: int) -> None:
+        """Take note of the newest generation that was found of this track."""
+        self._is_asked = self._is_asked and newest == self._newest
+        self._newest = newest
 
     def refresh(self) -> bool:
         """Read on in the manifest; return whether it says that the track lives.
@@ -46,6 +62,7 @@ class Reading:
         except SpoolReadError as error:  # a host that lies, or takes the token no more
             raise SpoolSourceError(str(error), error.hint, exit_code=1) from None
         self._tell_if_away()
+        self._is_asked = self._is_asked or self.track.away is None
         self.index.add(news)
         if self.track.is_served and len(self.index) > MAX_SERVED_ENTRIES:
             raise SpoolSourceError(f"{self.track.folder} lists without end: it is not read")
@@ -62,7 +79,7 @@ class Reading:
         Raises SourceError where the host is away: what is there now cannot be told.
         """
         self.refresh()
-        while self._arrivals.are_awaited:
+        while self._arrivals.are_awaited or not (self._is_asked or self.track.away):
             time.sleep(_LOOK_SECONDS)
             self.refresh()
         if self.track.away is not None:
@@ -110,6 +127,12 @@ class Reading:
                 "latest begins with what is still to come",
             )
         return Position(self.track.generation, segment, self.index.heartbeat_before_ns(segment))
+
+    @property
+    def end(self) -> Position:
+        """Behind all that is known by now."""
+        segment = max(self._first_kept, self.index.next_segment)
+        return Position(self.track.generation, segment, self.index.heartbeat_ns)
 
     def passed(self, segment: int) -> Passed:
         """The rows before a segment with which a query begins."""

@@ -194,10 +194,11 @@ class SpoolStreamReader(_Rows, DataSourceStreamReader, SupportsTriggerAvailableN
             return self._end(start, Limits() if is_unlimited else self._options.limits)
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Everything that is known, for the lag in Spark's progress report."""
-        self._spools.refresh({})
-        positions = self._spools.newest()
-        return to_json(admit(positions, self._spools.indexes(positions), Limits()))
+        """Everything that is known, for the lag in Spark's progress report.
+
+        Spark asks behind every `latestOffset`, which has just looked.
+        """
+        return to_json(self._spools.newest())
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self._spools.freeze()

@@ -33,7 +33,8 @@ class Spools:
         self._chains: dict[str, Chain] = {}
         self._readings: dict[tuple[str, int], Reading] = {}
         self._committed: dict[str, int] = {}
-        self._passed: dict[str, Passed] = {}
+        self._passed: dict[str, Passed | None] = {}
+        """By folder; None where nobody knows."""
         self._released: set[tuple[str, int]] = set()
         self._silences = Silences(options.idle_after_s, options.on_idle)
         self._is_frozen = self._is_read_only = False
@@ -60,16 +61,17 @@ class Spools:
         """Look for what has begun, and read on in the manifests of it and of those `known`.
 
         Behind news it is looked again: what had begun before they were written must hold the
-        heartbeat back that they bring, or its rows would be late.
+        heartbeat back that they bring, or its rows would be late. What is found then is read, too.
         """
         if not self._is_frozen:
             self._look()
         for key, position in known.items():
             if position.generation:
                 self._reading(key, position.generation)
-        if not self._is_frozen and self._read_on():
+        while not self._is_frozen and self._read_on():
             self._places.look_at_once()
-            self._look()
+            if not self._look():
+                return
 
     def _read_on(self) -> bool:
         """Whether a manifest had more to say."""
@@ -104,9 +106,9 @@ class Spools:
         return known or reading.track.passed(str(self._options.reader))
 
     def newest(self) -> dict[str, Position]:
-        """Where the newest generations begin."""
+        """Behind all that is known of the newest generations."""
         return {
-            key: self._reading(key, chain.newest.generation).beginning(EARLIEST)
+            key: self._reading(key, chain.newest.generation).end
             for key, chain in self._chains.items()
         }
 
@@ -156,17 +158,21 @@ class Spools:
         return self._chains[key].after(position.generation)
 
     def _is_read(self, key: str, position: Position) -> bool:
-        if not position.generation:
+        """Whether a position is behind all of its generation, if it grows no more."""
+        if not position.generation or self._has_unread(key, position):
             return False
-        reading = self._reading(key, position.generation)
-        return position.segment >= reading.index.next_segment
+        return self._reading(key, position.generation).is_up_to_date
+
+    def _has_unread(self, key: str, position: Position) -> bool:
+        """Whether segments are known behind a position."""
+        return position.segment < self._reading(key, position.generation).index.next_segment
 
     def past_silences(self, positions: Offsets) -> dict[str, Position]:
         """The positions, where time goes on without who is silent, if so it is wanted."""
         unread = [
             key
             for key, position in positions.items()
-            if position.generation and not self._is_read(key, position)
+            if position.generation and self._has_unread(key, position)
         ]
         return self._silences.past(positions, unread, self._places.is_written)
 
@@ -274,9 +280,10 @@ class Spools:
         if self._committed.get(folder) == segment:
             return
         try:
-            passed = self._known_passed(reading) or Passed()
-            reading.track.commit(self._options.reader, segment, passed)
-            self._passed[folder], self._committed[folder] = passed, segment
+            if folder not in self._passed:
+                self._passed[folder] = self._known_passed(reading)
+            reading.track.commit(self._options.reader, segment, self._passed[folder])
+            self._committed[folder] = segment
         except SpoolAwayError:
             pass  # the next commit says it, too
         except SpoolReadError as error:
@@ -297,11 +304,11 @@ class Spools:
             if position.generation
         )
 
-    def _look(self) -> None:
-        """Interfaces and generations that have begun; another stream by its name is not ours."""
-        begun = dict(self._places.look())
+    def _look(self) -> bool:
+        """Whether interfaces or generations have begun; another stream by its name is not ours."""
+        begun, known = dict(self._places.look()), len(self._readings)
         if not begun:
-            return
+            return False
         self._chains = {k: chain for k, chain in self._chains.items() if chain.path not in begun}
         for path, found in begun.items():
             self._chains |= found
@@ -311,10 +318,13 @@ class Spools:
                         self._readings.setdefault((key, track.generation), self._new(path, track))
         for (key, generation), reading in self._readings.items():
             self._mark_if_followed(key, generation, reading)
+        return len(self._readings) > known
 
     def _mark_if_followed(self, key: str, generation: int, reading: Reading) -> None:
         if key in self._chains:
-            reading.index.is_followed = self._chains[key].after(generation) is not None
+            chain = self._chains[key]
+            reading.index.is_followed = chain.after(generation) is not None
+            reading.mark_newer(chain.newest.generation)
 
     def _tell_if_late(self, key: str, chain: Chain, start: Offsets) -> None:
         reached_ms = heartbeat_ms(start)

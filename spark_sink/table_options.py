@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -40,13 +41,14 @@ def table_options(given: Mapping[str, str]) -> dict[str, str] | None:
         for name, text in names.items()
         if name.startswith(_OPTION) and name != f"{_OPTION}path"
     }
-    if "paths" in options or "path" not in names:
+    # A path may be any TBLPROPERTY, which makes no table external; a location Spark alone says.
+    if "paths" in options or "location" not in names:
         raise SpoolSourceError(
             "a table is of one spool, which is its LOCATION",
             "CREATE TABLE … USING gigastream LOCATION '/var/spool/…'; several spools are a view: "
             "CREATE TEMPORARY VIEW … USING gigastream OPTIONS (paths 'a,b')",
         )
-    return {"path": _path(names["path"]), **options}
+    return {"path": _path(names["location"]), **options}
 
 
 def keep_options(schema: Any, options: Mapping[str, str]) -> Any:
@@ -74,8 +76,13 @@ def is_of_table(schema: Any) -> bool:
 
 
 def _path(location: str) -> str:
-    """Spark makes a URI of a folder; a folder from where it is now, it looks for elsewhere."""
-    path = unquote(location.removeprefix("file:")) if location.startswith("file:") else location
+    """Spark makes a URI of a folder; a folder from where it is now, it looks for elsewhere.
+
+    It puts `file:` before text and quotes none of it: who gives a URI has quoted it.
+    """
+    path = location.removeprefix("file:")
+    if path != location and not Path(path).is_dir():
+        path = unquote(path)
     if "://" not in path and not path.startswith("/"):
         raise SpoolSourceError(
             f"the LOCATION {location} is relative, and a table is read from any folder",

@@ -128,17 +128,29 @@ class Place:
     def commit(self, folder: str, reader: str, segment: int, passed: Passed | None) -> None:
         """Write that a reader is done with the segments of a generation below a number."""
         value = {"reader": reader, "segment": segment, "made_ns": time.time_ns()}
-        value |= {} if passed is None else asdict(passed)
+        said = {} if passed is None else asdict(passed)
         path = _reader_path(folder, reader)
         # Who has never been heard of is not waited for; a later commit that a power cut takes
         # keeps more than need be, and with every track of a micro-batch no disk is waited for.
         is_first = self.files is None and not os.path.lexists(path)
-        self.put(path, [json.dumps(value).encode()], durable=is_first)
+        if is_first:  # with such a commit would go what no later one can find out
+            self.put(_passed_path(path), [json.dumps(said).encode()])
+        self.put(path, [json.dumps(value | said).encode()], durable=is_first)
 
     def passed(self, folder: str, reader: str) -> Passed | None:
         """Return what a reader has said with its commits; None where it has said nothing."""
+        path = _reader_path(folder, reader)
         try:
-            return parse_passed(self.read_object(_reader_path(folder, reader)))
+            return parse_passed(self.read_object(path))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return self._passed_at_first(path)
+
+    def _passed_at_first(self, path: str) -> Passed | None:
+        """Return what was said with the first commit, where the last is damaged."""
+        try:
+            return parse_passed(self.read_object(_passed_path(path)))
         except (OSError, ValueError):
             return None
 
@@ -201,6 +213,8 @@ class Place:
                 raise
             finally:
                 os.close(descriptor)
+            if durable:
+                _sync_names(way)
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[int]:
@@ -221,8 +235,8 @@ class Place:
         way = os.open(self.root, _WAY)
         try:
             for name in folder[len(self.root) :].split("/")[1:]:
-                if make:
-                    _make_folder(way, name)
+                if make and _make_folder(way, name):
+                    _sync_names(way)
                 inner = _folder_in(way, name, folder)
                 os.close(way)
                 way = inner
@@ -231,15 +245,24 @@ class Place:
             os.close(way)
 
 
-def _make_folder(way: int, name: str) -> None:
-    """Make a folder as the owner of the one around it would have, if it is not there.
+def _sync_names(way: int) -> None:
+    """Wait until the names in a folder are on the disk."""
+    folder = os.open(".", _LIST | os.O_NOFOLLOW, dir_fd=way)  # by the way alone nothing is synced
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _make_folder(way: int, name: str) -> bool:
+    """Make a folder as the owner of the one around it would have; False: it is there.
 
     A reader may come to a generation before its first row does, and as another user than the
     writer, which must be able to put its segments there from when it sees the folder.
     """
     with suppress(FileNotFoundError):
         os.lstat(name, dir_fd=way)
-        return
+        return False
     beside = f".{secrets.token_hex(8)}"
     os.mkdir(beside, 0o700, dir_fd=way)
     try:
@@ -250,6 +273,7 @@ def _make_folder(way: int, name: str) -> None:
         # Somebody was sooner, and what he has put there is looked at next.
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
             raise
+    return True
 
 
 def _give(way: int, name: str) -> None:
@@ -285,6 +309,12 @@ def _check_is_file(info: os.stat_result) -> None:
 
 def _reader_path(folder: str, reader: str) -> str:
     return f"{folder}/{layout.READERS}/{layout.quoted(reader)}.json"
+
+
+def _passed_path(reader_path: str) -> str:
+    """Hidden, so that it is no reader of its own."""
+    folder, name = reader_path.rsplit("/", 1)
+    return f"{folder}/.{name}.passed"
 
 
 def parse_object(data: bytes) -> dict[str, Any]:

@@ -7,12 +7,33 @@ process, which a session of Spark Connect has not.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column
 from pyspark.sql.utils import get_active_spark_context
 
 STRING = "java.lang.String"
+
+
+def has_static_method(class_: str, method: str, *takes: str) -> bool:
+    """Whether the JVM has a public method that takes objects of these classes, or an `int`."""
+    return _has(get_active_spark_context()._jvm, class_, method, takes)
+
+
+@lru_cache
+def _has(jvm: Any, class_: str, method: str, takes: tuple[str, ...]) -> bool:
+    """Every JVM is asked once: what it can load stays."""
+    try:
+        methods = jvm.java.lang.Class.forName(class_).getMethods()
+    except Py4JJavaError:  # it is not there, or lacks what it needs
+        return False
+    return any(
+        each.getName() == method
+        and [str(type_.getName()) for type_ in each.getParameterTypes()] == [*takes]
+        for each in methods
+    )
 
 
 class StaticMethods:

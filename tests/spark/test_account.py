@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from spark.readers import contents, packets, reader_of
 from spark.test_damage import _delete_old, segment_of
 from spark.written import Written, seconds
 
-from gigastream.spool import arrivals
+from gigastream.spool import Spool, arrivals
+from gigastream.spool.layout import READERS
 from spark_sink.account import Reached, TrackAccount, accounts
 from spark_sink.offsets import from_json
 from spark_sink.options import parse
@@ -106,6 +108,33 @@ def test_what_came_before_latest_was_skipped(tmp_path: Path) -> None:
     reading.read()
     found = reading.accounts()["spool"]
     assert (found.put, found.skipped, found.read) == (9, 5, 4)
+
+
+@pytest.mark.parametrize("torn", ["", '{"reader": "job", "segm'])
+def test_what_was_skipped_is_known_behind_a_commit_that_a_power_cut_tore(
+    tmp_path: Path, torn: str
+) -> None:
+    root = write(tmp_path / "spool", 2, 3)
+    reading = Reading(tmp_path / "log", root, startingAt="latest")
+    reading.read()
+    write(root, 4, first=10)
+    (commit,) = root.rglob(f"{READERS}/job.json")
+    commit.write_text(torn)
+    assert reading.accounts()["spool"].skipped == 5
+    reading.read()
+    found = reading.accounts()["spool"]
+    assert (found.put, found.skipped, found.read) == (9, 5, 4)
+
+
+def test_what_nobody_knows_is_not_said_to_be_nothing(tmp_path: Path) -> None:
+    root = write(tmp_path / "spool", 2, 3)
+    reading = Reading(tmp_path / "log", root, startingAt="latest")
+    reading.read()
+    shutil.rmtree(next(root.rglob(READERS)))
+    write(root, 4, first=10)
+    reading.read()
+    (track,) = Spool(root).tracks()
+    assert track.passed("job") is None
 
 
 def test_a_task_that_is_run_twice_damages_nothing_twice(tmp_path: Path) -> None:

@@ -62,6 +62,20 @@ def test_a_look_that_finds_nothing_opens_no_file(
     assert calls == {"lstat": 2 * count}
 
 
+def test_to_report_the_lag_looks_at_nothing_again(tmp_path: Path, calls: Counter[str]) -> None:
+    written = Written(tmp_path)
+    written.write("eth0", [(packets(second), seconds(second)) for second in (1, 2, 3)])
+    reader = reader_of(tmp_path, maxSegmentsPerTrigger="1")
+    end = reader.latestOffset(reader.initialOffset(), reader.getDefaultReadLimit())
+    assert end["eth0"] == {"generation": 1, "seq": 1, "hb": seconds(1)}
+    calls.clear()
+    assert reader.reportLatestOffset()["eth0"] == {"generation": 1, "seq": 3, "hb": seconds(3)}
+    assert not calls
+    written.write("eth0", [(packets(4), seconds(4))])
+    reader.latestOffset(end, reader.getDefaultReadLimit())
+    assert reader.reportLatestOffset()["eth0"] == {"generation": 1, "seq": 4, "hb": seconds(4)}
+
+
 def test_the_time_of_all_tracks_is_found_once_a_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,15 +92,28 @@ def test_the_time_of_all_tracks_is_found_once_a_look(
 def test_a_commit_of_a_known_reader_waits_for_no_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """From the first on retention waits for it, whatever becomes of the host."""
     tracks(tmp_path, 4)
-    found: Counter[str] = Counter()
-    monkeypatch.setattr(os, "fsync", _counted(os.fsync, "fsync", found))
+    synced: list[tuple[Path, list[str]]] = []
+
+    def fsync(descriptor: int, real: Callable[[int], None] = os.fsync) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        real(descriptor)
+        synced.append((path, os.listdir(path) if path.is_dir() else []))
+
+    monkeypatch.setattr(os, "fsync", fsync)
     for track in Spool(tmp_path).tracks():
+        synced.clear()
         track.commit("one", 0)
-    assert found["fsync"] == 4  # from now on retention waits for it, whatever becomes of the host
+        (around, folders), *_, (file, _), (folder, names) = synced
+        assert around == Path(track.folder)
+        assert READERS in folders
+        assert folder == file.parent == around / READERS
+        assert "one.json" in names
+    synced.clear()
     for track in Spool(tmp_path).tracks():
         track.commit("one", 1)
-    assert found["fsync"] == 4
+    assert not synced
     floors = [committed_floor(Path(track.folder, READERS)) for track in Spool(tmp_path).tracks()]
     assert floors == [1] * 4
 

@@ -19,6 +19,7 @@ from captures import ROOT
 
 from gigastream.arrow_schema import arrow_schema
 from gigastream.gsql.types import Column, Schema, Type
+from spark_sink import address_text
 from spark_sink.address_text import text_by_worker
 from spark_sink.expressions.values import SPARK_TYPE
 from spark_sink.results import in_result_types, to_record_batches
@@ -106,6 +107,17 @@ def test_a_worker_prints_the_same(spark: SparkSession, type_: Type) -> None:
     rows = spark.createDataFrame([(each,) for each in values], f"x {SPARK_TYPE[type_]}")
     found = [row.t for row in rows.select(text_by_worker(rows.x, type_).alias("t")).collect()]
     assert found == results(spark, type_, values)
+
+
+@pytest.mark.parametrize("guava", ["org.nowhere.InetAddresses", "java.net.InetAddress"])
+def test_a_worker_prints_where_guava_is_not(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, guava: str
+) -> None:
+    """A class that is not there, and one that has no such methods."""
+    monkeypatch.setattr(address_text, "_GUAVA", guava)
+    value = ADDRESS[Type.IP]("192.0.2.1")
+    assert results(spark, Type.IP, [value, None]) == ["192.0.2.1", None]
+    assert results(spark, Type.IPV6, [bytearray(16)]) == ["::"]
 
 
 def test_strings_are_utf8_and_other_bytes_are_written_out(spark: SparkSession) -> None:

@@ -62,13 +62,20 @@ def refused(spark: SparkSession, statement: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "place", ["LOCATION '{}'", "OPTIONS (path '{}', stream 'low')", "LOCATION 'file://{}'"]
+    ("place", "name"),
+    [
+        ("LOCATION '{}'", ODD),
+        ("LOCATION '{}'", "100%41 %2F"),
+        ("OPTIONS (path '{}', stream 'low')", ODD),
+        ("OPTIONS (path '{}')", "100%41 %2F"),
+        ("LOCATION 'file://{}'", "spool"),
+    ],
 )
 def test_a_stream_is_a_table(
-    spark: SparkSession, database: str, tmp_path: Path, place: str
+    spark: SparkSession, database: str, tmp_path: Path, place: str, name: str
 ) -> None:
     """By any way of saying where it is, with the options that are said."""
-    root = tmp_path / ("spool" if "file:" in place else ODD)
+    root = tmp_path / name
     Written(root).write("eth0", [(packets(1, 2), seconds(2))])
     spark.sql(f"CREATE TABLE {database}.low USING gigastream {place.format(root)}")
     (row,) = spark.sql(f"SELECT count(*), sum(len), max(srcIP) FROM {database}.low").collect()
@@ -170,7 +177,7 @@ def test_spark_knows_that_the_folder_is_not_its_own(
 def test_a_folder_of_sparks_is_no_table(spark: SparkSession, database: str, spool: Path) -> None:
     """One that Spark would delete is not made, and one over a spool that lies there neither."""
     name = f"{database}.low"
-    for options in ("", f"OPTIONS (paths '{spool}')"):
+    for options in ("", f"OPTIONS (paths '{spool}')", f"TBLPROPERTIES ('path' = '{spool}')"):
         told = refused(spark, f"CREATE TABLE {name} USING gigastream {options}")
         assert "a table is of one spool, which is its LOCATION" in told
     (folder,) = [
@@ -235,5 +242,6 @@ def test_options_of_the_moment_go_before_those_of_the_table() -> None:
     assert with_kept_options(schema, {"path": "/c"}) == {"path": "/c"}
     assert with_kept_options(spark_schema([]), {}) == {}
     assert table_options({"path": "/a"}) is None
-    served = table_options({"provider": "gigastream", "path": "grpc+tls://probe:8815/spool"})
-    assert served == {"path": "grpc+tls://probe:8815/spool"}
+    served = "grpc+tls://probe:8815/spool"
+    asked = {"provider": "gigastream", "path": served, "location": served}
+    assert table_options(asked) == {"path": served}
