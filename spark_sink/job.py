@@ -169,12 +169,13 @@ class Job:
         """Write them in whole windows, if that is asked for and can be; return whether it is."""
         check_is_free(path, asked.checkpoint)
         state, place = self.options.state, asked.checkpoint
-        in_spool = is_without_state(asked.name, state, place, by_default=False)
-        if in_spool and may_choose(asked):
+        may_be = may_choose(asked)
+        in_spool = may_be and is_without_state(asked.name, state, place, by_default=False)
+        if in_spool:
             options = self.options.sink_options
             files = SparkFileSink(asked.read.session, path, asked.output.schema, options)
             self.running.append(WindowCompleteQuery(asked, files, self.options.trigger).start())
-        return in_spool and may_choose(asked)
+        return in_spool
 
     def _on_driver(self, sink: Sink) -> Mapping[str, DriverSink]:
         return self._printers(sink) if sink.tables is None else self._tables(sink.tables)
