@@ -134,7 +134,7 @@ class Place:
         # keeps more than need be, and with every track of a micro-batch no disk is waited for.
         is_first = self.files is None and not os.path.lexists(path)
         if is_first:  # with such a commit would go what no later one can find out
-            self.put(_passed_path(path), [json.dumps(said).encode()])
+            self._keep(_passed_path(path), said)
         self.put(path, [json.dumps(value | said).encode()], durable=is_first)
 
     def passed(self, folder: str, reader: str) -> Passed | None:
@@ -146,6 +146,13 @@ class Place:
             return None
         except (OSError, ValueError):
             return self._passed_at_first(path)
+
+    def _keep(self, path: str, said: dict[str, int]) -> None:
+        """Make durable what was said; where that is nothing, what an earlier reader said goes."""
+        if said:
+            self.put(path, [json.dumps(said).encode()])
+        else:
+            self.delete(path)
 
     def _passed_at_first(self, path: str) -> Passed | None:
         """Return what was said with the first commit, where the last is damaged."""
