@@ -48,6 +48,8 @@ _TOLD_EVERY_S = 0.5
 _ASKED_WITHIN_S = 30.0
 _ROWS = 1 << 16
 """In a message, and fewer where they are long."""
+_NO_JAVA = "Spark's Java has ended"
+_AGAIN = "the same command starts another"
 _AT_ONCE = {"processingTime": "0 milliseconds"}
 
 
@@ -72,12 +74,17 @@ def answer(session: SparkSession, channel: Channel, stay: Callable[[float], None
     except GoneError:
         pass  # or asks nothing
     except Exception as error:  # whatever it is: other callers are answered
-        _tell(channel, _for_a_person(error))
+        told = JobError(_NO_JAVA, _AGAIN) if _has_no_java(session) else _for_a_person(error)
+        _tell(channel, told)
     finally:
         process = channel.process
         channel.close()
     if folder is not None and process:
         remove_behind(process, folder)
+
+
+def _has_no_java(session: SparkSession) -> bool:
+    return session.sparkContext._gateway.proc.poll() is not None
 
 
 def _for_a_person(error: Exception) -> JobError:
@@ -185,6 +192,8 @@ class _CallersAnswer:
         stop(self._running)
 
     def _is_over(self) -> bool:
+        if _has_no_java(self._session):  # which is asked for nothing while no more rows come
+            raise JobError(_NO_JAVA, _AGAIN)
         if time.monotonic() - self._told_s > _TOLD_EVERY_S:
             self._told_s = time.monotonic()
             told = [_plain(each.progress()) for each in self._running]

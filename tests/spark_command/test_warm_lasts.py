@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
-from spark_command.warm import DEMO, asked, connected, servers_pid, the_socket
+from spark_command.warm import DEMO, SECONDS, asked, asking, connected, servers_pid, the_socket
 from spark_command.written import QUERY, answered_here, in_order
 from spark_session import why_no_spark
 
 from spark_sink.warm.channel import HELLO
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.long,
@@ -37,7 +38,11 @@ def test_it_goes_with_its_java_and_its_own_folder_alone(
     assert answering(runtime, tmp_path / "second") == first
     assert is_there_after_want(runtime, first)
     java, _ = java_of(first)
-    os.kill(java, signal.SIGKILL)
+    with asking(runtime, tmp_path / "second", "-e", QUERY, "-o", "json") as caller:
+        wait_until(lambda: (tmp_path / "second" / "out").stat().st_size > 0, "closed windows")
+        os.kill(java, signal.SIGKILL)
+        assert caller.wait(SECONDS) == 1
+    assert "Spark's Java has ended" in (tmp_path / "second" / "err").read_text()
     second = answering(runtime, tmp_path / "second")
     assert second != first
     _, local = java_of(second)
