@@ -17,14 +17,23 @@ SETTINGS: dict[Sync, SpoolSettings] = {
 }
 
 
+_OF_A_SEGMENT = 100
+"""Batches, and a few more: they have 5,000 rows."""
+
+
 def write_on(root: Path, sync: Sync, connection: Connection) -> None:
-    """Say that the run has begun, then write for ever: row n is n, the bounds after it n + 1."""
+    """Say that the run has begun, then write for ever: row n is n, the bounds after it n + 1.
+
+    That a segment is listed is said, too.
+    """
     with SpoolWriter(root, SETTINGS[sync]) as writer:
         track = open_track(writer)
         connection.send("begun")
-        n = sequence = max(0, track.resume.base_ns)
+        n = sequence = first = max(0, track.resume.base_ns)
         while True:
             batch = rows(n, 1 + n % 997)
             n += batch.num_rows
             sequence += 1
             track.write(batch, (n, NOTHING), n, sequence)
+            if sequence - first == _OF_A_SEGMENT:
+                connection.send("writes")

@@ -18,14 +18,17 @@ from tests.spool.made import Kept, all_numbers, folder_of, numbers, only_track, 
 KILLS = 25
 
 
-def run_and_kill(root: Path, sync: Sync, seconds: float, *, begun: bool) -> None:
-    """Have a forked writer write for a while, from its start or from when its run has begun."""
+def run_and_kill(root: Path, sync: Sync, seconds: float, said: int) -> None:
+    """Have a forked writer write for a while, from when it has said so much.
+
+    Nothing: from its start; then that its run has begun, and that it has listed a segment.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([write_on.__module__])
     ours, its = context.Pipe()
     process = context.Process(target=write_on, args=(root, sync, its))
     process.start()
-    if begun:
+    for _ in range(said):
         ours.recv()
     time.sleep(seconds)
     process.kill()
@@ -74,7 +77,9 @@ def test_a_killed_writer_leaves_a_spool_that_is_right(tmp_path: Path, sync: Sync
     for kill in range(KILLS):
         # Every fifth may not come further than the imports, or into the recovery of the last.
         begun = kill % 5 > 0
-        run_and_kill(tmp_path, sync, chance.uniform(0, 0.05), begun=begun)
+        # However slow a start is: half of the others are in the midst of segments.
+        said = begun + (begun and kill % 2)
+        run_and_kill(tmp_path, sync, chance.uniform(0, 0.05), said)
         told = len(reader.losses)
         reader.check()
         new = reader.losses[told:]
