@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.fs
-
 from gigastream.gsql.types import Schema
 from spark_sink.checkpoint import filesystem
 from spark_sink.job_errors import JobError
 from spark_sink.results import in_result_types
+from spark_sink.state_choice import has_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,9 +71,12 @@ def check_is_free(path: str, place: str) -> None:
 
     `place` has the progress of this output: once there is any, the folder is its own.
     """
-    if any(_has_numbers(f"{place}/{part}") for part in ("offsets", "planned")):
-        return
-    if _has_numbers(f"{path}/{_METADATA}"):
+    try:
+        is_begun = any(_is_numbered(f"{place}/{part}") for part in ("offsets", "planned"))
+        is_free = is_begun or not _is_numbered(f"{path}/{_METADATA}")
+    except OSError as error:
+        raise JobError(f"{path}: {error}", exit_code=2) from None
+    if not is_free:
         raise JobError(
             f"{path} has rows of another checkpoint, after whose micro-batches Spark counts: the "
             "first ones of this would be left out",
@@ -83,7 +85,5 @@ def check_is_free(path: str, place: str) -> None:
         )
 
 
-def _has_numbers(path: str) -> bool:
-    system, folder = filesystem(path)
-    found = system.get_file_info(pyarrow.fs.FileSelector(folder, allow_not_found=True))
-    return any(info.base_name.isdecimal() for info in found)
+def _is_numbered(folder: str) -> bool:
+    return has_numbers(*filesystem(folder))

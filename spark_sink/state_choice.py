@@ -52,7 +52,7 @@ def is_without_state(name: str, state: str | None, folder: str, *, by_default: b
     """
     system, path = filesystem(folder)
     try:
-        in_spool, in_store = (_has_files(system, f"{path}/{at}") for at in ("planned", "offsets"))
+        in_spool, in_store = (has_numbers(system, f"{path}/{at}") for at in ("planned", "offsets"))
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
     if state is None:
@@ -63,7 +63,8 @@ def is_without_state(name: str, state: str | None, folder: str, *, by_default: b
     return is_wanted
 
 
-def _has_files(system: pyarrow.fs.FileSystem, path: str) -> bool:
+def has_numbers(system: pyarrow.fs.FileSystem, path: str) -> bool:
+    """Return whether micro-batches are written down in a folder. Raises OSError."""
     found = system.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True))
     return any(info.base_name.isdecimal() for info in found)
 
