@@ -34,12 +34,13 @@ from spark_sink.warm.channel import (
 )
 
 _START_LIMIT_S = 180
-_HELLO_LIMIT_S = 10.0
+_HELLO_LIMIT_S = 30.0
 _LOOK_PERIOD_S = 0.02
 _OTHER_STARTS = 3
 _PACKAGES = Path(__file__).resolve().parents[2]
 _GONE = "the warm server has gone"
 _AGAIN = "the same command starts another"
+_END_ALL = f"`pkill -9 -f spark_sink.warm.server` ends it, and {_AGAIN}"
 
 Rows = Callable[[str, pyarrow.RecordBatch], None]
 
@@ -65,7 +66,10 @@ def connect(
 
 
 def _reached(places: place.SocketFolder, name: str) -> Channel | None:
-    """A server that says hello; what does not is none."""
+    """A server that says hello; what says something else, or nobody, is none.
+
+    Raises JobError where one of ours says nothing.
+    """
     connection = places.connect(f"{name}.socket")
     if connection is None:
         return None
@@ -73,6 +77,10 @@ def _reached(places: place.SocketFolder, name: str) -> Channel | None:
     try:
         if channel.is_of_us and channel.receive_within(_HELLO_LIMIT_S) == (HELLO, b""):
             return channel
+    except TimeoutError:
+        end = f"`kill -9 {channel.process}` ends it, and {_AGAIN}"
+        channel.close()
+        raise JobError(f"the warm server has said nothing for {_HELLO_LIMIT_S:g} s", end) from None
     except (ChannelError, OSError):
         pass
     channel.close()
@@ -99,6 +107,8 @@ def _started(
             process = _process(places.path, name, settings, log)
         look()
         time.sleep(_LOOK_PERIOD_S)
+    if place.is_locked(lock):  # and as many as may wait for it do already
+        raise JobError(f"the warm server has taken no caller for {_START_LIMIT_S} s", _END_ALL)
     raise JobError(f"the warm server did not start: {_last_line(log)}")
 
 

@@ -24,7 +24,6 @@ from spark_sink.gateway import spark_home
 from spark_sink.java import find_java
 
 _PACKAGES = Path(__file__).resolve().parents[2]
-_CONNECT_LIMIT_S = 10.0
 _CODE = ("gigastream", "spark_sink")
 _SAYS_MORE = (
     *("SPARK_", "PYSPARK_", "PYTHONPATH", "PYTHONHOME", "LD_"),
@@ -194,9 +193,9 @@ class SocketFolder:
         return f"/proc/self/fd/{self._descriptor}/{file}"
 
     def connect(self, file: str) -> socket.socket | None:
-        """Return a connection; None where nobody listens."""
+        """Return a connection; None where nobody listens, or as many as may wait do already."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(_CONNECT_LIMIT_S)  # many may be waiting, and nobody accepting
+        connection.setblocking(False)
         try:
             connection.connect(self.address(file))
             connection.setblocking(True)

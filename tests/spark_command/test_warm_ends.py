@@ -265,6 +265,36 @@ def test_who_says_no_hello_is_no_server(places: place.SocketFolder) -> None:
         (places.path / "a.socket").unlink()
 
 
+def test_a_server_that_hangs_is_told_at_once(
+    places: place.SocketFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the lock, so that no other one would start: with the process that is to be ended."""
+    monkeypatch.setattr(client, "_HELLO_LIMIT_S", 0.1)
+    with listening(places, f"{place.name(WARM)}.socket") as listener:
+        listener.listen()
+        with pytest.raises(client.JobError, match=r"nothing for 0\.1 s") as told:
+            client.connect(WARM, lambda: None, lambda: None)
+        assert f"kill -9 {os.getpid()}" in str(told.value.hint)
+
+
+def test_a_server_that_takes_no_caller_is_told(
+    places: place.SocketFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as may wait for it do: its process is not to be seen."""
+    monkeypatch.setattr(client, "_START_LIMIT_S", 1)
+    name = place.name(WARM)
+    lock = place.locked(places.path / f"{name}.lock")
+    assert lock is not None
+    with lock, listening(places, f"{name}.socket") as listener:
+        listener.listen(0)
+        with (
+            connected(places.path / f"{name}.socket"),
+            pytest.raises(client.JobError, match="no caller for 1 s") as told,
+        ):
+            client.connect(WARM, lambda: None, lambda: None)
+    assert "pkill" in str(told.value.hint)
+
+
 def _say(listener: socket.socket, said: bytes) -> None:
     connection, _ = listener.accept()
     with connection:
