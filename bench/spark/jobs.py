@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from made import PLAN, STREAM
+from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from spark_sink.dataframes import dataframe
 from spark_sink.run import Streams
 from spark_sink.session import make_session, session_settings
+from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -78,6 +80,32 @@ def seconds_of(rows: DataFrame) -> tuple[float, int]:
         )
         query.awaitTermination()
         return time.monotonic() - started, _rows_out(query.recentProgress)
+
+
+def whole_windows_s(spark: SparkSession, spool: Path, plan: Plan) -> tuple[float, int]:
+    """The same of a job in window-complete micro-batches, as `gigastream spark` has it."""
+    with tempfile.TemporaryDirectory() as checkpoint:
+        started, sink = time.monotonic(), Nothing()
+        asked = SpoolQuery("query", plan, plan.outputs[0], Streams(spark, [str(spool)]), checkpoint)
+        query = WindowCompleteQuery(asked, sink, {"availableNow": True}).start()
+        query.finish()
+        query.check()
+        return time.monotonic() - started, sink.written
+
+
+class Nothing:
+    """Takes rows as Spark's `noop` does, and counts them."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self.written = 0
+
+    def write(self, rows: DataFrame, _number: int, /) -> None:
+        """Take those of a micro-batch."""
+        counted = Observation()
+        seen = rows.observe(counted, F.count(F.lit(1)).alias("rows"))
+        seen.write.format("noop").mode("overwrite").save()
+        self.written += counted.get["rows"]
 
 
 def _rows_out(progress: list[object]) -> int:

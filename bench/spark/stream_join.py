@@ -8,6 +8,7 @@ its rows: the heartbeats of a spool wait for it, a watermark that follows the la
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -15,7 +16,7 @@ from statistics import median
 import pyarrow
 import pyarrow.compute as pc
 import pyarrow.parquet
-from jobs import from_spool, seconds_of, session
+from jobs import from_spool, seconds_of, session, whole_windows_s
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from report import Figure
@@ -44,6 +45,10 @@ TEXTS = QueryTexts((SourceFile("query", QUERY),), interfaces={link: {} for link 
 PLAN = plan_queries(check_texts(TEXTS).queries)
 
 
+Way = Callable[[SparkSession], tuple[float, int]]
+"""Seconds, and rows."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """How many rows a stream has, and how far its second link is behind."""
@@ -59,26 +64,36 @@ class Shape:
 
 def ask(folder: Path, rows: int, runs: int) -> list[Figure]:
     """The figures."""
-    shape, spark = Shape(rows // 5, 0), session()
-    ours, theirs = [], []
+    shape = Shape(rows // 5, 0)
     spool, parquet = _written(folder, shape)
-    for run in range(min(runs, 3) + 1):
-        a, b = seconds_of(_of_spool(spark, spool)), seconds_of(_of_parquet(spark, parquet))
-        assert a[1] == b[1], f"the two do not give the same rows: {a[1]:,} and {b[1]:,}"
+    ways = {
+        "Parquet": lambda spark: seconds_of(_of_parquet(spark, parquet)),
+        "spool, state store": lambda spark: seconds_of(_of_spool(spark, spool)),
+        "spool, whole windows": lambda spark: whole_windows_s(spark, spool, PLAN),
+    }
+    return [*_in_step(ways, shape, runs), *_late(folder, Shape(rows // 20, BEHIND_S))]
+
+
+def _in_step(ways: dict[str, Way], shape: Shape, runs: int) -> list[Figure]:
+    spark, what = session(), "links in step"
+    taken: dict[str, list[float]] = {way: [] for way in ways}
+    for run in range(runs + 1):
+        found = {way: of(spark) for way, of in ways.items()}
+        given = {way: rows for way, (_, rows) in found.items()}
+        assert len(set(given.values())) == 1, f"they do not give the same rows: {given}"
         if run > 0:  # the first warms Java up
-            ours.append(a[0])
-            theirs.append(b[0])
+            for way, (seconds, _) in found.items():
+                taken[way].append(seconds)
+    theirs, *ours = ((way, median(seconds)) for way, seconds in taken.items())
     both = 2 * shape.rows / 1e6
     return [
-        Figure("links in step", "spool", both / median(ours), "Mrow/s"),
-        Figure("links in step", "Parquet", both / median(theirs), "Mrow/s"),
-        Figure("links in step", "spool / Parquet", median(theirs) / median(ours), "times", 0.8),
-        *_late(folder, spark, Shape(rows // 20, BEHIND_S)),
+        *(Figure(what, way, both / seconds, "Mrow/s") for way, seconds in (theirs, *ours)),
+        *(Figure(what, f"{way} / Parquet", theirs[1] / s, "times", 0.8) for way, s in ours),
     ]
 
 
-def _late(folder: Path, spark: SparkSession, shape: Shape) -> list[Figure]:
-    spool, parquet = _written(folder, shape)
+def _late(folder: Path, shape: Shape) -> list[Figure]:
+    spark, (spool, parquet) = session(), _written(folder, shape)
     a, b = seconds_of(_of_spool(spark, spool))[1], seconds_of(_of_parquet(spark, parquet))[1]
     right = _joined(*(spark.read.parquet(str(parquet / s.name)) for s in PLAN.low)).count()
     what = f"a link {BEHIND_S} s behind"
