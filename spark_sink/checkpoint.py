@@ -8,8 +8,10 @@ and spools; an output that is new begins where a new checkpoint would.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Goes up when the state of a query changes: what is aggregated (aggregates.py), and by what."""
 FILE = "gigastream.json"
+BEGUN = ("planned", "offsets")
+"""Where micro-batches are written down before they run: ours, and Spark's."""
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 _DIFFERENCES = (
     ("spools", "other spools"),
     ("format", "another version of Gigastream"),
@@ -217,6 +222,90 @@ def write_json(system: pyarrow.fs.FileSystem, path: str, value: Mapping[str, Any
     with system.open_output_stream(temporary) as stream:
         stream.write(json.dumps(value, indent=1).encode())
     system.move(temporary, path)
+
+
+def write_new_json(system: pyarrow.fs.FileSystem, path: str, value: Mapping[str, Any]) -> bool:
+    """Write a file that nobody has written; False where one is there. It is durable. OSError.
+
+    Of two at once on one host one gets it; elsewhere both may, who look in the same moment.
+    """
+    if isinstance(system, pyarrow.fs.LocalFileSystem):
+        return _is_written_first(Path(path), json.dumps(value, indent=1).encode())
+    if system.get_file_info(path).type != pyarrow.fs.FileType.NotFound:
+        return False
+    write_json(system, path, value)
+    return True
+
+
+def _is_written_first(path: Path, content: bytes) -> bool:
+    """By a second name, which takes the place of nothing."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.new")
+    try:
+        with temporary.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _take_name(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink(missing_ok=True)
+    _make_durable(path.parent)
+    return True
+
+
+def _take_name(temporary: Path, path: Path) -> None:
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if path.exists():
+            raise FileExistsError from None
+        temporary.rename(path)
+
+
+def _make_durable(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def newest_number(system: pyarrow.fs.FileSystem, path: str) -> int | None:
+    """Return the number of the last micro-batch that is written down in a folder. OSError."""
+    found = system.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True))
+    return max((int(info.base_name) for info in found if info.base_name.isdecimal()), default=None)
+
+
+def newest_begun(folder: str) -> int | None:
+    """Return the number of the last micro-batch that a query's folder knows of. JobError."""
+    system, path = filesystem(folder)
+    try:
+        found = [newest_number(system, f"{path}/{part}") for part in BEGUN]
+    except OSError as error:
+        raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
+    return max((number for number in found if number is not None), default=None)
+
+
+def check_is_newer(folder: str, label: str, last: int | None) -> None:
+    """Refuse a checkpoint that knows less than what it has written: JobError.
+
+    `last` is the number of the last micro-batch that the place of its rows knows. What the query
+    would make now under the numbers up to there is known there by them, and would be left out.
+    """
+    begun = newest_begun(folder)
+    if last is None or (begun is not None and last <= begun):
+        return
+    knows = "none" if begun is None else f"up to {begun}"
+    raise JobError(
+        f"{label} has the rows of micro-batch {last} of this checkpoint, which knows of {knows}: "
+        f"{folder} is an older copy, or was not whole when its disk lost power",
+        "the newest copy of the checkpoint; or a new --checkpoint, which begins anew, into another "
+        "table or folder",
+        exit_code=2,
+    )
 
 
 def filesystem(folder: str) -> tuple[pyarrow.fs.FileSystem, str]:

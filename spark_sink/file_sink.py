@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.fs
+
 from gigastream.gsql.types import Schema
-from spark_sink.checkpoint import filesystem
+from spark_sink.checkpoint import check_is_newer, filesystem, newest_begun
 from spark_sink.job_errors import JobError
 from spark_sink.results import in_result_types
-from spark_sink.state_choice import has_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,14 +70,13 @@ def _qualified(context: Any, path: str) -> str:
 def check_is_free(path: str, place: str) -> None:
     """Refuse a folder that another checkpoint's micro-batches are listed in. Raises JobError.
 
-    `place` has the progress of this output: once there is any, the folder is its own.
+    `place` has the progress of this output: once there is any, the folder is its own, of which it
+    knows all.
     """
-    try:
-        is_begun = any(_is_numbered(f"{place}/{part}") for part in ("offsets", "planned"))
-        is_free = is_begun or not _is_numbered(f"{path}/{_METADATA}")
-    except OSError as error:
-        raise JobError(f"{path}: {error}", exit_code=2) from None
-    if not is_free:
+    last = _last_listed(path)
+    if newest_begun(place) is not None:
+        check_is_newer(place, path, last)
+    elif last is not None:
         raise JobError(
             f"{path} has rows of another checkpoint, after whose micro-batches Spark counts: the "
             "first ones of this would be left out",
@@ -85,5 +85,12 @@ def check_is_free(path: str, place: str) -> None:
         )
 
 
-def _is_numbered(folder: str) -> bool:
-    return has_numbers(*filesystem(folder))
+def _last_listed(path: str) -> int | None:
+    """Return the number of the last micro-batch whose files count; lists may be put together."""
+    system, folder = filesystem(path)
+    selector = pyarrow.fs.FileSelector(f"{folder}/{_METADATA}", allow_not_found=True)
+    try:
+        names = [info.base_name.removesuffix(".compact") for info in system.get_file_info(selector)]
+    except OSError as error:
+        raise JobError(f"{path}: {error}", exit_code=2) from None
+    return max((int(name) for name in names if name.isdecimal()), default=None)

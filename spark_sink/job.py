@@ -24,7 +24,7 @@ if __name__ == "__main__":
 
 from gigastream.arrow_schema import arrow_schema
 from gigastream.outputs import OutputQuery, RowOutput, parse_output
-from gigastream.sinks import SinkPlace
+from gigastream.sinks import SinkPlace, SinkTable
 from spark_sink import checkpoint
 from spark_sink.account import TrackAccount, query_accounts
 from spark_sink.dataframes import dataframe
@@ -177,16 +177,24 @@ class Job:
             self.running.append(WindowCompleteQuery(asked, files, self.options.trigger).start())
         return in_spool
 
-    def _on_driver(self, sink: Sink) -> Mapping[str, DriverSink]:
-        return self._printers(sink) if sink.tables is None else self._tables(sink.tables)
+    def _check_is_newer(self, node: OutputNode, sink: Sink, table: SinkTable, label: str) -> None:
+        """Refuse an old copy of the checkpoint, whose numbers the table knows. Raises JobError."""
+        place = checkpoint.part(
+            self.options.checkpoint, self.parts[node.name, self.names[sink.text]]
+        )
+        checkpoint.check_is_newer(place, label, table.last(self.reader))
 
-    def _tables(self, tables: SinkPlace) -> Mapping[str, DriverSink]:
+    def _on_driver(self, sink: Sink) -> Mapping[str, DriverSink]:
+        return self._printers(sink) if sink.tables is None else self._tables(sink, sink.tables)
+
+    def _tables(self, sink: Sink, tables: SinkPlace) -> Mapping[str, DriverSink]:
         names = tables.names([node.name for node in self.plan.outputs])
         lock = threading.Lock()
         found = {}
         for node in self.plan.outputs:
             table = tables.open(names[node.name], arrow_schema(node.schema))
             self._outputs.enter_context(_closing(table))
+            self._check_is_newer(node, sink, table, f"table {names[node.name]} of {tables.text}")
             found[node.name] = TableSink(table, self.reader, lock, node.name, node.schema)
         return found
 

@@ -10,9 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import pyarrow.fs
-
-from spark_sink.checkpoint import FILE, filesystem, known_outputs, read_json
+from spark_sink.checkpoint import (
+    BEGUN,
+    FILE,
+    filesystem,
+    known_outputs,
+    newest_number,
+    read_json,
+)
 from spark_sink.job_errors import JobError
 from spark_sink.session import SPOOL
 from spark_sink.sinks import Sink
@@ -52,7 +57,7 @@ def is_without_state(name: str, state: str | None, folder: str, *, by_default: b
     """
     system, path = filesystem(folder)
     try:
-        in_spool, in_store = (has_numbers(system, f"{path}/{at}") for at in ("planned", "offsets"))
+        in_spool, in_store = (newest_number(system, f"{path}/{at}") is not None for at in BEGUN)
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
     if state is None:
@@ -61,12 +66,6 @@ def is_without_state(name: str, state: str | None, folder: str, *, by_default: b
     if in_spool != in_store and in_spool != is_wanted:
         raise _refusal(name, state)
     return is_wanted
-
-
-def has_numbers(system: pyarrow.fs.FileSystem, path: str) -> bool:
-    """Return whether micro-batches are written down in a folder. Raises OSError."""
-    found = system.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True))
-    return any(info.base_name.isdecimal() for info in found)
 
 
 def _refusal(name: str, state: str) -> JobError:

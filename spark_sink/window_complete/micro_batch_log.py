@@ -13,7 +13,13 @@ from typing import Any
 
 import pyarrow.fs
 
-from spark_sink.checkpoint import filesystem, read_json, write_json
+from spark_sink.checkpoint import (
+    filesystem,
+    newest_number,
+    read_json,
+    write_json,
+    write_new_json,
+)
 from spark_sink.job_errors import JobError
 from spark_sink.offsets import Offsets, from_json, to_json
 
@@ -79,8 +85,16 @@ class MicroBatchLog:
         return self.last, self._let_go
 
     def plan(self, batch: MicroBatch) -> None:
-        """A micro-batch begins. Raises OSError."""
-        write_json(self._system, self._file("planned", batch.number), batch.to_json())
+        """A micro-batch begins. Raises OSError; JobError where another job has begun one."""
+        known = None if self.last is None else self.last.number
+        path = self._file("planned", batch.number)
+        is_alone = newest_number(self._system, f"{self._path}/planned") == known
+        if not is_alone or not write_new_json(self._system, path, batch.to_json()):
+            raise JobError(
+                f"another job is at work on the checkpoint {self._path}: it has begun micro-batches "
+                "that this one knows nothing of",
+                "one job a checkpoint: this one has ended, and the other goes on",
+            )
         self.last, self.is_done, self._let_go = batch, False, None
 
     def finish(self, let_go: StreamOffsets) -> None:
@@ -97,11 +111,9 @@ class MicroBatchLog:
             self._system.delete_file(self._file(part, number - KEPT))
 
     def _newest(self) -> MicroBatch | None:
-        found = self._system.get_file_info(pyarrow.fs.FileSelector(f"{self._path}/planned"))
-        numbers = [int(info.base_name) for info in found if info.base_name.isdecimal()]
-        if not numbers:
+        number = newest_number(self._system, f"{self._path}/planned")
+        if number is None:
             return None
-        number = max(numbers)
         value = read_json(self._system, self._file("planned", number)) or {}
         held, end = (
             {name: from_json(each) for name, each in value[which].items()}

@@ -153,6 +153,8 @@ class WindowCompleteQuery:
         if self.sink.error is not None:
             raise self.sink.error
         if self._error is not None and not self._is_stopped.is_set():
+            if isinstance(self._error, JobError):
+                raise self._error
             raise JobError(f"the job failed: {reason(self._error)}")
 
     def finish(self) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from tests.answers.engine import plan_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+A_SEGMENT_AT_A_TIME = {"maxSegmentsPerTrigger": "1"}
 PER_SECOND = "SELECT tb, count(*) AS packets FROM PKT GROUP BY time AS tb"
 COMPACTED_EVERY = 10
 """Spark puts its lists together then, and needs each of them."""
@@ -78,3 +80,26 @@ def test_a_folder_of_another_checkpoint_is_refused(
     with pytest.raises(JobError, match="has rows of another checkpoint"):
         run(options(spool, tmp_path / "two", sink, state=state))
     assert len(counted(spark, tmp_path / "rows")) == len(answered_here())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("sink", "state"), [("parquet", "spool"), ("parquet", None), ("duckdb", None)]
+)
+def test_an_older_copy_of_a_checkpoint_is_refused(
+    sink: str, state: str | None, spark: SparkSession, tmp_path: Path
+) -> None:
+    """What it would make under numbers that the place of its rows knows would be left out."""
+    place, checkpoint, copy = f"{sink}:{tmp_path}/rows", tmp_path / "now", tmp_path / "before"
+    spool = written.spool(tmp_path / "spool", words=("--segment-rows", "10", "--disorder", "4096"))
+    asked = options(spool, checkpoint, place, state=state, source_options=A_SEGMENT_AT_A_TIME)
+    run(asked)
+    shutil.copytree(checkpoint, copy)
+    for part in ("planned", "done", "offsets", "commits"):
+        for path in copy.glob(f"0-*/{part}/*"):
+            if path.name.isdecimal() and int(path.name) > 0:
+                path.unlink()
+    run(asked)
+    knows = r"micro-batch \d+ of this checkpoint, which knows of up to 0"
+    with pytest.raises(JobError, match=knows):
+        run(options(spool, copy, place, state=state))

@@ -20,10 +20,15 @@ SETS = f"""DEFINE {{ query_name talkers; }} {QUERY};
     SELECT time, destIP, srcPort, community_id FROM TCP WHERE rst = 1"""
 
 
-def spool(root: Path, query: str = QUERY, captures: Sequence[str] = (str(DEMO_CAPTURE),)) -> Path:
+def spool(
+    root: Path,
+    query: str = QUERY,
+    captures: Sequence[str] = (str(DEMO_CAPTURE),),
+    words: Sequence[str] = (),
+) -> Path:
     """Write a spool of captures, to their end."""
     sources = [word for capture in captures for word in ("-r", capture)]
-    done = gigastream("run", "-e", query, *sources, "-o", f"spool:{root}")
+    done = gigastream("run", "-e", query, *sources, "-o", f"spool:{root}", *words)
     assert done.code == 0, done.err
     return root
 

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.fs
 import pytest
 
 pytest.importorskip("pyspark")
 
+from spark_sink.checkpoint import read_json, write_new_json
 from spark_sink.job_errors import JobError
 from spark_sink.offsets import Position
 from spark_sink.window_complete.micro_batch_log import KEPT, MicroBatch, MicroBatchLog
@@ -61,6 +65,55 @@ def test_the_last_ones_are_kept(tmp_path: Path) -> None:
     assert MicroBatchLog(str(tmp_path)).last == batch(3 * KEPT - 1)
     files = {name for name in os.listdir(tmp_path / "planned") if not name.startswith(".")}
     assert files == {str(number) for number in range(2 * KEPT, 3 * KEPT)}
+
+
+@pytest.mark.parametrize("ahead", [1, KEPT + 3])
+def test_of_two_jobs_one_goes_on(ahead: int, tmp_path: Path) -> None:
+    """The other was away, and would count on: what it makes is known by its number."""
+    first = MicroBatchLog(str(tmp_path))
+    first.plan(batch(0))
+    first.finish(LET_GO)
+    second = MicroBatchLog(str(tmp_path))
+    for number in range(1, 1 + ahead):
+        second.plan(batch(number))
+        second.finish(LET_GO)
+    with pytest.raises(JobError, match="another job is at work"):
+        first.plan(batch(1, 7))
+    assert MicroBatchLog(str(tmp_path)).last == batch(ahead)
+
+
+def test_of_two_that_begin_one_goes_on(tmp_path: Path) -> None:
+    logs = [MicroBatchLog(str(tmp_path)) for _ in range(2)]
+    logs[1].plan(batch(0))
+    with pytest.raises(JobError, match="another job is at work"):
+        logs[0].plan(batch(0, 7))
+
+
+@pytest.mark.parametrize("number", [None, errno.EPERM, errno.EOPNOTSUPP])
+def test_of_two_in_one_moment_one_goes_on(
+    number: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have looked; with second names, and on disks that have none."""
+    if number is not None:
+        monkeypatch.setattr(os, "link", failing(number))
+    system = pyarrow.fs.LocalFileSystem()
+    assert write_new_json(system, str(tmp_path / "7"), {"a": 1})
+    assert not write_new_json(system, str(tmp_path / "7"), {"a": 2})
+    assert read_json(system, str(tmp_path / "7")) == {"a": 1}
+    assert os.listdir(tmp_path) == ["7"]
+
+
+def failing(number: int) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise OSError(number, "no")
+
+    return fail
+
+
+def test_elsewhere_it_is_looked_for(tmp_path: Path) -> None:
+    system = pyarrow.fs.SubTreeFileSystem(str(tmp_path), pyarrow.fs.LocalFileSystem())
+    assert write_new_json(system, "7", {"a": 1})
+    assert not write_new_json(system, "7", {"a": 2})
 
 
 @pytest.mark.parametrize("text", ["", "{}", "3", '{"held": 3, "end": {}}', "{"])
