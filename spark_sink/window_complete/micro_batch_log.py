@@ -91,8 +91,8 @@ class MicroBatchLog:
         is_alone = newest_number(self._system, f"{self._path}/planned") == known
         if not is_alone or not write_new_json(self._system, path, batch.to_json()):
             raise JobError(
-                f"another job is at work on the checkpoint {self._path}: it has begun micro-batches "
-                "that this one knows nothing of",
+                f"another job is at work on the checkpoint {self._path}, with micro-batches that "
+                "this one knows nothing of",
                 "one job a checkpoint: this one has ended, and the other goes on",
             )
         self.last, self.is_done, self._let_go = batch, False, None
