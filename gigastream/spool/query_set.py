@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow
 
 from gigastream.spool import layout
-from gigastream.spool.errors import SpoolReadError
+from gigastream.spool.errors import SpoolReadError, printable
 from gigastream.spool.files import numbers_in, sync, write_json
 
 
@@ -125,8 +125,8 @@ def check_names(where: str, stream: str, names: Iterable[str]) -> None:
     twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:
         raise SpoolReadError(
-            f"{where} cannot be read: two columns of its stream {stream} are called {twice}, "
-            "and an earlier version wrote them",
+            f"{where} cannot be read: two columns of its stream {stream} are called "
+            f"{printable(twice)}, and an earlier version wrote them",
             "write it again with this version, which gives each column a name of its own",
         )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of columns below the border: readers of spools find columns by them, so each has its own."""
+"""Names of columns below the border: readers of spools find columns by them, each its own."""
 
 from __future__ import annotations
 
