@@ -60,7 +60,8 @@ def run_query(
         rows.groupBy(F.window("at", "1 hour")).sum("bytes")
 
     Strings and addresses are text, timestamps are Spark's. Raises GsqlError where the query is
-    wrong or cannot run on Spark, SpooledPlanError where the spools cannot answer it, and JobError.
+    wrong or cannot run on Spark, SpoolReadError where a spool cannot be read, SpooledPlanError
+    where the spools cannot answer it, and JobError.
     """
     paths = spool_paths(spools)
     access = access_of(options or {})

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow
 
 from gigastream.opaque import OPAQUE_MAX, opaque_size
-from gigastream.spool import Track
+from gigastream.spool import SpoolReadError, Track
 from spark_sink.errors import SpoolSourceError
 from spark_sink.options import SourceOptions
 from spark_sink.table_options import MAKE_AGAIN, is_of_table
@@ -32,6 +32,7 @@ def stream_columns(options: SourceOptions) -> list[Column]:
     if not tracks:
         raise _not_begun(options)
     for track in tracks:
+        _check_names(track)
         _check_same_columns(tracks[0], track)
         _check_sizes(track)
     columns: list[Column] = list(tracks[0].columns)
@@ -71,6 +72,13 @@ def _named(columns: Sequence[Column], name: str) -> Column:
     close = get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"its columns are {', '.join(names)}"
     raise SpoolSourceError(f"the stream has no column {name}", hint)
+
+
+def _check_names(track: Track) -> None:
+    try:
+        track.check_names()
+    except SpoolReadError as error:
+        raise SpoolSourceError(str(error), error.hint) from None
 
 
 def _check_same_columns(first: Track, other: Track) -> None:

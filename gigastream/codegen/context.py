@@ -9,6 +9,7 @@ from pathlib import Path
 from gigastream.codegen.c_text import constant, identifier
 from gigastream.gsql.expressions import Constant, FunctionCall
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
+from gigastream.plan.nodes import Node
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
 
@@ -38,15 +39,16 @@ class CodeContext:
     headers: set[str] = field(default_factory=set)
     own_headers: set[str] = field(default_factory=set)
     """Of functions of the user's: they include what they need of ours."""
-    prefixes: dict[str, str] = field(default_factory=dict)
+    prefixes: dict[tuple[str, str], str] = field(default_factory=dict)
     presence_rows: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     """By what a packet must be, where unpack leaves whether it is so (unpack.py)."""
 
-    def prefix(self, node_name: str) -> str:
-        """A unique C prefix for what belongs to a node."""
-        if node_name not in self.prefixes:
-            self.prefixes[node_name] = f"n{len(self.prefixes)}_{identifier(node_name)}"
-        return self.prefixes[node_name]
+    def prefix(self, node: Node, shown: str) -> str:
+        """A unique C prefix for what belongs to a node: its number, and what a person reads."""
+        key = node.kind, node.name
+        if key not in self.prefixes:
+            self.prefixes[key] = f"n{len(self.prefixes)}_{identifier(shown)}"
+        return self.prefixes[key]
 
     def called(self, call: FunctionCall) -> None:
         """A function is used: its header is wanted."""

@@ -8,12 +8,13 @@ and its C in gigastream/codegen/accumulators.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
 from gigastream.gsql.expressions import Expression, may_have_no_value
-from gigastream.gsql.queries import AggregateCall
+from gigastream.gsql.queries import AggregateCall, GroupVariable
 from gigastream.gsql.types import Column, Type
+from gigastream.plan.builders import NodeNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,21 @@ KINDS = {
 }
 HIGH_ONLY = ("sum_float", "moments_float")
 """Exact sums of floats are wide: no slot of a low table holds them, and no partial row."""
+
+
+def accumulator_names(
+    groups: Sequence[GroupVariable], accumulators: Sequence[Accumulator]
+) -> tuple[str, ...]:
+    """What each is called: `sum_unsigned1`; its columns have this name, with their suffixes.
+
+    None of them is called as a group variable beside it, or as a column of another.
+    """
+    names = NodeNames()
+    names.reserve(group.name for group in groups)
+    return tuple(
+        names.fresh(f"{a.kind}{index}", [suffix for suffix, _ in KINDS[a.kind].columns] or [""])
+        for index, a in enumerate(accumulators)
+    )
 
 
 def partial_columns(accumulator: Accumulator, name: str) -> tuple[Column, ...]:

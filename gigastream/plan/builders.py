@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from gigastream.gsql.expressions import Expression, Operation
 from gigastream.gsql.queries import OutputColumn
@@ -13,22 +13,35 @@ from gigastream.gsql.types import Column, Order, Schema, Temporal
 
 @dataclass(slots=True)
 class NodeNames:
-    """Names of nodes: a query's top node has the query's, those below it what is still free."""
+    """Names that we make up, beside those that a query gives: of nodes, and of columns below.
+
+    No two differ in case alone: Spark and databases would take one for the other.
+    """
 
     taken: set[str] = field(default_factory=set)
     """In lower case."""
 
     def reserve(self, names: Iterable[str]) -> None:
-        """Keep the names of all queries for their top nodes."""
+        """Keep the names that a query gives: of queries for their top nodes, of group variables."""
         self.taken |= {name.lower() for name in names}
 
-    def fresh(self, wanted: str) -> str:
-        """The name, with a number behind it if it is taken."""
+    def fresh(self, wanted: str, suffixes: Sequence[str] = ("",)) -> str:
+        """The name, with a number behind it if, with one of the suffixes, it is taken."""
         candidate, number = wanted, 2
-        while candidate.lower() in self.taken:
+        while not self.taken.isdisjoint(_with(candidate, suffixes)):
             candidate, number = f"{wanted}_{number}", number + 1
-        self.taken.add(candidate.lower())
+        self.reserve(_with(candidate, suffixes))
         return candidate
+
+
+def _with(name: str, suffixes: Sequence[str]) -> set[str]:
+    return {f"{name}{suffix}".lower() for suffix in suffixes}
+
+
+def named_apart(columns: Iterable[OutputColumn]) -> tuple[OutputColumn, ...]:
+    """The columns, none of which has the name of another."""
+    names = NodeNames()
+    return tuple(replace(column, name=names.fresh(column.name)) for column in columns)
 
 
 def conjuncts(condition: Expression | None) -> tuple[Expression, ...]:

@@ -17,7 +17,7 @@ from gigastream.gsql.queries import (
 )
 from gigastream.gsql.types import Schema
 from gigastream.plan.accumulators import expression_key
-from gigastream.plan.builders import NodeNames, column_of, conjuncts, progressing
+from gigastream.plan.builders import NodeNames, column_of, conjuncts, named_apart, progressing
 from gigastream.plan.high import high
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.join import Join, JoinedColumn
@@ -104,16 +104,11 @@ def _shared(source: JoinSource) -> JoinSource:
         return source
     columns = {expression_key(c.expression): c for c in (*right.columns, *left.columns)}
     columns = {**{expression_key(c.expression): c for c in left.columns}, **columns}
-    both = _named_apart(tuple(columns.values()))
+    both = named_apart(columns.values())
     places = {key: index for index, key in enumerate(columns)}
     moved = [[places[expression_key(c.expression)] for c in side.columns] for side in source.inputs]
     inputs = (replace(left, columns=both), replace(right, columns=both))
     return _with_columns_moved(replace(source, inputs=inputs), moved)
-
-
-def _named_apart(columns: tuple[OutputColumn, ...]) -> tuple[OutputColumn, ...]:
-    names = NodeNames()
-    return tuple(replace(column, name=names.fresh(column.name)) for column in columns)
 
 
 def _with_columns_moved(source: JoinSource, moved: list[list[int]]) -> JoinSource:

@@ -26,11 +26,19 @@ from gigastream.plan.accumulators import (
     HIGH_ONLY,
     Accumulator,
     Final,
+    accumulator_names,
     decompose,
     expression_key,
     partial_columns,
 )
-from gigastream.plan.builders import NodeNames, column_of, conjuncts, ordered, progressing
+from gigastream.plan.builders import (
+    NodeNames,
+    column_of,
+    conjuncts,
+    named_apart,
+    ordered,
+    progressing,
+)
 from gigastream.plan.costs import is_low_legal, why_not_low
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
@@ -160,8 +168,9 @@ def _split_aggregation(
 def _partial_schema(query: CheckedQuery, accumulators: tuple[Accumulator, ...]) -> Schema:
     """Group variables, then what each accumulator leaves."""
     columns = [column_of(OutputColumn(g.name, g.expression)) for g in query.groups]
-    for index, accumulator in enumerate(accumulators):
-        columns += partial_columns(accumulator, f"{accumulator.kind}{index}")
+    names = accumulator_names(query.groups, accumulators)
+    for accumulator, name in zip(accumulators, names, strict=True):
+        columns += partial_columns(accumulator, name)
     return Schema(tuple(columns))
 
 
@@ -294,7 +303,7 @@ def _carry(
     carried: dict[object, Expression] = {}
     for expression in expressions:
         _collect(expression, carried)
-    outputs = tuple(_carried_column(e, i) for i, e in enumerate(carried.values()))
+    outputs = named_apart(_carried_column(e, i) for i, e in enumerate(carried.values()))
     name = names.fresh(f"{query.name}_low")
     stream = _low_select(query, name, sources, names, low, outputs)
     columns = {key: index for index, key in enumerate(carried)}

@@ -179,10 +179,11 @@ def open_table(place: str, name: str, schema: pa.Schema) -> Dataset:
             "time_bucket('1 min', timestamp) AS minute",
             exit_code=2,
         )
-    taken = [part for part in _PARTS if part in schema.names]
+    # names that differ in case alone are one to who reads it: the folder's value would be the row's
+    taken = [column for column in schema.names if column.lower() in _PARTS]
     if taken:
         raise SinkError(
-            f"table {name} of {place}: its folders are called {taken[0]}=…, as a column is",
+            f"table {name} of {place}: its folders are called {taken[0].lower()}=…, as a column is",
             f"another name: {taken[0]} AS …",
             exit_code=2,
         )

@@ -42,8 +42,10 @@ class DuckdbTable:
         self._label = label
         self._name = name
         self._schema = schema
+        self._rows = f"rows of {name}"  # longer than the table's name, and so never that
+        columns = listed(schema.names)
         self._insert = (
-            f"INSERT INTO {quoted_table(name)} ({listed(schema.names)}) SELECT * FROM gigastream"
+            f"INSERT INTO {quoted_table(name)} ({columns}) SELECT * FROM {quoted(self._rows)}"
         )
 
     def begin(self) -> None:
@@ -91,9 +93,9 @@ class DuckdbTable:
         return True
 
     def _put(self, rows: pyarrow.Table) -> None:
-        self._connection.register("gigastream", _without_zones(rows))
+        self._connection.register(self._rows, _without_zones(rows))
         self._connection.execute(self._insert)
-        self._connection.unregister("gigastream")
+        self._connection.unregister(self._rows)
 
 
 def _without_zones(rows: pyarrow.Table) -> pyarrow.Table:

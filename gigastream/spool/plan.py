@@ -156,8 +156,8 @@ def plan_of_spools(
     Code is taken from `definitions` alone (those of `texts`, where there are any), which are files
     here, and never from what a spool says. `is_finite` says that the spools have ended and that who
     asks waits for their end. Raises SpooledPlanError where the spools were written for different
-    query sets, have no stream that `texts` need, or lack what their queries name; GsqlError for
-    what is wrong in `texts`.
+    query sets, have no stream that `texts` need, or lack what their queries name; SpoolReadError
+    where columns of a stream have one name; GsqlError for what is wrong in `texts`.
     """
     from gigastream.plan import plan_queries
 
@@ -236,6 +236,7 @@ def _check_together(spools: Sequence[Spool]) -> None:
 def _check_streams(plan: Plan, spool: Spool, *, is_other: bool) -> None:
     written = spool.stream_hashes()
     for name, description in stream_descriptions(plan).items():
+        spool.check_names(name)
         if written.get(name) != description.identity:
             raise SpooledPlanError(*_why_not(name, name in written, spool, is_other))
 
@@ -256,6 +257,7 @@ def _with_their_names(plan: Plan, spool: Spool) -> Plan:
     def change(node: LowNode) -> LowNode:
         own = ours[node.name].identity
         name = node.name if node.name in plan.texts else names.get(own, node.name)
+        spool.check_names(name)
         if written.get(name) != own:
             raise SpooledPlanError(*_why_not(node.name, node.name in written, spool, True))
         return streams.setdefault(name, replace(node, name=name))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import base64
 import shutil
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import pyarrow
 
 from gigastream.spool import layout
+from gigastream.spool.errors import SpoolReadError, printable
 from gigastream.spool.files import numbers_in, sync, write_json
 
 
@@ -114,6 +116,21 @@ def check_descriptions(value: Mapping[str, Any]) -> None:
         _check_description(name, stream)
 
 
+def check_names(where: str, stream: str, names: Iterable[str]) -> None:
+    """Raise SpoolReadError where a reader, which finds columns by name, would take one for another.
+
+    Names that differ in case alone are one to Spark.
+    """
+    counts = Counter(name.lower() for name in names)
+    twice = next((name for name, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise SpoolReadError(
+            f"{where} cannot be read: two columns of its stream {stream} are called "
+            f"{printable(twice)}, and an earlier version wrote them",
+            "write it again with this version, which gives each column a name of its own",
+        )
+
+
 def _check_description(name: object, stream: object) -> None:
     if not layout.is_name(name):
         raise ValueError(f"a stream cannot be called {name!r}")
@@ -122,5 +139,6 @@ def _check_description(name: object, stream: object) -> None:
     for key, kind in (("hash", str), ("columns", list), ("arrow_schema", str)):
         if not isinstance(stream.get(key), kind):
             raise ValueError(f"{name} has no {key}")
-    if not all(isinstance(column, dict) for column in stream["columns"]):
-        raise ValueError(f"{name} has a column that is not described")
+    for column in stream["columns"]:
+        if not isinstance(column, dict) or not isinstance(column.get("name"), str):
+            raise ValueError(f"{name} has a column that is not described")

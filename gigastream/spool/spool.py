@@ -15,7 +15,7 @@ from gigastream.spool.errors import SpoolReadError, printable
 from gigastream.spool.generation import parse_generation
 from gigastream.spool.index import Index, parse_index
 from gigastream.spool.opened_place import open_place
-from gigastream.spool.query_set import check_descriptions, decode_schema
+from gigastream.spool.query_set import check_descriptions, check_names, decode_schema
 from gigastream.spool.track import InterfaceProgress, Track, reason_of
 
 _UNREADABLE = (OSError, ValueError, pyarrow.ArrowException)
@@ -65,6 +65,12 @@ class Spool:
         """Return the hashes of the query set's streams, by name."""
         streams = self._descriptions(self._set)["streams"]
         return {name: str(description["hash"]) for name, description in streams.items()}
+
+    def check_names(self, stream: str) -> None:
+        """Raise SpoolReadError where columns of a stream of the query set cannot be told apart."""
+        description = self._descriptions(self._set)["streams"].get(stream)
+        if description is not None:
+            check_names(self.path, stream, (each["name"] for each in description["columns"]))
 
     def plan(self) -> dict[str, Any]:
         """Return the plan of the query set. Raises SpoolReadError."""
@@ -258,8 +264,8 @@ class Spool:
         known = set_number, stream
         if known not in self._schemas:
             schema = decode_schema(description["arrow_schema"])
-            if len(schema.names) != len(description["columns"]):
-                raise ValueError(f"{stream} has another number of columns in its schema")
+            if schema.names != [column["name"] for column in description["columns"]]:
+                raise ValueError(f"{stream} has other columns in its schema")
             self._schemas[known] = schema
         if interface not in self._progress:
             self._progress[interface] = InterfaceProgress(self._place, interface)

@@ -17,6 +17,7 @@ from gigastream.spool.errors import SegmentDamage, SpoolAwayError, SpoolReadErro
 from gigastream.spool.manifest import ROLL_BYTES, ManifestReader
 from gigastream.spool.place import NoFileError, Place
 from gigastream.spool.progress import MAX_BYTES, TrackKey, TrackState, decode
+from gigastream.spool.query_set import check_names
 from gigastream.spool.retention import MAX_RETAINED_BYTES, Retained, decode_retained
 from gigastream.spool.segment_reader import damage, read_segment
 
@@ -154,10 +155,11 @@ class Track:
 
         `columns` are those wanted, in this order, None for all; others are not decoded.
         `check` compares the file's CRC-32 first. Raises SegmentDamage, before or between batches;
-        ValueError for a column that the track lacks.
+        SpoolReadError where columns cannot be told apart; ValueError for one that the track lacks.
         """
         if not entry.is_segment or entry.segment is None:
             return
+        self.check_names()
         path = self._segment_path(entry)
         try:
             yield from read_segment(self._place, path, entry, self.schema, columns, check)
@@ -167,6 +169,10 @@ class Track:
                 raise damage(path, entry, text, is_retired=True) from None
             self._tell(str(error))
             raise
+
+    def check_names(self) -> None:
+        """Raise SpoolReadError where columns cannot be told apart by their names."""
+        check_names(self.folder, self.stream, self.schema.names)
 
     def has_come(self, entry: Entry) -> bool:
         """Whether what a line lists is there, as far as its size tells; it may be on its way.

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.expressions import AggregateRef, Expression, GroupRef
-from gigastream.plan.accumulators import KINDS
+from gigastream.plan.accumulators import KINDS, accumulator_names
 from gigastream.plan.base_time import Alternatives, BaseTimes
 from gigastream.plan.describe.aggregates import accumulator_text
 from gigastream.plan.operators.aggregate import Aggregate
@@ -65,8 +65,9 @@ class AggregateOnSpark(SparkOperator[A]):
             yield "where", expression_text(predicate)
         yield "groupBy", ", ".join(group.name for group in node.groups) or "nothing"
         yield from _end_lines(node, node.group_times([times[node.input.name]]))
-        for index, accumulator in enumerate(node.accumulators):
-            what = f"partial {accumulator.kind}{index}" if node.merges_partials else "rows"
+        names = accumulator_names(node.groups, node.accumulators)
+        for name, accumulator in zip(names, node.accumulators, strict=True):
+            what = f"partial {name}" if node.merges_partials else "rows"
             yield "agg", f"{accumulator_text(accumulator)} of {what}"
         if node.having is not None:
             yield "having", expression_text(node.having)

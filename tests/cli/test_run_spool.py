@@ -182,6 +182,19 @@ def test_another_low_level_is_not_there(other: str, whole: Path) -> None:
     assert "cannot answer the query" in done.err
 
 
+@pytest.mark.parametrize("asks", [False, True], ids=["its own query", "another"])
+def test_columns_of_one_name_are_not_told_apart(asks: bool, tmp_path: Path) -> None:
+    """As an earlier version named them."""
+    query = "SELECT tb, count0, count(*) AS n FROM TCP GROUP BY time/60 AS tb, len%3 AS count0"
+    write(tmp_path / "spool", "-e", query, "-r", DEMO_CAPTURE)
+    for path in tmp_path.glob("spool/sets/*/streams.json"):
+        path.write_text(path.read_text().replace('"count0_2"', '"count0"'))
+    done = read(tmp_path / "spool", *(("-e", f"{query} HAVING count(*) > 9") if asks else ()))
+    assert (done.code, done.out) == (2, b"")
+    assert "two columns of its stream query_low are called count0" in done.err
+    assert "hint: write it again with this version" in done.err
+
+
 # The account
 
 

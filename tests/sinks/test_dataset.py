@@ -81,6 +81,7 @@ def test_what_was_staged_and_not_committed_goes(tmp_path: Path) -> None:
     [
         (pa.schema([pa.field("n", pa.int64())]), "no column is a timestamp"),
         (SCHEMA.append(pa.field("hour", pa.int64())), "called hour=…, as a column is"),
+        (SCHEMA.append(pa.field("Hour", pa.int64())), "called hour=…, as a column is"),
     ],
 )
 def test_what_has_no_hours_is_refused(schema: pa.Schema, message: str, tmp_path: Path) -> None:

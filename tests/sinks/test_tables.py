@@ -133,6 +133,15 @@ def test_tables_of_one_place_have_keys_of_their_own(
             assert other.write(numbers(2), Key("run", 1))
 
 
+def test_a_table_may_be_called_as_what_is_ours(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB is given rows under a name, too."""
+    with opened(place, NUMBERS, monkeypatch, "gigastream") as table:
+        table.write(numbers(1, 2), None)
+    assert [row["n"] for row in place.rows("gigastream")] == [1, 2]
+
+
 @pytest.mark.parametrize("there", [pa.field("m", pa.int64()), pa.field("n", pa.float64())])
 def test_a_table_with_other_columns_is_left_alone(
     place: Place, there: pa.Field, monkeypatch: pytest.MonkeyPatch

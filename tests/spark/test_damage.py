@@ -17,6 +17,7 @@ from spark.written import Written, seconds
 
 from gigastream.spool import Spool, SpoolSettings, SpoolWriter, arrivals
 from spark_sink.errors import SpoolSourceError
+from tests.spool.made import write_named
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -186,3 +187,10 @@ def test_through_spark_the_rest_is_read(spark: SparkSession, root: Path) -> None
     strict = spark.read.format("gigastream").load(str(root))
     with pytest.raises(Exception, match="is lost with 2 rows"):
         strict.count()
+
+
+@pytest.mark.parametrize("second", ["count0", "Count0"])
+def test_columns_of_one_name_are_refused(second: str, tmp_path: Path) -> None:
+    write_named(tmp_path, "count0", second)
+    with pytest.raises(SpoolSourceError, match="two columns of its stream flows are called count0"):
+        reader_of(tmp_path)

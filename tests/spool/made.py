@@ -80,6 +80,17 @@ def write_run(
             track.write(None, (END, NOTHING), END, len(sizes), is_end=True)
 
 
+def write_named(root: Path, *names: str) -> None:
+    """Write one segment of three rows whose two columns have these names."""
+    schema = pyarrow.schema([field.with_name(n) for field, n in zip(SCHEMA, names, strict=True)])
+    columns = [{**column, "name": n} for column, n in zip(COLUMNS, names, strict=True)]
+    batch = pyarrow.record_batch(rows(0, 3).columns, schema=schema)
+    port = "flows", "eth0"
+    with SpoolWriter(root, BY_HAND) as writer:
+        track = writer.open(query_set(columns=columns, schema=schema), [port])[port]
+        track.write(batch, (3, NOTHING), 3, 0)
+
+
 class Kept:
     """A track that keeps the entries which it has given."""
 

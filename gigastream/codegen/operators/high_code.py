@@ -24,7 +24,7 @@ class HighCode:
 
     def prefix(self, context: CodeContext, node: Node) -> str:
         """What the names in C of all that belongs to the operator begin with."""
-        return context.prefix(f"{node.kind}_{node.name}")
+        return context.prefix(node, f"{node.kind}_{node.name}")
 
     def write(self, lines: Lines, context: CodeContext, node: Node) -> None:
         """Everything of one operator: schema, functions, `<prefix>_ops`."""

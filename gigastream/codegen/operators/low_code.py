@@ -32,7 +32,7 @@ class LowCode:
 
     def prefix(self, context: CodeContext, node: LowNode) -> str:
         """What the names in C of all that belongs to the LFTA begin with."""
-        return context.prefix(node.name)
+        return context.prefix(node, node.name)
 
     def write(self, lines: Lines, context: CodeContext, node: LowNode) -> None:
         """Everything of one LFTA: schema, functions, `<prefix>_ops`."""

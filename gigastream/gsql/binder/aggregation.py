@@ -45,6 +45,8 @@ def bind_groups(statement: Statement, window: BoundWindow | None) -> Groups:
     items = group_items(statement.body.group_by)
     given = statement.names_of(items)
     taken = {name.lower() for name in given}
+    if window is not None and window.group.variable is not None:
+        taken.add(window.group.variable.name)
     found = [
         _group(statement, item, name, position, taken)
         for position, (item, name) in enumerate(zip(items, given, strict=True), 1)

@@ -7,10 +7,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gigastream.gsql.expressions import AggregateRef, walk
-from gigastream.plan.accumulators import KINDS, Accumulator, Final, partial_columns
+from gigastream.plan.accumulators import (
+    KINDS,
+    Accumulator,
+    Final,
+    accumulator_names,
+    partial_columns,
+)
 from gigastream.plan.text import expression_text
 
 if TYPE_CHECKING:
+    from gigastream.gsql.queries import GroupVariable
     from gigastream.plan.operators.aggregate import Aggregate
 
 _KEPT = {
@@ -39,10 +46,10 @@ def accumulator_text(accumulator: Accumulator) -> str:
     return f"{_KEPT[accumulator.kind]} {what}"
 
 
-def kept(accumulators: Sequence[Accumulator]) -> tuple[str, ...]:
+def kept(groups: Sequence[GroupVariable], accumulators: Sequence[Accumulator]) -> tuple[str, ...]:
     """`sum_unsigned1 = sum of len`, each."""
-    named = enumerate(accumulators)
-    return tuple(f"{a.kind}{index} = {accumulator_text(a)}" for index, a in named)
+    named = zip(accumulator_names(groups, accumulators), accumulators, strict=True)
+    return tuple(f"{name} = {accumulator_text(a)}" for name, a in named)
 
 
 def kept_columns(accumulator: Accumulator) -> Iterator[str]:
@@ -79,7 +86,7 @@ def _final_text(node: Aggregate, final: Final) -> str:
 
 def _part(node: Aggregate, index: int) -> str:
     accumulator = node.accumulators[index]
-    name = f"{accumulator.kind}{index}"
+    name = accumulator_names(node.groups, node.accumulators)[index]
     if not node.merges_partials:
         return name
     columns = (column.name for column in partial_columns(accumulator, name))

@@ -128,7 +128,7 @@ class Aggregate(OneInputNode):
         yield "high for", (self.why_high,) if self.why_high else ()
         yield "where", predicate_texts(self.predicates)
         yield "groups", self.group_texts
-        yield "keeps", kept(self.row_accumulators)
+        yield "keeps", kept(self.groups, self.row_accumulators)
         yield "completes" if self.merges_partials else "makes", completed(self)
         yield "having", tuple(map(expression_text, self.conditions_of_groups))
 

@@ -48,11 +48,13 @@ class OrderLimit(ClauseNode):
             return ()
         shown = {expression_key(output.expression) for output in query.outputs}
         wanted = [*(item.expression for item in query.order_by), *_window_refs(query)]
+        names = NodeNames()
+        names.reserve(output.name for output in query.outputs)
         hidden: dict[object, OutputColumn] = {}
         for expression in wanted:
             key = expression_key(expression)
-            if key not in shown:
-                hidden.setdefault(key, OutputColumn(f"_sort{len(hidden)}", expression))
+            if key not in shown and key not in hidden:
+                hidden[key] = OutputColumn(names.fresh(f"_sort{len(hidden)}"), expression)
         return tuple(hidden.values())
 
     @classmethod

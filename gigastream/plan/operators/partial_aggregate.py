@@ -68,7 +68,7 @@ class PartialAggregate(LowNode):
     def details(self, plan: Plan) -> Iterator[Detail]:
         yield from packet_details(self, plan)
         yield "groups", tuple(map(group_text, self.groups))
-        yield "keeps", kept(self.accumulators)
+        yield "keeps", kept(self.groups, self.accumulators)
         yield "table", (slots_text(self.options),)
         yield "flush", (flush_text(self.options),)
         yield from reader_details(self, plan)
