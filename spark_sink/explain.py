@@ -28,7 +28,7 @@ def _output(plan: Plan, output: Output, times: Times) -> Iterator[str]:
     yield f"query {output.name} on Spark"
     nodes = [node for node in topological((output,)) if not node.is_output]
     streams = ", ".join(node.name for node in nodes if node.is_low)
-    yield f"{INDENT}watermark  on _hb alone, 0 seconds late: the least punctuation, in base time"
+    yield f"{INDENT}watermark  on heartbeats, 0 seconds late: the least punctuation, in base time"
     yield f"{INDENT}           (the packet's timestamp), over all interfaces of {streams}"
     yield from _state(plan, output)
     for node in nodes:

@@ -55,9 +55,10 @@ class GigastreamSource(DataSource):
         )
 
     Its first column, `_hb`, is null in every row; a row that has it is a heartbeat, null in every
-    other column: "no later row's packet has a timestamp below". The rest are the stream's columns,
-    or those named by `columns`, in Spark's types: ullong is decimal(20,0), ushort and uint the next
-    larger integer, strings and addresses are text. A byte that is not UTF-8 is the text \xHH.
+    other column: "no later row's packet has a timestamp below". Beside a column of that name it is
+    `_hb_`. The rest are the stream's columns, or those named by `columns`, in Spark's types: ullong
+    is decimal(20,0), ushort and uint the next larger integer, strings and addresses are text. A
+    byte that is not UTF-8 is the text \xHH.
     As a table it keeps its options; DROP TABLE leaves the spool as it is:
 
         CREATE TABLE low USING gigastream OPTIONS (stream 'talkers_low') LOCATION '/var/spool/gs'

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 HEARTBEAT = "_hb"
-"""The hidden column on which the query's only watermark stands; null in every row of data."""
+"""The hidden column on which the query's only watermark stands; null in every row of data. It is
+the first, and goes by its place: a stream with a column of that name gives it another."""
 
 _SPARK_TYPES: dict[str, spark_types.DataType] = {
     "bool": spark_types.BooleanType(),
@@ -72,8 +73,18 @@ def spark_schema(columns: Iterable[Mapping[str, Any]], inside: frozenset[str] = 
         spark_types.StructField(column["name"], _spark_type(column["type"], types))
         for column in columns
     ]
-    heartbeats = spark_types.StructField(HEARTBEAT, spark_types.TimestampType())
+    name = _free_name(field.name for field in fields)
+    heartbeats = spark_types.StructField(name, spark_types.TimestampType())
     return spark_types.StructType([heartbeats, *fields])
+
+
+def _free_name(names: Iterable[str]) -> str:
+    """The heartbeat's beside columns; to Spark names that differ in case only are one."""
+    taken = {name.lower() for name in names}
+    name = HEARTBEAT
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _spark_type(name: str, types: Mapping[str, spark_types.DataType]) -> spark_types.DataType:
@@ -105,8 +116,9 @@ def to_spark(batch: pa.RecordBatch, schema: pa.Schema, types: Mapping[str, str])
 
     `types` are those of GSQL, by name: an INET and an IPV6 are the same bytes, and not as text.
     """
-    columns = [_column(batch, field, types) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    heartbeats = pa.nulls(batch.num_rows, schema.field(0).type)
+    columns = [_column(batch, field, types) for field in list(schema)[1:]]
+    return pa.RecordBatch.from_arrays([heartbeats, *columns], schema=schema)
 
 
 def heartbeat(heartbeat_ms: int, schema: pa.Schema) -> pa.RecordBatch:
@@ -117,8 +129,6 @@ def heartbeat(heartbeat_ms: int, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _column(batch: pa.RecordBatch, field: pa.Field, types: Mapping[str, str]) -> pa.Array:
-    if field.name == HEARTBEAT:
-        return pa.nulls(batch.num_rows, field.type)
     values = batch.column(field.name)
     if pa.types.is_string(field.type):
         return as_text(values, types[field.name])

@@ -350,16 +350,20 @@ def _folder() -> Iterator[Path]:
 
 
 def _operator(progress: QueryProgress) -> OperatorStatistics:
-    """Late rows come behind their window, as those that stepped back too far do."""
+    """Late rows come behind their window, as those that stepped back too far do.
+
+    Why others did not come out Spark does not say.
+    """
     return OperatorStatistics(
         progress.name,
         "on Spark",
         progress.rows_in,
         progress.rows_out or 0,
-        rejected=0,
-        no_value=0,
+        rejected=None,
+        no_value=None,
         held=progress.held,
         groups_refused=0,
+        beyond_limit=None,
         out_of_order=progress.late,
         held_bytes=progress.held_bytes,
         promised_ns=progress.promised_ns,

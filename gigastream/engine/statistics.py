@@ -104,14 +104,14 @@ class LftaStatistics:
 
 @dataclass(frozen=True, slots=True)
 class OperatorStatistics:
-    """Rows of an operator of the high level."""
+    """Rows of an operator of the high level; what is None nobody counted (on Spark)."""
 
     name: str
     kind: str
     rows_in: int
     rows_out: int
-    rejected: int
-    no_value: int
+    rejected: int | None
+    no_value: int | None
     held: int
     groups_refused: int
     """Rows of groups that were not let in: beyond max_groups, or the memory."""
@@ -119,7 +119,7 @@ class OperatorStatistics:
     """Rows that had to wait, in a join or for their turn: beyond max_rows, or the memory."""
     refused_for_memory: int = 0
     """Those of groups_refused and rows_refused for which there was no memory."""
-    beyond_limit: int = 0
+    beyond_limit: int | None = 0
     """Rows cut by LIMIT."""
     out_of_order: int = 0
     """Rows of an input that stepped back further than it may (MERGE: SLACK)."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gigastream.gsql.types import Type
 from gigastream.plan.operators.low_node import LowNode
 from spark_sink.operators.operator import Lines, SparkOperator, Times
-from spark_sink.spark_types import HEARTBEAT, unsigned
+from spark_sink.spark_types import unsigned
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gigastream.plan import Plan
     from spark_sink.dataframes import Frames
 
-BARRIER = f"{HEARTBEAT} is null and spark_partition_id() >= 0"
+BARRIER = "{heartbeat} is null and spark_partition_id() >= 0"
 """The partition's number makes it nondeterministic: it stays above the watermark."""
 
 
@@ -32,9 +32,11 @@ class LowStream(SparkOperator[LowNode]):
         places = frames.plan.columns_read(node)
         names = tuple(node.schema.columns[place].name for place in places)
         stream = frames.stream(node, names)
+        heartbeat = stream.columns[0]
         if stream.isStreaming:
-            stream = stream.withWatermark(HEARTBEAT, "0 seconds").where(BARRIER)
-        rows = stream.drop(HEARTBEAT).toDF(*(f"c{place}" for place in places))
+            barrier = BARRIER.format(heartbeat=heartbeat)
+            stream = stream.withWatermark(heartbeat, "0 seconds").where(barrier)
+        rows = stream.drop(heartbeat).toDF(*(f"c{place}" for place in places))
         as_bits = frames.columns_of_bits.get(node.name, frozenset())
         return rows.select(*(_inside(rows, node, place, as_bits) for place in places))
 

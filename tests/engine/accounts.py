@@ -89,6 +89,8 @@ def adds_up(statistics: Statistics) -> None:
     for op in statistics.operators:
         assert op.held == 0
         if op.kind == "select":
+            assert op.rejected is not None
+            assert op.no_value is not None
             assert op.rows_in == op.rows_out + op.rejected + op.no_value
         if op.kind == "union":
             assert op.rows_in == op.rows_out

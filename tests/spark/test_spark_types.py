@@ -126,6 +126,29 @@ def test_rows_have_no_heartbeat(frame: DataFrame, rows: list[Row]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "heartbeat"),
+    [
+        (["hb"], "_hb"),
+        (["_hb"], "_hb_"),
+        (["len", "_HB"], "_hb_"),
+        (["_Hb_", "_hb"], "_hb__"),
+        (["_hb_"], "_hb"),
+    ],
+)
+def test_a_column_may_have_the_name_of_the_heartbeats(names: list[str], heartbeat: str) -> None:
+    columns = [{"name": name, "type": "timestamp"} for name in names]
+    schema = spark_types.arrow_schema(spark_types.spark_schema(columns))
+    assert schema.names == [heartbeat, *names]
+    values = [pa.array([1000 * at], ARROW_TYPES["timestamp"]) for at in range(len(names))]
+    batch = pa.RecordBatch.from_arrays(values, names)
+    sent = spark_types.to_spark(batch, schema, dict.fromkeys(names, "timestamp"))
+    assert [column.cast(pa.int64()).to_pylist() for column in sent] == [
+        [None],
+        *([at] for at in range(len(names))),
+    ]
+
+
+@pytest.mark.parametrize(
     ("nanoseconds", "microseconds"),
     [
         (0, 0),

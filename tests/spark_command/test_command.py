@@ -75,6 +75,8 @@ def test_on_spark_answers_as_here_and_leaves_nothing(tmp_path: Path) -> None:
     assert in_order(map(json.loads, result.lines)) == answered_here(SETS)
     account = json.loads(result.err)
     counted = {o["name"]: (o["kind"], o["rows_out"]) for o in account["operators"]}
+    uncounted = ("rejected", "no_value", "beyond_limit")
+    assert all(o[name] is None for o in account["operators"] for name in uncounted)
     names = [row["query"] for row in answered_here(SETS)]
     assert counted == {name: ("on Spark", names.count(name)) for name in ("talkers", "resets")}
     assert account["sources"][0]["read"] == 2010
