@@ -22,6 +22,7 @@ from gigastream.outputs import FORMATS, Batch
 from gigastream.sinks import SINKS, Key, SinkPlace, SinkTable, is_sink, parse_sink_place
 from spark_sink.job_errors import JobError
 from spark_sink.results import in_result_types, to_record_batches
+from spark_sink.spark_checkpoint import make_ready
 
 if TYPE_CHECKING:
     import pyarrow
@@ -90,8 +91,9 @@ def start(
     """Start a streaming query, and return once its sources are there.
 
     Each has a Python process of its own, to which Spark gives ten seconds; several at once may
-    need more on a machine that is busy.
+    need more on a machine that is busy. Raises JobError where the checkpoint cannot be used.
     """
+    make_ready(checkpoint)
     query = (
         writer.queryName(name)
         .outputMode("append")
