@@ -23,6 +23,7 @@ import pyarrow.fs
 from gigastream.plan.to_json import to_json
 from spark_sink.job_errors import JobError
 from spark_sink.kept_state import kept_of, what_changed
+from spark_sink.options import EARLIEST
 
 if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Goes up when the state of a query changes: what is aggregated (aggregates.py), and by what."""
 FILE = "gigastream.json"
+_NUMBERED = ("offsets", "planned")
+"""In the folder of a query's progress: a file a micro-batch, Spark's or ours."""
 _DIFFERENCES = (
     ("spools", "other spools"),
     ("format", "another version of Gigastream"),
@@ -54,6 +57,8 @@ class JobIdentity:
     """By output, what its folder is called by."""
     point: str | None = None
     """Where a new checkpoint takes up (savepoint.py)."""
+    starting_at: str | None = None
+    """Where it begins in the spools, if that is asked for."""
     after_of: Callable[[str], dict[str, int]] = lambda _: {}
     """Gives what a point is, by query; asked once, since another checkpoint goes on."""
 
@@ -86,14 +91,15 @@ class Claim:
 def claim(folder: str, job: JobIdentity) -> Claim:
     """Write down what the checkpoint in `folder` is of.
 
+    One in which nothing was done yet is whoever's comes next, under the name that it reads by.
     Raises JobError where it was another job, or the folder cannot be used.
     """
     system, path = filesystem(folder)
     wanted = job.to_json()
     try:
         said = read_json(system, f"{path}/{FILE}")
-        reader = _reader(said)
-        before = None if said is None else _with_identities(said, job)
+        reader, said_of_begun = _reader(said), read_begun(system, path)
+        before = None if said_of_begun is None else _with_identities(said_of_begun, job)
         if before is not None:
             _check_same(folder, before, wanted)
         # an earlier version numbered them in the order in which they were given
@@ -122,14 +128,41 @@ def _with_identities(before: Mapping[str, Any], job: JobIdentity) -> Mapping[str
 def _begun(folder: str, before: Mapping[str, Any] | None, job: JobIdentity) -> dict[str, Any]:
     """Where a checkpoint has taken up, or takes up now."""
     if before is None:
-        return {} if job.point is None else {"from": job.point, "after_ms": job.after_of(job.point)}
-    if job.point not in (None, before.get("from")):
-        raise JobError(
-            f"the checkpoint {folder} is there already, and has not begun at {job.point}",
-            "it goes on without --from; a point is where a new checkpoint begins",
-            exit_code=2,
-        )
-    return {key: before[key] for key in ("from", "after_ms") if key in before}
+        start = {"starting_at": job.starting_at or EARLIEST}
+        if job.point is None:
+            return start
+        return {**start, "from": job.point, "after_ms": job.after_of(job.point)}
+    # an earlier version did not write down where it started
+    for option, asked, was in (
+        ("--from", job.point, before.get("from")),
+        ("--starting-at", job.starting_at, before.get("starting_at", job.starting_at)),
+    ):
+        if asked not in (None, was):
+            raise JobError(
+                f"the checkpoint {folder} is there already, and has not begun at {asked}",
+                f"it goes on without {option}; a point is where a new checkpoint begins",
+                exit_code=2,
+            )
+    return {key: before[key] for key in ("starting_at", "from", "after_ms") if key in before}
+
+
+def read_begun(system: pyarrow.fs.FileSystem, path: str) -> Mapping[str, Any] | None:
+    """Return what a checkpoint's file says, if it does of micro-batches that have begun.
+
+    Else none: a start that failed is no reason to refuse the next one. Raises OSError.
+    """
+    said = read_json(system, f"{path}/{FILE}")
+    folders = known_parts(said or {}).values()
+    is_begun = not folders or any(
+        has_numbers(system, f"{path}/{name}/{at}") for name in folders for at in _NUMBERED
+    )
+    return said if is_begun else None
+
+
+def has_numbers(system: pyarrow.fs.FileSystem, path: str) -> bool:
+    """Return whether micro-batches are written down in a folder. Raises OSError."""
+    found = system.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True))
+    return any(info.base_name.isdecimal() for info in found)
 
 
 def known_parts(said: Mapping[str, Any]) -> dict[tuple[str, str], str]:

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gigastream.gsql.types import Schema
-from spark_sink.checkpoint import filesystem
+from spark_sink.checkpoint import filesystem, has_numbers
 from spark_sink.job_errors import JobError
 from spark_sink.results import in_result_types
-from spark_sink.state_choice import has_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

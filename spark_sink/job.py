@@ -303,6 +303,7 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
         options.spools,
         formats,
         options.point,
+        options.source_options.get("startingAt"),
         lambda point: after_of(point, plan, options.spools, options.source_options),
     )
     claim = checkpoint.claim(options.checkpoint, identity)

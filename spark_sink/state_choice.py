@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import pyarrow.fs
-
-from spark_sink.checkpoint import FILE, filesystem, known_outputs, read_json
+from spark_sink.checkpoint import filesystem, has_numbers, known_outputs, read_begun
 from spark_sink.job_errors import JobError
 from spark_sink.session import SPOOL
 from spark_sink.sinks import Sink
@@ -22,7 +20,7 @@ def outputs_begun(folder: str) -> frozenset[str]:
     """By name, the outputs that a job's checkpoint has had. Raises JobError."""
     system, path = filesystem(folder)
     try:
-        return known_outputs(read_json(system, f"{path}/{FILE}") or {})
+        return known_outputs(read_begun(system, path) or {})
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
 
@@ -61,12 +59,6 @@ def is_without_state(name: str, state: str | None, folder: str, *, by_default: b
     if in_spool != in_store and in_spool != is_wanted:
         raise _refusal(name, state)
     return is_wanted
-
-
-def has_numbers(system: pyarrow.fs.FileSystem, path: str) -> bool:
-    """Return whether micro-batches are written down in a folder. Raises OSError."""
-    found = system.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True))
-    return any(info.base_name.isdecimal() for info in found)
 
 
 def _refusal(name: str, state: str) -> JobError:
