@@ -243,6 +243,7 @@ def _in_gateway(gateway: Any, settings: Mapping[str, str]) -> SparkSession:
     conf = SparkConf(_jvm=gateway.jvm).setAll(list(settings.items()))
     try:
         session = SparkSession(SparkContext(gateway=gateway, conf=conf))
+        silence_hang_ups(session.sparkContext._accumulatorServer)
         _partition_by_cores(session)
     except (Py4JError, PySparkException) as error:
         gateway.proc.kill()
@@ -338,6 +339,17 @@ def _silence_py4j() -> None:
     logger = logging.getLogger("py4j")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
+
+
+def silence_hang_ups(server: Any) -> None:
+    """Let PySpark's server of accumulators, which nothing of ours has, not print that Java left."""
+    print_it = server.handle_error
+
+    def handle_error(request: object, address: object) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            print_it(request, address)
+
+    server.handle_error = handle_error
 
 
 def _cores(master: str | None) -> int | None:
