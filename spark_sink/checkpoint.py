@@ -57,10 +57,10 @@ class JobIdentity:
     """By output, what its folder is called by."""
     point: str | None = None
     """Where a new checkpoint takes up (savepoint.py)."""
-    starting_at: str | None = None
-    """Where it begins in the spools, if that is asked for."""
     after_of: Callable[[str], dict[str, int]] = lambda _: {}
     """Gives what a point is, by query; asked once, since another checkpoint goes on."""
+    starting_at: str | None = None
+    """Where it begins in the spools, if that is asked for."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what the file holds."""

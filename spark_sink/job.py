@@ -303,8 +303,8 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
         options.spools,
         formats,
         options.point,
-        options.source_options.get("startingAt"),
         lambda point: after_of(point, plan, options.spools, options.source_options),
+        options.source_options.get("startingAt"),
     )
     claim = checkpoint.claim(options.checkpoint, identity)
     known = {output for _, output in claim.known}
