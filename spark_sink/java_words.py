@@ -17,10 +17,16 @@ _CAUSED_BY = "Caused by: "
 
 
 def cause_of(text: str) -> str:
-    """Return the innermost cause of what was thrown last, or the last sentence; '' for none."""
+    """Return the innermost cause, else what was thrown last, else the last sentence; else ''."""
     lines = [line for line in text.splitlines() if line.strip() and not _FRAME.match(line)]
-    causes = [line for line in lines if line.startswith(_CAUSED_BY)]
-    return _plain((causes or lines or [""])[-1])
+    thrown = [line for line in lines if _THROWN.match(line)]
+    return innermost_cause(text) or _plain((thrown or lines or [""])[-1])
+
+
+def innermost_cause(text: str) -> str:
+    """Return what the last "Caused by" says; '' where there is none."""
+    causes = [line for line in text.splitlines() if line.startswith(_CAUSED_BY)]
+    return _plain(causes[-1]) if causes else ""
 
 
 def cause_in(log: Path, since: int = 0) -> str:

@@ -47,6 +47,7 @@ from spark_sink.sinks import (
     PrintingSink,
     Sink,
     TableSink,
+    check_format,
     spark_writer,
     start,
 )
@@ -132,6 +133,8 @@ class Job:
 
         Each is a reader of its own, which retention waits for.
         """
+        for sink in self.options.sinks:
+            check_format(session, sink)
         read = Streams(session, self.options.spools, self.options.source_options)
         for sink in self.options.sinks:
             on_driver = {} if sink.is_sparks else self._on_driver(sink)

@@ -52,6 +52,7 @@ QUICK_START = {
 WARM = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
 """For a session that stays, for jobs of any size."""
 _NO_MASTER = "All masters are unresponsive"
+_STOPPED = "stopped SparkContext"
 _TEMPORARY = ("/tmp", "/var/tmp")
 _PACKAGES = Path(__file__).resolve().parent.parent
 
@@ -246,19 +247,22 @@ def _in_gateway(gateway: Any, settings: Mapping[str, str]) -> SparkSession:
         silence_hang_ups(session.sparkContext._accumulatorServer)
         _partition_by_cores(session)
     except (Py4JError, PySparkException) as error:
+        why = cause_of(str(error))  # of which Java knows a part
         gateway.proc.kill()
         gateway.proc.wait()
         SparkContext._gateway = SparkContext._jvm = None  # else the next one is made in it
-        raise JobError(cause_of(str(error))) from None
+        raise JobError(why) from None
     return session
 
 
 def _why(printed: str, error: Exception, master: str) -> str:
-    """What Java threw goes before what it printed, but for the silence of a cluster."""
+    """What Java threw goes before what it printed, unless it stopped before."""
     if _NO_MASTER in printed:
         return f"no master answers at {master}"
     said = isinstance(error, JobError) and not isinstance(error, JavaEndedError)
-    return (str(error) if said else cause_of(printed)) or str(error)
+    if said and str(error) and _STOPPED not in str(error):
+        return str(error)
+    return cause_of(printed) or str(error)
 
 
 def _quick(settings: Mapping[str, str], log: IO[bytes], class_names: Path | None) -> Any:

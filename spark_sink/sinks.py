@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Schema, Type
@@ -26,7 +28,7 @@ from spark_sink.spark_checkpoint import make_ready
 
 if TYPE_CHECKING:
     import pyarrow
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 MakeBatch = Callable[["pyarrow.RecordBatch", Schema], Batch]
@@ -42,6 +44,8 @@ class Printer(Protocol):
 SPARK = "spark"
 FILES = "parquet"
 """A format of ours that in a job is Spark's, whose files are exactly once."""
+_MEMORY = "memory"
+"""A sink that Spark finds in no list."""
 _BEGINNING = "Initializing sources"
 _WATCH_SECONDS = 0.02
 _ONE_VALUE = ("kafka", "text")
@@ -104,6 +108,22 @@ def start(
     while query.isActive and query.status["message"] == _BEGINNING:
         time.sleep(_WATCH_SECONDS)
     return query
+
+
+def check_format(session: SparkSession, sink: Sink) -> None:
+    """Raise JobError where Spark does not know the format of a sink of its own."""
+    if not sink.is_sparks or sink.format == _MEMORY:
+        return
+    java: Any = session
+    sources = java._jvm.org.apache.spark.sql.execution.datasources.DataSource
+    try:
+        sources.lookupDataSource(sink.format, java._jsparkSession.sessionState().conf())
+    except (Py4JError, PySparkException):
+        raise JobError(
+            f"{sink.text}: Spark has no format '{sink.format}' here",
+            "--conf spark.jars.packages=… brings what is not Spark's own",
+            exit_code=2,
+        ) from None
 
 
 def spark_writer(

@@ -44,6 +44,13 @@ Driver stacktrace:
         "26/11/25 02:44:11 ERROR Backend: All masters are unresponsive! Giving up.\n"
     ),
     "StackOverflowError": "Caused by: java.lang.StackOverflowError\n\tat scala.List.map(List:1)\n",
+    "Cannot call methods on a stopped SparkContext.": """\
+: java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.
+This stopped SparkContext was created at:
+
+(No active SparkContext.)
+\tat org.apache.spark.SparkContext.assertNotStopped(SparkContext.scala:128)
+""",
     "it did not": """\
 Traceback (most recent call last):
   File "server.py", line 3, in <module>
