@@ -25,6 +25,7 @@ import pyarrow.fs
 from gigastream.plan.to_json import to_json
 from spark_sink.job_errors import JobError
 from spark_sink.kept_state import kept_of, what_changed
+from spark_sink.options import EARLIEST
 
 if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
@@ -61,6 +62,8 @@ class JobIdentity:
     """Where a new checkpoint takes up (savepoint.py)."""
     after_of: Callable[[str], dict[str, int]] = lambda _: {}
     """Gives what a point is, by query; asked once, since another checkpoint goes on."""
+    starting_at: str | None = None
+    """Where it begins in the spools, if that is asked for."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what the file holds."""
@@ -91,14 +94,15 @@ class Claim:
 def claim(folder: str, job: JobIdentity) -> Claim:
     """Write down what the checkpoint in `folder` is of.
 
+    One in which nothing was done yet is whoever's comes next, under the name that it reads by.
     Raises JobError where it was another job, or the folder cannot be used.
     """
     system, path = filesystem(folder)
     wanted = job.to_json()
     try:
         said = read_json(system, f"{path}/{FILE}")
-        reader = _reader(said)
-        before = None if said is None else _with_identities(said, job)
+        reader, said_of_begun = _reader(said), read_begun(system, path)
+        before = None if said_of_begun is None else _with_identities(said_of_begun, job)
         if before is not None:
             _check_same(folder, before, wanted)
         # an earlier version numbered them in the order in which they were given
@@ -127,14 +131,35 @@ def _with_identities(before: Mapping[str, Any], job: JobIdentity) -> Mapping[str
 def _begun(folder: str, before: Mapping[str, Any] | None, job: JobIdentity) -> dict[str, Any]:
     """Where a checkpoint has taken up, or takes up now."""
     if before is None:
-        return {} if job.point is None else {"from": job.point, "after_ms": job.after_of(job.point)}
-    if job.point not in (None, before.get("from")):
-        raise JobError(
-            f"the checkpoint {folder} is there already, and has not begun at {job.point}",
-            "it goes on without --from; a point is where a new checkpoint begins",
-            exit_code=2,
-        )
-    return {key: before[key] for key in ("from", "after_ms") if key in before}
+        start = {"starting_at": job.starting_at or EARLIEST}
+        if job.point is None:
+            return start
+        return {**start, "from": job.point, "after_ms": job.after_of(job.point)}
+    # an earlier version did not write down where it started
+    for option, asked, was in (
+        ("--from", job.point, before.get("from")),
+        ("--starting-at", job.starting_at, before.get("starting_at", job.starting_at)),
+    ):
+        if asked not in (None, was):
+            raise JobError(
+                f"the checkpoint {folder} is there already, and has not begun at {asked}",
+                f"it goes on without {option}; a point is where a new checkpoint begins",
+                exit_code=2,
+            )
+    return {key: before[key] for key in ("starting_at", "from", "after_ms") if key in before}
+
+
+def read_begun(system: pyarrow.fs.FileSystem, path: str) -> Mapping[str, Any] | None:
+    """Return what a checkpoint's file says, if it does of micro-batches that have begun.
+
+    Else none: a start that failed is no reason to refuse the next one. Raises OSError.
+    """
+    said = read_json(system, f"{path}/{FILE}")
+    folders = known_parts(said or {}).values()
+    is_begun = not folders or any(
+        newest_number(system, f"{path}/{name}/{at}") is not None for name in folders for at in BEGUN
+    )
+    return said if is_begun else None
 
 
 def known_parts(said: Mapping[str, Any]) -> dict[tuple[str, str], str]:

@@ -13,8 +13,9 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +47,11 @@ from spark_sink.sinks import (
     PrintingSink,
     Sink,
     TableSink,
+    check_format,
     spark_writer,
     start,
 )
+from spark_sink.starting import StartEndedError, WatchStart, watched
 from spark_sink.state_choice import is_without_state, output_name, outputs_begun
 from spark_sink.streaming import Running, Stateful, spark_errors, stop, streams_of, watch
 from spark_sink.window_complete.query import SpoolQuery, WindowCompleteQuery
@@ -130,6 +133,8 @@ class Job:
 
         Each is a reader of its own, which retention waits for.
         """
+        for sink in self.options.sinks:
+            check_format(session, sink)
         read = Streams(session, self.options.spools, self.options.source_options)
         for sink in self.options.sinks:
             on_driver = {} if sink.is_sparks else self._on_driver(sink)
@@ -235,9 +240,9 @@ def run_job(
 ) -> Job:
     """Run a job until it is over, or its queries end by themselves (trigger `now`).
 
-    `hand_on` gets what there is to say of the spools meanwhile: segments that are damaged. `attend`
-    is called some times a second, with the job. Raises
-    GsqlError, SpooledPlanError, JobError before it starts, and JobError when it fails.
+    `hand_on` gets what there is to say meanwhile: segments that are damaged, and, in a thread of
+    its own, that a cluster is waited for. `attend` is called some times a second, with the job.
+    Raises GsqlError, SpooledPlanError, JobError before it starts, and JobError when it fails.
     """
     job = prepare(options, printing)
     with _log(options) as log:
@@ -249,18 +254,22 @@ def run_job(
             return is_over()
 
         try:
-            _run(job, look, log, sentences)
+            start = partial(watched, is_over=is_over, tell=hand_on, master=options.master)
+            with suppress(StartEndedError):
+                _run(job, look, log, sentences, start)
         finally:
             sentences.look()
     job.losses = sentences.losses
     return job
 
 
-def _run(job: Job, is_over: Callable[[], bool], log: Path, sentences: Sentences) -> None:
+def _run(
+    job: Job, is_over: Callable[[], bool], log: Path, sentences: Sentences, start: WatchStart
+) -> None:
     asked = job.options
-    state = asked.state or MEMORY
+    state, settings = asked.state or MEMORY, asked.settings
     with (
-        open_session(asked.master, state=state, settings=asked.settings, log=log) as session,
+        open_session(asked.master, state=state, settings=settings, log=log, watch=start) as session,
         _closing(job),
         spark_errors(),
     ):
@@ -306,6 +315,7 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
         formats,
         options.point,
         lambda point: after_of(point, plan, options.spools, options.source_options),
+        options.source_options.get("startingAt"),
     )
     claim = checkpoint.claim(options.checkpoint, identity)
     known = {output for _, output in claim.known}

@@ -23,11 +23,12 @@ from spark_sink.class_archive import ClassArchive
 from spark_sink.connect import connected, is_wanted, refuse_for_job
 from spark_sink.gateway import JavaEndedError, can_start, class_path, start_java
 from spark_sink.java import find_java, use_java
+from spark_sink.java_words import cause_of, text_of
 from spark_sink.job_errors import JobError
 from spark_sink.programs import worker_python
+from spark_sink.starting import WatchStart, unwatched
 
 if TYPE_CHECKING:
-    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
 SPOOL = "spool"
@@ -50,6 +51,8 @@ QUICK_START = {
 """For a job that is over within seconds, before code that is compiled better pays."""
 WARM = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC"}
 """For a session that stays, for jobs of any size."""
+_NO_MASTER = "All masters are unresponsive"
+_STOPPED = "stopped SparkContext"
 _TEMPORARY = ("/tmp", "/var/tmp")
 _PACKAGES = Path(__file__).resolve().parent.parent
 
@@ -85,14 +88,15 @@ def make_session(
     settings: Mapping[str, str] | None = None,
     log: Path | None = None,
     class_names: Path | None = None,
+    watch: WatchStart = unwatched,
 ) -> SparkSession:
     """Return the session that is there, or start one at `master` (default: here, on all cores).
 
     A `master` sc://…, or SPARK_REMOTE in the environment, makes it a client of Spark Connect.
     `state` is one of STATE_STORES. `settings` are Spark's own and go before ours. `log` is the file
     for what Java prints; none: a temporary one. `class_names`: where Java writes what it loads, if
-    it has no archive of it. Raises JobError where PySpark or Java is missing, or Java does not
-    start.
+    it has no archive of it. `watch` stands around the start in a Java of ours. Raises JobError
+    where PySpark or Java is missing, or Java or the session does not start.
     """
     require_pyspark()
     from pyspark.sql import SparkSession
@@ -108,10 +112,9 @@ def make_session(
     is_submitted = _SUBMITTED in os.environ
     if is_submitted:
         session = _submitted(wanted, master)
-    else:
-        session = _started(wanted, log or _new_log(), class_names)
-    _partition_by_cores(session)
-    return session
+        _partition_by_cores(session)
+        return session
+    return _started(wanted, log or _new_log(), class_names, watch)
 
 
 @contextmanager
@@ -122,6 +125,7 @@ def open_session(
     settings: Mapping[str, str] | None = None,
     log: Path | None = None,
     when_making: Callable[[Path], None] | None = None,
+    watch: WatchStart = unwatched,
 ) -> Iterator[SparkSession]:
     """Give what `make_session` gives; if it was started here, end it and leave nothing behind.
 
@@ -140,7 +144,9 @@ def open_session(
         folder = Path(name)
         wanted = {**_places(folder), **(settings or {})}
         log, names = log or folder / "log", folder / "classes" if when_making else None
-        session = make_session(master, state=state, settings=wanted, log=log, class_names=names)
+        session = make_session(
+            master, state=state, settings=wanted, log=log, class_names=names, watch=watch
+        )
         try:
             yield session
         finally:
@@ -205,26 +211,61 @@ def _submitted(settings: Mapping[str, str], master: str | None) -> SparkSession:
     return session
 
 
-def _started(settings: Mapping[str, str], log: Path, class_names: Path | None) -> SparkSession:
+def _started(
+    settings: Mapping[str, str], log: Path, class_names: Path | None, watch: WatchStart
+) -> SparkSession:
     """A session over a Java of our own, which prints into `log`."""
     interrupt = signal.getsignal(signal.SIGINT)
     _let_workers_find_us(is_local=settings["spark.master"].startswith("local"))
     with log.open("ab") as stream:
+        since = stream.tell()
         try:
             starts = _quick if can_start(settings) else _by_sparks_scripts
-            context = starts(settings, stream, class_names)
+            gateway = starts(settings, stream, class_names)
+            with watch(gateway.proc):
+                session = _in_gateway(gateway, settings)
         except (JobError, OSError, RuntimeError) as error:
             if isinstance(error, JobError) and error.hint is not None:
                 raise
-            raise JobError(f"Spark did not start: {_last_line(log) or error}") from None
+            why = _why(text_of(log, since), error, settings["spark.master"])
+            raise JobError(f"Spark did not start: {why}") from None
     if interrupt not in (signal.default_int_handler, signal.getsignal(signal.SIGINT)):
         signal.signal(signal.SIGINT, interrupt)  # SparkContext has set its own over it
+    return session
+
+
+def _in_gateway(gateway: Any, settings: Mapping[str, str]) -> SparkSession:
+    """Raises JobError where Spark does not start in that Java, which has ended then."""
+    from py4j.protocol import Py4JError
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    return SparkSession(context)
+    conf = SparkConf(_jvm=gateway.jvm).setAll(list(settings.items()))
+    try:
+        session = SparkSession(SparkContext(gateway=gateway, conf=conf))
+        silence_hang_ups(session.sparkContext._accumulatorServer)
+        _partition_by_cores(session)
+    except (Py4JError, PySparkException) as error:
+        why = cause_of(str(error))  # of which Java knows a part
+        gateway.proc.kill()
+        gateway.proc.wait()
+        SparkContext._gateway = SparkContext._jvm = None  # else the next one is made in it
+        raise JobError(why) from None
+    return session
 
 
-def _quick(settings: Mapping[str, str], log: IO[bytes], class_names: Path | None) -> SparkContext:
+def _why(printed: str, error: Exception, master: str) -> str:
+    """What Java threw goes before what it printed, unless it stopped before."""
+    if _NO_MASTER in printed:
+        return f"no master answers at {master}"
+    said = isinstance(error, JobError) and not isinstance(error, JavaEndedError)
+    if said and str(error) and _STOPPED not in str(error):
+        return str(error)
+    return cause_of(printed) or str(error)
+
+
+def _quick(settings: Mapping[str, str], log: IO[bytes], class_names: Path | None) -> Any:
     archive = ClassArchive(find_java(), class_path(), class_names)
     try:
         gateway = _java(settings, archive, from_archive=True, log=log)
@@ -233,9 +274,7 @@ def _quick(settings: Mapping[str, str], log: IO[bytes], class_names: Path | None
             raise
         gateway = _java(settings, archive, from_archive=False, log=log)
         archive.discard()  # which was why
-    from pyspark import SparkContext
-
-    return SparkContext(gateway=gateway, conf=_in_java(gateway, settings))
+    return gateway
 
 
 def _java(
@@ -251,16 +290,26 @@ def _java(
 
 def _by_sparks_scripts(
     settings: Mapping[str, str], log: IO[bytes], _class_names: Path | None
-) -> SparkContext:
+) -> Any:
     """Where environment, files or other settings have a say."""
-    from pyspark import SparkConf, SparkContext
+    from pyspark import SparkConf
     from pyspark.java_gateway import launch_gateway
 
     use_java()
+    _require_scripts()
     _silence_py4j()
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    gateway = launch_gateway(conf, _process_options(log.fileno()))
-    return SparkContext(gateway=gateway, conf=_in_java(gateway, settings))
+    return launch_gateway(conf, _process_options(log.fileno()))
+
+
+def _require_scripts() -> None:
+    """Raise JobError where SPARK_HOME says that Spark is where it is not."""
+    home = os.environ.get("SPARK_HOME")
+    if home is not None and not (Path(home) / "bin" / "spark-submit").is_file():
+        raise JobError(
+            f"SPARK_HOME={home} has no bin/spark-submit",
+            "without SPARK_HOME it is the Spark that PySpark brings",
+        )
 
 
 def _partition_by_cores(session: SparkSession) -> None:
@@ -270,12 +319,6 @@ def _partition_by_cores(session: SparkSession) -> None:
         return
     session.range(1).count()  # there are executors then, whose cores are known
     session.conf.set(name, str(session.sparkContext.defaultParallelism))
-
-
-def _in_java(gateway: Any, settings: Mapping[str, str]) -> SparkConf:
-    from pyspark import SparkConf
-
-    return SparkConf(_jvm=gateway.jvm).setAll(list(settings.items()))
 
 
 def _process_options(log: int) -> dict[str, object]:
@@ -302,6 +345,17 @@ def _silence_py4j() -> None:
     logger.propagate = False
 
 
+def silence_hang_ups(server: Any) -> None:
+    """Let PySpark's server of accumulators, which nothing of ours has, not print that Java left."""
+    print_it = server.handle_error
+
+    def handle_error(request: object, address: object) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            print_it(request, address)
+
+    server.handle_error = handle_error
+
+
 def _cores(master: str | None) -> int | None:
     """The cores of this machine that a local master uses; None for a cluster."""
     if master is None or master in ("local[*]", "local[*,1]"):
@@ -322,8 +376,3 @@ def _new_log() -> Path:
     descriptor, name = tempfile.mkstemp(prefix="gigastream-spark-", suffix=".log")
     os.close(descriptor)
     return Path(name)
-
-
-def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").splitlines()
-    return next((line for line in reversed(lines) if line.strip()), "")

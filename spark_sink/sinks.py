@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Schema, Type
@@ -22,10 +24,11 @@ from gigastream.outputs import FORMATS, Batch
 from gigastream.sinks import SINKS, Key, SinkPlace, SinkTable, is_sink, parse_sink_place
 from spark_sink.job_errors import JobError
 from spark_sink.results import in_result_types, to_record_batches
+from spark_sink.spark_checkpoint import make_ready
 
 if TYPE_CHECKING:
     import pyarrow
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 MakeBatch = Callable[["pyarrow.RecordBatch", Schema], Batch]
@@ -41,6 +44,8 @@ class Printer(Protocol):
 SPARK = "spark"
 FILES = "parquet"
 """A format of ours that in a job is Spark's, whose files are exactly once."""
+_MEMORY = "memory"
+"""A sink that Spark finds in no list."""
 _BEGINNING = "Initializing sources"
 _WATCH_SECONDS = 0.02
 _ONE_VALUE = ("kafka", "text")
@@ -90,8 +95,9 @@ def start(
     """Start a streaming query, and return once its sources are there.
 
     Each has a Python process of its own, to which Spark gives ten seconds; several at once may
-    need more on a machine that is busy.
+    need more on a machine that is busy. Raises JobError where the checkpoint cannot be used.
     """
+    make_ready(checkpoint)
     query = (
         writer.queryName(name)
         .outputMode("append")
@@ -102,6 +108,22 @@ def start(
     while query.isActive and query.status["message"] == _BEGINNING:
         time.sleep(_WATCH_SECONDS)
     return query
+
+
+def check_format(session: SparkSession, sink: Sink) -> None:
+    """Raise JobError where Spark does not know the format of a sink of its own."""
+    if not sink.is_sparks or sink.format == _MEMORY:
+        return
+    java: Any = session
+    sources = java._jvm.org.apache.spark.sql.execution.datasources.DataSource
+    try:
+        sources.lookupDataSource(sink.format, java._jsparkSession.sessionState().conf())
+    except (Py4JError, PySparkException):
+        raise JobError(
+            f"{sink.text}: Spark has no format '{sink.format}' here",
+            "--conf spark.jars.packages=… brings what is not Spark's own",
+            exit_code=2,
+        ) from None
 
 
 def spark_writer(

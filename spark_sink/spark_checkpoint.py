@@ -14,9 +14,12 @@ from typing import Any
 
 import pyarrow.fs
 
-from spark_sink.checkpoint import filesystem
+from spark_sink.checkpoint import filesystem, read_json
 from spark_sink.job_errors import JobError
 from spark_sink.offsets import Offsets, from_json
+
+_SPARKS = ("offsets", "commits", "state", "sources", "metadata", ".metadata.crc")
+"""What Spark makes in a checkpoint before its first micro-batch is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,44 @@ def last_done(folder: str) -> DoneBatch | None:
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
     return DoneBatch(number, watermark_ms, offsets, is_newest=number == newest)
+
+
+def make_ready(folder: str) -> None:
+    """Let Spark begin, or go on, in a query's checkpoint.
+
+    What a first start has left there that broke off before a micro-batch was written down, a full
+    disk's files included, Spark takes for another query's: it is removed. Raises JobError where
+    something was done and cannot go on, or the folder cannot be used.
+    """
+    system, path = filesystem(folder)
+    try:
+        is_begun = any(_numbers(system, f"{path}/{part}") for part in ("offsets", "commits"))
+        if is_begun:
+            _check_metadata(system, path, folder)
+            return
+        for name in _SPARKS:
+            _remove(system, f"{path}/{name}")
+    except OSError as error:
+        raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
+
+
+def _check_metadata(system: pyarrow.fs.FileSystem, path: str, folder: str) -> None:
+    said = read_json(system, f"{path}/metadata")
+    if said is not None and "id" not in said:
+        raise JobError(
+            f"checkpoint {folder}: the file metadata is damaged, which says what sinks know the "
+            "query by",
+            "put it back as it was, or begin anew: name a --checkpoint that is not there yet",
+            exit_code=2,
+        )
+
+
+def _remove(system: pyarrow.fs.FileSystem, path: str) -> None:
+    kind = system.get_file_info(path).type
+    if kind == pyarrow.fs.FileType.Directory:
+        system.delete_dir(path)
+    elif kind != pyarrow.fs.FileType.NotFound:
+        system.delete_file(path)
 
 
 def _numbers(system: pyarrow.fs.FileSystem, path: str) -> list[int]:

@@ -10,14 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from spark_sink.checkpoint import (
-    BEGUN,
-    FILE,
-    filesystem,
-    known_outputs,
-    newest_number,
-    read_json,
-)
+from spark_sink.checkpoint import BEGUN, filesystem, known_outputs, newest_number, read_begun
 from spark_sink.job_errors import JobError
 from spark_sink.session import SPOOL
 from spark_sink.sinks import Sink
@@ -27,7 +20,7 @@ def outputs_begun(folder: str) -> frozenset[str]:
     """By name, the outputs that a job's checkpoint has had. Raises JobError."""
     system, path = filesystem(folder)
     try:
-        return known_outputs(read_json(system, f"{path}/{FILE}") or {})
+        return known_outputs(read_begun(system, path) or {})
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
 

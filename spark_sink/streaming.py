@@ -14,6 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from spark_sink.account import Reached
+from spark_sink.java_words import innermost_cause
 from spark_sink.job_errors import JobError
 from spark_sink.offsets import Offsets
 from spark_sink.progress import QueryProgress
@@ -185,7 +186,8 @@ def spark_errors() -> Iterator[None]:
 def reason(error: BaseException) -> str:
     """Return what a person can use of an exception of Spark's.
 
-    That is our own sentence where one of ours went through Python and Java, else Java's.
+    That is our own sentence where one of ours went through Python and Java, else Java's, with the
+    innermost cause where it says more.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     ours = [line for line in lines if _OURS.match(line)]
@@ -193,11 +195,17 @@ def reason(error: BaseException) -> str:
         return _OURS.sub("", ours[-1])
     javas = [line for line in lines if line.startswith(_JAVAS)]
     first = javas[0].removeprefix(": ") if javas else lines[0] if lines else type(error).__name__
-    return _SQL_STATE.sub("", first)
+    said, cause = (
+        _SQL_STATE.sub("", each).rstrip(".") for each in (first, innermost_cause(str(error)))
+    )
+    says_more = cause not in said and not cause.startswith(_PYTHONS)
+    return f"{said}: {cause}" if says_more else said
 
 
 _OURS = re.compile(r"spark_sink\.errors\.\w+: ")
 """Python names the class in the last line of a traceback, which Spark hands on."""
 _JAVAS = ": "
 """What py4j puts before the text of a Java exception."""
+_PYTHONS = "Traceback"
+"""A cause in Python goes on below, with its frames."""
 _SQL_STATE = re.compile(r"\s*SQLSTATE: \w+$")

@@ -120,7 +120,8 @@ def _add_spark_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--starting-at",
-        metavar="earliest|latest",
+        type=argument_type(parse_start),
+        metavar="earliest|latest|N",
         help="where a new checkpoint begins in the spools (earliest)",
     )
     group.add_argument(
@@ -156,6 +157,13 @@ def parse_trigger(text: str) -> dict[str, Any]:
         return {"availableNow": True}
     milliseconds = 0 if text == "continuous" else parse_duration(text) // _NS_PER_MS
     return {"processingTime": f"{milliseconds} milliseconds"}
+
+
+def parse_start(text: str) -> str:
+    """Read where a checkpoint begins, as the source's option `startingAt` has it. ValueError."""
+    if text.lower() in ("earliest", "latest") or text.isdecimal():
+        return text.lower()
+    raise ValueError(f"'{text}' is not earliest, latest or the number of a segment")
 
 
 def parse_idle(text: str) -> int:

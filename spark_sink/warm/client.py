@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow
 
+from spark_sink.java_words import cause_in
 from spark_sink.job_errors import JobError
 from spark_sink.progress import QueryProgress
 from spark_sink.warm import place
@@ -109,16 +110,15 @@ def _started(
         time.sleep(_LOOK_PERIOD_S)
     if place.is_locked(lock):  # and as many as may wait for it do already
         raise JobError(f"the warm server has taken no caller for {_START_LIMIT_S} s", _END_ALL)
-    raise JobError(f"the warm server did not start: {_last_line(log)}")
+    raise JobError(f"the warm server did not start: {_reason(log)}")
 
 
-def _last_line(log: Path) -> str:
+def _reason(log: Path) -> str:
     """Of what it said; the log goes with a server that ends in order."""
     try:
-        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        return cause_in(log) or "it said nothing"
     except FileNotFoundError:
         return "it was told to end"
-    return lines[-1] if lines else "it said nothing"
 
 
 def _process(

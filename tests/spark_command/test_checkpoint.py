@@ -12,7 +12,7 @@ import pytest
 from gigastream.plan import plan_queries
 from gigastream.plan.plan import Plan
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
-from spark_sink.checkpoint import FILE, JobIdentity, claim, part, part_name
+from spark_sink.checkpoint import FILE, Claim, JobIdentity, claim, part, part_name
 from spark_sink.job_errors import JobError
 from spark_sink.places import spool_name, without_credentials
 from tests.spool.made import write_run
@@ -24,6 +24,15 @@ def plan(query: str = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
 
 def job() -> JobIdentity:
     return JobIdentity(plan(), ["/b", "/a"], ["parquet:/rows", "json"])
+
+
+def begun(folder: str | Path, job: JobIdentity) -> Claim:
+    """Claim it, and begin a micro-batch."""
+    found = claim(str(folder), job)
+    for name in found.parts.values():
+        (Path(folder) / name / "planned").mkdir(parents=True, exist_ok=True)
+        (Path(folder) / name / "planned" / "0").touch()
+    return found
 
 
 MINUTES = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
@@ -46,21 +55,21 @@ GOES_ON = {
 
 def test_a_new_checkpoint_is_claimed_once(tmp_path: Path) -> None:
     folder = str(tmp_path / "new" / "checkpoint")
-    first, second = claim(folder, job()), claim(folder, job())
+    first, second = begun(folder, job()), claim(folder, job())
     assert (first.known, second.known) == (frozenset(), frozenset(first.parts))
     assert first.reader == second.reader
     assert first.reader != claim(str(tmp_path / "another"), job()).reader
-    assert [path.name for path in Path(folder).iterdir()] == [FILE]
+    assert {path.name for path in Path(folder).iterdir()} == {FILE, *first.parts.values()}
 
 
 def test_the_order_of_spools_and_outputs_is_no_difference(tmp_path: Path) -> None:
-    claim(str(tmp_path), job())
+    begun(tmp_path, job())
     assert claim(str(tmp_path), replace(job(), spools=["/a", "/b"])).known
 
 
 @pytest.mark.parametrize("what", CHANGED)
 def test_another_job_is_told(what: str, tmp_path: Path) -> None:
-    claim(str(tmp_path), job())
+    begun(tmp_path, job())
     with pytest.raises(JobError, match=what.strip()) as error:
         claim(str(tmp_path), CHANGED[what])
     assert error.value.exit_code == 2
@@ -70,7 +79,7 @@ def test_another_job_is_told(what: str, tmp_path: Path) -> None:
 
 def test_a_checkpoint_that_knows_paths_learns_identities(tmp_path: Path) -> None:
     """Earlier versions wrote down paths, and with them the password of a URI."""
-    claim(str(tmp_path), replace(job(), spools=["/a", "s3://me:secret@host/b"]))
+    begun(tmp_path, replace(job(), spools=["/a", "s3://me:secret@host/b"]))
     now = replace(job(), spools=["1f", "2e"], paths=["s3://me:secret@host/b", "/a"])
     assert claim(str(tmp_path), now).known
     assert "secret" not in (tmp_path / FILE).read_text()
@@ -102,6 +111,7 @@ def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
 
 def test_a_checkpoint_may_be_a_uri(tmp_path: Path) -> None:
     assert not claim(f"file://{tmp_path}/checkpoint", job()).known
+    begun(tmp_path / "checkpoint", job())
     assert claim(str(tmp_path / "checkpoint"), job()).known
 
 
@@ -113,8 +123,8 @@ def test_each_output_and_sink_has_a_part() -> None:
 @pytest.mark.parametrize("what", GOES_ON)
 def test_what_keeps_no_state_may_change(what: str, tmp_path: Path) -> None:
     """And each output goes on with its own progress, whatever stands beside it."""
-    before = claim(str(tmp_path), job())
-    now = claim(str(tmp_path), GOES_ON[what])
+    before = begun(tmp_path, job())
+    now = begun(tmp_path, GOES_ON[what])
     assert now.known == frozenset(before.parts)
     for key in set(before.parts) & set(now.parts):
         assert now.parts[key] == before.parts[key]
@@ -124,7 +134,7 @@ def test_what_keeps_no_state_may_change(what: str, tmp_path: Path) -> None:
 
 
 def test_outputs_in_another_order_keep_their_progress(tmp_path: Path) -> None:
-    before = claim(str(tmp_path), job())
+    before = begun(tmp_path, job())
     assert claim(str(tmp_path), replace(job(), outputs=["json", "parquet:/rows"])) == replace(
         before, known=frozenset(before.parts)
     )
@@ -132,7 +142,7 @@ def test_outputs_in_another_order_keep_their_progress(tmp_path: Path) -> None:
 
 def test_one_of_an_earlier_version_goes_on_as_it_was(tmp_path: Path) -> None:
     """It says neither what is kept nor which folder is whose: nothing of it may change."""
-    parts = claim(str(tmp_path), job()).parts
+    parts = begun(tmp_path, job()).parts
     file = tmp_path / FILE
     said = json.loads(file.read_text())
     del said["kept"], said["parts"]
@@ -142,3 +152,30 @@ def test_one_of_an_earlier_version_goes_on_as_it_was(tmp_path: Path) -> None:
             claim(str(tmp_path), GOES_ON[changed])
     assert claim(str(tmp_path), job()).parts == parts
     assert claim(str(tmp_path), GOES_ON["a HAVING"]).parts == parts
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_one_in_which_nothing_was_done_is_free(what: str, tmp_path: Path) -> None:
+    """Its start failed; spools and tables know the next one by the same name."""
+    first = claim(str(tmp_path), replace(job(), starting_at="latest"))
+    again = claim(str(tmp_path), replace(CHANGED[what], point="a", starting_at="earliest"))
+    assert (again.reader, again.known) == (first.reader, frozenset())
+
+
+def test_where_it_began_is_where_it_goes_on(tmp_path: Path) -> None:
+    latest = replace(job(), starting_at="latest")
+    begun(tmp_path, latest)
+    assert claim(str(tmp_path), job()).known
+    assert claim(str(tmp_path), latest).known
+    for start, option in (({"starting_at": "7"}, "--starting-at"), ({"point": "7"}, "--from")):
+        with pytest.raises(JobError, match="has not begun at 7") as error:
+            claim(str(tmp_path), replace(job(), **start))
+        assert option in str(error.value.hint)
+
+
+def test_where_it_began_was_not_written_down_once(tmp_path: Path) -> None:
+    begun(tmp_path, job())
+    said = json.loads((tmp_path / FILE).read_text())
+    del said["starting_at"]
+    (tmp_path / FILE).write_text(json.dumps(said))
+    assert claim(str(tmp_path), replace(job(), starting_at="latest")).known

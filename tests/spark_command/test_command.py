@@ -199,6 +199,10 @@ def test_what_does_not_go_together_is_told(words: tuple[str, ...], message: str)
         (("--spool", "nowhere", "--checkpoint", "c", "-o", "excel"), "'excel'"),
         (("--spool", "nowhere", "--checkpoint", "c", "--trigger", "soon"), "soon"),
         (("--spool", "nowhere", "--checkpoint", "c", "--option", "x"), "NAME=VALUE"),
+        (
+            ("--spool", "nowhere", "--checkpoint", "c", "--starting-at", "yesterday"),
+            "--starting-at: 'yesterday' is not earliest, latest or the number of a segment",
+        ),
     ],
 )
 def test_wrong_words_are_told(words: tuple[str, ...], message: str, tmp_path: Path) -> None:

@@ -133,7 +133,11 @@ def test_a_checkpoint_takes_up_where_it_has_begun(spool: Path, tmp_path: Path) -
 
         return JobIdentity(plan_of_paths([str(spool)]), ["a"], ["json"], (), {}, point, found)
 
-    for point in ("then", None, "then"):
+    first = claim(str(tmp_path), job("then"))
+    for name in first.parts.values():
+        (tmp_path / name / "planned").mkdir(parents=True)
+        (tmp_path / name / "planned" / "0").touch()
+    for point in (None, "then"):
         assert claim(str(tmp_path), job(point)).after_ms == {"query": TEN}
     assert asked == ["then"], "another checkpoint may have gone on"
     with pytest.raises(JobError, match="has not begun at now"):

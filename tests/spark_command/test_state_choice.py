@@ -54,4 +54,7 @@ def test_outputs_of_all_runs_are_known(tmp_path: Path) -> None:
     assert outputs_begun(str(tmp_path)) == frozenset()
     said = {"outputs": ["b"], "parts": [["q", "a", "0-q-a"], ["q", "b", "1-q-b"]]}
     (tmp_path / FILE).write_text(json.dumps(said))
+    assert outputs_begun(str(tmp_path)) == frozenset()
+    (tmp_path / "0-q-a" / "offsets").mkdir(parents=True)
+    (tmp_path / "0-q-a" / "offsets" / "0").touch()
     assert outputs_begun(str(tmp_path)) == {"a", "b"}
