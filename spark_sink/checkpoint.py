@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Goes up when the state of a query changes: what is aggregated (aggregates.py), and by what."""
 FILE = "gigastream.json"
+_OF_DISKS = {"lost+found"}
+"""What a disk that was just made has."""
 _DIFFERENCES = (
     ("spools", "other spools"),
     ("format", "another version of Gigastream"),
@@ -93,6 +95,8 @@ def claim(folder: str, job: JobIdentity) -> Claim:
     try:
         said = read_json(system, f"{path}/{FILE}")
         reader = _reader(said)
+        if said is None:
+            _check_empty(folder, system, path)
         before = None if said is None else _with_identities(said, job)
         if before is not None:
             _check_same(folder, before, wanted)
@@ -107,6 +111,19 @@ def claim(folder: str, job: JobIdentity) -> Claim:
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
     return Claim(reader, parts, frozenset(known), begun.get("after_ms", {}))
+
+
+def _check_empty(folder: str, system: pyarrow.fs.FileSystem, path: str) -> None:
+    """A checkpoint is begun in no folder of something else: a spool, another job's rows."""
+    found = system.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True))
+    others = sorted({info.base_name for info in found} - _OF_DISKS)
+    others = [name for name in others if not name.startswith(".")]
+    if others:
+        raise JobError(
+            f"{folder} is no checkpoint, and holds something else: {others[0]}",
+            "name a --checkpoint that is not there yet",
+            exit_code=2,
+        )
 
 
 def _reader(before: Mapping[str, Any] | None) -> str:
