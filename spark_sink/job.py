@@ -292,7 +292,7 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
     outputs = [called[sink.text] for sink in options.sinks]
     names = [spool_name(path, access) for path in options.spools]
     formats = dict(zip(outputs, (sink.format for sink in options.sinks), strict=True))
-    _refuse_twice(outputs)
+    _refuse_twice([sink.text for sink in options.sinks])
     identity = checkpoint.JobIdentity(
         plan,
         names,

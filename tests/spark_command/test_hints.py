@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from cli.command import gigastream
 from spark_command import written
 from spark_command.written import SETS
 
@@ -18,6 +19,7 @@ from gigastream.spool.plan import SpooledPlanError
 from spark_sink.errors import SpoolSourceError
 from spark_sink.job_errors import JobError
 from spark_sink.run import run_query
+from spark_sink.streaming import failure
 from spark_sink.tracks import open_spool
 from spark_sink.views import create_temp_views
 
@@ -63,3 +65,22 @@ def test_generations_that_are_there_are_named(spool: Path, tmp_path: Path) -> No
         open_spool(str(spool), 77)
     with pytest.raises(SpoolReadError, match="is no spool"):
         Spool(tmp_path, 77)
+
+
+def test_the_hint_of_a_failed_query_comes_with_it() -> None:
+    """Through Python's traceback and Java's text, or straight."""
+    error = SpoolSourceError("retention has deleted it", "begin again")
+    java = f"[X] d: Traceback\n  File\nspark_sink.errors.{type(error).__name__}: {error}\n\nJVM"
+    for met in (error, RuntimeError(java)):
+        said = failure(met)
+        assert (str(said), said.hint) == ("the job failed: retention has deleted it", "begin again")
+    assert failure(RuntimeError("x\nhint of y")).hint is None
+
+
+def test_an_output_that_is_given_twice_is_named_as_it_was(spool: Path, tmp_path: Path) -> None:
+    twice = ("-o", f"duckdb:{tmp_path}/x.db") * 2
+    checkpoint = tmp_path / "ck"
+    result = gigastream("spark", "--spool", spool, "--checkpoint", checkpoint, *twice)
+    assert result.code == 2
+    assert f"the output duckdb:{tmp_path}/x.db is given twice\n" in result.err
+    assert list(tmp_path.iterdir()) == []
