@@ -36,6 +36,8 @@ FILE = "gigastream.json"
 BEGUN = ("planned", "offsets")
 """Where micro-batches are written down before they run: ours, and Spark's."""
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
+_OF_DISKS = {"lost+found"}
+"""What a disk that was just made has."""
 _DIFFERENCES = (
     ("spools", "other spools"),
     ("format", "another version of Gigastream"),
@@ -101,6 +103,8 @@ def claim(folder: str, job: JobIdentity) -> Claim:
     wanted = job.to_json()
     try:
         said = read_json(system, f"{path}/{FILE}")
+        if said is None:
+            _check_empty(folder, system, path)
         reader, said_of_begun = _reader(said), read_begun(system, path)
         before = None if said_of_begun is None else _with_identities(said_of_begun, job)
         if before is not None:
@@ -116,6 +120,19 @@ def claim(folder: str, job: JobIdentity) -> Claim:
     except OSError as error:
         raise JobError(f"checkpoint {folder}: {error}", exit_code=2) from None
     return Claim(reader, parts, frozenset(known), begun.get("after_ms", {}))
+
+
+def _check_empty(folder: str, system: pyarrow.fs.FileSystem, path: str) -> None:
+    """A checkpoint is begun in no folder of something else: a spool, another job's rows."""
+    found = system.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True))
+    others = sorted({info.base_name for info in found} - _OF_DISKS)
+    others = [name for name in others if not name.startswith(".")]
+    if others:
+        raise JobError(
+            f"{folder} is no checkpoint, and holds something else: {others[0]}",
+            "name a --checkpoint that is not there yet",
+            exit_code=2,
+        )
 
 
 def _reader(before: Mapping[str, Any] | None) -> str:

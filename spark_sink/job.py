@@ -28,6 +28,7 @@ from gigastream.outputs import OutputQuery, RowOutput, parse_output
 from gigastream.sinks import SinkPlace, SinkTable
 from spark_sink import checkpoint
 from spark_sink.account import TrackAccount, query_accounts
+from spark_sink.apart import check_places
 from spark_sink.dataframes import dataframe
 from spark_sink.driver_query import leaving_after, may_choose, start_on_driver
 from spark_sink.errors import heard_by
@@ -301,12 +302,14 @@ def prepare(options: JobOptions, printing: Printing | None = None) -> Job:
                 "-o parquet:PATH, or -o spark:FORMAT for any sink of Spark's",
                 exit_code=2,
             )
+    queries = [node.name for node in plan.outputs]
+    check_places(options.spools, options.checkpoint, options.sinks, queries, options.log)
     begun = outputs_begun(options.checkpoint)
     called = {sink.text: output_name(sink, options.state, begun) for sink in options.sinks}
     outputs = [called[sink.text] for sink in options.sinks]
     names = [spool_name(path, access) for path in options.spools]
     formats = dict(zip(outputs, (sink.format for sink in options.sinks), strict=True))
-    _refuse_twice(outputs)
+    _refuse_twice([sink.text for sink in options.sinks])
     identity = checkpoint.JobIdentity(
         plan,
         names,

@@ -157,7 +157,8 @@ class Reading:
             raise SpoolSourceError(
                 f"{self.track.folder}: retention has deleted segments {segment} to {kept - 1}, "
                 "which this query has not read yet",
-                'begin again with a new checkpoint, and with .option("reader", "a name"): '
+                "begin again with a new checkpoint: gigastream spark --checkpoint NEW, with --from "
+                'TIME without windows that are out; and with .option("reader", "a name"), for '
                 "retention waits for readers that it knows",
                 exit_code=1,
             )

@@ -17,6 +17,7 @@ from gigastream.query_texts import QueryTexts, inline_queries
 from gigastream.spool import NO_ACCESS, Access, Spool
 from gigastream.spool.plan import plan_of_spools
 from spark_sink.dataframes import Frames
+from spark_sink.hinting import with_hints
 from spark_sink.ip_functions import register_ip_functions
 from spark_sink.job_errors import JobError
 from spark_sink.options import SourceOptions, access_of, parse
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Spools = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
+@with_hints
 def run_query(
     spools: Spools,
     query: str | None = None,
@@ -64,6 +66,12 @@ def run_query(
     where the spools cannot answer it, and JobError.
     """
     paths = spool_paths(spools)
+    if parameters and query is None:
+        raise JobError(
+            "parameters are of a query that is given: the spools' own were written with theirs",
+            "run_query(spools, query, parameters=…)",
+            exit_code=2,
+        )
     access = access_of(options or {})
     plan = plan_of_spools([Spool(path, access=access) for path in paths], _texts(query, parameters))
     node = _output(plan, output)
@@ -77,9 +85,15 @@ def run_query(
 
 
 def spool_paths(spools: Spools) -> list[str]:
-    """Return the paths of one or several spools, good for every process of this machine."""
+    """Return the paths of one or several spools, good for every process of this machine.
+
+    Raises JobError where there is none.
+    """
     given = [spools] if isinstance(spools, str | PathLike) else spools
     texts = [fspath(path) for path in given]
+    if not texts or not all(texts):
+        what = "the path of a spool is empty" if texts else "no spool is given"
+        raise JobError(what, "the folder that a run writes, or a URI", exit_code=2)
     return [text if "://" in text else os.path.abspath(text) for text in texts]
 
 

@@ -74,7 +74,7 @@ def _reached_ms(folder: str, query: str, due: Due) -> int:
             exit_code=2,
         )
     names = [name for (its, _), name in known_parts(said).items() if its == query]
-    reached = {_part_reached_ms(folder, name, due) for name in names}
+    reached = {_part_reached_ms(folder, name, query, due) for name in names}
     if len(reached) == 1:
         return reached.pop()
     what = "has no query" if not names else "has outputs that are not equally far of the query"
@@ -85,7 +85,7 @@ def _reached_ms(folder: str, query: str, due: Due) -> int:
     )
 
 
-def _part_reached_ms(folder: str, name: str, due: Due) -> int:
+def _part_reached_ms(folder: str, name: str, query: str, due: Due) -> int:
     place = part(folder, name)
     system, path = filesystem(place)
     if system.get_file_info(f"{path}/planned").type == pyarrow.fs.FileType.Directory:
@@ -93,7 +93,7 @@ def _part_reached_ms(folder: str, name: str, due: Due) -> int:
         is_done, reached_ms = log.is_done, 0 if log.last is None else log.last.until_ms
     elif due.leaves_early:
         raise JobError(
-            f"--from {folder}: rows of {name} left Spark's store when they matched, which it does"
+            f"--from {folder}: rows of {query} left Spark's store when they matched, which it does"
             " not keep",
             "--from a time, or the checkpoint of a job with --state spool",
             exit_code=2,
@@ -104,8 +104,8 @@ def _part_reached_ms(folder: str, name: str, due: Due) -> int:
         reached_ms = 0 if done is None else done.watermark_ms
     if not is_done:
         raise JobError(
-            f"--from {folder}: a micro-batch of {name} was begun and is not done: whether its rows "
-            "are out nobody knows",
+            f"--from {folder}: a micro-batch of {query} was begun and is not done: whether its "
+            "rows are out nobody knows",
             "run that job once more, with --trigger now",
             exit_code=2,
         )

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from py4j.protocol import Py4JError
@@ -114,7 +115,7 @@ class Stateful:
         if not self.query.isActive:
             error = self.query.exception()
             if error is not None:
-                raise JobError(f"the job failed: {reason(error)}")
+                raise failure(error)
 
     def finish(self) -> None:
         try:
@@ -180,16 +181,24 @@ def spark_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise JobError(f"the job failed: {reason(error)}") from None
+        raise failure(error) from None
 
 
-def reason(error: BaseException) -> str:
-    """Return what a person can use of an exception of Spark's.
+def failure(error: BaseException) -> JobError:
+    """Return what a person can use of an exception that ended a query.
 
-    That is our own sentence where one of ours went through Python and Java, else Java's, with the
-    innermost cause where it says more.
+    That is our own sentence, with its hint, where one of ours went through Python and Java, else
+    Java's, with the innermost cause where it says more.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    sentence, hint = _sentence(error, lines), None
+    for line, behind in pairwise(lines):
+        if line.endswith(sentence) and behind.startswith(_HINT):
+            hint = behind.removeprefix(_HINT)
+    return JobError(f"the job failed: {sentence}", hint)
+
+
+def _sentence(error: BaseException, lines: Sequence[str]) -> str:
     ours = [line for line in lines if _OURS.match(line)]
     if ours:
         return _OURS.sub("", ours[-1])
@@ -204,6 +213,7 @@ def reason(error: BaseException) -> str:
 
 _OURS = re.compile(r"spark_sink\.errors\.\w+: ")
 """Python names the class in the last line of a traceback, which Spark hands on."""
+_HINT = "hint: "
 _JAVAS = ": "
 """What py4j puts before the text of a Java exception."""
 _PYTHONS = "Traceback"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gigastream.spool import Spool
 from gigastream.spool.plan import plan_of_spools
+from spark_sink.hinting import with_hints
 from spark_sink.options import access_of
 from spark_sink.registration import register
 from spark_sink.run import Spools, run_query, spool_paths
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+@with_hints
 def create_temp_views(
     spools: Spools,
     *,

@@ -115,6 +115,16 @@ def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str], writer: Wr
     return output
 
 
+def paths_written(wanted: str, plan: Plan) -> list[tuple[str, bool]]:
+    """Return where an output writes, and whether all that lies there is its own."""
+    if is_sink(wanted):
+        tables = parse_sink_place(wanted)
+        queries = [node.name for node in plan.outputs]
+        return [(path, tables.has_folders) for path in tables.paths(queries)]
+    _, path = parse_output(wanted)
+    return [] if path is None else [(str(path), False)]
+
+
 def _rows_to(wanted: str, plan: Plan, inputs: dict[Identity, str]) -> RowOutput:
     return RowOutput(*parse_output(wanted), output_queries(plan), inputs)
 

@@ -35,7 +35,8 @@ def report(error: Exception) -> int:
         say(str(error))
         return 2
     if type(error).__module__.startswith(_OURS):
-        complain(str(error), getattr(error, "hint", None))
+        # of one that reaches other programs as well, the text has the hint in it
+        complain(getattr(error, "message", str(error)), getattr(error, "hint", None))
         return int(getattr(error, "exit_code", 1))
     if isinstance(error, MemoryError):
         complain(

@@ -7,6 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gigastream.cli.arguments import add_query_files, add_query_options
+from gigastream.cli.errors import UsageError
 from gigastream.cli.query_arguments import config_of, plan_of, query_texts
 from gigastream.library import EXPLANATIONS, explain_plan
 
@@ -35,6 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Print the plan."""
+    if arguments.on == "spark" and arguments.form != "text":
+        raise UsageError(
+            f"--on spark is explained as text, and not as --{arguments.form}",
+            f"--on spark, or --{arguments.form}",
+        )
     plan = plan_of(query_texts(arguments, arguments.words, config_of(arguments)))
     print(explain_plan(plan, arguments.form))
     if arguments.on == "spark":

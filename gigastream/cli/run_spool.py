@@ -20,6 +20,7 @@ from gigastream.cli.answering import (
     inputs_of,
     looks_at_punctuation,
     open_outputs,
+    paths_written,
     position_of,
     summarise,
     tell_if_asked,
@@ -37,7 +38,7 @@ from gigastream.cli.run_identity import known_by, run_over_spools
 from gigastream.cli.stderr import say
 from gigastream.config import Config
 from gigastream.options import SPOOL_OPTIONS
-from gigastream.outputs import Failure
+from gigastream.outputs import Failure, path_of
 from gigastream.outputs.delivery import Delivered
 from gigastream.outputs.file import identity
 from gigastream.settings import Settings
@@ -190,6 +191,7 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
     for path in _files_of(spools):
         if (own := identity(path)) is not None:
             inputs[own] = "a file of the spool that is read"
+    _check_apart(arguments, wanted, plan, spools)
     writer = partial(run_over_spools, arguments, plan, spools)
     outputs = open_outputs(arguments, wanted, plan, inputs, writer)
     ends = ends_of(arguments, plan)
@@ -229,6 +231,19 @@ def _opened(arguments: argparse.Namespace) -> list[Spool]:
         if other is not spool:
             raise UsageError(f"{other.path} and {path} are one spool", "each of them once")
     return list(found.values())
+
+
+def _check_apart(
+    arguments: argparse.Namespace, wanted: str, plan: Plan, spools: Sequence[Spool]
+) -> None:
+    """Raise SpoolReadError where rows or traces would go into a spool that is read."""
+    from gigastream.spool.apart import NamedPlace, check_apart
+
+    read = [NamedPlace(f"the spool {spool.path}", spool.path) for spool in spools]
+    for path, is_whole in paths_written(wanted, plan):
+        check_apart(NamedPlace(f"-o {wanted}", path, is_whole), read)
+    if arguments.trace and path_of(arguments.trace) is not None:
+        check_apart(NamedPlace(f"--trace {arguments.trace}", arguments.trace, False), read)
 
 
 def _files_of(spools: Sequence[Spool]) -> Iterator[Path]:

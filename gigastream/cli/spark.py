@@ -18,10 +18,12 @@ from gigastream.cli.arguments import (
     parse_parameter,
 )
 from gigastream.cli.ending import stopped_by_signals
+from gigastream.cli.errors import UsageError
 from gigastream.cli.query_arguments import config_of, query_texts
 from gigastream.cli.run_arguments import parse_seconds
 from gigastream.cli.spark_extra import require_spark
 from gigastream.cli.spark_status import JobStatus
+from gigastream.cli.without_effect import refuse_beside_spools
 from gigastream.outputs import FORMATS, default_format
 from gigastream.settings import parse_bytes, parse_count, parse_duration
 from gigastream.sinks import SINKS
@@ -202,11 +204,16 @@ def _options(arguments: argparse.Namespace) -> JobOptions:
     from spark_sink.run import spool_paths
     from spark_sink.sinks import parse_sink
 
-    sinks = arguments.output or [default_format(sys.stdout.isatty())]
+    sinks = [parse_sink(text) for text in _asked_outputs(arguments)]
+    refuse_beside_spools(arguments)
+    if arguments.option and not any(sink.is_sparks for sink in sinks):
+        raise UsageError(
+            "--option is of a sink of Spark's, and none is written", "-o spark:FORMAT[:PATH]"
+        )
     return JobOptions(
         spools=spool_paths(arguments.spool),
         checkpoint=arguments.checkpoint,
-        sinks=[parse_sink(text) for text in sinks],
+        sinks=sinks,
         texts=_texts(arguments),
         definitions=(*config_of(arguments).definitions, *arguments.definitions),
         sink_options=dict(arguments.option),
@@ -218,6 +225,10 @@ def _options(arguments: argparse.Namespace) -> JobOptions:
         settings=dict(arguments.conf),
         log=arguments.log,
     )
+
+
+def _asked_outputs(arguments: argparse.Namespace) -> list[str]:
+    return arguments.output or [default_format(sys.stdout.isatty())]
 
 
 def _texts(arguments: argparse.Namespace) -> QueryTexts | None:

@@ -22,20 +22,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is to be done, and to which spools."""
     parser.epilog = _EPILOG
     parser.add_argument("action", choices=_ACTIONS, help="end the streams of a writer that is gone")
-    parser.add_argument("spools", nargs="+", type=Path, metavar="SPOOL", help="a folder")
+    parser.add_argument("spools", nargs="+", metavar="SPOOL", help="a folder")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Do it to one spool after the other."""
+    if not all(arguments.spools):
+        raise UsageError("the path of a spool is empty", "a folder")
     for root in arguments.spools:
-        _end(root)
+        _end(Path(root))
     return 0
 
 
 def _end(root: Path) -> None:
     from gigastream.spool import SpoolWriter
     from gigastream.spool.layout import SPOOL
+    from gigastream.spool.shipped_object import MARKER
 
+    if (root / MARKER).is_file():
+        raise UsageError(f"{root} is what a spool was shipped to", "end it where it is written")
     if not (root / SPOOL).is_file():
         raise UsageError(
             f"{root} is no spool", "a folder that `gigastream run -o spool:PATH` wrote"

@@ -14,6 +14,7 @@ from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.settings import Settings
 from gigastream.sources.live import LIVE_OPTIONS
 
+_SERVED = ("grpc+tls://", "grpc://")
 _WRITERS = "it belongs to the run that writes the spool"
 
 
@@ -27,6 +28,7 @@ def refuse_without_effect(
         why = "says how packets are read, and a spool has none"
         _refuse(arguments, of_packets, why, _WRITERS)
         hint_of_links = _WRITERS
+        refuse_beside_spools(arguments)
     elif arguments.token_file or arguments.ca_file:
         raise UsageError("a token and certificates open served spools, and none is read", "--spool")
     if not arguments.interface:
@@ -34,7 +36,27 @@ def refuse_without_effect(
     if not writes_spool:
         why = "is of a spool that is written, and none is"
         _refuse(arguments, SPOOL_OPTIONS, why, "-o spool:PATH")
+    if arguments.on == "spark":
+        of_groups = (option for option in OPTIONS if option.field == "max_groups")
+        why = "lets groups in where they are held here, and Spark's hold all"
+        _refuse(arguments, of_groups, why, "--on here, or without it")
     _refuse_policy_without_silence(arguments, settings)
+
+
+def refuse_beside_spools(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for what says something of other spools, or of a query that is not given."""
+    is_served = any(path.startswith(_SERVED) for path in arguments.spool)
+    if (arguments.token_file or arguments.ca_file) and not is_served:
+        given = "--token-file" if arguments.token_file else "--ca-file"
+        raise UsageError(
+            f"{given} is of spools that another host serves, and none is read",
+            "--spool grpc+tls://HOST:PORT/NAME",
+        )
+    if arguments.param and not (arguments.words or arguments.expression):
+        raise UsageError(
+            "--param is of a query that is given, and the spool's own were written with theirs",
+            "--spool PATH QUERY.gsql --param NAME=VALUE",
+        )
 
 
 def _refuse(arguments: argparse.Namespace, options: Iterable[Option], why: str, hint: str) -> None:

@@ -17,6 +17,7 @@ from gigastream.shipping.destination import ShippingPlace
 from gigastream.shipping.retention import ShippedRetention
 from gigastream.shipping.source import Gathered, SpoolFiles, retained_of
 from gigastream.spool import Entry, Spool, SpoolError, SpoolReadError, SpoolSettings, layout
+from gigastream.spool.apart import NamedPlace, check_apart
 from gigastream.spool.filesystem import first_line, refuse_secrets
 from gigastream.spool.opened_place import open_store
 from gigastream.spool.place import Place
@@ -239,11 +240,7 @@ def _spool_at(root: str) -> Place:
 
 def _check_apart(spool: Place, store: Place) -> None:
     if store.files is None:
-        inside = os.path.commonpath([spool.root, store.root])
-        if inside in (spool.root, store.root):
-            raise SpoolReadError(
-                f"{store.root} and {spool.root} are one in the other", "another place"
-            )
+        check_apart(NamedPlace(store.root, store.root), [NamedPlace(spool.root, spool.root)])
 
 
 def _reader_name(store: Place) -> str:

@@ -74,6 +74,10 @@ class SinkKind:
     """What it needs to be installed, by its name in Python."""
     secrets: str = "the environment"
     """Where a password may be, instead of on the command line."""
+    has_folders: bool = False
+    """Whether each table is a folder of its own below the place."""
+    has_server: bool = False
+    """Whether the place is no path."""
 
 
 SINKS = {
@@ -83,9 +87,14 @@ SINKS = {
         "postgres:URI[#TABLE]",
         "psycopg",
         "PGPASSWORD, ~/.pgpass, or postgres:service=NAME of ~/.pg_service.conf",
+        has_server=True,
     ),
-    "delta": SinkKind("gigastream.sinks.delta", "delta:PATH[#TABLE]", "deltalake"),
-    "dataset": SinkKind("gigastream.sinks.dataset", "dataset:PATH[#TABLE]", "pyarrow"),
+    "delta": SinkKind(
+        "gigastream.sinks.delta", "delta:PATH[#TABLE]", "deltalake", has_folders=True
+    ),
+    "dataset": SinkKind(
+        "gigastream.sinks.dataset", "dataset:PATH[#TABLE]", "pyarrow", has_folders=True
+    ),
     "iceberg": SinkKind("gigastream.sinks.iceberg", "iceberg:PATH[#TABLE]", "pyiceberg"),
 }
 
@@ -111,6 +120,18 @@ class SinkPlace:
                 exit_code=2,
             )
         return {queries[0]: self.table}
+
+    @property
+    def has_folders(self) -> bool:
+        """Whether each table is a folder of its own."""
+        return SINKS[self.sink].has_folders
+
+    def paths(self, queries: Sequence[str]) -> list[str]:
+        """Return what is written for queries: paths or URIs, none of a server. SinkError."""
+        if SINKS[self.sink].has_server:
+            return []
+        names = self.names(queries).values()
+        return [f"{self.place}/{name}" for name in names] if self.has_folders else [self.place]
 
     def open(self, name: str, schema: pyarrow.Schema) -> SinkTable:
         """Open a table, made where it is not there; `schema` is that of the engine's batches."""

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +79,8 @@ class DuckdbTable:
                     self._put(table_rows(rows, self._schema))
                 self._connection.commit()
             except BaseException:
-                self._connection.rollback()
+                with suppress(duckdb.Error):  # a commit that failed has left nothing to roll back
+                    self._connection.rollback()
                 raise
         return is_new
 
@@ -109,16 +113,34 @@ def _without_zones(rows: pyarrow.Table) -> pyarrow.Table:
     return rows.cast(pyarrow.schema(fields))
 
 
+def _make(path: Path) -> None:
+    """Make a database whole before it has its name: half of one, as of a full disk, opens never.
+
+    Raises OSError, duckdb.Error.
+    """
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with duckdb.connect(str(beside)) as connection:
+            connection.execute(_CREATE_COMMITS)
+        if not os.path.lexists(path):  # nobody else was as quick
+            beside.rename(path)
+    finally:
+        for left in (beside, beside.with_name(f"{beside.name}.wal")):
+            left.unlink(missing_ok=True)
+
+
 def open_table(place: str, name: str, schema: pyarrow.Schema) -> DuckdbTable:
     """Open a table of the file at a path, made where it is not there. SinkError."""
-    path = Path(place)
+    path = Path(place).absolute()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        with telling(place, (duckdb.Error,), exit_code=2):
+            if not path.exists():
+                _make(path)
+            connection = duckdb.connect(str(path))
     except OSError as error:
         raise SinkError(f"{place}: {error.strerror}", exit_code=2) from None
     label = f"table {name} of {place}"
-    with telling(place, (duckdb.Error,), exit_code=2):
-        connection = duckdb.connect(str(path))
     table = DuckdbTable(connection, label, name, table_schema(schema, _ABILITIES))
     table.begin()
     return table

@@ -12,6 +12,7 @@ from gigastream.spool.errors import SpoolReadError, errno_text
 
 TOKEN_VARIABLE = "GIGASTREAM_TOKEN"
 _MAX_BYTES = 1 << 16
+_CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{16,512}")
 _MAKE_ONE = "(umask 077; openssl rand -hex 32 > FILE) makes one"
 
@@ -41,8 +42,16 @@ class Access:
         return token
 
     def certificates(self) -> bytes | None:
-        """Return the authorities that are believed, PEM; None: the system's."""
-        return None if self.ca_file is None else read_bytes(self.ca_file)
+        """Return the authorities that are believed, PEM; None: the system's. SpoolReadError."""
+        if self.ca_file is None:
+            return None
+        found = read_bytes(self.ca_file)
+        if _CERTIFICATE not in found:
+            raise SpoolReadError(
+                f"{self.ca_file} holds no certificate",
+                f"PEM, which has a line {_CERTIFICATE.decode()}",
+            )
+        return found
 
 
 NO_ACCESS = Access()

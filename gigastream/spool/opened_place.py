@@ -20,6 +20,8 @@ from gigastream.spool.shipped_place import known_shipped, shipped_at
 def open_place(path: str | os.PathLike[str], access: Access = NO_ACCESS) -> Place:
     """Return the place of a path or URI. Raises SpoolReadError for a URI that cannot be opened."""
     text = os.fspath(path)
+    if not text:
+        raise SpoolReadError("the path of a spool is empty", "a folder, or a URI")
     if text.split("://")[0] in SCHEMES:
         return _open_served(text, access)
     known = known_shipped(text)

@@ -174,8 +174,23 @@ class Spool:
                 f"{self.path} is a spool of format 1, which an earlier version wrote",
                 "read it with that version, or write it again",
             )
+        there = self._generations() if self._generation is not None else []
+        if there and self._generation not in there:
+            message = f"{self.path} has no generation {self._generation}"
+            return SpoolReadError(message, f"there are: {', '.join(map(str, there))}")
         hint = "a run with `-o spool:PATH` writes one"
         return SpoolReadError("; ".join([f"{self.path} is no spool", *self.damage]), hint)
+
+    def _generations(self) -> list[int]:
+        root = f"{self._place.root}/{layout.STREAMS}"
+        return sorted(
+            {
+                number
+                for stream in self._names(root)
+                for interface in self._names(f"{root}/{stream}")
+                for number in self._numbers(layout.unquoted(stream), layout.unquoted(interface))
+            }
+        )
 
     def _is_of_first_format(self) -> bool:
         folder = self._place.root

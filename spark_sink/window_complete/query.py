@@ -25,7 +25,7 @@ from spark_sink.progress import QueryProgress, TrackLag
 from spark_sink.run import Streams
 from spark_sink.segments import Slice, cut
 from spark_sink.spark_types import spark_schema
-from spark_sink.streaming import reason
+from spark_sink.streaming import failure
 from spark_sink.window_complete.due import Due
 from spark_sink.window_complete.leaving import Leaving
 from spark_sink.window_complete.micro_batch_log import MicroBatch, MicroBatchLog
@@ -155,7 +155,7 @@ class WindowCompleteQuery:
         if self._error is not None and not self._is_stopped.is_set():
             if isinstance(self._error, JobError):
                 raise self._error
-            raise JobError(f"the job failed: {reason(self._error)}")
+            raise failure(self._error)
 
     def finish(self) -> None:
         """Wait for everything that is in the spools now, and what it completes."""

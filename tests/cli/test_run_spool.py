@@ -577,3 +577,28 @@ def test_another_query_set_begins_a_generation(tmp_path: Path) -> None:
     assert "generation 2" in done.err
     alone = gigastream("run", "-e", other, "-r", DEMO_CAPTURE, "-o", "csv").out
     assert csv_rows(read(root, "-o", "csv").out) == csv_rows(alone)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-o", "csv:spool/new.csv"),
+        ("-o", "parquet:link/new/rows.parquet"),
+        ("-o", "duckdb:spool/x.db"),
+        ("-o", "dataset:spool"),
+        ("-o", "delta:spool/streams"),
+        ("-o", "iceberg:spool"),
+        ("-o", "csv", "--trace", "spool/trace"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_is_made_in_the_spool_that_is_read(
+    whole: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "spool").symlink_to(whole)
+    (tmp_path / "link").symlink_to("spool")
+    before = sorted(whole.rglob("*"))
+    result = gigastream("run", "--spool", "spool", *words, cwd=tmp_path)
+    assert (result.code, result.out) == (2, b"")
+    assert "the spool spool are one in the other\nhint: another place" in result.err
+    assert sorted(whole.rglob("*")) == before

@@ -103,3 +103,47 @@ def test_a_compiler_that_says_nothing_is_named(tmp_path: Path) -> None:
     assert result.code == 1
     assert "the C compiler, /bin/false, ended with exit code 1 and said nothing\n" in result.err
     assert "hint: is it one? $CC names it, else it is cc or gcc" in result.err
+
+
+QUERY_OF_ITS_OWN = "the spool's own were written with theirs\nhint: --spool PATH QUERY.gsql --param"
+LOCAL = "is of spools that another host serves, and none is read\nhint: --spool grpc+tls://"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("run --spool missing --param foo=1", QUERY_OF_ITS_OWN),
+        ("spark --spool missing --checkpoint ck --param foo=1", QUERY_OF_ITS_OWN),
+        ("run --spool missing --token-file F", f"--token-file {LOCAL}"),
+        ("run --spool missing --ca-file F", f"--ca-file {LOCAL}"),
+        ("spark --spool missing --checkpoint ck --token-file F", f"--token-file {LOCAL}"),
+        (
+            "spark --spool missing --checkpoint ck --option x=y -o csv",
+            "--option is of a sink of Spark's, and none is written\nhint: -o spark:FORMAT",
+        ),
+        ("run -r missing --on spark --max-groups 5", "--max-groups lets groups in where they are"),
+        ("explain talkers --on spark --json", "--on spark is explained as text, and not as --json"),
+        ("explain talkers --on spark --c", "--on spark is explained as text, and not as --c\n"),
+    ],
+)
+def test_what_says_something_of_another_run(words: str, said: str) -> None:
+    """Before anything is looked at: the files here are none."""
+    if words.startswith("spark"):
+        pytest.importorskip("pyspark")
+    result = gigastream(*shlex.split(words))
+    assert (result.code, result.out) == (2, b"")
+    assert said in result.err
+
+
+@pytest.mark.parametrize("words", ["run --spool", "spark --checkpoint ck --spool", "ship"])
+def test_an_empty_path_is_no_spool(words: str, tmp_path: Path) -> None:
+    """Not the one that is here."""
+    query = "SELECT time, len FROM PKT"
+    written = gigastream("run", "-e", query, "-r", DEMO_CAPTURE, "-o", f"spool:{tmp_path}/s")
+    assert written.code == 0
+    if words.startswith("spark"):
+        pytest.importorskip("pyspark")
+    last = ["to"] if words == "ship" else []
+    result = gigastream(*shlex.split(words), "", *last, cwd=tmp_path / "s")
+    assert (result.code, result.out) == (2, b"")
+    assert "the path of a spool is empty\nhint: " in result.err

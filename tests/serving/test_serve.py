@@ -158,6 +158,8 @@ def test_who_has_no_token_or_believes_nobody_is_refused(
             Spool(url, access=Access(str(keys.token)))
         assert refused.value.hint is not None
         assert "--ca-file" in refused.value.hint
+        with pytest.raises(SpoolReadError, match=f"{keys.token} holds no certificate"):
+            Spool(url, access=Access(str(keys.token), str(keys.token)))
         monkeypatch.setenv("GIGASTREAM_TOKEN", TOKEN)
         assert len(all_numbers(only_track(url, Access(None, authority)))) == 60
 

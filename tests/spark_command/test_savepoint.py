@@ -65,7 +65,7 @@ def test_another_checkpoint_is_a_point(spool: Path, tmp_path: Path) -> None:
 def test_a_checkpoint_that_was_cut_is_none(spool: Path, tmp_path: Path) -> None:
     (folder,) = checkpoint(tmp_path, spool)
     whole_windows(folder, TEN, is_done=False)
-    with pytest.raises(JobError, match="was begun and is not done") as error:
+    with pytest.raises(JobError, match="of query was begun and is not done") as error:
         after(tmp_path, spool)
     assert error.value.hint == "run that job once more, with --trigger now"
 
