@@ -314,7 +314,7 @@ def test_wrong_outputs_are_told(text: str, message: str) -> None:
 def test_a_sink_that_spark_does_not_have_is_told(
     spark: SparkSession, one: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(JobError, match="data source: excel"):
+    with pytest.raises(JobError, match="Spark has no format 'excel'"):
         run(options(one, tmp_path / "checkpoint", "spark:excel"))
 
 

@@ -13,7 +13,7 @@ from cli.command import gigastream
 from spark_command import written
 from spark_session import why_no_spark
 
-from spark_sink.streaming import reason
+from spark_sink.streaming import failure
 
 SECONDS = 300
 FULL = """\
@@ -43,7 +43,7 @@ REASONS = {
 
 @pytest.mark.parametrize("text", REASONS)
 def test_the_cause_is_told_where_it_says_more(text: str) -> None:
-    assert reason(RuntimeError(text)) == REASONS[text]
+    assert str(failure(RuntimeError(text))) == f"the job failed: {REASONS[text]}"
 
 
 @pytest.mark.long
