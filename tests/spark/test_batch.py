@@ -84,7 +84,7 @@ def test_what_spark_does_not_know_is_told_in_a_sentence(spark: SparkSession, roo
         ({"interfaces": "eth7"}, "there are: low on eth0, low on eth1"),
         ({"columns": "time,source"}, "the stream has no column source"),
         ({"columns": "tme"}, "did you mean time?"),
-        ({"generation": "7"}, "is no spool"),
+        ({"generation": "7"}, "has no generation 7\nhint: there are: 1"),
     ],
 )
 def test_what_is_not_there_is_named(options: dict[str, str], words: str, root: Path) -> None:

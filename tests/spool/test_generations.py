@@ -62,7 +62,7 @@ def test_an_ended_generation_is_not_gone_on_with(tmp_path: Path) -> None:
     assert all_numbers(only_track(tmp_path)) == list(range(4))
     assert all_numbers(only_track(tmp_path, generation=1)) == list(range(3))
     assert [only_track(tmp_path, n).is_ended for n in (None, 1, 2)] == [False] * 3
-    with pytest.raises(SpoolReadError, match="is no spool"):
+    with pytest.raises(SpoolReadError, match="has no generation 3"):
         Spool(tmp_path, generation=3)
 
 
