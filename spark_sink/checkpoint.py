@@ -8,7 +8,6 @@ and spools; an output that is new begins where a new checkpoint would.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ from urllib.parse import quote
 import pyarrow
 import pyarrow.fs
 
+from gigastream.new_file import take_name
 from gigastream.plan.to_json import to_json
 from spark_sink.job_errors import JobError
 from spark_sink.kept_state import kept_of, what_changed
@@ -35,7 +35,6 @@ FORMAT = 1
 FILE = "gigastream.json"
 BEGUN = ("planned", "offsets")
 """Where micro-batches are written down before they run: ours, and Spark's."""
-_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 _OF_DISKS = {"lost+found"}
 """What a disk that was just made has."""
 _DIFFERENCES = (
@@ -287,24 +286,13 @@ def _is_written_first(path: Path, content: bytes) -> bool:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        _take_name(temporary, path)
+        take_name(temporary, path)
     except FileExistsError:
         return False
     finally:
         temporary.unlink(missing_ok=True)
     _make_durable(path.parent)
     return True
-
-
-def _take_name(temporary: Path, path: Path) -> None:
-    try:
-        os.link(temporary, path)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        if path.exists():
-            raise FileExistsError from None
-        temporary.rename(path)
 
 
 def _make_durable(folder: Path) -> None:

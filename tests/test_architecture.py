@@ -36,10 +36,12 @@ LEAVES = {
 }
 SPARK_MAY_IMPORT = {
     *FRONT_END,
-    *("arrow_schema", "opaque", "outputs", "ownership", "paths", "plan", "sinks", "spool"),
+    *("arrow_schema", "new_file", "opaque", "outputs", "ownership", "paths", "plan"),
+    *("sinks", "spool"),
 }
 MAY_IMPORT: dict[str, set[str]] = {
     "memory": set(),
+    "new_file": set(),
     "opaque": set(),
     "ownership": set(),
     "flush_policy": set(),
@@ -74,7 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "sources": {"options", "settings", "shipped_queries", "timestamps", "words"},
     "outputs": {"destination", "words"},
-    "sinks": {"outputs", "words"},
+    "sinks": {"new_file", "outputs", "words"},
     "spool": {"arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts"},
     "serving": {"spool"},
     "shipping": {"spool"},

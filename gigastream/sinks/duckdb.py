@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow
 
+from gigastream.new_file import take_name
 from gigastream.sinks import COMMITS, Key, SinkError, check_columns, telling
 from gigastream.sinks.columns import Abilities, table_rows, table_schema
 from gigastream.sinks.sql import listed, quoted, quoted_table
@@ -122,8 +122,8 @@ def _make(path: Path) -> None:
     try:
         with duckdb.connect(str(beside)) as connection:
             connection.execute(_CREATE_COMMITS)
-        if not os.path.lexists(path):  # nobody else was as quick
-            beside.rename(path)
+        with suppress(FileExistsError):  # somebody else was as quick
+            take_name(beside, path)
     finally:
         for left in (beside, beside.with_name(f"{beside.name}.wal")):
             left.unlink(missing_ok=True)

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,19 +11,9 @@ import pytest
 pytest.importorskip("duckdb")
 
 from gigastream.sinks import Key, SinkError, parse_sink_place
+from tests.room import files_no_larger_than
 
 SCHEMA = pa.schema([pa.field("n", pa.int64())])
-
-
-@contextmanager
-def room(size_bytes: int) -> Iterator[None]:
-    """Let no file grow beyond so much."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def rows(count: int) -> pa.Table:
@@ -37,7 +24,10 @@ def rows(count: int) -> pa.Table:
 @pytest.mark.parametrize("size_bytes", [0, 1000, 9000])
 def test_a_file_that_cannot_be_made_is_not_left(tmp_path: Path, size_bytes: int) -> None:
     place = parse_sink_place(f"duckdb:{tmp_path}/x.db")
-    with room(size_bytes), pytest.raises(SinkError, match=r"x\.db: .*File too large"):
+    with (
+        files_no_larger_than(size_bytes),
+        pytest.raises(SinkError, match=r"x\.db: .*File too large"),
+    ):
         place.open("rows", SCHEMA)
     table = place.open("rows", SCHEMA)
     assert table.write(rows(3), Key("w", 1))
@@ -45,9 +35,25 @@ def test_a_file_that_cannot_be_made_is_not_left(tmp_path: Path, size_bytes: int)
     assert {path.name for path in tmp_path.iterdir()} <= {"x.db", "x.db.wal"}
 
 
+def test_of_two_that_make_it_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both have looked, and nothing was there: the second opens what the first has made."""
+    from gigastream.sinks import duckdb as sink
+
+    path = tmp_path / "x.db"
+    first = parse_sink_place(f"duckdb:{path}").open("rows", SCHEMA)
+    first.write(rows(3), Key("w", 1))
+    first.close()
+    with monkeypatch.context() as before:
+        before.setattr("os.path.lexists", lambda _: False)
+        sink._make(path)
+    again = parse_sink_place(f"duckdb:{path}").open("rows", SCHEMA)
+    assert again.last("w") == 1
+    again.close()
+
+
 def test_why_a_commit_failed_is_told(tmp_path: Path) -> None:
     table = parse_sink_place(f"duckdb:{tmp_path}/x.db").open("rows", SCHEMA)
-    with room(0), pytest.raises(SinkError, match="File too large"):
+    with files_no_larger_than(0), pytest.raises(SinkError, match="File too large"):
         table.write(rows(3), Key("w", 1))
     table.close()
     again = parse_sink_place(f"duckdb:{tmp_path}/x.db").open("rows", SCHEMA)

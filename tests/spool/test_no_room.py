@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from gigastream.spool import (
 )
 from gigastream.spool.layout import MANIFEST, segment_name
 from gigastream.spool.manifest import ManifestWriter, read_roll
+from tests.room import files_no_larger_than
 from tests.spool.made import (
     BY_HAND,
     NEVER_NS,
@@ -38,16 +38,6 @@ from tests.spool.made import (
     write_run,
 )
 from tests.waiting import wait_until
-
-
-@contextmanager
-def files_no_larger_than(size_bytes: int) -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture
