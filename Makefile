@@ -101,7 +101,7 @@ clean: ## remove the virtual environments and all that was built
 $(VENV)/installed: $(ENGINE)
 	@echo "setting up $(VENV) (a minute or two, once)" >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python $(INSTALL) --editable '.[bench,delta,duckdb,iceberg,postgres,spark,test]'
+	@$(BIN)/python $(INSTALL) --editable '.[bench,daemon,delta,duckdb,iceberg,postgres,spark,test]'
 	@touch $@
 
 # An installed copy, not the working tree: its extension must not get in the other's way.

@@ -91,6 +91,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "config": {"gsql", "options", "settings", "sources"},
     "compiled": {*FRONT_END, *LEAVES, "codegen", "plan", "version"},
+    "daemon": {
+        *FRONT_END,
+        *LEAVES,
+        *("codegen", "compiled", "config", "engine", "outputs", "plan", "sessions", "sinks"),
+        *("sources", "spool", "version"),
+    },
     "library": {
         *FRONT_END,
         *LEAVES,
@@ -105,6 +111,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *FRONT_END,
         *LEAVES,
         *("arrow_schema", "codegen", "compiled", "config", "engine", "library", "outputs", "plan"),
+        "daemon",
         *(
             "serving",
             "sessions",
