@@ -236,7 +236,7 @@ class AttachOrder(_Told, tag=True, frozen=True, kw_only=True):
     first_window: FirstWindow = "edge"
     priority: int = 0
     replaces: bool = False
-    """A set of that name goes on until this one's first whole window, which begins where it ends."""
+    """The set of that name goes on until this one's first whole window."""
 
 
 class DetachOrder(_Told, tag=True, frozen=True, kw_only=True):
