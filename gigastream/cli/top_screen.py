@@ -13,6 +13,7 @@ from rich.text import Text
 
 from gigastream.daemon.messages import CaptureReport, SetStatistics, StatusAnswer
 from gigastream.engine.statistics import END, NONE, SourceStatistics
+from gigastream.words import counted
 
 _BARS = "▁▂▃▄▅▆▇█"
 _NS = 1e-9
@@ -124,7 +125,7 @@ def screen(history: History, newest: NewestRows, height: int) -> RenderableType:
 
 
 def _title(status: StatusAnswer) -> Text:
-    restarts = f", begun again {status.restarts} times" if status.restarts else ""
+    restarts = f", begun again {counted(status.restarts, 'time')}" if status.restarts else ""
     report = status.report
     if status.capture_pid is None or report is None:
         return Text(f"gigastream {status.version}: nothing is read now{restarts}", style="bold red")
