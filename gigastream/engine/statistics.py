@@ -64,6 +64,12 @@ class SourceStatistics:
     """How often it said nothing for longer than its liveness."""
     is_failed: bool = False
     """It has said nothing since."""
+    taken_before: int = 0
+    """Of a ring that had another reader: what that took since it last asked the kernel to count."""
+    ring_blocks: int = 0
+    """Of a live link's ring."""
+    ring_used: int = 0
+    """Of them, filled by the kernel and not given back."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
