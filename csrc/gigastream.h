@@ -18,6 +18,7 @@
 
 struct gs_engine;
 struct gs_attached_set;
+struct sock_filter;
 
 /* How an engine reads its sources. */
 struct gs_engine_settings {
@@ -197,6 +198,12 @@ void gs_engine_want(struct gs_engine *engine, const char *interface, int64_t tim
 void gs_engine_stop(struct gs_engine *engine);
 /* The same, but what the kernel has captured stays unread, and is counted. */
 void gs_engine_halt(struct gs_engine *engine);
+/* From now on the kernel rejects, of the live links whose configuration says so, what this program
+ * of classic BPF does (linux/filter.h), which is made for frames of Ethernet. Of no instructions:
+ * nothing. What is rejected is seen and counted by nobody. Between two calls of run. GS_ERROR:
+ * links may pass more than before, none less. */
+int gs_engine_set_prefilter(struct gs_engine *engine, const struct sock_filter *instructions,
+                            uint32_t length, struct gs_error *error);
 /* Tests: from now on the clocks stand at this reading. */
 void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t wall_ns);
 uint32_t gs_engine_source_count(const struct gs_engine *engine);

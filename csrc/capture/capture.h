@@ -87,6 +87,10 @@ struct gs_capture_ops {
     /* Once a timer period: counters and the state of the link are looked at again, a link that has
      * come back is taken up. */
     void (*refresh)(struct gs_capture *capture);
+    /* From now on the kernel rejects what this program of classic BPF does, which knows no tags; of
+     * no instructions: nothing. Links that do not take it pass everything. NULL: none does. */
+    int (*prefilter)(struct gs_capture *capture, const struct sock_filter *instructions,
+                     uint32_t length, struct gs_error *error);
     /* Nothing more comes in; next_burst gives what is still there, then GS_END. */
     void (*finish)(struct gs_capture *capture);
     /* Readable, or in error, when next_burst may have something; -1: none. */

@@ -26,6 +26,7 @@ struct gs_live_config {
     uint32_t snap_length;       /* bytes of a packet that are captured */
     bool promiscuous;           /* frames for others, too */
     bool outgoing;              /* frames that this host sends, too */
+    bool takes_prefilter;       /* gs_engine_set_prefilter is of it, too */
     const struct gs_link_filter *filters; /* needed only while it is opened */
     uint32_t filter_count;
     /* Of one of several rings that share the device's packets by flow (fanout.h); owned by the

@@ -452,6 +452,16 @@ static void socket_take_up(struct gs_ring_device *device)
     }
 }
 
+/* It knows frames of Ethernet alone. */
+static int socket_prefilter(struct gs_ring_device *device, const struct sock_filter *instructions,
+                            uint32_t length, struct gs_error *error)
+{
+    struct packet_socket *s = (struct packet_socket *)device;
+    if (!s->config.takes_prefilter || device->link_type != ETHERNET) return GS_OK;
+    GS_RETURN_IF_ERROR(gs_kernel_filter_prefilter(&s->filter, instructions, length, error));
+    return s->has_left ? GS_OK : attach_filter(s, error);
+}
+
 /* What has come in before is handed over when the retire timeout has passed. */
 static void socket_finish(struct gs_ring_device *device)
 {
@@ -479,6 +489,7 @@ static const struct gs_ring_device_ops socket_ops = {
     .wait = socket_wait,
     .refresh = socket_refresh,
     .take_up = socket_take_up,
+    .prefilter = socket_prefilter,
     .finish = socket_finish,
     .is_drained = socket_is_drained,
     .measure = socket_measure,

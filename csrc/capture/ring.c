@@ -287,6 +287,14 @@ static void ring_refresh(struct gs_capture *capture)
     capture->device->ops->refresh(capture->device);
 }
 
+static int ring_prefilter(struct gs_capture *capture, const struct sock_filter *instructions,
+                          uint32_t length, struct gs_error *error)
+{
+    const struct gs_ring_device_ops *ops = capture->device->ops;
+    if (ops->prefilter == NULL || capture->is_finished) return GS_OK;
+    return ops->prefilter(capture->device, instructions, length, error);
+}
+
 static void ring_finish(struct gs_capture *capture)
 {
     if (!capture->is_finished) capture->device->ops->finish(capture->device);
@@ -330,6 +338,7 @@ const struct gs_capture_ops gs_ring_capture = {
     .has_unread = ring_has_unread,
     .is_empty = ring_is_empty,
     .refresh = ring_refresh,
+    .prefilter = ring_prefilter,
     .finish = ring_finish,
     .descriptor = ring_descriptor,
 };

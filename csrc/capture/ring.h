@@ -38,6 +38,10 @@ struct gs_ring_device_ops {
     void (*refresh)(struct gs_ring_device *device);
     /* With is_back, when all that the ring has is read: it begins anew. */
     void (*take_up)(struct gs_ring_device *device);
+    /* From now on the kernel asks this program first; of no instructions: none. NULL where there
+     * is no kernel to ask. */
+    int (*prefilter)(struct gs_ring_device *device, const struct sock_filter *instructions,
+                     uint32_t length, struct gs_error *error);
     /* Nothing more comes in. */
     void (*finish)(struct gs_ring_device *device);
     /* After finish: no block will be handed over any more. */

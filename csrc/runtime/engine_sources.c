@@ -132,3 +132,14 @@ struct gs_source *gs_engine_next_source(const struct gs_engine *engine)
     }
     return next;
 }
+
+int gs_engine_set_prefilter(struct gs_engine *engine, const struct sock_filter *instructions,
+                            uint32_t length, struct gs_error *error)
+{
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        struct gs_source *source = engine->sources[s];
+        if (!source->is_open || source->is_ended || source->ops->prefilter == NULL) continue;
+        GS_RETURN_IF_ERROR(source->ops->prefilter(source->capture, instructions, length, error));
+    }
+    return GS_OK;
+}

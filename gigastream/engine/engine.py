@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ from gigastream.sources.live import DEFAULT_MAX_SKEW_NS, LiveSource
 from gigastream.sources.packets import PacketSource
 from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps
 
+_INSTRUCTION = struct.Struct("=HBBI")
+"""A `struct sock_filter`: code, jt, jf, k."""
 File = FileSource | PacketSource
 
 
@@ -148,6 +151,18 @@ class Engine:
         if status == lib.GS_REFUSED:
             raise self._problem() or SourceError(message_of(self._error))
         return bool(check(status, self._error) != lib.GS_END)
+
+    def set_prefilter(self, program: Sequence[tuple[int, int, int, int]] | None) -> None:
+        """Let the kernel reject what a program of classic BPF does; None: nothing.
+
+        Of the links whose settings say `kernel_prefilter`. What is rejected is seen and counted by
+        nobody, and tells no time. EngineError: links may pass more than before, none less.
+        """
+        packed = b"".join(_INSTRUCTION.pack(*instruction) for instruction in program or ())
+        buffer = ffi.from_buffer(packed)
+        native = ffi.cast("struct sock_filter *", buffer)
+        length = len(packed) // _INSTRUCTION.size
+        check(lib.gs_engine_set_prefilter(self.native, native, length, self._error), self._error)
 
     def want(self, interface: str, timestamp_ns: int) -> None:
         """Ask on behalf of who gets the sets' batches: for packet time to come so far."""

@@ -80,6 +80,7 @@ def _link_config(device: str, settings: LiveSettings) -> tuple[Any, Any]:
     live.block_bytes, live.block_count = settings.block_bytes, settings.block_count
     live.retire_timeout_ms = max(1, settings.retire_ns // _NS_PER_MS)
     live.promiscuous, live.outgoing = settings.promiscuous, settings.outgoing
+    live.takes_prefilter = settings.kernel_prefilter
     return live, name
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
+from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.engine import memory
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.engine import Engine
@@ -46,6 +47,7 @@ class Session(Closing):
         if self._limit is None and self._settings.packets_max is not None:
             self._limit = PacketLimit(self._settings.packets_max)
         self._stopped = False
+        self._plan = plan
         self._sources = tuple(sources)
         interfaces = len({source.interface for source in sources})
         with ExitStack() as opened:
@@ -123,6 +125,8 @@ class Session(Closing):
         self._engine.add_files(files, promises)
         self._queries.tap(taps)
         self._engine.attach(self._queries)
+        if any(isinstance(s, LiveSource) and s.settings.kernel_prefilter for s in self._sources):
+            self._engine.set_prefilter(kernel_filter([self._plan]))
         self._engine.start()
         self._pace = Pace(self._settings.speed) if self._settings.speed else None
 

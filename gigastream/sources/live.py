@@ -43,6 +43,8 @@ class LiveSettings:
     """Frames that are not for this host, too."""
     outgoing: bool = True
     """Frames that this host sends, too."""
+    kernel_prefilter: bool = False
+    """The kernel rejects what no query can accept: less work, a shorter account, later windows."""
     user: str = "nobody"
     """Whom a process that was started as root becomes as soon as the link is open."""
 
@@ -209,5 +211,12 @@ LIVE_OPTIONS = (
     Option("snap", "snap_bytes", parse_count, "BYTES", "of a packet that are captured"),
     Option("promiscuous", "promiscuous", parse_switch, "on|off", "frames for others, too (on)"),
     Option("outgoing", "outgoing", parse_switch, "on|off", "frames that this host sends, too (on)"),
+    Option(
+        "kernel-prefilter",
+        "kernel_prefilter",
+        parse_switch,
+        "on|off",
+        "let the kernel reject what no query can accept (off)",
+    ),
     Option("user", "user", str, "NAME", "whom root becomes when the links are open (nobody)"),
 )
