@@ -97,6 +97,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("codegen", "compiled", "config", "engine", "outputs", "plan", "sessions", "sinks"),
         *("sources", "spool", "version"),
     },
+    "console": {"daemon", "engine"},
     "library": {
         *FRONT_END,
         *LEAVES,
@@ -111,7 +112,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *FRONT_END,
         *LEAVES,
         *("arrow_schema", "codegen", "compiled", "config", "engine", "library", "outputs", "plan"),
-        "daemon",
+        *("console", "daemon"),
         *(
             "serving",
             "sessions",
