@@ -90,7 +90,7 @@ CASES = {
         sliding_start,
         lambda time_ns: sliding_start(time_ns - 12 * SECOND_NS) + 4,
     ),
-    "medians": Case("SELECT tb, median(len) AS m FROM IP GROUP BY time/10 AS tb", by(10)),
+    "extremes": Case("SELECT tb, max(len) - min(len) AS m FROM IP GROUP BY time/10 AS tb", by(10)),
     "two steps": Case(
         COUNTS.format("lower", "IP")
         + ASKED
@@ -290,3 +290,108 @@ def test_rows_are_those_of_whole_windows(
         assert case.sign * seen.whole_from == first
         found += len(expected)
     assert found > 0
+
+
+def test_windows_whose_column_is_not_shown(captures: dict[str, Path]) -> None:
+    """They are known by the batches in which they leave: exactly, too."""
+    group = "count(*) AS n, sum(len) AS s FROM IP GROUP BY time/10 AS tb"
+    shown, hidden = (plan_of(f"SELECT {more}{group}", ["a"]) for more in ("tb, ", ""))
+    for seed in range(4):
+        seen = visit(shown, captures, ["a"], SETTINGS["by three"], seed)
+        found = visit(hidden, captures, ["a"], SETTINGS["by three"], seed)
+        assert found.whole == [row[1:] for row in seen.whole]
+        assert found.cut == seen.cut > 0
+        assert found.marked == found.cut
+        assert found.whole_from is None
+
+
+def test_what_is_dropped_above_the_windows_does_not_matter(captures: dict[str, Path]) -> None:
+    counts = COUNTS.format("lower", "IP") + ASKED
+    shown = plan_of(counts + "SELECT tb, srcIP, n*2 AS m FROM lower", ["a"])
+    hidden = plan_of(counts + "SELECT srcIP, n*2 AS m FROM lower", ["a"])
+    for seed in range(4):
+        seen = visit(shown, captures, ["a"], SETTINGS["as it is"], seed)
+        found = visit(hidden, captures, ["a"], SETTINGS["as it is"], seed)
+        assert in_order(found.whole) == in_order(row[1:] for row in seen.whole)
+        assert found.cut == seen.cut > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT timestamp, srcIP, len FROM IP",
+        "SELECT timestamp, len FROM IP LIMIT 9",
+        COUNTS.format("unread", "IP") + ASKED + "SELECT timestamp, len FROM IP",
+    ],
+)
+def test_rows_without_windows_are_whole(text: str, captures: dict[str, Path]) -> None:
+    seen = visit(plan_of(text, ["a"]), captures, ["a"], DISORDER, 1)
+    assert seen.whole == seen.all != []
+    assert (seen.cut, seen.marked, seen.whole_from) == (0, 0, None)
+
+
+def test_one_window_of_all_that_comes_is_never_whole(captures: dict[str, Path]) -> None:
+    plan = plan_of("DEFINE { no_temporal_aggr true; } SELECT count(*) AS n FROM IP", ["a"])
+    seen = visit(plan, captures, ["a"], DISORDER, 1)
+    assert (seen.whole, len(seen.all), seen.cut, seen.marked) == ([], 1, 1, 1)
+
+
+@pytest.mark.parametrize("name", ["groups", "merged", "joined"])
+def test_a_set_that_is_there_before_the_start_has_no_cut(
+    name: str, captures: dict[str, Path]
+) -> None:
+    plan = plan_of(CASES[name].text, INTERFACES)
+    with ExitStack() as opened:
+        at_work = Visited(plan, captures, INTERFACES, DISORDER, opened)
+        for queries in at_work.sets:
+            at_work.engine.attach(queries)
+        at_work.engine.start()
+        at_work.read(4 * PACKETS)
+        whole, every = (list(rows_of(events)) for events in at_work.events)
+        assert not any(event.batch.is_cut for events in at_work.events for event in events)
+        assert set(at_work.sets[0].cut_rows.values()) == {0}
+        assert [at_work.sets[0].whole_from(query) for query in at_work.sets[0].cut_rows] == [None]
+    assert whole == every == whole_run(plan, captures, INTERFACES, DISORDER)
+
+
+def test_nothing_has_been_seen_before_the_first_packet(captures: dict[str, Path]) -> None:
+    plan = plan_of(CASES["groups"].text, INTERFACES)
+    with ExitStack() as opened:
+        at_work = Visited(plan, captures, INTERFACES, DISORDER, opened)
+        at_work.engine.start()
+        for queries in at_work.sets:
+            at_work.engine.attach(queries)
+        at_work.read(4 * PACKETS)
+        whole, every = (list(rows_of(events)) for events in at_work.events)
+    assert whole == every == whole_run(plan, captures, INTERFACES, DISORDER)
+
+
+def test_a_set_can_take_the_place_of_another_at_a_windows_edge(captures: dict[str, Path]) -> None:
+    """The old one's rows before what the new one has whole, then the new one's: all, once."""
+    case = CASES["groups"]
+    plan = plan_of(case.text, ["a"])
+    with ExitStack() as opened:
+        at_work = Visited(plan, captures, ["a"], DISORDER, opened)
+        new, old = at_work.sets
+        at_work.engine.attach(old)
+        at_work.engine.start()
+        at_work.read(PACKETS // 3)
+        at_work.engine.attach(new)
+        edge = new.whole_from(next(iter(new.cut_rows)))
+        assert edge is not None
+        at_work.read(PACKETS)
+        after, before = (list(rows_of(events)) for events in at_work.events)
+    assert all(case.bound(row) >= edge for row in after)
+    together = [row for row in before if case.bound(row) < edge] + after
+    assert in_order(together) == in_order(whole_run(plan, captures, ["a"], DISORDER))
+
+
+def test_a_set_that_has_not_seen_a_packet_has_nothing_to_say(captures: dict[str, Path]) -> None:
+    plan = plan_of(CASES["groups"].text, INTERFACES)
+    with AttachedSet(plan, DISORDER, only_whole=True) as queries, Engine(DISORDER) as engine:
+        assert (queries.cut_rows, queries.whole_from("asked")) == ({}, None)
+        engine.add_files(sources(captures, INTERFACES))
+        engine.attach(queries)
+        engine.detach(queries)
+        assert list(rows_of(queries.drained())) == []
+        assert set(queries.cut_rows.values()) == {0}
