@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -314,6 +315,27 @@ def test_what_is_dropped_above_the_windows_does_not_matter(captures: dict[str, P
         found = visit(hidden, captures, ["a"], SETTINGS["as it is"], seed)
         assert in_order(found.whole) == in_order(row[1:] for row in seen.whole)
         assert found.cut == seen.cut > 0
+
+
+BAND = """SELECT left.tb AS a, right.tb AS b, left.srcIP, left.n AS n, right.n AS m {}
+    FROM left, right WHERE left.tb >= right.tb - 1 AND left.tb <= right.tb + 2
+    AND left.srcIP = right.srcIP"""
+
+
+@pytest.mark.parametrize("kind", ["INNER_JOIN", "LEFT_OUTER_JOIN", "OUTER_JOIN"])
+def test_a_join_over_a_band_gives_no_row_that_lacks_another(
+    kind: str, captures: dict[str, Path]
+) -> None:
+    """Where both sides are kept none of its columns tells time: it goes by what it holds."""
+    plan, settings = plan_of(PAIR + ASKED + BAND.format(kind), INTERFACES), SETTINGS["by three"]
+    full = Counter(whole_run(plan, captures, INTERFACES, settings))
+    whole = cut = 0
+    for seed in range(4):
+        seen = visit(plan, captures, INTERFACES, settings, seed)
+        assert not Counter(seen.whole) - full, seed
+        assert len(seen.whole) + seen.cut == len(seen.all)
+        whole, cut = whole + len(seen.whole), cut + seen.cut
+    assert whole > cut > 0
 
 
 @pytest.mark.parametrize(
