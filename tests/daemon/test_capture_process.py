@@ -105,7 +105,7 @@ def test_what_cannot_be_carried_out_is_refused_and_changes_nothing(
         "puts out 'q'": waiting.done(TailOrder(number=number(), query="q", set_name=None)),
         "damaged": waiting.attach("a", broken),
         "No such file": waiting.attach("b", folder / "absent.so"),
-        "Not a directory": waiting.attach("c", frames, output_to(frames / "rows.csv")),
+        "File exists": waiting.attach("c", frames, output_to(frames / "rows.csv")),
     }
     for part, done in refusals.items():
         assert done.error is not None
