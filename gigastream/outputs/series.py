@@ -61,13 +61,17 @@ class Series:
         self._ended = re.compile(rf"{stem}-{_TIME}(?:-(\d+))?{ending}(|{INCOMPLETE})")
         self._unnamed: list[BegunFile] = []
         """Ended, but the last name could not be given."""
+        self._shown: dict[str, int] = {}
+        """In their order, which is not that of their names where the clock was set back."""
+        self._count = 0
+        self._last = ("", 0)
 
     def begin(self, now_ns: int, _header: bytes) -> BegunFile:
         """Make a file."""
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now_ns // 10**9))
         hidden = f".{self._name}-{stamp}-{secrets.token_hex(4)}.{self._format}{_PART}"
         with opened_folder(self.folder) as folder:
-            descriptor = os.open(hidden, _NEW, 0o640, dir_fd=folder)
+            descriptor = os.open(hidden, _NEW, 0o666, dir_fd=folder)
         _lock(descriptor)
         return BegunFile(descriptor, f"{self.folder}/{hidden}", hidden, stamp)
 
@@ -93,6 +97,7 @@ class Series:
     def recover(self, tell: Tell) -> None:
         """End what a run that was killed has left."""
         with opened_folder(self.folder) as folder:
+            check_writable(folder)
             for name in sorted(os.listdir(folder)):
                 found = self._hidden.fullmatch(name)
                 if found is not None:
@@ -103,30 +108,39 @@ class Series:
 
     def show(self, folder: int, hidden: str, stamp: str, ending: str) -> str:
         """Give a hidden file the first name that nobody has; return it."""
-        for number in range(1, _MOST_OF_A_SECOND):
+        first = self._last[1] + 1 if self._last[0] == stamp else 1
+        for number in range(first, first + _MOST_OF_A_SECOND):
             more = f"-{number}" if number > 1 else ""
             shown = f"{self._name}-{stamp}{more}.{self._format}{ending}"
             with suppress(FileExistsError):
                 take_name_in(folder, hidden, shown)
+                self._last, self._count = (stamp, number), self._count + 1
+                self._shown[shown] = self._count
                 return shown
         raise FileExistsError(errno.EEXIST, f"{_MOST_OF_A_SECOND:,} files of one second")
 
     def _prune(self) -> None:
         """Delete the oldest: of whole files, and of those that were put aside, each so many."""
         if self._keep is None:
+            self._shown.clear()
             return
         with opened_folder(self.folder) as folder:
             for ending in ("", INCOMPLETE):
                 ended = self._own(folder, ending)
-                for _, _, name in ended[: max(0, len(ended) - self._keep)]:
+                for name in ended[: max(0, len(ended) - self._keep)]:
+                    self._shown.pop(name, None)
                     with suppress(FileNotFoundError):
                         os.unlink(name, dir_fd=folder)
 
-    def _own(self, folder: int, ending: str) -> list[tuple[str, int, str]]:
+    def _own(self, folder: int, ending: str) -> list[str]:
         """The files that have ended, the oldest first."""
         found = (self._ended.fullmatch(name) for name in os.listdir(folder))
-        names = ((m[1], int(m[2] or 1), m[0]) for m in found if m is not None and m[3] == ending)
-        return sorted(each for each in names if _is_own(each[2], folder))
+        names = [
+            (self._shown.get(name[0], 0), name[1], int(name[2] or 1), name[0])
+            for name in found
+            if name is not None and name[3] == ending and _is_own(name[0], folder)
+        ]
+        return [name for *_, name in sorted(names)]
 
     # ---- what is left of others ----
 
@@ -178,7 +192,7 @@ class FileInPlace:
     def begin(self, now_ns: int, header: bytes) -> BegunFile:
         """Make it, or go on behind what it has; what cannot be gone on with is put aside."""
         with opened_folder(self.folder) as folder:
-            descriptor = os.open(self._path.name, _THERE | os.O_CREAT, 0o640, dir_fd=folder)
+            descriptor = os.open(self._path.name, _THERE | os.O_CREAT, 0o666, dir_fd=folder)
             try:
                 status = os.fstat(descriptor)
                 self.check(status)
@@ -192,7 +206,7 @@ class FileInPlace:
                 os.close(descriptor)
                 raise
             os.close(descriptor)
-            descriptor = os.open(self._path.name, _NEW, 0o640, dir_fd=folder)
+            descriptor = os.open(self._path.name, _NEW, 0o666, dir_fd=folder)
         _lock(descriptor)
         return BegunFile(descriptor, self.label)
 
@@ -214,8 +228,11 @@ class FileInPlace:
 
     def recover(self, _tell: Tell) -> None:
         """Its torn line is cut when it is gone on with."""
-        with suppress(FileNotFoundError), opened_folder(self.folder) as folder:
-            self.check(os.stat(self._path.name, dir_fd=folder, follow_symlinks=False))
+        with opened_folder(self.folder) as folder:
+            try:
+                self.check(os.stat(self._path.name, dir_fd=folder, follow_symlinks=False))
+            except FileNotFoundError:
+                check_writable(folder)
 
     def _whole_end(self, descriptor: int, header: bytes) -> int | None:
         """Where rows can be added; None: nowhere."""
@@ -239,6 +256,12 @@ def opened_folder(path: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def check_writable(folder: int) -> None:
+    """Raise OSError where no file can be made in a folder."""
+    if not os.access(".", os.W_OK | os.X_OK, dir_fd=folder, effective_ids=True):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def take_name_in(folder: int, name: str, shown: str) -> None:
