@@ -50,8 +50,6 @@ class RunningSet:
             raise
         try:
             engine.attach(self._attached)
-            for target in self.targets:
-                target.begin()
         except BaseException:
             self.close()
             raise

@@ -141,15 +141,26 @@ def test_who_hangs_up_ends_it(waiting: Captured) -> None:
 
 
 def test_nothing_is_written_outside_its_folders(folder: Path) -> None:
-    """The kernel refuses it."""
+    """The kernel refuses it; the rows are counted."""
     frames = object_of(folder, "frames", FRAMES, ["default"])
     with folder_for_all() as other:
         other.chmod(0o777)
         with capturing(start_of(folder, files=FILES)) as capture:
-            done = capture.attach("first", frames, output_to(other / "frames.csv"))
-            assert done.error is not None
-            assert "ermission" in done.error
-            capture.end()
+            capture.attach("first", frames, output_to(other / "frames.csv"))
+            (found,) = capture.over().report.sets
+    (output,) = found.outputs
+    assert (output.rows, output.lost) == (0, found.rows["frames"])
+    assert "Permission denied" in (output.failure or "")
+
+
+@pytest.mark.privileged
+def test_a_folder_that_the_user_cannot_write_is_refused(waiting: Captured, folder: Path) -> None:
+    closed = folder / "closed"
+    closed.mkdir(0o700)
+    frames = object_of(folder, "frames", FRAMES, ["default"])
+    done = waiting.attach("first", frames, output_to(closed / "frames.csv"))
+    assert "ermission denied" in (done.error or "") or "cannot be written" in (done.error or "")
+    assert waiting.report().sets == ()
 
 
 def test_reports_come_by_themselves(waiting: Captured) -> None:
