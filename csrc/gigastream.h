@@ -46,6 +46,7 @@ struct gs_attached_settings {
     bool low_taps;            /* each LFTA's batches are put out as well, interface by interface */
     bool output_punctuation;  /* outputs give batches without rows too */
     bool deliver_every_burst; /* rows do not wait for a full batch (tests) */
+    bool only_whole;          /* rows of windows that the set has not seen whole are left out */
 };
 
 /* What becomes of a run when a source has failed. */
@@ -170,11 +171,12 @@ int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter
 /* From now on the set gets the engine's packets. It is attached when all sources have been added:
  * before gs_engine_start, or afterwards by who calls gs_engine_run, between two calls. Then it sees
  * what is read from here on, and time on its interfaces is what it is now: a window that is running
- * has the rows of its rest. An engine may have any number of sets; none of them changes what
- * another answers. GS_REFUSED: its tables do not fit into the memory that is given. */
+ * has the rows of its rest, and is cut (GS_MISSING_CUT). An engine may have any number of sets;
+ * none of them changes what another answers. GS_REFUSED: its tables do not fit into the memory that
+ * is given. */
 int gs_engine_attach(struct gs_engine *engine, struct gs_attached_set *set, struct gs_error *error);
 /* Ends its input here, between two calls of gs_engine_run: its open windows are answered, which
- * gs_attached_drain and gs_attached_take give. Its counters stay. */
+ * gs_attached_drain and gs_attached_take give, and are cut. Its counters stay. */
 void gs_engine_detach(struct gs_engine *engine, struct gs_attached_set *set);
 int gs_engine_start(struct gs_engine *engine, struct gs_error *error);
 /* Runs for `packet_budget` packets or until there is output of a set, which is to be taken before
@@ -255,9 +257,15 @@ const char *gs_attached_node_name(const struct gs_attached_set *set, uint32_t no
 uint32_t gs_attached_port_count(const struct gs_attached_set *set);
 uint32_t gs_attached_port_node(const struct gs_attached_set *set, uint32_t port);
 const char *gs_attached_port_interface(const struct gs_attached_set *set, uint32_t port);
-/* What the bits of a batch's `missing` are, from the least: the last stands for all behind it. */
+/* What the bits of a batch's `missing` are, from the least: bit 62 stands for all behind it.
+ * GS_MISSING_CUT is none of them. */
 uint32_t gs_attached_interface_count(const struct gs_attached_set *set);
 const char *gs_attached_interface_name(const struct gs_attached_set *set, uint32_t interface);
+/* Rows of windows that were not seen whole, which an output has left out (only_whole). */
+uint64_t gs_attached_cut_rows(const struct gs_attached_set *set, uint32_t node);
+/* Whether the set was attached amid the windows of this output; then the least value of its first
+ * temporal column (of a decreasing one the greatest) of which all rows are whole. */
+bool gs_attached_whole_from(const struct gs_attached_set *set, uint32_t node, int64_t *value);
 /* The packet time that was asked of it. */
 struct gs_wanted gs_attached_port_wanted(const struct gs_attached_set *set, uint32_t port);
 uint32_t gs_attached_lfta_count(const struct gs_attached_set *set);

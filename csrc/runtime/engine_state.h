@@ -71,6 +71,8 @@ void gs_engine_advance(struct gs_engine *engine, uint32_t interface);
 void gs_engine_advance_due(struct gs_engine *engine, uint32_t interface);
 /* A set that comes later is told how far its interfaces are. */
 void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set);
+/* One that is to go is told of those that have not ended. */
+void gs_engine_tell_set(const struct gs_engine *engine, struct gs_attached_set *set);
 /* The next H and W at which an LFTA of the interface, of any set, or the timer, must be told. */
 void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t interface);
 

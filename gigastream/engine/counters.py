@@ -96,5 +96,24 @@ def operators(attached: Any, times: Mapping[str, BaseTimes]) -> tuple[OperatorSt
     return tuple(found)
 
 
+def outputs(attached: Any) -> dict[str, list[int]]:
+    """The output nodes of a query set at work, by query."""
+    native = ffi.new("struct gs_operator_statistics *")
+    found: dict[str, list[int]] = {}
+    for index in range(lib.gs_attached_operator_count(attached)):
+        lib.gs_attached_operator_statistics(attached, index, native)
+        if _string(native.kind) == "output":
+            found.setdefault(_string(native.name), []).append(index)
+    return found
+
+
+def cut_rows(attached: Any) -> dict[str, int]:
+    """Rows of windows not seen whole that outputs have left out so far, by query."""
+    return {
+        query: sum(int(lib.gs_attached_cut_rows(attached, node)) for node in nodes)
+        for query, nodes in outputs(attached).items()
+    }
+
+
 def _string(text: Any) -> str:
     return os.fsdecode(ffi.string(text))
