@@ -64,6 +64,14 @@ class SourceStatistics:
     """How often it said nothing for longer than its liveness."""
     is_failed: bool = False
     """It has said nothing since."""
+    given_up: int = 0
+    """Of a ring that had another reader, who ended amid a block: this block's packets."""
+    taken_before: int = 0
+    """Those too, and what that reader took from when it last asked the kernel for its counts on."""
+    ring_blocks: int = 0
+    """Of a live link's ring."""
+    ring_used: int = 0
+    """Of them, filled by the kernel and not given back."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
