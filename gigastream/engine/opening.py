@@ -70,6 +70,7 @@ def engine_settings(s: Settings) -> Any:
     native.heartbeat_ns = s.heartbeat_ns if s.is_periodic else 0
     native.heartbeat_packets = s.heartbeat_packets if s.is_periodic else 0
     native.is_on_demand = s.is_on_demand
+    native.hash_key = s.hash_key or _random_key()
     return native
 
 

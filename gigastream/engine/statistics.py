@@ -12,7 +12,7 @@ LINK_STATES = (None, "up", "down", "gone", "lost")
 
 @dataclass(frozen=True, slots=True)
 class SourceStatistics:
-    """read = undecodable + filtered + late + skew + decoded."""
+    """read = undecodable + filtered + late + skew + sampled_out + decoded."""
 
     label: str
     interface: str
@@ -64,6 +64,8 @@ class SourceStatistics:
     """How often it said nothing for longer than its liveness."""
     is_failed: bool = False
     """It has said nothing since."""
+    sampled_out: int = 0
+    """Of flows that were left out, since the host could not follow (Engine.sample)."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
