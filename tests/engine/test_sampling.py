@@ -7,6 +7,7 @@ import math
 import os
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -61,9 +62,14 @@ def _rows(
     goes_on = True
     while goes_on:
         change(engine)
-        goes_on = engine.run(steps, 0)
+        goes_on = engine.run(steps - read_of(engine) % steps, 0)
         for event in queries.taken():
             yield from out_of(event.query, event.batch).rows
+
+
+def read_of(engine: Engine) -> int:
+    """Packets of its only source."""
+    return engine.statistics()[0].read
 
 
 def at(shift: int) -> Callable[[Engine], None]:
@@ -170,18 +176,13 @@ def test_scaled_sums_are_within_their_error(shift: int) -> None:
 def test_each_packet_has_the_rate_that_held_for_it() -> None:
     capture, steps = CAPTURES["conversations"], 100
     kept = [{row[0] for row in sampled(RATES, capture, at(shift))[0]} for shift in range(4)]
-    asked: list[int] = []
 
     def change(engine: Engine) -> None:
-        (source,) = engine.statistics()
-        shift = source.read // steps % 4
-        engine.sample(shift)
-        asked.extend([shift] * (steps - source.read % steps))
+        engine.sample(read_of(engine) // steps % 4)
 
-    rows, _ = sampled(RATES, capture, change, steps=steps)
-    read = max(kept[0]) + 1
-    expected = [(at_, 1 << asked[at_]) for at_ in range(read) if at_ in kept[asked[at_]]]
-    assert rows == expected
+    rows, source = sampled(RATES, capture, change, steps=steps)
+    shifts = ((place, place // steps % 4) for place in range(source.read))
+    assert rows == [(place, 1 << shift) for place, shift in shifts if place in kept[shift]]
 
 
 # ---- what has no ports ----
@@ -234,26 +235,24 @@ def test_time_is_told_where_every_packet_is_left_out() -> None:
     assert (other.high_ns, other.promise_ns) == (one.high_ns, one.promise_ns)
 
 
-@pytest.mark.parametrize("settings", [{}, {"heartbeat_packets": 7}, {"heartbeat_ns": 0}])
-def test_windows_close_when_nothing_comes_any_more(settings: dict[str, int]) -> None:
+def test_windows_close_when_nothing_comes_any_more() -> None:
     """Half is read, then all is left out: the windows of the first half come before the end."""
-    settings_ = Settings(hash_key=SETTINGS.hash_key, deliver_every_burst=True, **settings)
-    path = str(DEMO_CAPTURE)
+    settings = replace(SETTINGS, disorder_bytes=4096, flush="immediate")
+    half, before_the_end = 1000, 2000
+
+    def change(engine: Engine) -> None:
+        engine.sample(32 if read_of(engine) >= half else 0)
+
     text = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/60 AS tb"
-    came = []
-    with Engine(settings_) as engine, AttachedSet(plan_of(text), settings_) as queries:
+    descriptor, path = memory_file(DEMO)
+    with Engine(settings) as engine, AttachedSet(plan_of(text), settings) as queries:
         engine.add_files([FileSource("default", path)])
         engine.attach(queries)
         engine.start()
-        while engine.statistics()[0].read < 1000:
-            engine.run(1000 - engine.statistics()[0].read, 0)
-            came += [out_of(e.query, e.batch) for e in queries.taken()]
-        engine.sample(32)
-        while engine.statistics()[0].read < 2000:
-            engine.run(2000 - engine.statistics()[0].read, 0)
-            came += [out_of(e.query, e.batch) for e in queries.taken()]
-    rows = [row for out in came for row in out.rows]
-    assert sum(row[1] for row in rows) == 1000
+        rows = _rows(engine, queries, change, half)
+        counts = (row[1] for row in rows if read_of(engine) <= before_the_end)
+        assert sum(counts) == half
+    os.close(descriptor)
 
 
 def test_a_rate_that_cannot_be_is_refused() -> None:
