@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +14,9 @@ from typing import Any
 import pytest
 
 from gigastream.daemon.messages import AttachOrder, CaptureReport, DetachOrder, LinkSpec
+from gigastream.engine.live import open_packet_sockets
 from gigastream.sources.live import LiveSettings
 from tests.daemon.capture import capturing, object_of, output_to, start_of
-from tests.live.handed_over import packet_socket
 from tests.live.namespace import Namespace, folder_for_all, namespace, needs
 from tests.live.test_veth import DEMO_CAPTURE, Tcpdump, answer_of_file, rows_of
 
@@ -61,10 +60,10 @@ def inside(space: Namespace) -> Iterator[None]:
         os.close(other)
 
 
-def link_of(packets: socket.socket, device: str) -> LinkSpec:
-    return LinkSpec(
-        interface="default", device=device, sockets=(packets.fileno(),), settings=LiveSettings()
-    )
+def link_of(device: str) -> LinkSpec:
+    settings = LiveSettings()
+    sockets = open_packet_sockets(device, settings)
+    return LinkSpec(interface="default", device=device, sockets=sockets, settings=settings)
 
 
 def written(path: Path) -> Counter[str]:
@@ -97,8 +96,7 @@ def test_others_do_not_notice_sets_that_come_and_go(
     )
     tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
     with inside(space):
-        packets = packet_socket(space.far)
-        start = start_of(folder, links=(link_of(packets, space.far),), sets=sets)
+        start = start_of(folder, links=(link_of(space.far),), sets=sets)
         capturing_here = capturing(start)
         capture = capturing_here.__enter__()
     try:
