@@ -29,6 +29,8 @@ struct gs_engine_settings {
     int64_t heartbeat_ns;       /* of capture time, 0: none */
     uint64_t heartbeat_packets; /* 0: none */
     bool is_on_demand;          /* operators that wait ask live links for time */
+    bool is_resident;           /* goes on reading when all its query sets are answered */
+    uint64_t hash_key[2];       /* of flows (gs_engine_sample) */
 };
 
 /* How a query set is answered. */
@@ -104,8 +106,8 @@ struct gs_push {
 struct gs_source_statistics {
     const char *interface;
     const char *label;
-    uint64_t read, undecodable, filtered, late, skew, decoded;
-    uint64_t truncated, carried; /* of those read, and of those decoded: properties */
+    uint64_t read, undecodable, filtered, late, skew, sampled_out, decoded;
+    uint64_t truncated, carried; /* of those read, and of those in time: properties */
     uint64_t bytes, total_bytes;
     int64_t worst_lateness_ns; /* how far the latest packet was below W */
     /* of a live link, as the kernel counts (struct gs_capture_stats) */
@@ -206,6 +208,10 @@ void gs_engine_halt(struct gs_engine *engine);
  * links may pass more than before, none less. */
 int gs_engine_set_prefilter(struct gs_engine *engine, const struct sock_filter *instructions,
                             uint32_t length, struct gs_error *error);
+/* From now on, between two calls of gs_engine_run, the sets get the packets of 1 in 2^shift flows;
+ * 0: all, as at the beginning. The others tell the time still, and are counted (sampled_out).
+ * GS_ERROR: the shift is greater than 32. */
+int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *error);
 /* Tests: from now on the clocks stand at this reading. */
 void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t wall_ns);
 uint32_t gs_engine_source_count(const struct gs_engine *engine);

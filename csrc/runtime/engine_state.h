@@ -6,6 +6,7 @@
 #define GS_RUNTIME_ENGINE_STATE_H
 
 #include "attached_set.h"
+#include "sampling.h"
 #include "source.h"
 
 struct gs_interface {
@@ -41,6 +42,7 @@ struct gs_engine {
     uint32_t bursts_unlooked; /* since sources that wait were looked at */
     struct gs_filter filters[GS_FILTER_MAX];
     uint32_t filter_count;
+    struct gs_sampling sampling;
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;
     bool watches;       /* some of the sources have a liveness */

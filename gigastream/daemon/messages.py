@@ -223,6 +223,8 @@ class CaptureStart(_Told, frozen=True, kw_only=True):
     overload: OverloadSettings = OverloadSettings()
     promises: dict[str, int] = {}
     """By interface: packet time (ns) below which rows have gone out already."""
+    sets: tuple[AttachOrder, ...] = ()
+    """Attached before the first packet is read, with an OrderDone each as if they were ordered."""
     report_ns: int = 1_000_000_000
 
 

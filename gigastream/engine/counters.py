@@ -19,7 +19,7 @@ from gigastream.sources.files import OpenSource
 from gigastream.sources.packets import OpenPackets
 
 _SOURCE_COUNTERS = (
-    "read", "undecodable", "filtered", "late", "skew", "decoded", "truncated",
+    "read", "undecodable", "filtered", "late", "skew", "sampled_out", "decoded", "truncated",
     "carried", "clock_steps", "clock_step_ns",
     "worst_lateness_ns", "kernel_received", "kernel_dropped", "freezes", "nic_dropped", "lag_ns",
     "oversized", "unread", "filtered_tagged", "promise_ns", "answered", "failures",

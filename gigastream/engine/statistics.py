@@ -12,7 +12,7 @@ LINK_STATES = (None, "up", "down", "gone", "lost")
 
 @dataclass(frozen=True, slots=True)
 class SourceStatistics:
-    """read = undecodable + filtered + late + skew + decoded."""
+    """read = undecodable + filtered + late + skew + sampled_out + decoded."""
 
     label: str
     interface: str
@@ -70,6 +70,8 @@ class SourceStatistics:
     """Of a live link's ring."""
     ring_used: int = 0
     """Of them, filled by the kernel and not given back."""
+    sampled_out: int = 0
+    """Of flows that were left out, since the host could not follow (Engine.sample)."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
