@@ -6,6 +6,11 @@
 
 #include "ring.h"
 
+/* Newer than some C libraries. */
+#ifndef PACKET_IGNORE_OUTGOING
+#define PACKET_IGNORE_OUTGOING 23
+#endif
+
 /* The ring of a socket that has none, as the configuration says. It is not mapped. */
 int gs_packet_ring_make(int descriptor, const struct gs_live_config *config,
                         struct gs_error *error);

@@ -26,10 +26,6 @@
 #define ETHERNET 1 /* LINKTYPE_ number */
 #define DRAIN_MARGIN_NS 20000000
 #define SPARES_MAX 16
-/* Newer than some C libraries. */
-#ifndef PACKET_IGNORE_OUTGOING
-#define PACKET_IGNORE_OUTGOING 23
-#endif
 
 struct packet_socket {
     struct gs_ring_device device; /* first: ring.c is given a pointer to it */

@@ -34,8 +34,8 @@ from tests.waiting import PATIENCE_S, wait_until
 
 QUERY = "SELECT timestamp, srcMAC FROM ETH"
 TURN_PACKETS = 16
-"""What a reader takes before it tells of it."""
-SETTINGS = Settings(burst=TURN_PACKETS, deliver_every_burst=True)
+"""What a reader reads before it tells of it."""
+SETTINGS = Settings(burst=TURN_PACKETS, batch_rows=TURN_PACKETS, deliver_every_burst=True)
 PACE_PACKETS, PACE_S = 80, 0.004
 MOST_BYTES = 20000
 """Of rows of a reader that is killed, from which on it is."""
