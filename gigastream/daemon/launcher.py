@@ -109,9 +109,11 @@ def _prepare(user: str, cache: Path) -> None:
     """
     from gigastream.daemon.loading import load_all
     from gigastream.engine.privileges import give_up_privileges
+    from gigastream.paths import copy_headers
 
     os.environ["XDG_CACHE_HOME"] = str(cache)
     load_all()
+    copy_headers(cache / "include")
     give_up_privileges(user)
     os.environ["XDG_CACHE_HOME"] = str(cache)
 

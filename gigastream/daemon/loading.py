@@ -6,8 +6,6 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
-import gigastream
-
 _PARTS = (
     *("arrow_schema", "codegen", "compiled", "daemon", "engine", "gsql", "outputs", "plan"),
     *("query_texts", "sessions", "sources", "spool"),
@@ -45,7 +43,6 @@ def _load(package: object) -> None:
 
 def _try_sample() -> None:
     """The shipped definitions are read, and kept, on the way."""
-    from gigastream.compiled import headers_hash
     from gigastream.gsql.source import SourceFile
     from gigastream.plan import plan_queries
     from gigastream.plan.explain import explain
@@ -54,7 +51,4 @@ def _try_sample() -> None:
     texts = QueryTexts((SourceFile("loaded", _SAMPLE),), interfaces={"loaded": {}})
     plan = plan_queries(check_texts(texts).queries)
     explain(plan)
-    headers_hash()
 
-
-__all__ = ["gigastream", "load_all"]
