@@ -71,6 +71,10 @@ class QuerySetSpec(_Told, frozen=True, kw_only=True):
     """What is shed first under overload is the least."""
     low_level_only: bool = False
     """Nothing but the spool is asked for: no high level runs here."""
+    rotate_bytes: int | None = None
+    rotate_ns: int | None = None
+    keep: int | None = None
+    """Of its files, as OutputSpec has them; all None: they are written in place."""
 
 
 class AddSet(_Asked, tag="add", frozen=True, kw_only=True):
