@@ -85,7 +85,7 @@ def _answered(request: CompileRequest) -> CompileResult:
     path = "" if request.folder is None else str(_written(request, plan, texts))
     columns = {
         query.name: tuple(
-            ShownColumn(name=column.name, type=str(column.type)) for column in query.schema
+            ShownColumn(name=column.name, type=str(column.type)) for column in query.schema.columns
         )
         for query in plan.outputs
     }

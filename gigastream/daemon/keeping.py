@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps a capture process running: begins it, watches it, begins the next one where it crashes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from gigastream.daemon.capture_link import CaptureLink
+from gigastream.daemon.launching import DaemonError, Launching, told_end
+from gigastream.daemon.losses import Losses
+from gigastream.daemon.messages import CaptureStart, EndOrder, Order, OrderDone, Report
+
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 30.0
+_WELL_AFTER_S = 60.0
+"""A capture process that ran as long begins again at once."""
+_READY_WITHIN_S = 120.0
+_LOOK_EVERY_S = 1.0
+
+
+class Told(Protocol):
+    """Who is told, for the log."""
+
+    def __call__(self, text: str) -> None:
+        """A line for a person."""
+
+
+class Keeper:
+    """The capture process of now, and those before it."""
+
+    def __init__(
+        self,
+        launching: Launching,
+        start: Callable[[int, dict[str, int]], CaptureStart],
+        attach_all: Callable[[], Awaitable[None]],
+        heard: Callable[[Report], None],
+        told: Told,
+        watchdog_s: float,
+    ) -> None:
+        """`start` gives what an incarnation begins with, by its number and promises.
+
+        `attach_all` is awaited when one is ready; `heard` gets its reports.
+        """
+        self._launching = launching
+        self._start = start
+        self._attach_all = attach_all
+        self._heard = heard
+        self._told = told
+        self._watchdog_s = watchdog_s
+        self.incarnation = 0
+        self.restarts = 0
+        self.losses: Losses = Losses()
+        self.link: CaptureLink | None = None
+        self.is_ready = asyncio.Event()
+        """The sets are attached to the process of now."""
+        self._numbers = 0
+        self._is_ending = False
+        self._ends: deque[float] = deque(maxlen=8)
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process of now, if there is one."""
+        link = self.link
+        return link.child.pid.result() if link is not None and link.child.pid.done() else None
+
+    def next_number(self) -> int:
+        """Of an order."""
+        self._numbers += 1
+        return self._numbers
+
+    async def order(self, order: Order) -> OrderDone:
+        """Give the process of now an order."""
+        if self.link is None:
+            return OrderDone(number=order.number, error="no capture process runs at the moment")
+        return await self.link.order(order)
+
+    async def run(self) -> int:
+        """Until the input is over, or the end was asked for: 0, or 1 where that went wrong."""
+        pause, promises = _FIRST_PAUSE_S, dict[str, int]()
+        while True:
+            begun = time.monotonic()
+            code = await self._one(promises)
+            link, self.link = self.link, None
+            self.is_ready.clear()
+            assert link is not None
+            if link.over is not None or (self._is_ending and code == 0):
+                return self._verdict(link)
+            if self._is_ending:
+                self._told(f"the capture process did not end well: {told_end(code)}")
+                return 1
+            if link.last_report is not None:
+                promises = {**promises, **link.last_report.promises}
+            if not link.ready.done() or link.ready.cancelled():
+                self._refuse_first(code)
+            pause = _FIRST_PAUSE_S if time.monotonic() - begun > _WELL_AFTER_S else pause * 2
+            self._crashed(link, code)
+            await asyncio.sleep(min(pause, _LONGEST_PAUSE_S))
+
+    async def end(self, patience_s: float) -> None:
+        """Ask for the end; run() returns when it has come."""
+        self._is_ending = True
+        link = self.link
+        if link is None:
+            return
+        try:
+            async with asyncio.timeout(patience_s):
+                await link.order(EndOrder(number=self.next_number()))
+                await asyncio.shield(link.child.ended)
+        except TimeoutError:
+            self._told(f"the capture process did not end within {patience_s:g} s: it is killed")
+            link.kill()
+
+    async def _one(self, promises: dict[str, int]) -> int:
+        child = self._launching.capture(self._start(self.incarnation, promises))
+        link = self.link = CaptureLink(self._launching, child, self._heard)
+        watch = asyncio.create_task(self._watch(link))
+        prepare = asyncio.create_task(self._prepare(link))
+        try:
+            return await link.run()
+        finally:
+            watch.cancel()
+            prepare.cancel()
+
+    async def _prepare(self, link: CaptureLink) -> None:
+        """Attach what is there to be attached, as soon as it can be."""
+        async with asyncio.timeout(_READY_WITHIN_S):
+            await link.ready
+        await self._attach_all()
+        self.losses.goes_on(self.incarnation, time.time_ns())
+        self.is_ready.set()
+
+    async def _watch(self, link: CaptureLink) -> None:
+        """End a process that says nothing for too long."""
+        loop = asyncio.get_running_loop()
+        while loop.time() - link.spoke_at < self._watchdog_s:
+            await asyncio.sleep(min(_LOOK_EVERY_S, self._watchdog_s / 4))
+        self._told(f"the capture process has said nothing for {self._watchdog_s:g} s: it is killed")
+        link.kill()
+
+    def _crashed(self, link: CaptureLink, code: int) -> None:
+        reason = told_end(code)
+        self._told(f"the capture process ended by {reason}; the next one begins")
+        self.losses.crash(self.incarnation, link.last_report, reason)
+        self.incarnation += 1
+        self.restarts += 1
+
+    def _refuse_first(self, code: int) -> None:
+        """One that never got ready, and the first, will not the next time either."""
+        if self.incarnation == 0:
+            raise DaemonError(f"the capture process did not begin: {told_end(code)}")
+
+    def _verdict(self, link: CaptureLink) -> int:
+        over = link.over
+        if over is None or over.error is None:
+            return 0
+        self._told(over.error + (f"\nhint: {over.hint}" if over.hint else ""))
+        return 1
