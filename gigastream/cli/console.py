@@ -52,7 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Serve until a signal."""
     if any(find_spec(name) is None for name in _NEEDED):
-        raise UsageError("the console's server is not installed", "pip install 'gigastream[daemon]'")
+        raise UsageError(
+            "the console's server is not installed", "pip install 'gigastream[daemon]'"
+        )
     from gigastream.console.access import ConsoleAccess
     from gigastream.console.feed import Feed
     from gigastream.console.server import serve_console

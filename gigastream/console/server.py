@@ -17,7 +17,9 @@ from gigastream.console.feed import Feed
 _END_S = 1
 
 
-def serve_console(feed: Feed, access: ConsoleAccess, is_open: Callable[[ConsoleAccess], None]) -> None:
+def serve_console(
+    feed: Feed, access: ConsoleAccess, is_open: Callable[[ConsoleAccess], None]
+) -> None:
     """Serve until SIGINT or SIGTERM. ConsoleError.
 
     `is_open` is called when requests are taken, with the port that was got where 0 was asked.

@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from gigastream.daemon.framing import FrameError, frame, report_reader
 from gigastream.daemon.launching import Child, Launching
 from gigastream.daemon.messages import (
+    AttachOrder,
     CaptureOver,
     CaptureReady,
     CaptureReport,
     Order,
     OrderDone,
     Report,
-    TailRows,
 )
 
 _READ_BYTES = 1 << 18
@@ -27,9 +26,13 @@ class CaptureLink:
     """One incarnation, from its launch to its end."""
 
     def __init__(
-        self, launching: Launching, child: Child, heard: Callable[[Report], None]
+        self,
+        launching: Launching,
+        child: Child,
+        heard: Callable[[Report], None],
+        begun_with: Sequence[AttachOrder] = (),
     ) -> None:
-        """`heard` gets every report but the ends of orders."""
+        """`heard` gets every report but the ends of orders; `begun_with` are those of its start."""
         self.child = child
         self.ready: asyncio.Future[CaptureReady] = asyncio.get_running_loop().create_future()
         self.last_report: CaptureReport | None = None
@@ -38,7 +41,12 @@ class CaptureLink:
         """When it said something at last."""
         self._launching = launching
         self._heard = heard
-        self._waiting: dict[int, asyncio.Future[OrderDone]] = {}
+        loop = asyncio.get_running_loop()
+        self.begun_with = {order.name: loop.create_future() for order in begun_with}
+        """What becomes of the orders that it began with, by set."""
+        self._waiting: dict[int, asyncio.Future[OrderDone]] = {
+            order.number: self.begun_with[order.name] for order in begun_with
+        }
         self._writer: asyncio.StreamWriter | None = None
 
     async def run(self) -> int:
@@ -96,6 +104,3 @@ class CaptureLink:
         for number, waiting in self._waiting.items():
             if not waiting.done():
                 waiting.set_result(OrderDone(number=number, error=_GONE))
-
-
-TailTaker = Callable[[TailRows], Any]

@@ -36,18 +36,19 @@ class Keeper:
         self,
         launching: Launching,
         start: Callable[[int, dict[str, int]], CaptureStart],
-        attach_all: Callable[[], Awaitable[None]],
+        attached: Callable[[dict[str, OrderDone]], Awaitable[None]],
         heard: Callable[[Report], None],
         told: Told,
         watchdog_s: float,
     ) -> None:
         """`start` gives what an incarnation begins with, by its number and promises.
 
-        `attach_all` is awaited when one is ready; `heard` gets its reports.
+        `attached` is awaited with what became of each set when one is ready; `heard` gets its
+        reports.
         """
         self._launching = launching
         self._start = start
-        self._attach_all = attach_all
+        self._attached = attached
         self._heard = heard
         self._told = told
         self._watchdog_s = watchdog_s
@@ -115,8 +116,9 @@ class Keeper:
             link.kill()
 
     async def _one(self, promises: dict[str, int]) -> int:
-        child = self._launching.capture(self._start(self.incarnation, promises))
-        link = self.link = CaptureLink(self._launching, child, self._heard)
+        start = self._start(self.incarnation, promises)
+        child = self._launching.capture(start)
+        link = self.link = CaptureLink(self._launching, child, self._heard, start.sets)
         watch = asyncio.create_task(self._watch(link))
         prepare = asyncio.create_task(self._prepare(link))
         try:
@@ -129,7 +131,7 @@ class Keeper:
         """Attach what is there to be attached, as soon as it can be."""
         async with asyncio.timeout(_READY_WITHIN_S):
             await link.ready
-        await self._attach_all()
+        await self._attached({name: await done for name, done in link.begun_with.items()})
         self.losses.goes_on(self.incarnation, time.time_ns())
         self.is_ready.set()
 

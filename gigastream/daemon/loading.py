@@ -51,4 +51,3 @@ def _try_sample() -> None:
     texts = QueryTexts((SourceFile("loaded", _SAMPLE),), interfaces={"loaded": {}})
     plan = plan_queries(check_texts(texts).queries)
     explain(plan)
-
