@@ -28,6 +28,7 @@ struct gs_engine_settings {
     int64_t heartbeat_ns;       /* of capture time, 0: none */
     uint64_t heartbeat_packets; /* 0: none */
     bool is_on_demand;          /* operators that wait ask live links for time */
+    bool is_resident; /* goes on reading when all its query sets are answered */
 };
 
 /* How a query set is answered. */

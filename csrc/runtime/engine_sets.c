@@ -90,8 +90,9 @@ void gs_engine_end_answered(struct gs_engine *engine)
         answered += is_answered && !set->is_ended;
         waiting += !is_answered && !set->is_ended;
     }
-    if (waiting == 0 && answered + over > 0) gs_engine_stop(engine);
-    if (waiting == 0 || answered == 0) return;
+    bool is_over = waiting == 0 && !engine->settings.is_resident;
+    if (is_over && answered + over > 0) gs_engine_stop(engine);
+    if (is_over || answered == 0) return;
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_is_running(engine->sets[s]) && gs_attached_is_answered(engine->sets[s]))
             end(engine->sets[s]);

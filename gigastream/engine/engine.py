@@ -35,14 +35,18 @@ class Engine:
     between two bursts. EngineError, SourceError.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        """Make one that has no sources yet. FilterError for the setting `filter`."""
+    def __init__(self, settings: Settings | None = None, *, is_resident: bool = False) -> None:
+        """Make one that has no sources yet. FilterError for the setting `filter`.
+
+        One that is resident goes on reading when all its query sets are answered: others may come.
+        """
         self._settings = settings or Settings()
         self._error = ffi.new("struct gs_error *")
         self._keep: list[Any] = []
         self._opened: list[HostSource | None] = []
         engine = ffi.new("struct gs_engine **")
-        status = lib.gs_engine_new(engine_settings(self._settings), engine, self._error)
+        native = engine_settings(self._settings, is_resident=is_resident)
+        status = lib.gs_engine_new(native, engine, self._error)
         self._native: Any = engine[0]
         try:
             check(status, self._error)
