@@ -49,6 +49,11 @@ class CaptureLink:
         }
         self._writer: asyncio.StreamWriter | None = None
 
+    @property
+    def was_ready(self) -> bool:
+        """Whether it got as far as to read."""
+        return self.ready.done() and not self.ready.cancelled()
+
     async def run(self) -> int:
         """Hear it until it is gone; its exit code."""
         try:

@@ -88,14 +88,11 @@ class Keeper:
             link, self.link = self.link, None
             self.is_ready.clear()
             assert link is not None
-            if link.over is not None or (self._is_ending and code == 0):
-                return self._verdict(link)
-            if self._is_ending:
-                self._told(f"the capture process did not end well: {told_end(code)}")
-                return 1
+            if self._is_ending or self._is_over(link):
+                return self._verdict(link, code)
             if link.last_report is not None:
                 promises = {**promises, **link.last_report.promises}
-            if not link.ready.done() or link.ready.cancelled():
+            if not link.was_ready:
                 self._refuse_first(code)
             pause = _FIRST_PAUSE_S if time.monotonic() - begun > _WELL_AFTER_S else pause * 2
             self._crashed(link, code)
@@ -145,7 +142,9 @@ class Keeper:
 
     def _crashed(self, link: CaptureLink, code: int) -> None:
         reason = told_end(code)
-        self._told(f"the capture process ended by {reason}; the next one begins")
+        if link.over is not None and link.over.error is not None:
+            reason = link.over.error
+        self._told(f"the capture process ended: {reason}; the next one begins")
         self.losses.crash(self.incarnation, link.last_report, reason)
         self.incarnation += 1
         self.restarts += 1
@@ -155,9 +154,20 @@ class Keeper:
         if self.incarnation == 0:
             raise DaemonError(f"the capture process did not begin: {told_end(code)}")
 
-    def _verdict(self, link: CaptureLink) -> int:
+    def _is_over(self, link: CaptureLink) -> bool:
+        """The input has ended; or the first one could not even begin it."""
         over = link.over
-        if over is None or over.error is None:
-            return 0
-        self._told(over.error + (f"\nhint: {over.hint}" if over.hint else ""))
-        return 1
+        if over is None:
+            return False
+        if over.error is not None and not link.was_ready and self.incarnation == 0:
+            raise DaemonError(over.error, over.hint)
+        return over.error is None
+
+    def _verdict(self, link: CaptureLink, code: int) -> int:
+        over = link.over
+        if over is None:
+            self._told(f"the capture process did not end well: {told_end(code)}")
+            return 1
+        if over.error is not None:
+            self._told(over.error + (f"\nhint: {over.hint}" if over.hint else ""))
+        return 0 if over.error is None else 1

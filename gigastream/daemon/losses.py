@@ -34,7 +34,7 @@ class Losses:
         """A capture process is gone: take what the kernel has counted that nobody has read."""
         now = time.time_ns()
         self._since_ns = now if last is None else last.at_ns
-        packets = {name: 0 for name in {link.interface for link in self._links}}
+        packets = dict.fromkeys((link.interface for link in self._links), 0)
         for source in () if last is None else last.sources:
             if source.interface in packets:
                 read = source.kernel_dropped + source.read
