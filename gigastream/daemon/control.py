@@ -104,12 +104,11 @@ def _remove_stale(path: Path) -> None:
         return
     if not stat.S_ISSOCK(found.st_mode):
         raise DaemonError(f"{path} is there, and no socket", "--socket with another path")
-    with socket.socket(socket.AF_UNIX) as asked:
-        with suppress(ConnectionRefusedError):
-            asked.connect(str(path))
-            raise DaemonError(
-                f"a daemon runs already: it answers at {path}", "gigastream ctl stop, or --socket"
-            )
+    with socket.socket(socket.AF_UNIX) as asked, suppress(ConnectionRefusedError):
+        asked.connect(str(path))
+        raise DaemonError(
+            f"a daemon runs already: it answers at {path}", "gigastream ctl stop, or --socket"
+        )
     path.unlink()
 
 
@@ -210,10 +209,12 @@ _WHO_MAY = "root, the daemon's user, who started it, and members of its group ma
 
 
 async def _line(reader: asyncio.StreamReader, client: Client) -> bytes | None:
-    """The next request; None at the end. Who begins a line and does not end it is not waited for."""
+    """The next request; None at the end, and where a line that was begun does not end."""
     first = await reader.read(1)
-    if not first or first == b"\n":
-        return first or None
+    while first == b"\n":
+        first = await reader.read(1)
+    if not first:
+        return None
     try:
         async with asyncio.timeout(PARTIAL_LINE_S):
             rest = await reader.readuntil(b"\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
@@ -60,7 +59,8 @@ class Keeper:
         """The sets are attached to the process of now."""
         self._numbers = 0
         self._is_ending = False
-        self._ends: deque[float] = deque(maxlen=8)
+        self._ends = asyncio.Event()
+        """Set when the end is asked for: nobody waits any longer to begin again."""
 
     @property
     def pid(self) -> int | None:
@@ -96,11 +96,13 @@ class Keeper:
                 self._refuse_first(code)
             pause = _FIRST_PAUSE_S if time.monotonic() - begun > _WELL_AFTER_S else pause * 2
             self._crashed(link, code)
-            await asyncio.sleep(min(pause, _LONGEST_PAUSE_S))
+            if await self._ends_within(min(pause, _LONGEST_PAUSE_S)):
+                return 1
 
     async def end(self, patience_s: float) -> None:
         """Ask for the end; run() returns when it has come."""
         self._is_ending = True
+        self._ends.set()
         link = self.link
         if link is None:
             return
@@ -123,6 +125,13 @@ class Keeper:
         finally:
             watch.cancel()
             prepare.cancel()
+
+    async def _ends_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._ends.wait()
+        except TimeoutError:
+            return False
 
     async def _prepare(self, link: CaptureLink) -> None:
         """Attach what is there to be attached, as soon as it can be."""

@@ -78,13 +78,13 @@ def start_launcher(user: str, cache: Path, close: Sequence[int]) -> tuple[int, s
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
-    if pid:
-        theirs.close()
-        return pid, ours
-    ours.close()
-    for descriptor in close:
-        os.close(descriptor)
-    _end_with(lambda: _run(theirs, user, cache))
+    if pid == 0:
+        ours.close()
+        for descriptor in close:
+            os.close(descriptor)
+        _end_with(lambda: _run(theirs, user, cache))
+    theirs.close()
+    return pid, ours
 
 
 def _run(channel: socket.socket, user: str, cache: Path) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from gigastream.daemon.audit import AuditLog
@@ -30,6 +31,7 @@ from gigastream.paths import cache_directory
 
 ROOTS_CACHE = Path("/var/cache/gigastream")
 _OBJECTS = "sets"
+_LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnostics", "tomllib")
 
 
 def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | None) -> int:
@@ -93,10 +95,8 @@ def _is_by_sudo() -> bool:
 
 def _load_own() -> None:
     """What this process imports late, while it can read it."""
-    for codec in ("utf-8", "idna", "ascii"):
-        "".encode(codec)
-    import concurrent.futures.thread
-    import tomllib  # noqa: F401
+    for name in _LATE:
+        import_module(name)
 
 
 def _made_folders(config: DaemonConfig, folders: tuple[Path, ...]) -> Path:
