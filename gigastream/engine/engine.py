@@ -165,6 +165,13 @@ class Engine:
         """End the input here; what the kernel has captured is counted."""
         lib.gs_engine_halt(self.native)
 
+    def sample(self, shift: int) -> None:
+        """Give the sets 1 in 2^shift flows from now on, whole ones; 0: all. EngineError.
+
+        The packets of the others tell the time, and are counted: `sampled_out`.
+        """
+        check(lib.gs_engine_sample(self.native, shift, self._error), self._error)
+
     @property
     def next_timestamp_ns(self) -> int:
         """Of the packet that is read next, as far as it is known; 2^63 - 1: there is none."""

@@ -71,6 +71,7 @@ def engine_settings(s: Settings, *, is_resident: bool = False) -> Any:
     native.heartbeat_packets = s.heartbeat_packets if s.is_periodic else 0
     native.is_on_demand = s.is_on_demand
     native.is_resident = is_resident
+    native.hash_key = s.hash_key or _random_key()
     return native
 
 

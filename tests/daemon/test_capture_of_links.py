@@ -18,7 +18,7 @@ from gigastream.daemon.messages import AttachOrder, CaptureReport, DetachOrder, 
 from gigastream.sources.live import LiveSettings
 from tests.daemon.capture import capturing, object_of, output_to, start_of
 from tests.live.handed_over import packet_socket
-from tests.live.namespace import Namespace, folder_for_all, needs
+from tests.live.namespace import Namespace, folder_for_all, namespace, needs
 from tests.live.test_veth import DEMO_CAPTURE, Tcpdump, answer_of_file, rows_of
 
 pytestmark = [pytest.mark.privileged, needs("tcpreplay", "tcpdump", "ip")]
@@ -34,6 +34,12 @@ TIMES = 20
 
 
 @pytest.fixture
+def space() -> Iterator[Namespace]:
+    with namespace() as made:
+        yield made
+
+
+@pytest.fixture
 def folder() -> Iterator[Path]:
     with folder_for_all() as made:
         made.chmod(0o777)
@@ -42,7 +48,7 @@ def folder() -> Iterator[Path]:
 
 @contextmanager
 def inside(space: Namespace) -> Iterator[None]:
-    """This process, in a namespace for a while."""
+    """Be in a namespace for a while."""
     own = os.open("/proc/self/ns/net", os.O_RDONLY)
     other = os.open(f"/run/netns/{space.name}", os.O_RDONLY)
     libc = __import__("ctypes").CDLL(None, use_errno=True)
