@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SOCKET = "/run/gigastream/control.sock"
 _SOCKET_VARIABLE = "GIGASTREAM_SOCKET"
+_SECOND_NS = 10**9
 _EPILOG = f"""\
 Who may ask: root, the daemon's user, who started it, and the group that its configuration names.
 Rows of `tail` go to stdout; what was lost of them is told on stderr.
@@ -193,12 +194,18 @@ def _tail(arguments: argparse.Namespace) -> int:
     if arguments.output is None and sys.stdout is None:
         raise UsageError("stdout is closed: the rows have no place", "-o FORMAT:PATH")
     wanted = arguments.output or default_format(sys.stdout.isatty())
-    request = TailRequest(arguments.name, arguments.set, wanted, arguments.count)
+    request = TailRequest(
+        arguments.name, arguments.set, wanted, arguments.count, arguments.duration
+    )
     with _connected(arguments) as client:
         return print_tail(client, request)
 
 
 # ---- how it is asked ----
+
+
+def _parse_seconds(text: str) -> float:
+    return parse_period(text) / _SECOND_NS
 
 
 def _no_words(_parser: argparse.ArgumentParser) -> None:
@@ -235,6 +242,12 @@ def _tail_words(parser: argparse.ArgumentParser) -> None:
         type=argument_type(parse_count),
         metavar="N",
         help="end with the batch that has the Nth row",
+    )
+    parser.add_argument(
+        "--duration",
+        type=argument_type(_parse_seconds),
+        metavar="TIME",
+        help="end after such a time",
     )
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import os
-import signal
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import complain
 from gigastream.cli.stderr import say
 from gigastream.outputs import (
@@ -31,6 +29,9 @@ if TYPE_CHECKING:
     from gigastream.daemon.messages import TailLine
     from gigastream.gsql.types import Schema
 
+Marks = Mapping[bytes, bytes]
+"""What a batch says of its rows: PARTIAL, MISSING."""
+
 
 @dataclass(frozen=True, slots=True)
 class TailRequest:
@@ -42,6 +43,8 @@ class TailRequest:
     """FORMAT[:PATH]."""
     count: int | None = None
     """Of rows, after which it is enough; None: until it is over."""
+    after_s: float | None = None
+    """The same of time."""
 
 
 class TailedBatch:
@@ -143,36 +146,15 @@ def print_tail(client: ControlClient, request: TailRequest) -> int:
     printer = _TailPrinter(request)
     pipe = STDOUT_DESCRIPTOR if printer.is_to_stdout else None
     lines = client.tail(TailQuery(query=request.query, set_name=request.set_name), pipe)
-    with _ended_by_signals(), closing(lines):  # type: ignore[type-var]
-        try:
-            for line in lines:
-                printer.take(line)
-                if line.over or printer.has_enough:
-                    break
-        except KeyboardInterrupt:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with stopped_by_signals(client, request.after_s) as asked:
+        for line in lines:
+            printer.take(line)
+            if printer.has_enough or asked.has_stopped:
+                break
         return printer.finish()
 
 
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end it as Ctrl-C does: with an output that is whole."""
-
-    def end(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    wanted = [signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        wanted.append(signal.SIGHUP)
-    before = {number: signal.signal(number, end) for number in (*wanted, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _batches(text: str) -> Iterator[tuple[pyarrow.RecordBatch, Schema, dict[bytes, bytes]]]:
+def _batches(text: str) -> Iterator[tuple[pyarrow.RecordBatch, Schema, Marks]]:
     """Yield the batches of an Arrow stream in base64, with what each says of its rows."""
     import pyarrow
 
