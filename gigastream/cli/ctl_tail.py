@@ -50,9 +50,7 @@ class TailRequest:
 class TailedBatch:
     """Rows that have come over a socket, as the formats take them."""
 
-    def __init__(
-        self, rows: pyarrow.RecordBatch, schema: Schema, marks: dict[bytes, bytes]
-    ) -> None:
+    def __init__(self, rows: pyarrow.RecordBatch, schema: Schema, marks: Marks) -> None:
         """Take over a batch; EngineError where it is damaged. `marks` are what it says of it."""
         from gigastream.engine.batch import NativeBatch
 

@@ -14,12 +14,14 @@ from gigastream.daemon.messages import QuerySetSpec
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, Option
 from gigastream.query_texts import QueryTexts, check_texts
-from gigastream.settings import Settings
+from gigastream.settings import Settings, parse_count
 from gigastream.words import counted
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _NOT_LITERAL = re.compile("[\x00-\x09\x0b-\x1f\x7f]|'''|'$")
 _SECOND_NS = 10**9
+_TIMES = {"h": 3600 * 10**9, "min": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_SIZES = {"GiB": 2**30, "MiB": 2**20, "kiB": 2**10, "": 1}
 
 
 def check_text(path: str) -> str:
@@ -68,7 +70,7 @@ def _lines(config: DaemonConfig) -> Iterator[str]:
     yield from ("", "[overload]", _key("policy", overload.policy))
     yield _key("high-percent", overload.high_percent)
     yield _key("low-percent", overload.low_percent)
-    yield _key("calm", f"{overload.calm_ns}ns")
+    yield _key("calm", _time(overload.calm_ns))
     yield _key("most", overload.most)
     if config.metrics is not None:
         yield from ("", "[metrics]", _key("address", config.metrics))
@@ -88,7 +90,7 @@ def _overall(config: DaemonConfig) -> Iterator[str]:
     yield from _given({key: None if path is None else str(path) for key, path in paths.items()})
     yield _key("folders", [str(folder) for folder in config.folders])
     yield _key("definitions", list(config.definitions))
-    yield _key("watchdog", f"{round(config.watchdog_s * _SECOND_NS)}ns")
+    yield _key("watchdog", _time(round(config.watchdog_s * _SECOND_NS)))
     yield _key("log", config.log_format)
     yield _key("strict", config.is_strict)
 
@@ -119,9 +121,9 @@ def _query_set(spec: QuerySetSpec) -> Iterator[str]:
     yield _key("priority", spec.priority)
     yield _key("low-level-only", spec.low_level_only)
     if spec.rotate_bytes is not None:
-        yield _key("rotate-bytes", spec.rotate_bytes)
+        yield _key("rotate-bytes", _size(spec.rotate_bytes))
     if spec.rotate_ns is not None:
-        yield _key("rotate-every", f"{spec.rotate_ns}ns")
+        yield _key("rotate-every", _time(spec.rotate_ns))
     if spec.keep is not None:
         yield _key("keep", spec.keep)
     yield from _table("param", spec.parameters)
@@ -150,9 +152,29 @@ def _as_given(option: Option, value: object) -> object:
     """Return a value as a user gives it."""
     if option.field == "disorder_bytes" and value == 0:
         return "all"
+    if option.parse is parse_count:
+        return value
     if isinstance(value, bool):
         return "on" if value else "off"
-    return f"{value}ns" if option.field.endswith("_ns") else value
+    if isinstance(value, int) and option.field.endswith("_ns"):
+        return _time(value)
+    return _size(value) if isinstance(value, int) and option.field.endswith("_bytes") else value
+
+
+def _time(nanoseconds: int) -> str:
+    return _in_units(nanoseconds, _TIMES)
+
+
+def _size(size: int) -> str:
+    return _in_units(size, _SIZES)
+
+
+def _in_units(value: int, units: Mapping[str, int]) -> str:
+    """Return a value in the greatest unit of which it is so many whole ones."""
+    if value == 0:
+        return "0"
+    unit = next(unit for unit, size in units.items() if value % size == 0)
+    return f"{value // units[unit]}{unit}"
 
 
 def _key(key: str, value: object) -> str:
