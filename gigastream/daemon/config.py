@@ -351,7 +351,8 @@ def _within(path: KeyPath) -> str:
 
 
 def _in_words(kinds: str) -> str:
-    return " or ".join(_KINDS.get(kind.strip(), kind) for kind in kinds.split("|"))
+    named = (kind.strip() for kind in kinds.split("|"))
+    return " or ".join(_KINDS.get(kind, kind) for kind in named if kind != "null")
 
 
 def _is_spool(output: str) -> bool:
