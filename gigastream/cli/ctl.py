@@ -32,17 +32,18 @@ default of --socket: ${_SOCKET_VARIABLE}, else {DEFAULT_SOCKET}"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add a parser for each of the things that can be asked."""
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "--socket",
-        default=os.environ.get(_SOCKET_VARIABLE) or DEFAULT_SOCKET,
-        metavar="PATH",
-        help="of the daemon's control",
-    )
+    _add_socket(parser, os.environ.get(_SOCKET_VARIABLE) or DEFAULT_SOCKET)
     actions = parser.add_subparsers(
         dest="action", metavar="ACTION", required=True, parser_class=CommandParser
     )
     for name, (_, help_text, add) in _ACTIONS.items():
-        add(actions.add_parser(name, help=help_text, description=help_text))
+        action = actions.add_parser(name, help=help_text, description=help_text)
+        add(action)
+        _add_socket(action, argparse.SUPPRESS)
+
+
+def _add_socket(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument("--socket", default=default, metavar="PATH", help="of its control")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gigastream ctl against a server that speaks as the daemon does: what it asks, and what it shows."""
+"""gigastream ctl against a server that speaks as the daemon does: what it asks and shows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow
+import pyarrow.parquet
 import pytest
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, Result, gigastream
@@ -37,8 +38,8 @@ from tests.daemon.states import STATE, STATUS
 from tests.waiting import wait_until
 
 EVERY_TYPE = """
-    SELECT timestamp, srcIP, ipversion, len, srcMac, len > 100 AS large, payload,
-           len / 3.0 AS third, timestamp_ns
+    SELECT timestamp, srcIP, ipversion, len, srcMAC, len > 100 AS large, vlan,
+           len / 3.0 AS third, community_id, id, time, time_ms
     FROM IP"""
 
 
@@ -90,9 +91,13 @@ def test_another_version_is_said(tmp_path: Path, answer: bytes) -> None:
 
 
 def test_hanging_up_is_said(tmp_path: Path) -> None:
-    with speaking(tmp_path / "s", say=lambda _: b""), ControlClient(tmp_path / "s", 0.05) as client:
-        with pytest.raises(ControlError, match=r"no answer for 0\.05 s"):
-            client.status()
+    path = tmp_path / "s"
+    with (
+        speaking(path, say=lambda _: b""),
+        ControlClient(path, 0.05) as client,
+        pytest.raises(ControlError, match=r"no answer for 0\.05 s"),
+    ):
+        client.status()
 
 
 def test_a_refusal_is_shown_as_it_is(tmp_path: Path) -> None:
@@ -218,8 +223,13 @@ def test_a_status_is_all_there_is_as_json(tmp_path: Path) -> None:
 
 def test_a_status_before_the_first_report(tmp_path: Path) -> None:
     empty = StatusAnswer(
-        **{"version": "1", "started_ns": 0, "incarnation": 0, "restarts": 0},
-        **{"capture_pid": None, "sets": {}, "report": None},
+        version="1",
+        started_ns=0,
+        incarnation=0,
+        restarts=0,
+        capture_pid=None,
+        sets={},
+        report=None,
     )
     shown = _answered(tmp_path, empty, "status").out.decode()
     assert "nothing has been counted yet" in shown
@@ -285,8 +295,6 @@ def _rows_in(place: Path, output: str) -> int:
         return sum(not line.endswith("UTC") for line in lines) - 2
     if output == "arrow":
         return int(pyarrow.ipc.open_stream(place.read_bytes()).read_all().num_rows)
-    import pyarrow.parquet
-
     return int(pyarrow.parquet.read_table(place).num_rows)
 
 
@@ -341,12 +349,13 @@ def test_a_signal_ends_it_with_a_whole_file(
     tmp_path: Path, batches: list[pyarrow.RecordBatch], number: signal.Signals
 ) -> None:
     place = tmp_path / "rows"
-    with speaking(tmp_path / "s", rows=[tail_line(batches[0])]):
-        with _begun(tmp_path / "s", "-o", f"arrow:{place}") as process:
-            is_there = lambda: place.exists() and place.stat().st_size > 2000  # noqa: E731
-            wait_until(is_there, "the rows of a tail")
-            process.send_signal(number)
-            _, told = process.communicate(timeout=60)
+    with (
+        speaking(tmp_path / "s", rows=[tail_line(batches[0])]),
+        _begun(tmp_path / "s", "-o", f"arrow:{place}") as process,
+    ):
+        wait_until(lambda: place.exists() and place.stat().st_size > 2000, "the rows of a tail")
+        process.send_signal(number)
+        _, told = process.communicate(timeout=60)
     assert (process.returncode, told) == (0, b"")
     assert _rows_in(place, "arrow") == batches[0].num_rows
 
@@ -354,14 +363,16 @@ def test_a_signal_ends_it_with_a_whole_file(
 def test_a_reader_that_leaves_ends_it_though_no_row_comes(
     tmp_path: Path, batches: list[pyarrow.RecordBatch]
 ) -> None:
-    with speaking(tmp_path / "s", rows=[tail_line(batches[0].slice(0, 3))]):
-        with _begun(tmp_path / "s", "-o", "csv") as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            assert process.stdout.readline().startswith(b"timestamp,")
-            process.stdout.close()
-            told = process.stderr.read()
-            process.wait(60)
+    with (
+        speaking(tmp_path / "s", rows=[tail_line(batches[0].slice(0, 3))]),
+        _begun(tmp_path / "s", "-o", "csv") as process,
+    ):
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b"timestamp,")
+        process.stdout.close()
+        told = process.stderr.read()
+        process.wait(60)
     assert (process.returncode, told) == (0, b"")
 
 
