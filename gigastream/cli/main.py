@@ -20,6 +20,7 @@ COMMANDS = {
     "serve": "offer spools to readers on other hosts",
     "ship": "bring a spool to a shared place, such as S3, as it grows",
     "spool": "end what a writer that is gone has left open in a spool",
+    "ctl": "ask a daemon, change its queries, show their rows",
     "check": "say whether queries are right, and if not what is wrong",
     "explain": "show what becomes of a query: plan, order, prefilter, C",
     "capture": "the daemon: watch links, and answer query sets that come and go",

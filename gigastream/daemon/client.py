@@ -12,6 +12,7 @@ import os
 import select
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -71,6 +72,7 @@ class ControlClient:
         """Connect. ControlError says why that cannot be."""
         self.path = Path(path)
         self._received = bytearray()
+        self._is_stopped = False
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(answer_s)
         try:
@@ -91,8 +93,14 @@ class ControlClient:
         self.close()
 
     def close(self) -> None:
-        """Hang up; a tail ends with it."""
+        """Hang up."""
         self._socket.close()
+
+    def stop(self) -> None:
+        """End a tail after the line that is being read. From a signal's handler, too."""
+        self._is_stopped = True
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RD)
 
     # ---- requests ----
 
@@ -188,6 +196,8 @@ class ControlClient:
             if rows_go_to is not None and b"\n" not in self._received:
                 _wait_for_rows(self._socket.fileno(), rows_go_to)
             line = self._next_line()
+            if line is None and self._is_stopped:
+                return
             if line is None:
                 raise ControlError(
                     f"{self.path}: the daemon has hung up, without having ended the rows",

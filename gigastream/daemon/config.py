@@ -251,8 +251,8 @@ class _DaemonConfigReader:
             self._refuse(path, f"there is no output format '{kind}'", hint)
         if place in ("", "-"):
             self._refuse(path, f"{text} names no path, and a daemon has no stdout", f"{kind}:PATH")
-        is_local = kind in FORMATS or (kind == SPOOL and "://" not in place)
-        return f"{kind}:{self._beside(place)}" if is_local else text
+        has_server = "://" in place or (kind in SINKS and SINKS[kind].has_server)
+        return text if has_server else f"{kind}:{self._beside(place)}"
 
     # ---- the rest ----
 
@@ -351,7 +351,8 @@ def _within(path: KeyPath) -> str:
 
 
 def _in_words(kinds: str) -> str:
-    return " or ".join(_KINDS.get(kind.strip(), kind) for kind in kinds.split("|"))
+    named = (kind.strip() for kind in kinds.split("|"))
+    return " or ".join(_KINDS.get(kind, kind) for kind in named if kind != "null")
 
 
 def _is_spool(output: str) -> bool:
