@@ -125,14 +125,6 @@ class _Capture:
             )
         )
 
-<<<<<<< HEAD
-    def _open_links(self, engine: Engine) -> None:
-        for link in self._start.links:
-            rings = adopted_rings(link.interface, link.device, link.settings, link.sockets)
-            for source in rings:
-                engine.add_link(source)
-                self._sources.append(source)
-=======
     def _open_sources(self, engine: Engine) -> None:
         start = self._start
         for link in start.links:
@@ -143,7 +135,6 @@ class _Capture:
         files = [FileSource(interface, path) for interface, path in start.files]
         self._sources += files
         engine.add_files(files, start.promises)
->>>>>>> d-cap
 
     # ---- the loop ----
 
