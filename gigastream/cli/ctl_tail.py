@@ -145,10 +145,16 @@ def print_tail(client: ControlClient, request: TailRequest) -> int:
     pipe = STDOUT_DESCRIPTOR if printer.is_to_stdout else None
     lines = client.tail(TailQuery(query=request.query, set_name=request.set_name), pipe)
     with stopped_by_signals(client, request.after_s) as asked:
-        for line in lines:
-            printer.take(line)
-            if printer.has_enough or asked.has_stopped:
-                break
+        try:
+            for line in lines:
+                printer.take(line)
+                if printer.has_enough or asked.has_stopped:
+                    break
+        except BrokenPipeError:
+            raise
+        except Exception:
+            printer.finish()
+            raise
         return printer.finish()
 
 

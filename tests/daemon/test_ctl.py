@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import pwd
 import signal
 import subprocess
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pyarrow
@@ -16,6 +19,7 @@ import pytest
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, Result, gigastream
 
+from gigastream.cli.main import run_command_line
 from gigastream.daemon.client import ControlClient, ControlError, RefusedError
 from gigastream.daemon.messages import (
     AddSet,
@@ -44,7 +48,12 @@ EVERY_TYPE = """
 
 
 def _ctl(path: Path, *words: str) -> Result:
-    return gigastream("ctl", "--socket", str(path), *words)
+    """In this process: it takes no second."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run_command_line(["ctl", "--socket", str(path), *words])
+    assert "a fault in Gigastream itself" not in err.getvalue()
+    return Result(code, out.getvalue().encode(), err.getvalue())
 
 
 # ---- errors of the socket ----
@@ -77,9 +86,13 @@ def test_who_may_not_ask_is_told(tmp_path: Path) -> None:
         for folder in (tmp_path, *tmp_path.parents[:2]):
             folder.chmod(0o755)
         path.chmod(0o600)
-        found = gigastream("ctl", "--socket", str(path), "stop", user="nobody", cwd="/")
+        os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            found = _ctl(path, "stop")
+        finally:
+            os.seteuid(0)
     assert found.code == 2
-    assert "you may not ask this daemon" in found.err or "Permission denied" in found.err
+    assert "you may not ask this daemon" in found.err
 
 
 @pytest.mark.parametrize("answer", [b"{}\n", b"\xff\n", b'{"ok": true, "new": 1}\n', b"[]\n"])
@@ -259,7 +272,7 @@ def batches() -> list[pyarrow.RecordBatch]:
 
 
 def _tail(path: Path, *words: str) -> Result:
-    return _ctl(path, "tail", "query", *words)
+    return gigastream("ctl", "tail", "query", *words, "--socket", str(path))
 
 
 @pytest.mark.parametrize("output", ["csv", "json"])
@@ -272,7 +285,7 @@ def test_a_tail_writes_the_text_of_a_run(
     assert (found.code, found.err) == (0, "")
     assert daemon.asked == [TailQuery(query="query", set_name="a")]
     whole = gigastream("run", "-q", "-r", str(DEMO_CAPTURE), "-e", EVERY_TYPE, "-o", output)
-    assert len(found.lines) > 100
+    assert len(found.lines) > 30
     assert whole.out.startswith(found.out)
 
 
