@@ -28,6 +28,8 @@ struct gs_engine_settings {
     int64_t heartbeat_ns;       /* of capture time, 0: none */
     uint64_t heartbeat_packets; /* 0: none */
     bool is_on_demand;          /* operators that wait ask live links for time */
+    bool is_resident;           /* goes on reading when all its query sets are answered */
+    uint64_t hash_key[2];       /* of flows (gs_engine_sample) */
 };
 
 /* How a query set is answered. */
@@ -45,6 +47,7 @@ struct gs_attached_settings {
     bool low_taps;            /* each LFTA's batches are put out as well, interface by interface */
     bool output_punctuation;  /* outputs give batches without rows too */
     bool deliver_every_burst; /* rows do not wait for a full batch (tests) */
+    bool only_whole;          /* rows of windows that the set has not seen whole are left out */
 };
 
 /* What becomes of a run when a source has failed. */
@@ -102,18 +105,20 @@ struct gs_push {
 struct gs_source_statistics {
     const char *interface;
     const char *label;
-    uint64_t read, undecodable, filtered, late, skew, decoded;
-    uint64_t truncated, carried; /* of those read, and of those decoded: properties */
+    uint64_t read, undecodable, filtered, late, skew, sampled_out, decoded;
+    uint64_t truncated, carried; /* of those read, and of those in time: properties */
     uint64_t bytes, total_bytes;
     int64_t worst_lateness_ns; /* how far the latest packet was below W */
     /* of a live link, as the kernel counts (struct gs_capture_stats) */
     uint64_t kernel_received, kernel_dropped, freezes, nic_dropped;
     uint64_t oversized; /* longer than the device sends and takes: joined from several */
     uint64_t unread;    /* captured by the kernel: not yet, or not before the run was broken off */
-    uint64_t filtered_tagged; /* of filtered: with a VLAN tag */
-    int64_t lag_ns;           /* of its last packet behind the clock, while more of them wait */
-    uint64_t clock_steps;     /* that were seen of the wall clock, or by its packets */
-    int64_t clock_step_ns;    /* how far it stepped at last; negative: back */
+    uint64_t given_up, taken_before; /* of a ring that was adopted; of none of the others */
+    uint32_t ring_blocks, ring_used; /* used: handed over by the kernel and not given back */
+    uint64_t filtered_tagged;        /* of filtered: with a VLAN tag */
+    int64_t lag_ns;        /* of its last packet behind the clock, while more of them wait */
+    uint64_t clock_steps;  /* that were seen of the wall clock, or by its packets */
+    int64_t clock_step_ns; /* how far it stepped at last; negative: back */
     int64_t high_timestamp_ns, promise_ns; /* H and W */
     struct gs_wanted wanted;               /* what W is asked to be */
     uint64_t answered;                     /* of what was wanted */
@@ -169,11 +174,12 @@ int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter
 /* From now on the set gets the engine's packets. It is attached when all sources have been added:
  * before gs_engine_start, or afterwards by who calls gs_engine_run, between two calls. Then it sees
  * what is read from here on, and time on its interfaces is what it is now: a window that is running
- * has the rows of its rest. An engine may have any number of sets; none of them changes what
- * another answers. GS_REFUSED: its tables do not fit into the memory that is given. */
+ * has the rows of its rest, and is cut (GS_MISSING_CUT). An engine may have any number of sets;
+ * none of them changes what another answers. GS_REFUSED: its tables do not fit into the memory that
+ * is given. */
 int gs_engine_attach(struct gs_engine *engine, struct gs_attached_set *set, struct gs_error *error);
 /* Ends its input here, between two calls of gs_engine_run: its open windows are answered, which
- * gs_attached_drain and gs_attached_take give. Its counters stay. */
+ * gs_attached_drain and gs_attached_take give, and are cut. Its counters stay. */
 void gs_engine_detach(struct gs_engine *engine, struct gs_attached_set *set);
 int gs_engine_start(struct gs_engine *engine, struct gs_error *error);
 /* Runs for `packet_budget` packets or until there is output of a set, which is to be taken before
@@ -195,6 +201,10 @@ void gs_engine_want(struct gs_engine *engine, const char *interface, int64_t tim
 void gs_engine_stop(struct gs_engine *engine);
 /* The same, but what the kernel has captured stays unread, and is counted. */
 void gs_engine_halt(struct gs_engine *engine);
+/* From now on, between two calls of gs_engine_run, the sets get the packets of 1 in 2^shift flows;
+ * 0: all, as at the beginning. The others tell the time still, and are counted (sampled_out).
+ * GS_ERROR: the shift is greater than 32. */
+int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *error);
 /* Tests: from now on the clocks stand at this reading. */
 void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t wall_ns);
 uint32_t gs_engine_source_count(const struct gs_engine *engine);
@@ -254,9 +264,15 @@ const char *gs_attached_node_name(const struct gs_attached_set *set, uint32_t no
 uint32_t gs_attached_port_count(const struct gs_attached_set *set);
 uint32_t gs_attached_port_node(const struct gs_attached_set *set, uint32_t port);
 const char *gs_attached_port_interface(const struct gs_attached_set *set, uint32_t port);
-/* What the bits of a batch's `missing` are, from the least: the last stands for all behind it. */
+/* What the bits of a batch's `missing` are, from the least: bit 62 stands for all behind it.
+ * GS_MISSING_CUT is none of them. */
 uint32_t gs_attached_interface_count(const struct gs_attached_set *set);
 const char *gs_attached_interface_name(const struct gs_attached_set *set, uint32_t interface);
+/* Rows of windows that were not seen whole, which an output has left out (only_whole). */
+uint64_t gs_attached_cut_rows(const struct gs_attached_set *set, uint32_t node);
+/* Whether the set was attached amid the windows of this output; then the least value of its first
+ * temporal column (of a decreasing one the greatest) of which all rows are whole. */
+bool gs_attached_whole_from(const struct gs_attached_set *set, uint32_t node, int64_t *value);
 /* The packet time that was asked of it. */
 struct gs_wanted gs_attached_port_wanted(const struct gs_attached_set *set, uint32_t port);
 uint32_t gs_attached_lfta_count(const struct gs_attached_set *set);

@@ -94,8 +94,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "daemon": {
         *FRONT_END,
         *LEAVES,
-        *("codegen", "compiled", "config", "engine", "outputs", "plan", "sessions", "sinks"),
-        *("sources", "spool", "version"),
+        *("arrow_schema", "codegen", "compiled", "config", "engine", "outputs", "plan"),
+        *("sessions", "sinks", "sources", "spool", "version"),
     },
     "library": {
         *FRONT_END,

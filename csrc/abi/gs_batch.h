@@ -80,7 +80,7 @@ struct gs_batch {
     bool is_partial;    /* rows of a window in which groups were refused */
     /* Interfaces, by their ordinals, of which a source had failed: of what this punctuation closes
      * rows of theirs may be missing, as of what its own rows were made of (Johnson et al., VLDB
-     * 2005, section 6.1). */
+     * 2005, section 6.1). GS_MISSING_CUT: its set came, or went, amid the windows of its rows. */
     uint64_t missing;
     uint64_t still_missing; /* of what is sent behind it, until a batch says otherwise */
     struct gs_trace trace;
@@ -90,9 +90,12 @@ struct gs_batch {
     struct gs_shared_object *object; /* with the schema, once it may outlive its query set */
 };
 
+#define GS_MISSING_CUT (UINT64_C(1) << 63)
+
+/* The last stands for all interfaces behind it. */
 static inline uint64_t gs_missing_bit(uint32_t interface)
 {
-    return UINT64_C(1) << (interface < 63 ? interface : 63);
+    return UINT64_C(1) << (interface < 62 ? interface : 62);
 }
 
 static inline void gs_bit_set(void *bits, uint32_t row, bool value)

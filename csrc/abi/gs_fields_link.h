@@ -49,6 +49,13 @@ static inline bool gs_field_packet_id(const struct gs_packet *p, uint64_t *value
     return true;
 }
 
+/* Packets of as many flows as it has been given for: a sum of it counts those left out, too. */
+static inline bool gs_field_sampling_rate(const struct gs_packet *p, uint64_t *flows)
+{
+    *flows = (uint64_t)1 << p->sampling_shift;
+    return true;
+}
+
 /* `names` are those of the source's interfaces, in the order of gs_packet.interface. */
 static inline bool gs_field_interface(const struct gs_packet *p, const struct gs_string *names,
                                       struct gs_string *value)

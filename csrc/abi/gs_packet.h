@@ -62,6 +62,7 @@ enum gs_frame_flag {
 };
 
 #define GS_BURST_CAPACITY 256
+#define GS_SAMPLING_SHIFT_MAX 32
 
 struct gs_packet {
     /* filled by capture */
@@ -84,9 +85,10 @@ struct gs_packet {
     uint32_t transport_offset;  /* of the TCP, UDP or ICMP header, valid if one of these */
     uint32_t ip_payload_length; /* bytes of IP payload from transport_offset on, from the headers */
     uint8_t ip_protocol; /* what follows IPv4 or the IPv6 extension headers that are walked */
-    uint8_t has_mpls;
-    uint8_t is_fragment;       /* a fragment: more_frag or a fragment offset */
-    uint8_t is_later_fragment; /* fragment offset > 0 */
+    uint8_t has_mpls : 1;
+    uint8_t sampling_shift : 7; /* 1 in 2^so many flows is looked at (runtime/sampling.h) */
+    uint8_t is_fragment;        /* a fragment: more_frag or a fragment offset */
+    uint8_t is_later_fragment;  /* fragment offset > 0 */
 };
 
 #endif

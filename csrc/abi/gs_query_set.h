@@ -15,7 +15,7 @@
 #include "gs_scratch.h"
 #include "gs_sliding.h"
 
-#define GS_ABI_VERSION 7
+#define GS_ABI_VERSION 8
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)

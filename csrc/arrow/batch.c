@@ -302,7 +302,8 @@ static void describe(struct gs_batch *batch, const struct gs_batch *from)
     batch->object = NULL;
 }
 
-static struct gs_batch *copy_of(const struct gs_batch *batch)
+struct gs_batch *gs_batch_filtered(const struct gs_batch *batch, gs_row_test *passes,
+                                   const void *context)
 {
     struct gs_batch *copy = gs_batch_new(batch->schema, batch->row_count ? batch->row_count : 1);
     if (copy == NULL) return NULL;
@@ -311,9 +312,15 @@ static struct gs_batch *copy_of(const struct gs_batch *batch)
         return NULL;
     }
     for (uint32_t row = 0; row < batch->row_count; row++)
-        gs_batch_append(copy, batch, row);
+        if (passes(context, batch, row)) gs_batch_append(copy, batch, row);
     describe(copy, batch);
     return copy;
+}
+
+static bool any(const void *context, const struct gs_batch *batch, uint32_t row)
+{
+    (void)context, (void)batch, (void)row;
+    return true;
 }
 
 /* Rows that are incomplete and rows that are not come in batches of their own, by turns where a
@@ -321,6 +328,7 @@ static struct gs_batch *copy_of(const struct gs_batch *batch)
 struct gs_batch *gs_batch_keep(struct gs_batch *batch)
 {
     bool has_schema_of_node = batch->parent != NULL || batch->own_schema == NULL;
-    struct gs_batch *copy = has_schema_of_node && is_sparse(batch) ? copy_of(batch) : NULL;
+    struct gs_batch *copy =
+        has_schema_of_node && is_sparse(batch) ? gs_batch_filtered(batch, any, NULL) : NULL;
     return copy != NULL ? copy : gs_batch_retain(batch);
 }

@@ -13,6 +13,10 @@ struct gs_batch *gs_batch_retain(struct gs_batch *batch);
 /* For who keeps a batch: another reference, or a copy where its rows take a small part of its
  * memory, and there is memory for one. */
 struct gs_batch *gs_batch_keep(struct gs_batch *batch);
+/* A copy of those of its rows that pass; NULL where there is no memory. */
+typedef bool gs_row_test(const void *context, const struct gs_batch *batch, uint32_t row);
+struct gs_batch *gs_batch_filtered(const struct gs_batch *batch, gs_row_test *passes,
+                                   const void *context);
 /* The rows of `parent` under another schema of the same types, with bounds of its own. */
 struct gs_batch *gs_batch_view(struct gs_batch *parent, const struct gs_schema *schema);
 /* gs_batch_import, but the batch keeps the pointer `schema`. */

@@ -3,6 +3,7 @@
 #ifndef GS_CAPTURE_LIVE_H
 #define GS_CAPTURE_LIVE_H
 
+#include "../base/error.h"
 #include "gs_types.h"
 
 struct gs_ring_device; /* ring.h */
@@ -35,11 +36,21 @@ struct gs_live_config {
      * duplicated, and its ring is made here, which needs no capability. Not of a group. */
     bool has_socket;
     int socket;
-    const char *libpcap; /* its shared object, where it is to read the device; NULL: a ring does.
-                          * Needed only while it is opened */
+    /* Of gs_packet_sockets_open: its ring may have had a reader before, where we go on. */
+    bool is_adopted;
+    bool is_shared; /* such a one shares the link's packets with others, whose group it is of */
+    bool counts_for_device; /* it is the first of these, or alone */
+    const char *libpcap;    /* its shared object, where it is to read the device; NULL: a ring does.
+                             * Needed only while it is opened */
     struct gs_ring_device *ring_device; /* read in the place of the device's own; NULL, but for
                                          * tests. Owned by the caller */
 };
+
+/* Packet sockets on a device, each with its ring, which take nothing yet: `count` of them share its
+ * packets by flow. Needs CAP_NET_RAW; whoever reads them (is_adopted) does not. GS_ERROR with a
+ * message that does not name the device; none is open then. */
+int gs_packet_sockets_open(const struct gs_live_config *config, uint32_t count, int *descriptors,
+                           struct gs_error *error);
 
 /* Rings may come to it from different threads. */
 struct gs_fanout_group *gs_fanout_group_new(void);

@@ -20,9 +20,10 @@
 #include "fanout.h"
 #include "kernel_filter.h"
 #include "link.h"
+#include "packet_ring.h"
 #include "ring.h"
 
-#define FRAME_BYTES 2048 /* TPACKET_V3 packs packets by their size; the kernel wants a number */
+#define ETHERNET 1 /* LINKTYPE_ number */
 #define DRAIN_MARGIN_NS 20000000
 #define SPARES_MAX 16
 /* Newer than some C libraries. */
@@ -41,7 +42,6 @@ struct packet_socket {
     bool counts_for_device; /* of the rings of a device one does */
     bool has_left;          /* a device that has another name now: its packets are not taken */
     uint64_t nic_dropped_before;
-    size_t mapped_bytes;
     struct gs_live_config config; /* but for its filters */
     struct gs_kernel_filter filter;
     int spares[SPARES_MAX]; /* sockets that are nothing yet */
@@ -68,6 +68,12 @@ static bool is_bound(const struct packet_socket *s)
     socklen_t size = sizeof address;
     return getsockname(s->device.descriptor, (struct sockaddr *)&address, &size) == 0 &&
            address.sll_ifindex == s->index;
+}
+
+static enum gs_link_state state_of_link(const struct packet_socket *s)
+{
+    if (!is_bound(s)) return GS_LINK_STATE_GONE;
+    return gs_link_state(s->device.descriptor, s->name, s->index);
 }
 
 /* Reading them sets the kernel's counters to zero. */
@@ -150,32 +156,6 @@ static int attach_filter(const struct packet_socket *s, struct gs_error *error)
     return gs_kernel_filter_attach(s->device.descriptor, &s->filter, error);
 }
 
-static int make_ring(struct packet_socket *s, struct gs_error *error)
-{
-    const struct gs_live_config *config = &s->config;
-    struct tpacket_req3 request = {
-        .tp_block_size = config->block_bytes,
-        .tp_block_nr = config->block_count,
-        .tp_frame_size = FRAME_BYTES,
-        .tp_frame_nr = config->block_bytes / FRAME_BYTES * config->block_count,
-        .tp_retire_blk_tov = config->retire_timeout_ms,
-    };
-    GS_RETURN_IF_ERROR(set(s, PACKET_VERSION, TPACKET_V3, error));
-    GS_RETURN_IF_ERROR(set(s, PACKET_RESERVE, GS_RING_TAG_BYTES, error));
-    if (setsockopt(s->device.descriptor, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0)
-        return gs_fail(error, GS_ERROR, "a ring of %u blocks of %u bytes: %s", config->block_count,
-                       config->block_bytes, strerror(errno));
-    s->mapped_bytes = (size_t)config->block_bytes * config->block_count;
-    void *blocks = mmap(NULL, s->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                        s->device.descriptor, 0);
-    if (blocks == MAP_FAILED) return failed(error, "mapping the ring");
-    s->device.blocks = blocks;
-    s->device.block_bytes = config->block_bytes;
-    s->device.block_count = config->block_count;
-    s->retire_timeout_ns = (int64_t)config->retire_timeout_ms * 1000000;
-    return GS_OK;
-}
-
 /* The device forgets the membership when it goes, the socket when it is closed. */
 static void be_promiscuous(const struct packet_socket *s)
 {
@@ -213,13 +193,14 @@ static int bind_in_group(struct packet_socket *s, struct gs_error *error)
 
 static bool is_in_group(const struct packet_socket *s)
 {
-    return s->config.fanout_group != NULL;
+    return s->config.fanout_group != NULL || s->config.is_shared;
 }
 
 static int set_up(struct packet_socket *s, struct gs_error *error)
 {
     GS_RETURN_IF_ERROR(choose_directions(s, error));
-    return make_ring(s, error);
+    GS_RETURN_IF_ERROR(gs_packet_ring_make(s->device.descriptor, &s->config, error));
+    return gs_packet_ring_map(&s->device, &s->config, error);
 }
 
 static bool is_raw_packet_socket(int descriptor)
@@ -258,9 +239,61 @@ static int set_up_bound(struct packet_socket *s, struct gs_error *error)
 static int go(struct packet_socket *s, struct gs_error *error)
 {
     s->device.kernel_filters = s->filter.filters;
-    if (is_in_group(s)) return bind_in_group(s, error);
+    if (s->config.fanout_group != NULL) return bind_in_group(s, error);
     GS_RETURN_IF_ERROR(attach_filter(s, error));
     return bind_opened(s, error);
+}
+
+/* ---- a ring that is adopted ---- */
+
+/* What is in the ring was received by us, and what found no room was lost to us: the reader before
+ * may have told of neither. The kernel's counters are read after the ring, so that no packet is
+ * said to be unread that is not there. */
+static void go_on(struct packet_socket *s)
+{
+    struct gs_ring_counts *counts = &s->device.counts;
+    struct gs_packet_ring_rest rest = gs_packet_ring_adopt(&s->device, s->retire_timeout_ns);
+    s->device.first_block = rest.block;
+    read_counts(s);
+    uint64_t ours = counts->dropped + rest.packets;
+    counts->given_up = rest.given_up;
+    counts->taken_before = counts->received > ours ? counts->received - ours : 0;
+    counts->received = ours;
+}
+
+/* A link that is gone is awaited: until it is back, its frames are Ethernet's. */
+static int find_link_or_wait(struct packet_socket *s, struct gs_error *error)
+{
+    if (gs_link_index(s->device.descriptor, s->name) != 0) return find_link(s, error);
+    s->device.link_type = ETHERNET;
+    s->device.link = gs_link_of_linktype(ETHERNET);
+    s->device.snap_length = s->config.snap_length;
+    s->device.longest = UINT32_MAX;
+    s->device.link_state = GS_LINK_STATE_GONE;
+    return GS_OK;
+}
+
+/* The socket takes packets, or will when it has a filter. One that is alone is bound again, where
+ * its device has come back meanwhile; one of a group stays where it is. */
+static int bind_adopted(struct packet_socket *s, struct gs_error *error)
+{
+    GS_RETURN_IF_ERROR(attach_filter(s, error));
+    if (s->index == 0) return GS_OK;
+    if (!s->config.is_shared) return bind_opened(s, error);
+    s->device.link_state = state_of_link(s);
+    return GS_OK;
+}
+
+/* What is in the ring has passed another filter than ours. */
+static int adopt(struct packet_socket *s, const struct gs_live_config *config,
+                 struct gs_error *error)
+{
+    s->counts_for_device = s->config.counts_for_device;
+    GS_RETURN_IF_ERROR(find_link_or_wait(s, error));
+    GS_RETURN_IF_ERROR(gs_packet_ring_map(&s->device, &s->config, error));
+    GS_RETURN_IF_ERROR(gs_kernel_filter_make(&s->filter, config, s->device.link_type, error));
+    go_on(s);
+    return bind_adopted(s, error);
 }
 
 static int open_all(struct packet_socket *s, const struct gs_live_config *config,
@@ -271,10 +304,12 @@ static int open_all(struct packet_socket *s, const struct gs_live_config *config
     s->config.filter_count = 0;
     s->config.device = NULL;
     snprintf(s->name, sizeof s->name, "%s", config->device);
-    s->counts_for_device = !is_in_group(s) || gs_fanout_is_first(config->fanout_group);
+    s->retire_timeout_ns = (int64_t)config->retire_timeout_ms * 1000000;
+    s->counts_for_device = config->fanout_group == NULL || gs_fanout_is_first(config->fanout_group);
     GS_RETURN_IF_ERROR(open_socket(s, error));
     if (config->has_socket && !is_raw_packet_socket(s->device.descriptor))
         return gs_fail(error, GS_ERROR, "what was handed over is no raw packet socket");
+    if (config->is_adopted && has_ring(s)) return adopt(s, config, error);
     GS_RETURN_IF_ERROR(find_link(s, error));
     GS_RETURN_IF_ERROR(config->has_socket ? set_up_bound(s, error) : set_up(s, error));
     GS_RETURN_IF_ERROR(gs_kernel_filter_make(&s->filter, config, s->device.link_type, error));
@@ -302,12 +337,6 @@ static int socket_wait(struct gs_ring_device *device, int timeout_ms, struct gs_
     if (ready < 0) return failed(error, "waiting for packets");
     if (wanted.revents & POLLERR) take_error(s);
     return GS_OK;
-}
-
-static enum gs_link_state state_of_link(const struct packet_socket *s)
-{
-    if (!is_bound(s)) return GS_LINK_STATE_GONE;
-    return gs_link_state(s->device.descriptor, s->name, s->index);
 }
 
 /* Frames of another kind would be read as what they are not. */
@@ -387,8 +416,10 @@ static void socket_refresh(struct gs_ring_device *device)
 
 static void close_ring(const struct packet_socket *s)
 {
-    if (s->device.blocks != NULL) munmap(s->device.blocks, s->mapped_bytes);
-    if (s->device.descriptor >= 0) close(s->device.descriptor);
+    const struct gs_ring_device *device = &s->device;
+    if (device->blocks != NULL)
+        munmap(device->blocks, (size_t)device->block_bytes * device->block_count);
+    if (device->descriptor >= 0) close(device->descriptor);
 }
 
 /* The counters go on; those of the device began anew with it. */

@@ -55,7 +55,9 @@ static void give_back(struct gs_capture *capture)
 
 static void take_block(struct gs_capture *capture)
 {
-    const struct tpacket_hdr_v1 *header = &gs_ring_block(capture->device, capture->block)->hdr.bh1;
+    struct tpacket_block_desc *block = gs_ring_block(capture->device, capture->block);
+    const struct tpacket_hdr_v1 *header = &block->hdr.bh1;
+    gs_ring_begin(block);
     capture->holds_block = true;
     capture->is_measured = false;
     capture->packets_left = header->num_pkts;
@@ -228,10 +230,23 @@ static int ring_open(struct gs_capture **result, const struct gs_capture_config 
         *result = NULL;
         return status;
     }
+    capture->block = capture->device->first_block;
     capture->interface.link_type = capture->device->link_type;
     capture->interface.snap_length = capture->device->snap_length;
     capture->interface.link = capture->device->link;
     return GS_OK;
+}
+
+/* They follow each other; the walk ends with the first that is the kernel's. */
+static uint32_t blocks_used(const struct gs_capture *capture)
+{
+    const struct gs_ring_device *device = capture->device;
+    uint32_t used = 0;
+    while (used < device->block_count &&
+           gs_ring_is_handed_over(
+               gs_ring_block(device, (capture->block + used) % device->block_count)))
+        used++;
+    return used;
 }
 
 static void ring_stats(const struct gs_capture *capture, struct gs_capture_stats *stats)
@@ -244,6 +259,10 @@ static void ring_stats(const struct gs_capture *capture, struct gs_capture_stats
                                        .freezes = device->counts.freezes,
                                        .nic_dropped = device->counts.nic_dropped,
                                        .oversized = capture->oversized,
+                                       .given_up = device->counts.given_up,
+                                       .taken_before = device->counts.taken_before,
+                                       .ring_blocks = device->block_count,
+                                       .ring_used = blocks_used(capture),
                                        .link_state = device->link_state};
 }
 

@@ -12,6 +12,9 @@
 
 /* Room in front of each packet for the tag that the kernel has taken out of it. */
 #define GS_RING_TAG_BYTES 4
+/* Our own, in a block's status: its packets are being read. The kernel looks at TP_STATUS_USER
+ * alone, and writes all when it hands the block over the next time. */
+#define GS_RING_BEGUN (1u << 30)
 
 /* Since the device was opened. */
 struct gs_ring_counts {
@@ -19,6 +22,9 @@ struct gs_ring_counts {
     uint64_t dropped;
     uint64_t freezes;
     uint64_t nic_dropped;
+    uint64_t given_up; /* of a block that the reader before has begun */
+    uint64_t
+        taken_before; /* by the reader before, since it read the kernel's counters; those too */
 };
 
 struct gs_ring_device;
@@ -45,7 +51,8 @@ struct gs_ring_device {
     const struct gs_ring_device_ops *ops;
     uint8_t *blocks;
     uint32_t block_bytes, block_count;
-    uint32_t link_type; /* LINKTYPE_ number */
+    uint32_t first_block; /* that is read */
+    uint32_t link_type;   /* LINKTYPE_ number */
     uint32_t snap_length;
     uint32_t longest;    /* frame that the device sends and takes */
     uint8_t link;        /* enum gs_link */
@@ -71,6 +78,17 @@ static inline struct tpacket_block_desc *gs_ring_block(const struct gs_ring_devi
 static inline bool gs_ring_is_handed_over(struct tpacket_block_desc *block)
 {
     return __atomic_load_n(&block->hdr.bh1.block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER;
+}
+
+/* Whoever reads the ring after us must not read the block again. */
+static inline void gs_ring_begin(struct tpacket_block_desc *block)
+{
+    __atomic_fetch_or(&block->hdr.bh1.block_status, GS_RING_BEGUN, __ATOMIC_RELEASE);
+}
+
+static inline bool gs_ring_is_begun(struct tpacket_block_desc *block)
+{
+    return gs_ring_is_handed_over(block) && block->hdr.bh1.block_status & GS_RING_BEGUN;
 }
 
 static inline void gs_ring_give_back(struct tpacket_block_desc *block)

@@ -109,6 +109,7 @@ static void close_aggregate(struct gs_operator_state *op)
 const struct gs_operator_methods gs_aggregate_methods = {
     .name = "aggregate",
     .state_size = sizeof(struct gs_group_operator),
+    .cut_kind = GS_CUT_BY_WINDOW,
     .open = open_aggregate,
     .on_batch = gs_group_operator_on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,

@@ -137,6 +137,7 @@ static void close_join(struct gs_operator_state *op)
 const struct gs_operator_methods gs_join_methods = {
     .name = "join",
     .state_size = sizeof(struct join_state),
+    .cut_kind = GS_CUT_JOINS,
     .open = open_join,
     .on_batch = on_batch,
     .on_punctuation = on_punctuation,

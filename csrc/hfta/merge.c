@@ -109,6 +109,7 @@ static void close_merge(struct gs_operator_state *op)
 const struct gs_operator_methods gs_merge_methods = {
     .name = "merge",
     .state_size = sizeof(struct merge_state),
+    .cut_kind = GS_CUT_HOLDS,
     .open = open_merge,
     .on_batch = on_batch,
     .on_punctuation = on_punctuation,

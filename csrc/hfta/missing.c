@@ -161,13 +161,14 @@ static uint64_t behind(struct gs_operator_state *op)
 void gs_missing_take(struct gs_operator_state *op, uint32_t port, const struct gs_batch *batch)
 {
     struct gs_missing *missing = &op->missing;
+    uint64_t bits = batch->missing & ~GS_MISSING_CUT;
     missing->still[port] = batch->is_end ? 0 : batch->still_missing;
     if (op->base.output->row_count == 0) missing->now = behind(op);
-    missing->now |= batch->missing | missing->still[port];
-    if (batch->missing == 0 || !extents_open(op)) return;
+    missing->now |= bits | missing->still[port];
+    if (bits == 0 || !extents_open(op)) return;
     struct gs_extent extent = extent_of(op, port, batch);
     for (uint32_t bit = 0; bit < BITS; bit++)
-        if (batch->missing >> bit & 1) gap_raise(op, bit, extent);
+        if (bits >> bit & 1) gap_raise(op, bit, extent);
 }
 
 void gs_missing_mark(struct gs_operator_state *op, struct gs_batch *batch)
@@ -175,6 +176,7 @@ void gs_missing_mark(struct gs_operator_state *op, struct gs_batch *batch)
     batch->missing = op->missing.now;
     batch->still_missing = op->missing.now = op->missing.said = behind(op);
     op->missing.is_over |= batch->is_end;
+    gs_cut_mark(op, batch);
 }
 
 /* Whoever reads this operator must hear of a gap, and of its end. */

@@ -74,6 +74,7 @@ int gs_operator_open(struct gs_operator_state **result, const struct gs_node *no
     *result = op;
     if (op == NULL) return gs_fail(error, GS_ERROR, "no memory for operator %s", node->name);
     op->methods = methods;
+    op->cut.kind = methods->cut_kind;
     op->node = node;
     op->index = index;
     op->base.ops = ops;
@@ -100,6 +101,7 @@ void gs_operator_close(struct gs_operator_state *op)
     free(op->sources);
     free(op->port_columns);
     gs_missing_close(op);
+    gs_cut_close(op);
     gs_punctuation_close(&op->given);
     gs_punctuation_close(&op->next);
     free(op->carried);
@@ -119,6 +121,7 @@ static void receive_heartbeat(struct gs_operator_state *op)
 void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
     if (batch->is_heartbeat) receive_heartbeat(op);
+    gs_cut_take(op, batch);
     gs_missing_take(op, port, batch);
     if (batch->row_count > 0) op->methods->on_batch(op, port, batch);
     op->ended_ports += batch->is_end;

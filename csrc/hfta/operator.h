@@ -10,6 +10,7 @@
 #include "../base/memory.h"
 #include "../stream/punctuation.h"
 #include "../stream/stream.h"
+#include "cut.h"
 #include "gs_query_set.h"
 #include "missing.h"
 
@@ -21,6 +22,7 @@ struct gs_operator_settings {
     uint64_t max_rows;   /* rows that one operator may hold */
     const uint64_t *hash_key;
     bool output_punctuation; /* outputs pass on batches without rows too */
+    bool only_whole;         /* outputs leave out rows of windows that are cut */
     struct gs_output_queue *outputs;
     struct gs_memory *memory;
     bool *failed;
@@ -29,6 +31,7 @@ struct gs_operator_settings {
 struct gs_operator_methods {
     const char *name; /* as struct gs_operator_ops has it */
     size_t state_size;
+    enum gs_cut_kind cut_kind;
     int (*open)(struct gs_operator_state *op, const struct gs_operator_settings *settings,
                 struct gs_error *error);
     void (*on_batch)(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch);
@@ -74,6 +77,7 @@ struct gs_operator_state {
     uint64_t refused_for_memory; /* of groups_refused, and rows_refused */
     uint32_t ended_ports;
     struct gs_missing missing;
+    struct gs_cut cut;
     /* Of a heartbeat that is on its way through (received_ns is not 0). */
     int64_t received_ns, away_ns; /* when it came, and what consumers have taken since */
     uint32_t queue_length;        /* rows that waited in the output batch */

@@ -262,6 +262,7 @@ static void close_order(struct gs_operator_state *op)
 const struct gs_operator_methods gs_order_methods = {
     .name = "order",
     .state_size = sizeof(struct order_state),
+    .cut_kind = GS_CUT_BY_WINDOW,
     .open = open_order,
     .on_batch = on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,

@@ -7,7 +7,7 @@
 struct output_state {
     struct gs_operator_state op;
     struct gs_output_queue *queue;
-    bool passes_punctuation;
+    bool passes_punctuation, only_whole;
 };
 
 bool gs_output_push(struct gs_output_queue *queue, uint32_t node, struct gs_batch *batch)
@@ -57,6 +57,7 @@ static int open_output(struct gs_operator_state *op, const struct gs_operator_se
     struct output_state *state = (struct output_state *)op;
     state->queue = settings->outputs;
     state->passes_punctuation = settings->output_punctuation;
+    state->only_whole = settings->only_whole;
     return GS_OK;
 }
 
@@ -65,12 +66,51 @@ static void queue_batch(struct gs_operator_state *op, struct gs_batch *batch)
     if (!gs_output_push(((struct output_state *)op)->queue, op->index, batch)) *op->failed = true;
 }
 
+static void queue_rows(struct gs_operator_state *op, struct gs_batch *batch)
+{
+    op->base.counters.rows_out += batch->row_count;
+    queue_batch(op, batch);
+}
+
+static uint32_t cut_rows(const struct gs_operator_state *op, const struct gs_batch *batch)
+{
+    uint32_t count = 0;
+    if (!gs_cut_may_have(op, batch)) return 0;
+    for (uint32_t row = 0; row < batch->row_count; row++)
+        count += gs_cut_has_row(op, batch, row);
+    return count;
+}
+
+static bool is_whole(const void *op, const struct gs_batch *batch, uint32_t row)
+{
+    return !gs_cut_has_row(op, batch, row);
+}
+
+/* The batch may be others' too: what is whole of it is copied. */
+static void queue_whole(struct gs_operator_state *op, const struct gs_batch *batch, uint32_t cut)
+{
+    op->cut.rows += cut;
+    if (cut == batch->row_count && !((struct output_state *)op)->passes_punctuation) return;
+    struct gs_batch *whole = gs_batch_filtered(batch, is_whole, op);
+    if (whole == NULL) {
+        *op->failed = true;
+        return;
+    }
+    whole->missing &= ~GS_MISSING_CUT;
+    queue_rows(op, whole);
+    gs_batch_release(whole);
+}
+
 static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
     (void)port;
+    uint32_t cut = cut_rows(op, batch);
     op->base.counters.rows_in += batch->row_count;
-    op->base.counters.rows_out += batch->row_count;
-    queue_batch(op, batch);
+    if (cut == 0) batch->missing &= ~GS_MISSING_CUT; /* it was said of what might be */
+    if (cut > 0 && ((struct output_state *)op)->only_whole)
+        queue_whole(op, batch, cut);
+    else
+        queue_rows(op, batch);
 }
 
 /* A batch of rows has carried its punctuation already. */

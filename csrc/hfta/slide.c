@@ -371,6 +371,7 @@ static void close_slide(struct gs_operator_state *op)
 const struct gs_operator_methods gs_slide_methods = {
     .name = "slide",
     .state_size = sizeof(struct slide_state),
+    .cut_kind = GS_CUT_BY_WINDOW,
     .open = open_slide,
     .on_batch = gs_group_operator_on_batch,
     .on_punctuation = gs_window_operator_on_punctuation,

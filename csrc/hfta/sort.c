@@ -57,6 +57,7 @@ static int open_sort(struct gs_operator_state *op, const struct gs_operator_sett
 const struct gs_operator_methods gs_sort_methods = {
     .name = "sort",
     .state_size = sizeof(struct gs_ordered),
+    .cut_kind = GS_CUT_HOLDS,
     .open = open_sort,
     .on_batch = on_batch,
     .on_punctuation = on_punctuation,

@@ -72,6 +72,18 @@ static void window_close(struct gs_window_operator *op, struct gs_window *window
     gs_windows_remove(&op->windows, window, op->methods->window_size);
 }
 
+static bool is_cut(const struct gs_window_operator *op, const struct gs_window *window)
+{
+    return gs_cut_has_window(&op->op, window->values, op->windows.value_count);
+}
+
+/* Rows of both go in one batch. */
+static bool is_like(const struct gs_window_operator *op, const struct gs_window *window,
+                    bool is_partial)
+{
+    return window->is_partial == is_partial && is_cut(op, window) == op->op.cut.is_now;
+}
+
 /* A batch of what is due, of as many windows as it holds: small ones would make a batch each. */
 bool gs_window_operator_step(struct gs_operator_state *state)
 {
@@ -80,7 +92,8 @@ bool gs_window_operator_step(struct gs_operator_state *state)
     if (window == NULL) return false;
     bool is_partial = window->is_partial;
     uint32_t budget = state->base.output->row_capacity;
-    for (; window != NULL && window->is_partial == is_partial; window = due_window(op)) {
+    state->cut.is_now = is_cut(op, window);
+    for (; window != NULL && is_like(op, window, is_partial); window = due_window(op)) {
         state->base.output->is_partial = is_partial;
         if (!op->methods->leave(op, window, &budget)) break;
         window_close(op, window);
@@ -88,6 +101,7 @@ bool gs_window_operator_step(struct gs_operator_state *state)
     state->base.output->is_partial = is_partial;
     progress(op, NULL);
     gs_operator_flush_output(state);
+    state->cut.is_now = false;
     return window != NULL;
 }
 

@@ -89,6 +89,7 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                                        .max_groups = s->max_groups,
                                                        .max_rows = s->max_rows,
                                                        .output_punctuation = s->output_punctuation,
+                                                       .only_whole = s->only_whole,
                                                        .hash_key = s->hash_key},
                                          .low_level_only = s->low_level_only,
                                          .high_level_only = s->high_level_only,

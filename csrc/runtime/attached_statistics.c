@@ -102,3 +102,30 @@ void gs_attached_operator_statistics(const struct gs_attached_set *set, uint32_t
     statistics->bounds = op->given.bounds;
     statistics->column_count = op->node->schema->column_count;
 }
+
+/* NULL where the node is no output at work. */
+static const struct gs_operator_state *output_at(const struct gs_attached_set *set, uint32_t node)
+{
+    if (set->graph.operators == NULL || node >= set->query_set->node_count) return NULL;
+    const struct gs_operator_state *op = set->graph.operators[node];
+    return op != NULL && op->methods == &gs_output_methods ? op : NULL;
+}
+
+uint64_t gs_attached_cut_rows(const struct gs_attached_set *set, uint32_t node)
+{
+    const struct gs_operator_state *op = output_at(set, node);
+    return op != NULL ? op->cut.rows : 0;
+}
+
+bool gs_attached_whole_from(const struct gs_attached_set *set, uint32_t node, int64_t *value)
+{
+    const struct gs_operator_state *op = output_at(set, node);
+    if (op == NULL || !op->cut.is_begun || !op->cut.has_windows) return false;
+    for (uint32_t c = 0; c < op->node->schema->column_count; c++) {
+        gs_bound last = op->cut.last[c];
+        if (last == GS_BOUND_NONE || last == GS_BOUND_END) continue;
+        *value = op->node->schema->fields[c].temporal < 0 ? -(last + 1) : last + 1;
+        return true;
+    }
+    return false;
+}

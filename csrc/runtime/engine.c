@@ -3,6 +3,7 @@
  * goes capture → decode → prefilter → LFTAs; between bursts time advances where it has moved, and
  * the operators put out what is due. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "../decode/decode.h"
 #include "engine_state.h"
@@ -18,6 +19,7 @@ int gs_engine_new(const struct gs_engine_settings *settings, struct gs_engine **
     *result = engine;
     if (engine == NULL) return gs_fail(error, GS_ERROR, "no memory for the engine");
     engine->settings = *settings;
+    memcpy(engine->sampling.key, settings->hash_key, sizeof engine->sampling.key);
     engine->replay_until_ns = INT64_MAX;
     if (settings->burst >= 1 && settings->burst <= GS_BURST_CAPACITY) return GS_OK;
     return gs_fail(error, GS_ERROR, "a burst has 1 to %d packets", GS_BURST_CAPACITY);
@@ -150,14 +152,27 @@ static struct gs_burst_limits limits_of(const struct gs_engine *engine,
     return limits;
 }
 
+/* Which flow a packet is of is read in its headers, however little the sets look at. */
+static uint32_t sample(const struct gs_engine *engine, struct gs_source *source,
+                       struct gs_packet *packets, uint32_t count)
+{
+    uint32_t kept = gs_sampling_keep(&engine->sampling, packets, count);
+    source->statistics.sampled_out += count - kept;
+    source->statistics.decoded -= count - kept;
+    return kept;
+}
+
 static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_packet *packets,
                       uint32_t count)
 {
+    bool is_sampled = engine->sampling.shift > 0;
+    gs_decode_burst(packets, count, is_sampled ? GS_DEPTH_TRANSPORT : engine->depth);
+    if (is_sampled) count = sample(engine, source, packets, count);
+    if (count == 0) return;
     struct gs_burst burst = {.packets = packets,
                              .count = count,
                              .interface = source->interface,
                              .interface_names = source->names};
-    gs_decode_burst(packets, count, engine->depth);
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_is_running(engine->sets[s])) gs_attached_burst(engine->sets[s], &burst);
 }
@@ -312,6 +327,15 @@ int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_
     }
     if (engine->is_stopped || status == GS_END) status = drain(engine);
     return all_failed(engine) ? gs_attached_check(engine->sets[0], error) : status;
+}
+
+int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *error)
+{
+    if (shift > GS_SAMPLING_SHIFT_MAX)
+        return gs_fail(error, GS_ERROR, "at the most 1 in 2^%d flows is looked at",
+                       GS_SAMPLING_SHIFT_MAX);
+    engine->sampling.shift = shift;
+    return GS_OK;
 }
 
 void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns)

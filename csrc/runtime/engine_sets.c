@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "engine_state.h"
+#include "graph_cut.h"
 
 /* Which sets run has changed. */
 static void arrange_sets(struct gs_engine *engine)
@@ -36,6 +37,26 @@ static int name_interfaces(const struct gs_engine *engine, struct gs_attached_se
     return GS_OK;
 }
 
+/* What the set has not seen ends with the last packet that was given to anybody. */
+static int begin_cut(const struct gs_engine *engine, struct gs_attached_set *set,
+                     struct gs_error *error)
+{
+    int64_t *seen_ns = malloc((engine->interface_count + 1) * sizeof *seen_ns);
+    bool has_room = seen_ns != NULL;
+    for (uint32_t i = 0; has_room && i < engine->interface_count; i++)
+        seen_ns[i] = INT64_MIN;
+    for (uint32_t s = 0; has_room && s < engine->source_count; s++) {
+        const struct gs_source *source = engine->sources[s];
+        int64_t *seen = &seen_ns[source->interface];
+        if (source->greatest_ns > *seen) *seen = source->greatest_ns;
+    }
+    has_room = has_room && gs_graph_cut_begin(&set->graph, seen_ns);
+    free(seen_ns);
+    if (has_room) return GS_OK;
+    gs_graph_close(&set->graph);
+    return gs_fail(error, GS_ERROR, "no memory for a query set");
+}
+
 int gs_engine_attach(struct gs_engine *engine, struct gs_attached_set *set, struct gs_error *error)
 {
     if (set->settings.high_level_only || set->interface_count > 0)
@@ -43,6 +64,7 @@ int gs_engine_attach(struct gs_engine *engine, struct gs_attached_set *set, stru
     GS_RETURN_IF_ERROR(make_room(engine, error));
     GS_RETURN_IF_ERROR(name_interfaces(engine, set, error));
     GS_RETURN_IF_ERROR(gs_attached_open(set, error));
+    if (engine->is_started) GS_RETURN_IF_ERROR(begin_cut(engine, set, error));
     set->engine = engine;
     engine->sets[engine->set_count++] = set;
     if (engine->is_started) gs_engine_begin_set(engine, set);
@@ -75,6 +97,10 @@ void gs_engine_remove(struct gs_engine *engine, struct gs_attached_set *set)
 void gs_engine_detach(struct gs_engine *engine, struct gs_attached_set *set)
 {
     if (set->engine != engine) return;
+    if (gs_attached_is_running(set)) {
+        gs_engine_tell_set(engine, set);
+        gs_graph_cut_end(&set->graph);
+    }
     end(set);
     gs_engine_remove(engine, set);
 }
@@ -90,8 +116,9 @@ void gs_engine_end_answered(struct gs_engine *engine)
         answered += is_answered && !set->is_ended;
         waiting += !is_answered && !set->is_ended;
     }
-    if (waiting == 0 && answered + over > 0) gs_engine_stop(engine);
-    if (waiting == 0 || answered == 0) return;
+    bool is_over = waiting == 0 && !engine->settings.is_resident;
+    if (is_over && answered + over > 0) gs_engine_stop(engine);
+    if (is_over || answered == 0) return;
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_is_running(engine->sets[s]) && gs_attached_is_answered(engine->sets[s]))
             end(engine->sets[s]);

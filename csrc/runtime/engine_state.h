@@ -6,6 +6,7 @@
 #define GS_RUNTIME_ENGINE_STATE_H
 
 #include "attached_set.h"
+#include "sampling.h"
 #include "source.h"
 
 struct gs_interface {
@@ -41,6 +42,7 @@ struct gs_engine {
     uint32_t bursts_unlooked; /* since sources that wait were looked at */
     struct gs_filter filters[GS_FILTER_MAX];
     uint32_t filter_count;
+    struct gs_sampling sampling;
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;
     bool watches;       /* some of the sources have a liveness */
@@ -71,6 +73,8 @@ void gs_engine_advance(struct gs_engine *engine, uint32_t interface);
 void gs_engine_advance_due(struct gs_engine *engine, uint32_t interface);
 /* A set that comes later is told how far its interfaces are. */
 void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set);
+/* One that is to go is told of those that have not ended. */
+void gs_engine_tell_set(const struct gs_engine *engine, struct gs_attached_set *set);
 /* The next H and W at which an LFTA of the interface, of any set, or the timer, must be told. */
 void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t interface);
 

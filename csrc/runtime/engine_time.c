@@ -144,14 +144,23 @@ static int64_t greatest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static void tell_set(const struct gs_engine *engine, struct gs_attached_set *set, uint32_t index)
+{
+    const struct gs_interface *interface = &engine->interfaces[index];
+    int64_t high_ns, promise_ns;
+    observe_interface(engine, index, &high_ns, &promise_ns);
+    gs_attached_advance(set, index, greatest(high_ns, interface->high_ns),
+                        greatest(promise_ns, interface->promise_ns), false, interface->is_ended);
+}
+
 void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set)
 {
-    for (uint32_t i = 0; i < engine->interface_count; i++) {
-        const struct gs_interface *interface = &engine->interfaces[i];
-        int64_t high_ns, promise_ns;
-        observe_interface(engine, i, &high_ns, &promise_ns);
-        gs_attached_advance(set, i, greatest(high_ns, interface->high_ns),
-                            greatest(promise_ns, interface->promise_ns), false,
-                            interface->is_ended);
-    }
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        tell_set(engine, set, i);
+}
+
+void gs_engine_tell_set(const struct gs_engine *engine, struct gs_attached_set *set)
+{
+    for (uint32_t i = 0; i < engine->interface_count; i++)
+        if (!engine->interfaces[i].is_ended) tell_set(engine, set, i);
 }

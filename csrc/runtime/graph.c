@@ -113,6 +113,7 @@ static int open_output(struct gs_operator_state **tap, const struct gs_graph *gr
     node->ops = &ops;
     struct gs_operator_settings all = settings->operators;
     all.output_punctuation = true;
+    all.only_whole = false;
     int status =
         gs_operator_open(tap, node, index, 1, &node->schema, &all, &host, graph->handles, error);
     if (*tap == NULL) free(node);

@@ -36,6 +36,7 @@ int gs_source_init(struct gs_source *source, const struct gs_source_config *conf
     source->close = config->close;
     source->context = config->context;
     source->first_ns = config->first_ns;
+    source->greatest_ns = INT64_MIN;
     source->timestamps = (enum gs_timestamps)config->timestamps;
     source->clock.max_skew_ns = config->max_skew_ns;
     source->carries_until_ns = source->empty_at_ns = source->rose_at_ns = INT64_MIN;
@@ -244,6 +245,10 @@ void gs_source_statistics(const struct gs_source *source, struct gs_source_stati
     statistics->freezes = stats.freezes;
     statistics->nic_dropped = stats.nic_dropped;
     statistics->oversized = stats.oversized;
+    statistics->given_up = stats.given_up;
+    statistics->taken_before = stats.taken_before;
+    statistics->ring_blocks = stats.ring_blocks;
+    statistics->ring_used = stats.ring_used;
     statistics->link_state = stats.link_state;
     statistics->clock_steps = source->clock.steps;
     statistics->clock_step_ns = source->clock.step_ns;

@@ -132,10 +132,18 @@ static bool take_quiet(struct gs_source *source, const struct gs_burst_limits *l
     time->high_timestamp_ns = run.high_ns;
     time->previous_timestamp_ns = run.previous_ns;
     if (run.least_ns < time->least_in_block_ns) time->least_in_block_ns = run.least_ns;
+    if (run.greatest_ns > source->greatest_ns) source->greatest_ns = run.greatest_ns;
     source->cursor += count;
     source->statistics.decoded += count;
     source->statistics.truncated += run.truncated / GS_FRAME_TRUNCATED;
     return true;
+}
+
+static void note_greatest(struct gs_source *source, const struct gs_packet *packet)
+{
+    bool has_time = (packet->flags & GS_FRAME_NO_TIME) == 0;
+    if (has_time && packet->timestamp_ns > source->greatest_ns)
+        source->greatest_ns = packet->timestamp_ns;
 }
 
 static uint32_t most(const struct gs_source *source, const struct gs_burst_limits *limits)
@@ -172,6 +180,7 @@ bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limi
         source->cursor++;
         ++*records;
         if (!is_tuple(source, limits, packet, source->timeliness)) continue;
+        note_greatest(source, packet);
         if (begin + kept != source->cursor - 1) source->packets[begin + kept] = *packet;
         kept++;
     }

@@ -15,10 +15,9 @@ from gigastream.cli.errors import UsageError, complain
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.stderr import Line, say
 from gigastream.config import Config
+from gigastream.daemon.output_queries import output_queries
 from gigastream.outputs import (
-    OutputQuery,
     RowOutput,
-    TimeColumn,
     default_format,
     parse_output,
     path_of,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from gigastream.cli.windows import Windows
     from gigastream.engine.events import Event
     from gigastream.engine.statistics import Statistics
-    from gigastream.gsql.types import Schema
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
     from gigastream.sessions.shape import ReadingSession
@@ -58,37 +56,6 @@ Account = Callable[[Delivered], str]
 """The account of a run so far."""
 Writer = Callable[[], str | None]
 """Gives the name of a run: the same for one that comes again with the same packets."""
-
-
-def output_queries(plan: Plan) -> tuple[OutputQuery, ...]:
-    """Return what the output formats must know of the queries."""
-    from gigastream.arrow_schema import arrow_schema
-    from gigastream.gsql.types import Type
-    from gigastream.plan.nodes import quantities_of
-
-    return tuple(
-        OutputQuery(
-            name=node.name,
-            columns=tuple(column.name for column in node.schema.columns),
-            numeric=tuple(column.type.is_numeric for column in node.schema.columns),
-            times=tuple(column.type is Type.TIMESTAMP for column in node.schema.columns),
-            quantities=quantities_of(node),
-            arrow_schema=lambda schema=node.schema: arrow_schema(schema),  # type: ignore[misc]
-            time_column=_time_column(node.schema),
-        )
-        for node in plan.outputs
-    )
-
-
-def _time_column(schema: Schema) -> TimeColumn | None:
-    """Return the first column whose bounds say of every row whether its window is over."""
-    from gigastream.gsql.types import Temporal, Type
-
-    for place, column in enumerate(schema.columns):
-        is_counted = column.type.is_integer or column.type is Type.TIMESTAMP
-        if column.temporal.is_temporal and is_counted and not column.nullable:
-            return TimeColumn(place, column.temporal is Temporal.DECREASING)
-    return None
 
 
 def wanted_output(arguments: argparse.Namespace, config: Config) -> str:

@@ -64,6 +64,8 @@ def _field_row(field: Field) -> tuple[str, str, str, str, str]:
 def _remarks(field: Field) -> Iterable[str]:
     if field.alias_of:
         yield f"another name of {field.alias_of}"
+    if field.is_unlisted:
+        yield "not in SELECT *"
     if field.clock:
         yield f"time in {field.clock}"
     if not field.required:

@@ -23,6 +23,7 @@ COMMANDS = {
     "ctl": "ask a daemon, change its queries, show their rows",
     "check": "say whether queries are right, and if not what is wrong",
     "explain": "show what becomes of a query: plan, order, prefilter, C",
+    "capture": "the daemon: watch links, and answer query sets that come and go",
     "compile": "make the shared object of a query set, for hosts without a compiler",
     "queries": "list the queries that ship, or show one",
     "fields": "list the protocols, or the fields of one",

@@ -9,7 +9,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gigastream.cli.answering import output_queries
 from gigastream.cli.arguments import (
     add_access_options,
     add_query_files,
@@ -24,6 +23,7 @@ from gigastream.cli.run_arguments import parse_seconds
 from gigastream.cli.spark_extra import require_spark
 from gigastream.cli.spark_status import JobStatus
 from gigastream.cli.without_effect import refuse_beside_spools
+from gigastream.daemon.output_queries import output_queries
 from gigastream.outputs import FORMATS, default_format
 from gigastream.settings import parse_bytes, parse_count, parse_duration
 from gigastream.sinks import SINKS

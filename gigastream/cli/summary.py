@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gigastream.outputs.delivery import Delivered
     from gigastream.spool.account import StreamAccount
 
-_SOURCE_TERMS = ("undecodable", "filtered", "late", "skew", "decoded")
+_SOURCE_TERMS = ("undecodable", "filtered", "late", "skew", "sampled_out", "decoded")
 _SUMMED = (*_SOURCE_TERMS, "truncated", "carried", "kernel_received", "kernel_dropped")
 FILES_SHOWN = 10
 """Captures of one interface that have a line each; more of them share one."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Literal
 from gigastream.daemon.messages import OverloadSettings, QuerySetSpec
 from gigastream.settings import Settings
 from gigastream.sources.live import LiveSettings
+from gigastream.timestamps import EXTERNAL, IN_ORDER, PROPERTY
 
 DEFAULT_SOCKET = Path("/run/gigastream/control.sock")
 LogFormat = Literal["lines", "json"]
@@ -70,5 +72,19 @@ class DaemonConfig:
 
     @property
     def properties(self) -> dict[str, dict[str, str]]:
-        """Of all interfaces, by name."""
-        return {s.interface: dict(s.properties) for s in (*self.links, *self.files)}
+        """Of all interfaces, by name, as interface sets and the front end know them."""
+        readers = Counter[str]()
+        found: dict[str, dict[str, str]] = {}
+        for link in self.links:
+            readers[link.interface] += link.settings.fanout
+            found[link.interface] = dict(link.properties)
+        for file in self.files:
+            readers[file.interface] += 1
+            found[file.interface] = dict(file.properties)
+        kind = self.settings.timestamps
+        for name, own in found.items():
+            own.pop(IN_ORDER, None)  # it is so, and nobody can say it
+            if kind != EXTERNAL:
+                own[PROPERTY] = kind
+                own.update({IN_ORDER: "true"} if readers[name] == 1 else {})
+        return found

@@ -227,6 +227,8 @@ class CaptureStart(_Told, frozen=True, kw_only=True):
     overload: OverloadSettings = OverloadSettings()
     promises: dict[str, int] = {}
     """By interface: packet time (ns) below which rows have gone out already."""
+    sets: tuple[AttachOrder, ...] = ()
+    """Attached before the first packet is read, with an OrderDone each as if they were ordered."""
     report_ns: int = 1_000_000_000
 
 
@@ -308,6 +310,8 @@ class TailRows(_Told, tag=True, frozen=True, kw_only=True):
     """The number of its TailOrder."""
     arrow: bytes
     """An Arrow IPC stream: the schema, and a batch."""
+    rows: int = 0
+    """Of the batch."""
     lost: int = 0
     over: bool = False
 

@@ -38,13 +38,15 @@ class AttachedSet:
         low_taps: bool = False,
         high_level_only: bool = False,
         is_low_elsewhere: bool = False,
+        only_whole: bool = False,
     ) -> None:
         """Load a plan.
 
         `interfaces` is how many its engine has; `include` are folders of C headers that user
         protocols name. `taps` names nodes whose streams come out as well; with `low_taps` every
         LFTA's batches do. `is_low_elsewhere`: nothing of the low level is compiled, which another
-        process runs.
+        process runs. `only_whole`: rows of windows that were running when it came, or went, are
+        left out, and counted (cut_rows).
         """
         settings = settings or Settings()
         self.memory_bytes = settings.memory_bytes
@@ -56,6 +58,7 @@ class AttachedSet:
         native = set_settings(settings)
         native.default_slot_count = default_slots(plan, interfaces)
         native.low_taps, native.high_level_only = low_taps, high_level_only
+        native.only_whole = only_whole
         loaded = ffi.new("struct gs_attached_set **")
         status = lib.gs_attached_load(str(path).encode(), native, loaded, self._error)
         self._native: Any = loaded[0]
@@ -146,6 +149,23 @@ class AttachedSet:
     def operators(self) -> tuple[OperatorStatistics, ...]:
         """The counters of its high level so far."""
         return counters.operators(self.native, self._times)
+
+    @property
+    def cut_rows(self) -> dict[str, int]:
+        """By query, the rows that `only_whole` has left out so far."""
+        return counters.cut_rows(self.native)
+
+    def whole_from(self, query: str) -> int | None:
+        """The first value of a query's first temporal column of which it sees every row.
+
+        None: all of them are whole, none was left out at the beginning; or none of its columns
+        tells windows apart.
+        """
+        value = ffi.new("int64_t *")
+        for node in counters.outputs(self.native).get(query, ()):
+            if lib.gs_attached_whole_from(self.native, node, value):
+                return int(value[0])
+        return None
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""

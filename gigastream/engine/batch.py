@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gigastream.gsql.types import Schema
 
 
-LAST_INTERFACE_BIT = 63
+LAST_INTERFACE_BIT, CUT_BIT = 62, 63
 """Stands for all interfaces from there on."""
 
 
@@ -97,6 +97,14 @@ class NativeBatch:
         names = self._interfaces
         found = {name for at, name in enumerate(names) if bits >> min(at, LAST_INTERFACE_BIT) & 1}
         return tuple(sorted(found))
+
+    @property
+    def is_cut(self) -> bool:
+        """Has rows of windows of which its set has seen only a part: it came, or went, amid them.
+
+        Of an output, of the others that it may have such rows.
+        """
+        return bool(self._batch.missing >> CUT_BIT & 1)
 
     @property
     def sequence(self) -> int:

@@ -19,10 +19,11 @@ from gigastream.sources.files import OpenSource
 from gigastream.sources.packets import OpenPackets
 
 _SOURCE_COUNTERS = (
-    "read", "undecodable", "filtered", "late", "skew", "decoded", "truncated",
+    "read", "undecodable", "filtered", "late", "skew", "sampled_out", "decoded", "truncated",
     "carried", "clock_steps", "clock_step_ns",
     "worst_lateness_ns", "kernel_received", "kernel_dropped", "freezes", "nic_dropped", "lag_ns",
     "oversized", "unread", "filtered_tagged", "promise_ns", "answered", "failures",
+    "given_up", "taken_before", "ring_blocks", "ring_used",
 )  # fmt: skip
 _LFTA_COUNTERS = (
     "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted", "slots",
@@ -94,6 +95,25 @@ def operators(attached: Any, times: Mapping[str, BaseTimes]) -> tuple[OperatorSt
         kind = _string(native.kind)
         found.append(OperatorStatistics(name, kind, **counters, promised_ns=promised_ns))
     return tuple(found)
+
+
+def outputs(attached: Any) -> dict[str, list[int]]:
+    """The output nodes of a query set at work, by query."""
+    native = ffi.new("struct gs_operator_statistics *")
+    found: dict[str, list[int]] = {}
+    for index in range(lib.gs_attached_operator_count(attached)):
+        lib.gs_attached_operator_statistics(attached, index, native)
+        if _string(native.kind) == "output":
+            found.setdefault(_string(native.name), []).append(index)
+    return found
+
+
+def cut_rows(attached: Any) -> dict[str, int]:
+    """Rows of windows not seen whole that outputs have left out so far, by query."""
+    return {
+        query: sum(int(lib.gs_attached_cut_rows(attached, node)) for node in nodes)
+        for query, nodes in outputs(attached).items()
+    }
 
 
 def _string(text: Any) -> str:

@@ -35,14 +35,18 @@ class Engine:
     between two bursts. EngineError, SourceError.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
-        """Make one that has no sources yet. FilterError for the setting `filter`."""
+    def __init__(self, settings: Settings | None = None, *, is_resident: bool = False) -> None:
+        """Make one that has no sources yet. FilterError for the setting `filter`.
+
+        One that is resident goes on reading when all its query sets are answered: others may come.
+        """
         self._settings = settings or Settings()
         self._error = ffi.new("struct gs_error *")
         self._keep: list[Any] = []
         self._opened: list[HostSource | None] = []
         engine = ffi.new("struct gs_engine **")
-        status = lib.gs_engine_new(engine_settings(self._settings), engine, self._error)
+        native = engine_settings(self._settings, is_resident=is_resident)
+        status = lib.gs_engine_new(native, engine, self._error)
         self._native: Any = engine[0]
         try:
             check(status, self._error)
@@ -160,6 +164,13 @@ class Engine:
     def halt(self) -> None:
         """End the input here; what the kernel has captured is counted."""
         lib.gs_engine_halt(self.native)
+
+    def sample(self, shift: int) -> None:
+        """Give the sets 1 in 2^shift flows from now on, whole ones; 0: all. EngineError.
+
+        The packets of the others tell the time, and are counted: `sampled_out`.
+        """
+        check(lib.gs_engine_sample(self.native, shift, self._error), self._error)
 
     @property
     def next_timestamp_ns(self) -> int:

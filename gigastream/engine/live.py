@@ -11,10 +11,12 @@ from typing import Any
 from gigastream.codegen.context import base_of
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError
+from gigastream.engine.host import message_of
 from gigastream.plan import Plan
 from gigastream.plan.costs import fields_of
 from gigastream.sources import libpcap
-from gigastream.sources.live import LiveSource
+from gigastream.sources.files import SourceError
+from gigastream.sources.live import LiveSettings, LiveSource
 
 CAPABILITY = "CAP_NET_RAW"
 FULL_PACKET_BYTES = 1 << 18
@@ -40,7 +42,7 @@ def snap_bytes(plan: Plan, has_filter: bool) -> int:
 def rings(source: LiveSource) -> list[LiveSource]:
     """A link as a source for each of its rings, which share its packets flow by flow."""
     count = source.settings.fanout
-    if count == 1:
+    if count == 1 or source.ring is not None:
         return [source]
     group = ffi.gc(lib.gs_fanout_group_new(), lib.gs_fanout_group_free)
     if group == ffi.NULL:
@@ -53,17 +55,14 @@ def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
 
     `snap` are the bytes of a packet that are captured unless the link's settings say else.
     """
-    live = ffi.new("struct gs_live_config *")
-    device = ffi.new("char[]", os.fsencode(source.device))
     settings = source.settings
-    live.device = device
-    live.block_bytes, live.block_count = settings.block_bytes, settings.block_count
-    live.retire_timeout_ms = max(1, settings.retire_ns // _NS_PER_MS)
+    live, device = _link_config(source.device, settings)
     live.snap_length = settings.snap_bytes or snap
-    live.promiscuous, live.outgoing = settings.promiscuous, settings.outgoing
     live.spare_sockets = max(1, SPARE_SOCKETS // settings.fanout)
     live.fanout_group = ffi.NULL if source.group is None else source.group
     live.has_socket, live.socket = source.socket is not None, source.socket or 0
+    live.is_adopted, live.is_shared = source.adopts, settings.fanout > 1
+    live.counts_for_device = not source.ring
     library = ffi.NULL
     if source.needs_libpcap:
         library = ffi.new("char[]", os.fsencode(libpcap.shared_object()))
@@ -72,6 +71,31 @@ def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
     config.live = live
     config.live_slack_ns, config.max_skew_ns = settings.link_slack_ns, settings.max_skew_ns
     return [live, device, library]
+
+
+def _link_config(device: str, settings: LiveSettings) -> tuple[Any, Any]:
+    """A `struct gs_live_config` with what a link's settings say, and what must live as long."""
+    live = ffi.new("struct gs_live_config *")
+    live.device = name = ffi.new("char[]", os.fsencode(device))
+    live.block_bytes, live.block_count = settings.block_bytes, settings.block_count
+    live.retire_timeout_ms = max(1, settings.retire_ns // _NS_PER_MS)
+    live.promiscuous, live.outgoing = settings.promiscuous, settings.outgoing
+    return live, name
+
+
+def open_packet_sockets(device: str, settings: LiveSettings) -> tuple[int, ...]:
+    """Open a link's packet sockets, one a ring, for readers that may not: SourceError.
+
+    They have their rings, and take nothing until they are adopted (adopted_rings); whoever keeps
+    them open keeps the rings. Children inherit them by fork alone.
+    """
+    settings.check()
+    live, name = _link_config(device, settings)
+    found, error = ffi.new("int[]", settings.fanout), ffi.new("struct gs_error *")
+    if lib.gs_packet_sockets_open(live, settings.fanout, found, error) != lib.GS_OK:
+        raise SourceError(f"{device}: {message_of(error)}", hint_for(message_of(error)))
+    del name
+    return tuple(found)
 
 
 def hint_for(message: str) -> str | None:

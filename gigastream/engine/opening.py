@@ -60,7 +60,7 @@ def check_tables(status: int, error: Any, memory_bytes: int | None) -> None:
     check(status, error)
 
 
-def engine_settings(s: Settings) -> Any:
+def engine_settings(s: Settings, *, is_resident: bool = False) -> Any:
     """The settings of a reader as the engine takes them."""
     native = ffi.new("struct gs_engine_settings *")
     native.burst = s.burst
@@ -70,6 +70,8 @@ def engine_settings(s: Settings) -> Any:
     native.heartbeat_ns = s.heartbeat_ns if s.is_periodic else 0
     native.heartbeat_packets = s.heartbeat_packets if s.is_periodic else 0
     native.is_on_demand = s.is_on_demand
+    native.is_resident = is_resident
+    native.hash_key = s.hash_key or _random_key()
     return native
 
 

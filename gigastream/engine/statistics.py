@@ -12,7 +12,7 @@ LINK_STATES = (None, "up", "down", "gone", "lost")
 
 @dataclass(frozen=True, slots=True)
 class SourceStatistics:
-    """read = undecodable + filtered + late + skew + decoded."""
+    """read = undecodable + filtered + late + skew + sampled_out + decoded."""
 
     label: str
     interface: str
@@ -64,6 +64,16 @@ class SourceStatistics:
     """How often it said nothing for longer than its liveness."""
     is_failed: bool = False
     """It has said nothing since."""
+    given_up: int = 0
+    """Of a ring that had another reader, who ended amid a block: this block's packets."""
+    taken_before: int = 0
+    """Those too, and what that reader took from when it last asked the kernel for its counts on."""
+    ring_blocks: int = 0
+    """Of a live link's ring."""
+    ring_used: int = 0
+    """Of them, filled by the kernel and not given back."""
+    sampled_out: int = 0
+    """Of flows that were left out, since the host could not follow (Engine.sample)."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 

@@ -401,7 +401,7 @@ def default_format(stream_is_terminal: bool) -> str:
 def _refuse_mixed(name: str, path: Path | None, queries: tuple[OutputQuery, ...]) -> None:
     output_format = FORMATS[name]
     if name == "json" and len(queries) > 1:
-        _refuse_json_key(queries)
+        refuse_json_key(queries)
     if path is None and output_format.is_binary and os.isatty(STDOUT_DESCRIPTOR):
         raise OutputError(f"{name} is not for a terminal", f"-o {name}:FILE")
     if output_format.shares_stream or len(queries) == 1:
@@ -415,7 +415,7 @@ def _refuse_mixed(name: str, path: Path | None, queries: tuple[OutputQuery, ...]
         raise OutputError(f"{path} is a file; several queries need a directory")
 
 
-def _refuse_json_key(queries: tuple[OutputQuery, ...]) -> None:
+def refuse_json_key(queries: Sequence[OutputQuery]) -> None:
     """A JSON object has each key once, and with several queries `query` names the row's."""
     for query in queries:
         if JSON_KEY in query.columns:

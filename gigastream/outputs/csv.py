@@ -27,8 +27,13 @@ class CsvWriter:
 def open_writer(stream: BinaryIO, queries: tuple[OutputQuery, ...]) -> CsvWriter:
     """Write the header; return a writer for the only query."""
     (query,) = queries
-    stream.write((",".join(map(_cell, query.columns)) + "\n").encode())
+    stream.write(header(query))
     return CsvWriter(stream)
+
+
+def header(query: OutputQuery) -> bytes:
+    """The line before the rows."""
+    return (",".join(map(_cell, query.columns)) + "\n").encode()
 
 
 def _cell(name: str) -> str:

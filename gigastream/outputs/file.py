@@ -47,8 +47,11 @@ class SameFileError(Exception):
 class OutputFile(io.RawIOBase):
     """Bytes that are written at once and whole."""
 
-    def __init__(self, descriptor: int, label: str, *, is_ours: bool) -> None:
-        """`is_ours`: made for this run, so that it is closed, and may be cut."""
+    def __init__(self, descriptor: int, label: str, *, is_ours: bool, at: int = 0) -> None:
+        """`is_ours`: made for this run, so that it is closed, and may be cut.
+
+        `at`: how many bytes it has, which stay.
+        """
         self.label = label
         self.waiting_since: float | None = None
         """When the reader of a pipe was last waited for, while it is."""
@@ -56,7 +59,7 @@ class OutputFile(io.RawIOBase):
         self._is_ours = is_ours
         self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
         self._is_dead = self._is_abandoned = False
-        self._written = 0
+        self._written = at
 
     def fileno(self) -> int:
         """Return its descriptor."""

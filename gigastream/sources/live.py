@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +83,11 @@ class LiveSource:
 
     It stays the caller's, who may close it when the link has been added.
     """
+    adopts: bool = False
+    """Of a socket: where it has a ring already, who read that has ended, and this one goes on.
+
+    With several rings each is a source with its number, of open_packet_sockets (adopted_rings).
+    """
     timestamps: Timestamps | None = None
     """Whose time its packets have; None: what the settings say."""
 
@@ -93,7 +99,7 @@ class LiveSource:
     def check(self) -> None:
         """Raise SourceError if there is no such device, or a setting cannot work."""
         self.settings.check()
-        if self.socket is not None and self.settings.fanout > 1:
+        if self.socket is not None and self.settings.fanout > 1 and not self._is_of_several:
             raise SourceError(f"{self.device}: one socket was handed over, which is one ring")
         if self.socket is not None and abs(self.socket) > _GREATEST_DESCRIPTOR:
             raise SourceError(f"{self.device}: {self.socket} is no descriptor")
@@ -113,9 +119,25 @@ class LiveSource:
         return not self._is_at_hand and self.device not in _network_devices()
 
     @property
+    def _is_of_several(self) -> bool:
+        """Its socket is in the link's group, as all of them are that are to be adopted."""
+        return self.adopts and self.ring is not None
+
+    @property
     def _is_at_hand(self) -> bool:
         """The device need not be one that can be opened from here."""
         return self.ring_device is not None or self.socket is not None
+
+
+def adopted_rings(
+    interface: str, device: str, settings: LiveSettings, sockets: Sequence[int]
+) -> list[LiveSource]:
+    """A link as a source for each of the sockets that open_packet_sockets gave for it."""
+    numbers: Iterable[int | None] = [None] if len(sockets) == 1 else range(len(sockets))
+    return [
+        LiveSource(interface, device, settings, ring=number, socket=socket, adopts=True)
+        for number, socket in zip(numbers, sockets, strict=True)
+    ]
 
 
 def _network_devices() -> list[str]:

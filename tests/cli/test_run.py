@@ -221,7 +221,7 @@ def test_the_account_adds_up() -> None:
     account = json.loads(result.err)
     (source,) = account["sources"]
     (lfta,) = account["lftas"]
-    causes = ("undecodable", "filtered", "late", "skew", "decoded")
+    causes = ("undecodable", "filtered", "late", "skew", "sampled_out", "decoded")
     assert source["read"] == 2010 == sum(source[cause] for cause in causes)
     causes = ("not_of_protocol", "prefiltered", "rejected", "no_value", "accepted")
     assert source["decoded"] == sum(lfta[cause] for cause in causes)

@@ -27,6 +27,7 @@ struct frame {
     F(len, len, uint32_t, number, PKT)                                                             \
     F(caplen, caplen, uint32_t, number, PKT)                                                       \
     F(packet_id, packet_id, uint64_t, number, PKT)                                                 \
+    F(sampling_rate, sampling_rate, uint64_t, number, PKT)                                         \
     F(srcMAC, srcMAC, uint64_t, mac, PKT)                                                          \
     F(destMAC, destMAC, uint64_t, mac, PKT)                                                        \
     F(etherType, etherType, uint16_t, hex, PKT)                                                    \

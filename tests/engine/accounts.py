@@ -50,7 +50,7 @@ class Account:
 
 
 LOW = ("not_of_protocol", "prefiltered", "rejected", "no_value", "accepted")
-SOURCE = ("undecodable", "filtered", "late", "skew", "decoded")
+SOURCE = ("undecodable", "filtered", "late", "skew", "sampled_out", "decoded")
 
 
 def account(

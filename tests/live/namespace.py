@@ -233,7 +233,7 @@ def running(space: Namespace, *words: object, folder: Path) -> Iterator[Running]
 def check_account(account: dict[str, Any]) -> None:
     """Every packet that the kernel received is in one term; each sum is right."""
     for source in account["sources"]:
-        terms = ("undecodable", "filtered", "late", "skew", "decoded")
+        terms = ("undecodable", "filtered", "late", "skew", "sampled_out", "decoded")
         assert source["read"] == sum(source[term] for term in terms)
         if source["link"] is not None:
             assert source["kernel_received"] == source["read"] + source["kernel_dropped"]

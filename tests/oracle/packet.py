@@ -23,7 +23,7 @@ ALIASES = {
 
 PACKET_FIELDS = frozenset(
     {"systemTime", "time", "time_ms", "timestamp", "len", "caplen", "interface", "packet_id"}
-)
+) | {"sampling_rate"}
 LINK_FIELDS = frozenset({"srcMAC", "destMAC", "etherType", "vlan", "inner_vlan", "mpls_label"})
 NETWORK_FIELDS = frozenset(
     {
@@ -154,4 +154,5 @@ def _packet_fields(record: Record, timestamp_ns: int) -> Fields:
         "caplen": record.captured_length,
         "interface": record.interface_id,
         "packet_id": record.index,
+        "sampling_rate": 1,
     }

@@ -130,7 +130,7 @@ def _unbalanced(statistics: Statistics) -> list[str]:
     decoded: dict[str, int] = {}
     for s in statistics.sources:
         decoded[s.interface] = decoded.get(s.interface, 0) + s.decoded
-        if s.read != s.undecodable + s.filtered + s.late + s.skew + s.decoded:
+        if s.read != s.undecodable + s.filtered + s.late + s.skew + s.sampled_out + s.decoded:
             wrong.append(s)
     for low in statistics.lftas:
         kept = low.prefiltered + low.rejected + low.no_value + low.accepted

@@ -19,7 +19,7 @@ from cli.command import COMMAND, gigastream, wait_until_read
 from spark_command import written
 from spark_command.written import QUERY, SETS, answered_here, in_order, parquet, plain
 
-from gigastream.cli.answering import output_queries
+from gigastream.daemon.output_queries import output_queries
 from gigastream.engine.batch import NativeBatch
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.query_texts import QueryTexts, inline_queries

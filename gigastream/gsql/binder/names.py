@@ -141,7 +141,7 @@ class PacketNames(SourceNames):
         chosen: list[tuple[str, Expression | None]] = []
         for item in self._shared:
             found = self._field(item.name)
-            if found is None or item.alias_of:
+            if found is None or item.alias_of or item.is_unlisted:
                 continue
             if found.required or self._reference(found, span).accessor in self._used:
                 chosen.append((item.name, self.find(item.name, span)))

@@ -35,6 +35,8 @@ class Field:
     """So many bytes of the frame suffice to read it; None: not known."""
     subtype: str = ""
     low_cardinality: bool = False
+    is_unlisted: bool = False
+    """`SELECT *` does not give it."""
     unpack: tuple[str, ...] = ()
     """Unpack functions that set it, its own or its protocol's."""
     alias_of: str = ""

@@ -34,6 +34,7 @@ ATTRIBUTES: dict[str, tuple[str, ...] | None] = {
     "snap_len": None,
     "subtype": None,
     "low_cardinality": (),
+    "unlisted": (),
 }
 """The attributes of a field, and the values each may have: none, one of these, or any (None)."""
 

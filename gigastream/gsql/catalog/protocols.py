@@ -189,6 +189,7 @@ class _Builder:
             snap_len=self._snap_len(attributes),
             subtype=_value(attributes, "subtype"),
             low_cardinality="low_cardinality" in attributes,
+            is_unlisted="unlisted" in attributes,
             unpack=self._unpack_names(declaration.unpack or node.unpack),
             alias_of=by_accessor.get(accessor, ""),
             span=declaration.name_span,

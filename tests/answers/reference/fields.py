@@ -16,7 +16,7 @@ TYPES = {
     " sequence_number ack_number",
     "llong": "time_ms",
     "timestamp": "timestamp",
-    "ullong": "packet_id srcMAC destMAC",
+    "ullong": "packet_id sampling_rate srcMAC destMAC",
     "string": "interface community_id TCP_data UDP_data",
     "bool": "dont_frag more_frag syn ack fin rst psh urg",
     "ushort": "etherType vlan inner_vlan ipversion hdr_length tos dscp ecn offset ttl protocol"

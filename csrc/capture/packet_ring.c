@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "packet_ring.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "../base/clocks.h"
+
+#define FRAME_BYTES 2048 /* TPACKET_V3 packs packets by their size; the kernel wants a number */
+#define LOOK_NS 1000000
+#define NONE UINT32_MAX
+
+static int set(int descriptor, int option, int value, struct gs_error *error)
+{
+    if (setsockopt(descriptor, SOL_PACKET, option, &value, sizeof value) == 0) return GS_OK;
+    return gs_fail(error, GS_ERROR, "packet socket option %d: %s", option, strerror(errno));
+}
+
+int gs_packet_ring_make(int descriptor, const struct gs_live_config *config, struct gs_error *error)
+{
+    struct tpacket_req3 request = {
+        .tp_block_size = config->block_bytes,
+        .tp_block_nr = config->block_count,
+        .tp_frame_size = FRAME_BYTES,
+        .tp_frame_nr = config->block_bytes / FRAME_BYTES * config->block_count,
+        .tp_retire_blk_tov = config->retire_timeout_ms,
+    };
+    GS_RETURN_IF_ERROR(set(descriptor, PACKET_VERSION, TPACKET_V3, error));
+    GS_RETURN_IF_ERROR(set(descriptor, PACKET_RESERVE, GS_RING_TAG_BYTES, error));
+    if (setsockopt(descriptor, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) == 0)
+        return GS_OK;
+    return gs_fail(error, GS_ERROR, "a ring of %u blocks of %u bytes: %s", config->block_count,
+                   config->block_bytes, strerror(errno));
+}
+
+int gs_packet_ring_map(struct gs_ring_device *device, const struct gs_live_config *config,
+                       struct gs_error *error)
+{
+    size_t size = (size_t)config->block_bytes * config->block_count;
+    void *blocks =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, device->descriptor, 0);
+    if (blocks == MAP_FAILED && errno == EINVAL)
+        return gs_fail(error, GS_ERROR, "the ring that it has is not of %u blocks of %u bytes",
+                       config->block_count, config->block_bytes);
+    if (blocks == MAP_FAILED)
+        return gs_fail(error, GS_ERROR, "mapping the ring: %s", strerror(errno));
+    device->blocks = blocks;
+    device->block_bytes = config->block_bytes;
+    device->block_count = config->block_count;
+    return GS_OK;
+}
+
+/* ---- where the reader before was ---- */
+
+static struct tpacket_hdr_v1 *header(const struct gs_ring_device *device, uint32_t index)
+{
+    return &gs_ring_block(device, index)->hdr.bh1;
+}
+
+static uint64_t number(const struct gs_ring_device *device, uint32_t index)
+{
+    return __atomic_load_n((uint64_t *)&header(device, index)->seq_num, __ATOMIC_ACQUIRE);
+}
+
+static uint32_t packets_of(const struct gs_ring_device *device, uint32_t index)
+{
+    return __atomic_load_n(&header(device, index)->num_pkts, __ATOMIC_ACQUIRE);
+}
+
+/* The kernel numbers blocks when it opens them. */
+static uint32_t newest(const struct gs_ring_device *device)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 1; i < device->block_count; i++)
+        if (number(device, i) > number(device, found)) found = i;
+    return found;
+}
+
+static uint32_t least_handed_over(const struct gs_ring_device *device)
+{
+    uint32_t found = NONE;
+    for (uint32_t i = 0; i < device->block_count; i++)
+        if (gs_ring_is_handed_over(gs_ring_block(device, i)) &&
+            (found == NONE || number(device, i) < number(device, found)))
+            found = i;
+    return found;
+}
+
+/* While we look the kernel hands over more, which a look may pass by; what is older than the block
+ * found was handed over before it, so that a second look sees it. */
+static uint32_t oldest(const struct gs_ring_device *device)
+{
+    uint32_t first = least_handed_over(device);
+    return first == NONE ? NONE : least_handed_over(device);
+}
+
+/* Nothing is handed over: the newest block is the open one, or all were given back after the ring
+ * was full, and the kernel has not yet opened the one behind it. It tells when a packet comes, or
+ * with its timer. */
+static uint32_t next_to_come(const struct gs_ring_device *device, int64_t retire_timeout_ns)
+{
+    const struct timespec a_look = {.tv_nsec = LOOK_NS};
+    int64_t ends_ns = gs_monotonic_ns() + 2 * retire_timeout_ns + 20 * LOOK_NS;
+    uint64_t number_before = number(device, newest(device));
+    uint32_t packets_before = packets_of(device, newest(device));
+    for (;;) {
+        uint32_t open = newest(device), packets = packets_of(device, open);
+        bool is_known = packets == 0 || packets != packets_before ||
+                        number(device, open) != number_before || gs_monotonic_ns() >= ends_ns;
+        uint32_t first = oldest(device); /* after all else was seen: or one was handed over since */
+        if (first != NONE) return first;
+        if (is_known) return open;
+        (void)nanosleep(&a_look, NULL);
+    }
+}
+
+static uint64_t packets_from(const struct gs_ring_device *device, uint32_t block)
+{
+    uint64_t found = 0, before = number(device, block) - 1;
+    for (uint32_t i = 0; i < device->block_count; i++) {
+        uint32_t at = (block + i) % device->block_count;
+        if (number(device, at) != ++before) break; /* not opened yet since */
+        found += packets_of(device, at);
+        if (!gs_ring_is_handed_over(gs_ring_block(device, at))) break;
+    }
+    return found;
+}
+
+struct gs_packet_ring_rest gs_packet_ring_adopt(const struct gs_ring_device *device,
+                                                int64_t retire_timeout_ns)
+{
+    struct gs_packet_ring_rest rest = {0};
+    for (;;) {
+        rest.block = next_to_come(device, retire_timeout_ns);
+        struct tpacket_block_desc *block = gs_ring_block(device, rest.block);
+        if (!gs_ring_is_begun(block)) break;
+        rest.given_up += block->hdr.bh1.num_pkts;
+        gs_ring_give_back(block);
+    }
+    rest.packets = packets_from(device, rest.block);
+    return rest;
+}

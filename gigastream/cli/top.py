@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gigastream top: a live screen of a daemon's links and queries, and the newest rows of one."""
+
+from __future__ import annotations
+
+import argparse
+import select
+import sys
+import termios
+import threading
+import time
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gigastream.cli.errors import UsageError
+from gigastream.daemon.client import ControlClient, ControlError
+from gigastream.daemon.daemon_config import DEFAULT_SOCKET
+
+if TYPE_CHECKING:
+    from gigastream.cli.top_screen import History, NewestRows
+    from gigastream.daemon.messages import TailLine
+
+_EPILOG = """\
+n shows the rows of the next query, q ends it.
+
+exit codes: 0 done, 2 there is no daemon, or no terminal."""
+_PERIOD_S = 1.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which daemon."""
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--socket", default=DEFAULT_SOCKET, metavar="PATH", help=f"of the daemon ({DEFAULT_SOCKET})"
+    )
+    parser.add_argument("--once", action="store_true", help="show it once, without a terminal")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Show it until q, Ctrl-C or the end of the daemon."""
+    if find_spec("rich") is None:
+        raise UsageError("rich is not installed", "pip install 'gigastream[daemon]'")
+    top = _Top(Path(arguments.socket))
+    if arguments.once:
+        top.once()
+        return 0
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("top needs a terminal", "--once, or gigastream ctl status --json")
+    with suppress(KeyboardInterrupt), _keys():
+        top.show()
+    return 0
+
+
+class _Top:
+    """The screen, and the thread that takes the rows of one query."""
+
+    def __init__(self, path: Path) -> None:
+        from gigastream.cli.top_screen import History, NewestRows
+
+        self._client = ControlClient(path)
+        self._history: History = History()
+        self._newest: NewestRows = NewestRows()
+        self._lock = threading.Lock()
+
+    def once(self) -> None:
+        """Print one look, with rates over a second."""
+        from rich.console import Console
+
+        console = Console()
+        self._look()
+        time.sleep(_PERIOD_S)
+        self._look()
+        console.print(self._screen(console.height))
+
+    def show(self) -> None:
+        """Look once a second; keys act at once."""
+        from rich.live import Live
+
+        with Live(screen=True, auto_refresh=False) as live:
+            next_look = 0.0
+            while True:
+                if time.monotonic() >= next_look:
+                    self._look()
+                    next_look = time.monotonic() + _PERIOD_S
+                live.update(self._screen(live.console.height), refresh=True)
+                key = _key(min(0.25, max(0.0, next_look - time.monotonic())))
+                if key == "q":
+                    return
+                if key == "n":
+                    self._next()
+
+    def _screen(self, height: int) -> Any:
+        from gigastream.cli.top_screen import screen
+
+        with self._lock:
+            return screen(self._history, self._newest, height)
+
+    def _look(self) -> None:
+        self._history.look(self._client.status())
+        if self._newest.query not in self._queries():
+            self._next()
+
+    def _queries(self) -> list[str]:
+        now = self._history.now
+        if now is None or now.report is None:
+            return []
+        return [f"{queries.name}.{query}" for queries in now.report.sets for query in queries.rows]
+
+    def _next(self) -> None:
+        """Show the rows of the query behind the one that is shown."""
+        from gigastream.cli.top_screen import NewestRows
+
+        queries = self._queries()
+        if not queries:
+            return
+        shown = self._newest.query
+        at = (queries.index(shown) + 1) % len(queries) if shown in queries else 0
+        with self._lock:
+            self._newest = NewestRows(queries[at])
+        threading.Thread(target=self._follow, args=(self._newest,), daemon=True).start()
+
+    def _follow(self, newest: NewestRows) -> None:
+        """Take rows until others are shown."""
+        set_name, _, query = newest.query.rpartition(".")
+        with suppress(ControlError):
+            for line in ControlClient(self._client.path).tail(query, set_name):
+                if self._newest is not newest:
+                    return
+                with self._lock:
+                    _take(newest, line)
+
+
+def _take(newest: NewestRows, line: TailLine) -> None:
+    import base64
+    import json
+
+    import pyarrow
+
+    from gigastream.engine.arrow_rows import batch_of_arrow
+
+    newest.lost += line.lost
+    if not line.arrow:
+        return
+    with pyarrow.ipc.open_stream(base64.b64decode(line.arrow)) as reader:
+        newest.columns = tuple(reader.schema.names)
+        for batch in reader:
+            for row in batch_of_arrow(batch).json(None).splitlines():
+                values = json.loads(row, parse_int=str, parse_float=str).values()
+                newest.rows.append(tuple("" if v is None else str(v) for v in values))
+
+
+@contextmanager
+def _keys() -> Iterator[None]:
+    """Give keys as they are pressed, and leave the terminal as it was."""
+    before = termios.tcgetattr(sys.stdin)
+    try:
+        tty.setcbreak(sys.stdin)
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def _key(wait_s: float) -> str:
+    """The key that is pressed within that time, or nothing."""
+    ready, _, _ = select.select([sys.stdin], [], [], wait_s)
+    return sys.stdin.read(1) if ready else ""

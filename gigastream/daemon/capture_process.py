@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The capture process: reads the links, answers the sets that it is given, and takes orders.
+
+One thread and one loop. Several rings of a link are several sources of its one engine. Nothing that
+comes over the channel, and no output, ends the loop: what fails is told and leaves all as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+
+from gigastream.daemon.channel import OrderChannel
+from gigastream.daemon.messages import (
+    AttachOrder,
+    CaptureOver,
+    CaptureReady,
+    CaptureReport,
+    CaptureStart,
+    DetachOrder,
+    EndOrder,
+    Order,
+    OrderDone,
+    RotateOrder,
+    TailOrder,
+    UntailOrder,
+)
+from gigastream.daemon.reports import report_of
+from gigastream.daemon.running_set import RunningSet
+from gigastream.daemon.tails import Tails
+from gigastream.engine import memory
+from gigastream.engine.batch import EngineError
+from gigastream.engine.engine import Engine
+from gigastream.engine.privileges import confine, gain_no_privileges, give_up_privileges
+from gigastream.outputs import FORMATS
+from gigastream.sources.files import FileSource
+from gigastream.sources.live import LiveSource, Source
+
+PACKET_BUDGET = 1 << 16
+"""Packets after which orders are looked at."""
+WAIT_MS = 50
+"""How long a silent link lets orders wait."""
+_PATIENCE_S = 10.0
+"""For a supervisor that is slow to hear that all is over."""
+
+
+class OrderRefused(Exception):  # noqa: N818 - an answer, not a fault
+    """An order that cannot be carried out; the message is for a person."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def run_capture(channel_fd: int, start: CaptureStart) -> int:
+    """Run in a process of its own, made by a fork; its exit code: 0 where all ended well."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the supervisor decides
+    channel = OrderChannel(channel_fd)
+    capture = _Capture(channel, start)
+    problem: Exception | None = None
+    with ExitStack() as opened:
+        try:
+            capture.begin(opened)
+            capture.run()
+        except Exception as error:
+            problem = error
+        report = capture.end()
+    hint = getattr(problem, "hint", None)
+    told = None if problem is None else _told(problem)
+    channel.say_last(CaptureOver(report=report, error=told, hint=hint))
+    channel.flush_all(_PATIENCE_S)
+    return 0 if problem is None else 1
+
+
+class _Capture:
+    def __init__(self, channel: OrderChannel, start: CaptureStart) -> None:
+        self._channel, self._start = channel, start
+        self._sources: list[Source] = []
+        self._sets: dict[str, RunningSet] = {}
+        self._tails = Tails(channel)
+        self._engine: Engine | None = None
+        self._ends = False
+        self._report_at = 0.0
+
+    # ---- beginning ----
+
+    def begin(self, opened: ExitStack) -> None:
+        """Open the input, give up what privileges are left, and attach the sets that are there."""
+        start = self._start
+        memory.default_budget()
+        gain_no_privileges(start.user)
+        engine = opened.enter_context(Engine(start.settings, is_resident=True))
+        self._engine = engine
+        self._open_links(engine)
+        files = [FileSource(interface, path) for interface, path in start.files]
+        self._sources += files
+        engine.add_files(files, start.promises)
+        _import_all()
+        give_up_privileges(start.user)
+        held = confine([Path(folder) for folder in start.folders])
+        for order in start.sets:
+            self._carry_out(order)
+        engine.start()
+        self._channel.say(
+            CaptureReady(
+                incarnation=start.incarnation,
+                pid=os.getpid(),
+                seccomp=held.seccomp,
+                landlock=held.landlock,
+            )
+        )
+
+    def _open_links(self, engine: Engine) -> None:
+        for link in self._start.links:
+            for ring, descriptor in enumerate(link.sockets):
+                source = LiveSource(
+                    link.interface,
+                    link.device,
+                    link.settings,
+                    ring=ring if len(link.sockets) > 1 else None,
+                    socket=descriptor,
+                )
+                engine.add_link(source)
+                self._sources.append(source)
+
+    # ---- the loop ----
+
+    def run(self) -> None:
+        """Turn after turn, to the end of the input or of the orders. EngineError, SourceError."""
+        goes_on = True
+        while goes_on:
+            self._obey()
+            goes_on = self._read()
+            self._hand_out()
+            self._tell()
+
+    def _obey(self) -> None:
+        for order in self._channel.orders():
+            self._carry_out(order)
+        if (self._ends or self._channel.is_over) and self._engine is not None:
+            self._ends = True
+            self._engine.stop()
+
+    def _read(self) -> bool:
+        """False: all is out. Where there are files alone, they wait for the first set."""
+        if not (self._sets or self._start.links or self._ends):
+            self._channel.wait(WAIT_MS / 1000)
+            return True
+        assert self._engine is not None
+        try:
+            return self._engine.run(PACKET_BUDGET, WAIT_MS)
+        except EngineError:
+            if not [s for s in self._sets.values() if s.look_for_failure()]:
+                raise
+            return True
+
+    def _hand_out(self) -> None:
+        for running in self._sets.values():
+            running.take(self._tails)
+            running.look_for_failure()
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        if now >= self._report_at:
+            self._report_at = now + self._start.report_ns / 1e9
+            for running in self._sets.values():
+                running.tick()
+            self._channel.report(self.report())
+        self._channel.flush()
+
+    def report(self) -> CaptureReport:
+        """All counters so far."""
+        sources = () if self._engine is None else self._engine.statistics()
+        return report_of(self._start, sources, self._sets.values())
+
+    def end(self) -> CaptureReport:
+        """Let all sets go, whose outputs end; the last counters."""
+        for running in self._sets.values():
+            running.end_outputs()
+            self._tails.end(running.name)
+        report = self.report()
+        for running in self._sets.values():
+            running.close()
+        return report
+
+    # ---- orders ----
+
+    def _carry_out(self, order: Order) -> None:
+        """And say how it went."""
+        done = OrderDone(number=order.number)
+        try:
+            self._do(order)
+        except Exception as problem:
+            hint = getattr(problem, "hint", None)
+            done = OrderDone(number=order.number, error=_told(problem), hint=hint)
+        self._channel.say(done)
+
+    def _do(self, order: Order) -> None:
+        match order:
+            case AttachOrder():
+                self._attach(order)
+            case DetachOrder():
+                self._set(order.name).detach(self._tails)
+                self._tails.end(order.name)
+                del self._sets[order.name]
+            case RotateOrder():
+                chosen = self._sets.values() if order.name is None else [self._set(order.name)]
+                for running in chosen:
+                    running.rotate()
+            case TailOrder():
+                self._tails.add(order, self._whose(order).name)
+            case UntailOrder():
+                self._tails.remove(order.tail)
+            case EndOrder():
+                self._ends = True
+
+    def _attach(self, order: AttachOrder) -> None:
+        old = self._sets.get(order.name)
+        if old is not None and not order.replaces:
+            raise OrderRefused(f"there is a query set '{order.name}'", "another name, or drop it")
+        assert self._engine is not None
+        new = RunningSet(order, self._engine, self._sources, self._start.settings)
+        if old is not None:
+            old.detach(self._tails)
+            self._tails.end(order.name, new.queries)
+        self._sets[order.name] = new
+
+    def _set(self, name: str) -> RunningSet:
+        if name not in self._sets:
+            raise OrderRefused(f"there is no query set '{name}'")
+        return self._sets[name]
+
+    def _whose(self, order: TailOrder) -> RunningSet:
+        """The set that has a query."""
+        sets = self._sets.values() if order.set_name is None else [self._set(order.set_name)]
+        found = [running for running in sets if order.query in running.queries]
+        if not found:
+            raise OrderRefused(f"no query set at work puts out '{order.query}'")
+        if len(found) > 1:
+            names = ", ".join(running.name for running in found)
+            raise OrderRefused(f"'{order.query}' is in several sets: {names}", "name the set")
+        return found[0]
+
+
+def _told(problem: Exception) -> str:
+    """What a person is told of it: of what we do not know, its kind, too."""
+    if isinstance(problem, OSError) and problem.filename is not None:
+        return f"{problem.filename}: {problem.strerror}"
+    text = str(problem) or type(problem).__name__
+    return text if hasattr(problem, "hint") else f"{type(problem).__name__}: {text}"
+
+
+def _import_all() -> None:
+    """What is needed later, which the user that we become may not be able to read."""
+    for output_format in FORMATS.values():
+        import_module(output_format.module)
+    import_module("pyarrow.parquet")

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The capture process's end of its channel: nothing that is said or heard there makes it wait.
+
+What the other side is too slow for stays here: of reports the newest alone, of tails' rows so many
+bytes, of other answers all, which are as many as there were orders.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections import deque
+from collections.abc import Iterator
+
+from gigastream.daemon.framing import FrameError, frame, order_reader
+from gigastream.daemon.messages import (
+    CaptureOver,
+    CaptureReady,
+    CaptureReport,
+    Order,
+    OrderDone,
+    TailRows,
+)
+
+_PIECE_BYTES = 1 << 16
+TAIL_ROOM_BYTES = 8 << 20
+"""Of rows for tails, all together, that wait to be sent."""
+
+
+class OrderChannel:
+    """Orders in, reports out, over a stream socket that somebody else has made."""
+
+    def __init__(self, descriptor: int, tail_room_bytes: int = TAIL_ROOM_BYTES) -> None:
+        """Take it over."""
+        self._descriptor = descriptor
+        os.set_blocking(descriptor, False)
+        self._reader = order_reader()
+        self._room_bytes = tail_room_bytes
+        self._begun = b""
+        """Of a frame, what is still to be sent."""
+        self._sure: deque[bytes] = deque()
+        self._report: bytes | None = None
+        self._tails: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._last = b""
+        self.is_over = False
+        """The other side has ended."""
+
+    # ---- hearing ----
+
+    def orders(self) -> Iterator[Order]:
+        """Those that have come."""
+        while not self.is_over:
+            try:
+                received = os.read(self._descriptor, _PIECE_BYTES)
+            except BlockingIOError:
+                return
+            except OSError:
+                received = b""
+            if not received:
+                self.is_over = True
+                return
+            try:
+                yield from self._reader.feed(received)
+            except FrameError:  # nothing of what follows can be understood
+                self.is_over = True
+
+    def wait(self, seconds: float) -> None:
+        """Until there are orders, where nothing else is to be done."""
+        select.select([self._descriptor], [], [], seconds)
+
+    # ---- saying ----
+
+    def say(self, message: OrderDone | CaptureReady) -> None:
+        """What must arrive."""
+        self._sure.append(frame(message))
+
+    def say_last(self, message: CaptureOver) -> None:
+        """Behind everything else."""
+        self._last = frame(message)
+
+    def report(self, report: CaptureReport) -> None:
+        """In the place of an earlier one that has not been sent: it has all that one had."""
+        self._report = frame(report)
+
+    def tail(self, rows: TailRows) -> bool:
+        """False: there is no room."""
+        framed = frame(rows)
+        if rows.arrow and self._tail_bytes + len(framed) > self._room_bytes:
+            return False
+        self._tails.append(framed)
+        self._tail_bytes += len(framed)
+        return True
+
+    def flush(self) -> bool:
+        """Send what the other side takes now; whether that is all."""
+        try:
+            while not self.is_over and (self._begun or self._begin()):
+                sent = os.write(self._descriptor, self._begun[:_PIECE_BYTES])
+                self._begun = self._begun[sent:]
+        except BlockingIOError:
+            return False
+        except OSError:
+            self.is_over = True
+        return True
+
+    def flush_all(self, seconds: float) -> None:
+        """The same at the end: wait for the other side, but not for ever."""
+        until = time.monotonic() + seconds
+        while not self.flush() and time.monotonic() < until:
+            select.select([], [self._descriptor], [], max(0, until - time.monotonic()))
+
+    def _begin(self) -> bool:
+        """Take up the next frame. Orders' answers first: a tail's precedes its rows."""
+        if self._sure:
+            self._begun = self._sure.popleft()
+        elif self._report is not None:
+            self._begun, self._report = self._report, None
+        elif self._tails:
+            self._begun = self._tails.popleft()
+            self._tail_bytes -= len(self._begun)
+        else:
+            self._begun, self._last = self._last, b""
+        return bool(self._begun)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The capture process over files: orders, outputs, tails and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow
+import pytest
+
+from gigastream.daemon.messages import (
+    AttachOrder,
+    CaptureReport,
+    DetachOrder,
+    OrderDone,
+    RotateOrder,
+    TailOrder,
+    UntailOrder,
+)
+from tests.captures import DEMO_CAPTURE
+from tests.cli.command import gigastream
+from tests.daemon.capture import Captured, capturing, object_of, output_to, start_of
+from tests.live.namespace import folder_for_all
+from tests.waiting import wait_until
+
+FRAMES = """DEFINE { query_name frames; }
+    SELECT tb, count(*) AS n, sum(len) AS bytes FROM ETH GROUP BY time AS tb"""
+TALKERS = """DEFINE { query_name talkers; }
+    SELECT tb, srcIP, sum(len) AS bytes FROM IP GROUP BY time/10 AS tb, srcIP"""
+FEW = "DEFINE { query_name few; } SELECT time, srcIP FROM IP LIMIT 3"
+FILES = (("default", str(DEMO_CAPTURE)),)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Where who captures may write, and reads the objects."""
+    with folder_for_all() as made:
+        made.chmod(0o777)
+        yield made
+
+
+def alone(text: str) -> list[str]:
+    """The rows of a run of its own."""
+    done = gigastream("run", "-e", text, "-r", DEMO_CAPTURE, "-o", "csv")
+    assert done.code == 0, done.err
+    return done.lines
+
+
+def test_a_set_is_answered_as_by_a_run(folder: Path) -> None:
+    """With all counters in the last frame."""
+    frames = object_of(folder, "frames", FRAMES, ["default"])
+    with capturing(start_of(folder, files=FILES)) as capture:
+        assert capture.attach("first", frames, output_to(folder / "frames.csv")).error is None
+        over = capture.over()
+    assert over.error is None
+    assert capture.code == 0
+    assert (folder / "frames.csv").read_text().splitlines() == alone(FRAMES)
+    (source,), (found,) = over.report.sources, over.report.sets
+    assert source.read == source.decoded + source.late + source.undecodable == 2010
+    assert found.rows == {"frames": len(alone(FRAMES)) - 1}
+    assert [(o.rows, o.lost, o.failure) for o in found.outputs] == [(found.rows["frames"], 0, None)]
+    assert over.report.cpu_ns > 0
+    assert over.report.rss_anon_bytes > 0
+    assert over.report.descriptors > 0
+
+
+def test_sets_that_are_there_at_the_start_see_the_first_packet(folder: Path) -> None:
+    """One whose answer is whole, too, ends nothing."""
+    outputs = {"few": FEW, "frames": FRAMES, "talkers": TALKERS}
+    sets = tuple(
+        AttachOrder(
+            number=number,
+            name=name,
+            object_path=str(object_of(folder, name, text, ["default"])),
+            outputs=(output_to(folder / f"{name}.csv"),),
+        )
+        for number, (name, text) in enumerate(outputs.items())
+    )
+    with capturing(start_of(folder, files=FILES, sets=sets)) as capture:
+        capture.over()
+    assert [m.number for m in capture.said if isinstance(m, OrderDone)] == [0, 1, 2]
+    for name, text in outputs.items():
+        rows = (folder / f"{name}.csv").read_text().splitlines()
+        assert sorted(rows) == sorted(alone(text))
+
+
+@pytest.fixture
+def waiting(folder: Path) -> Iterator[Captured]:
+    """A capture that waits for its first set."""
+    with capturing(start_of(folder, files=FILES, report_ns=10_000_000)) as capture:
+        yield capture
+
+
+def test_what_cannot_be_carried_out_is_refused_and_changes_nothing(
+    waiting: Captured, folder: Path
+) -> None:
+    frames = object_of(folder, "frames", FRAMES, ["default"])
+    broken = folder / "broken.so"
+    broken.write_bytes(frames.read_bytes()[:-100])
+    number = waiting.number
+    refusals = {
+        "no query set 'x'": waiting.done(DetachOrder(number=number(), name="x")),
+        "no query set 'y'": waiting.done(RotateOrder(number=number(), name="y")),
+        "puts out 'q'": waiting.done(TailOrder(number=number(), query="q", set_name=None)),
+        "damaged": waiting.attach("a", broken),
+        "No such file": waiting.attach("b", folder / "absent.so"),
+        "File exists": waiting.attach("c", frames, output_to(frames / "rows.csv")),
+    }
+    for part, done in refusals.items():
+        assert done.error is not None
+        assert part in done.error
+        assert "Traceback" not in done.error
+    assert waiting.report().sets == ()
+    assert waiting.end().error is None
+
+
+def test_a_tail_has_the_rows_of_its_query(waiting: Captured, folder: Path) -> None:
+    """And is told that nothing follows."""
+    order = AttachOrder(
+        number=waiting.number(),
+        name="few",
+        object_path=str(object_of(folder, "few", FEW, ["default"])),
+    )
+    tail = TailOrder(number=waiting.number(), query="few", set_name=None)
+    waiting.order(order)
+    waiting.order(tail)
+    assert waiting.wait(OrderDone, lambda done: done.number == tail.number).error is None
+    waiting.over()
+    *rows, last = waiting.tail_rows(tail.number)
+    tables = [pyarrow.ipc.open_stream(part.arrow).read_all() for part in rows]
+    assert sum(table.num_rows for table in tables) == 3
+    assert tables[0].column_names == ["time", "srcIP"]
+    assert last.over
+    assert not last.arrow
+
+
+def test_who_hangs_up_ends_it(waiting: Captured) -> None:
+    waiting.hang_up()
+    assert waiting.reap() == 0
+
+
+def test_nothing_is_written_outside_its_folders(folder: Path) -> None:
+    """The kernel refuses it; the rows are counted."""
+    frames = object_of(folder, "frames", FRAMES, ["default"])
+    with folder_for_all() as other:
+        other.chmod(0o777)
+        with capturing(start_of(folder, files=FILES)) as capture:
+            capture.attach("first", frames, output_to(other / "frames.csv"))
+            (found,) = capture.over().report.sets
+    (output,) = found.outputs
+    assert (output.rows, output.lost) == (0, found.rows["frames"])
+    assert "Permission denied" in (output.failure or "")
+
+
+@pytest.mark.privileged
+def test_a_folder_that_the_user_cannot_write_is_refused(waiting: Captured, folder: Path) -> None:
+    closed = folder / "closed"
+    closed.mkdir(0o700)
+    frames = object_of(folder, "frames", FRAMES, ["default"])
+    done = waiting.attach("first", frames, output_to(closed / "frames.csv"))
+    assert "ermission denied" in (done.error or "") or "cannot be written" in (done.error or "")
+    assert waiting.report().sets == ()
+
+
+def test_reports_come_by_themselves(waiting: Captured) -> None:
+    waiting.done(UntailOrder(number=waiting.number(), tail=5))
+    wait_until(
+        lambda: waiting.hear(1) and sum(isinstance(m, CaptureReport) for m in waiting.said) > 2,
+        "reports",
+    )
+    assert waiting.end().report.incarnation == 0

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exposition of metrics: complete, parsed by the client's parser, named by what uses it."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import urllib.request
+from collections.abc import Iterator
+
+import pytest
+from captures import ROOT
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from gigastream.daemon.messages import (
+    CaptureReport,
+    Loss,
+    OutputStatistics,
+    RingStatistics,
+    SetStatistics,
+    StatusAnswer,
+)
+from gigastream.daemon.metrics import registry, serve_metrics
+from gigastream.engine.statistics import (
+    NONE,
+    LftaStatistics,
+    MemoryStatistics,
+    OperatorStatistics,
+    SourceStatistics,
+)
+
+SOURCE = SourceStatistics(
+    *("eth0", "uplink", 96, 1, 2, 3, 4, 86, 5, 7000, 0, 0, None),
+    kernel_received=106,
+    kernel_dropped=10,
+    link="up",
+)
+REPORT = CaptureReport(
+    incarnation=1,
+    at_ns=2_000_000_000,
+    sources=(SOURCE,),
+    sets=(
+        SetStatistics(
+            name="talkers",
+            queries=("talkers", "silent"),
+            lftas=(LftaStatistics("talkers_low", "uplink", 1, 2, 3, 4, 76, 5),),
+            operators=(OperatorStatistics("groups", "aggregate", 9, 8, None, 0, 1, 0),),
+            outputs=(OutputStatistics(format="csv", path='/a "b"\n\\c', rows=8, lost=1),),
+            rows={"talkers": 8, "silent": 0},
+            newest_ns={"talkers": 500_000_000, "silent": NONE},
+        ),
+    ),
+    rings=(RingStatistics(label="eth0", blocks=64, used=3),),
+    memory=MemoryStatistics(1000, 100, 200),
+    cpu_ns=5_000_000_000,
+)
+LOSS = Loss(incarnation=0, at_ns=1, away_ns=5, packets={"uplink": 7}, reason="SIGKILL")
+STATUS = StatusAnswer(
+    version="1.2",
+    started_ns=0,
+    incarnation=1,
+    restarts=1,
+    capture_pid=7,
+    sets={},
+    report=REPORT,
+    losses=(LOSS, LOSS),
+)
+
+
+def samples(status: StatusAnswer) -> dict[str, dict[tuple[str, ...], float]]:
+    """By name, and by the values of the labels in the order of their names."""
+    found: dict[str, dict[tuple[str, ...], float]] = {}
+    text = generate_latest(registry(lambda: status)).decode()
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            labels = tuple(value for _, value in sorted(sample.labels.items()))
+            found.setdefault(sample.name, {})[labels] = sample.value
+    return found
+
+
+def test_the_account_of_a_link_adds_up() -> None:
+    found = samples(STATUS)
+    received = found["gigastream_received_packets_total"][("uplink", "eth0")]
+    assert received == 106 == sum(found["gigastream_packets_total"].values())
+
+
+def test_labels_of_hostile_paths_are_quoted() -> None:
+    rows = samples(STATUS)["gigastream_output_rows_total"]
+    assert rows == {("csv", '/a "b"\n\\c', "talkers"): 8}
+
+
+def test_what_promises_nothing_has_no_lag() -> None:
+    assert samples(STATUS)["gigastream_query_lag_seconds"] == {("talkers", "talkers"): 1.5}
+
+
+def test_crashes_are_summed() -> None:
+    found = samples(STATUS)
+    assert found["gigastream_crash_lost_packets_total"] == {("uplink",): 14}
+    assert found["gigastream_restarts_total"] == {(): 1}
+
+
+def test_before_the_first_report() -> None:
+    began = StatusAnswer(
+        version="1.2", started_ns=0, incarnation=0, restarts=0, capture_pid=None, sets={},
+        report=None,
+    )  # fmt: skip
+    found = samples(began)
+    assert found["gigastream_up"] == {(): 0}
+    assert "gigastream_packets_total" not in found
+
+
+@pytest.mark.parametrize("name", ["alerts.yml", "grafana.json"])
+def test_what_uses_metrics_names_those_there_are(name: str) -> None:
+    text = (ROOT / "configs" / name).read_text()
+    used = set(re.findall(r"\bgigastream_[a-z_]+", text))
+    assert used
+    assert used <= samples(STATUS).keys()
+
+
+def test_every_label_in_the_rules_is_there() -> None:
+    found = generate_latest(registry(lambda: STATUS)).decode()
+    text = (ROOT / "configs" / "alerts.yml").read_text()
+    for label in set(re.findall(r"\$labels\.(\w+)", text)) - {"instance"}:
+        assert f'{label}="' in found
+
+
+def test_panels_do_not_lie_on_each_other() -> None:
+    panels = json.loads((ROOT / "configs" / "grafana.json").read_text())["panels"]
+    seen: set[tuple[int, int]] = set()
+    for panel in panels:
+        at = panel["gridPos"]
+        cells = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
+        assert not cells & seen
+        assert at["x"] + at["w"] <= 24
+        seen |= cells
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    end = serve_metrics(lambda: STATUS, "127.0.0.1", free)
+    yield free
+    end()
+
+
+def test_it_is_served(port: int) -> None:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        text = answer.read().decode()
+    assert "gigastream_up 1.0" in text

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program: root keeps a link's packet sockets; readers, one after another, are killed at work.
+
+    python -m tests.live.adopted DEVICE PEER RINGS KILLS SEED
+
+Numbered packets go into PEER all the while. It says as JSON how many were sent, and of each reader
+the numbers that it told of and its counters: when it had opened, and of the last, which is asked
+to end, at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import struct
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gigastream.engine.attached_set import AttachedSet
+from gigastream.engine.engine import Engine
+from gigastream.engine.live import open_packet_sockets
+from gigastream.plan import Plan
+from gigastream.sources.live import LiveSettings, LiveSource, adopted_rings
+from tests.engine.stepping import plan_of
+from tests.waiting import wait_until
+
+QUERY = "SELECT timestamp, srcMAC FROM ETH"
+TURN_PACKETS = 16
+"""What a reader takes before it tells of it."""
+PACE_PACKETS, PACE_S = 20, 0.004
+MOST_ROWS = 300
+"""Of a reader that is killed."""
+FLOWS = 50
+
+
+def settings_of(rings: int) -> LiveSettings:
+    """Blocks that are small, so that there are many, in a ring that holds all that is sent."""
+    return LiveSettings(ring_bytes=32 << 20, block_bytes=1 << 16, retire_ns=10**7, fanout=rings)
+
+
+def numbered(number: int) -> bytes:
+    """A UDP packet with its number for a source address, of one of some flows."""
+    ports = struct.pack("!HHHH", 1000 + number % FLOWS, 9, 8, 0)
+    header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28, 0, 0, 64, 17, 0, b"\n\0\0\1", b"\n\0\0\2")
+    return bytes(6) + number.to_bytes(6, "big") + b"\x08\x00" + header + ports + bytes(18)
+
+
+class _Child:
+    """A forked process that runs a function until it is told to end."""
+
+    def __init__(self, work: Any, *arguments: Any) -> None:
+        self.is_to_end = False
+        self.pid = os.fork()
+        if self.pid == 0:
+            signal.signal(signal.SIGTERM, self._mind)
+            code = 1
+            try:
+                work(self, *arguments)
+                code = 0
+            finally:
+                os._exit(code)
+
+    def _mind(self, *_: object) -> None:
+        self.is_to_end = True
+
+    def end(self, number: signal.Signals) -> int:
+        """Its status, as waitpid says it."""
+        os.kill(self.pid, number)
+        return os.waitpid(self.pid, 0)[1]
+
+
+def send(child: _Child, device: str, said: Path) -> None:
+    """Send until told to end, then say how many."""
+    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    link.bind((device, 0))
+    sent = 0
+    while not child.is_to_end:
+        for _ in range(PACE_PACKETS):
+            link.send(numbered(sent))
+            sent += 1
+        signal.sigtimedwait([], PACE_S)
+    said.write_text(str(sent))
+
+
+def told(engine: Engine) -> bytes:
+    """The counters, as a line."""
+    return json.dumps([asdict(source) for source in engine.statistics()]).encode() + b"\n"
+
+
+def read(child: _Child, plan: Plan, links: list[LiveSource], rows: Path, counters: Path) -> None:
+    """Go on where the reader before was, and tell of each turn's packets."""
+    out = os.open(rows, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with AttachedSet(plan, interfaces=1) as queries, Engine() as engine:
+        for link in links:
+            engine.add_link(link)
+        engine.attach(queries)
+        engine.start()
+        with counters.open("ab", buffering=0) as file:
+            file.write(told(engine))
+            while engine.run(TURN_PACKETS, 10):
+                os.write(out, taken(queries))
+                if child.is_to_end:
+                    engine.stop()
+            os.write(out, taken(queries))
+            file.write(told(engine))
+
+
+def taken(queries: AttachedSet) -> bytes:
+    """The rows there are."""
+    return b"".join(event.batch.csv() for event in queries.taken() if event.batch.row_count)
+
+
+def numbers_in(path: Path) -> list[int]:
+    """Of a reader."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [int(line.split(",")[1].replace(":", ""), 16) for line in lines]
+
+
+def account(rows: Path, counters: Path) -> dict[str, Any]:
+    """Of a reader."""
+    lines = counters.read_text().splitlines() if counters.exists() else []
+    return {"numbers": numbers_in(rows), "counters": [json.loads(line) for line in lines]}
+
+
+def main(device: str, peer: str, rings: str, kills: str, seed: str) -> None:
+    """Run."""
+    plan, rng = plan_of(QUERY, ("link",)), random.Random(int(seed))
+    settings = settings_of(int(rings))
+    sockets = open_packet_sockets(device, settings)
+    links = adopted_rings("link", device, settings, sockets)
+    found = []
+    with tempfile.TemporaryDirectory(prefix="gigastream-test-") as name:
+        folder = Path(name)
+        sender: _Child | None = None
+        for turn in range(int(kills) + 1):
+            files = folder / f"rows.{turn}", folder / f"counters.{turn}"
+            reader = _Child(read, plan, links, *files)
+            if sender is None:  # what comes before the first reader is nobody's
+                wait_until(files[1].exists, "the first reader")
+                sender = _Child(send, peer, folder / "sent")
+            is_last = turn == int(kills)
+            wanted = MOST_ROWS if is_last else rng.randrange(MOST_ROWS)
+            if is_last or rng.random() < 0.8:
+                wait_until(lambda: len(numbers_in(files[0])) >= wanted, "packets")
+            if is_last:
+                assert sender.end(signal.SIGTERM) == 0
+            status = reader.end(signal.SIGTERM if is_last else signal.SIGKILL)
+            assert status == (0 if is_last else signal.SIGKILL), status
+            found.append(account(*files))
+        sent = int((folder / "sent").read_text())
+    print(json.dumps({"sent": sent, "readers": found}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
