@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 DEFAULT_SOCKET = "/run/gigastream/control.sock"
 _SOCKET_VARIABLE = "GIGASTREAM_SOCKET"
 _SECOND_NS = 10**9
+_DIAGNOSTIC = re.compile(r"[^\n]+:\d+:\d+: (error|warning): ")
 _EPILOG = f"""\
 Who may ask: root, the daemon's user, who started it, and the group that its configuration names.
 Rows of `tail` go to stdout; what was lost of them is told on stderr.
@@ -115,7 +117,21 @@ def _add(arguments: argparse.Namespace) -> int:
         rotate_ns=arguments.rotate_every,
         keep=arguments.keep,
     )
-    return _tell_done(arguments, AddSet(query_set=spec))
+    return _tell_added(arguments, AddSet(query_set=spec))
+
+
+def _tell_added(arguments: argparse.Namespace, request: Request) -> int:
+    """Diagnostics have their places with them, as `gigastream check` shows them."""
+    from gigastream.cli.stderr import say
+    from gigastream.daemon.client import RefusedError
+
+    try:
+        return _tell_done(arguments, request)
+    except RefusedError as error:
+        if not _DIAGNOSTIC.match(str(error)):
+            raise
+        say(str(error))
+        return 1
 
 
 def _text_to_add(arguments: argparse.Namespace) -> tuple[str, str, str]:

@@ -111,7 +111,7 @@ class _TailPrinter:
                 f"gigastream: {counted(line.lost, 'row')} {are(line.lost)} lost here: "
                 "they came faster than they were read, or a crash took them"
             )
-        for rows, schema, marks in _batches(line.arrow):
+        for rows, schema, marks in batches_of(line.arrow):
             output = self._opened(schema)
             self.rows += rows.num_rows
             output.write(self._request.query, TailedBatch(rows, schema, marks))
@@ -158,7 +158,7 @@ def print_tail(client: ControlClient, request: TailRequest) -> int:
         return printer.finish()
 
 
-def _batches(text: str) -> Iterator[tuple[pyarrow.RecordBatch, Schema, Marks]]:
+def batches_of(text: str) -> Iterator[tuple[pyarrow.RecordBatch, Schema, Marks]]:
     """Yield the batches of an Arrow stream in base64, with what each says of its rows."""
     import pyarrow
 
