@@ -80,7 +80,6 @@ class Resident:
 @pytest.fixture
 def resident() -> Iterator[Resident]:
     with namespace() as space, folder_for_all() as folder:
-        space.plug()
         made = Resident(space, folder)
         try:
             wait_until(made.is_ready, "the daemon")
