@@ -38,7 +38,7 @@ from gigastream.engine.engine import Engine
 from gigastream.engine.privileges import confine, gain_no_privileges, give_up_privileges
 from gigastream.outputs import FORMATS
 from gigastream.sources.files import FileSource
-from gigastream.sources.live import LiveSource, Source
+from gigastream.sources.live import Source, adopted_rings
 
 PACKET_BUDGET = 1 << 16
 """Packets after which orders are looked at."""
@@ -117,14 +117,8 @@ class _Capture:
 
     def _open_links(self, engine: Engine) -> None:
         for link in self._start.links:
-            for ring, descriptor in enumerate(link.sockets):
-                source = LiveSource(
-                    link.interface,
-                    link.device,
-                    link.settings,
-                    ring=ring if len(link.sockets) > 1 else None,
-                    socket=descriptor,
-                )
+            rings = adopted_rings(link.interface, link.device, link.settings, link.sockets)
+            for source in rings:
                 engine.add_link(source)
                 self._sources.append(source)
 

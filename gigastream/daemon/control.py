@@ -37,6 +37,7 @@ WRITE_S = 30.0
 """Within which a client must take an answer."""
 _CREDENTIALS = struct.Struct("3i")
 _BACKLOG = 16
+_IGNORED_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,11 @@ def _remove_stale(path: Path) -> None:
 class Client:
     """A connection of somebody who may ask."""
 
-    def __init__(self, peer: Peer, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, peer: Peer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self.peer = peer
+        self._reader = reader
         self._writer = writer
 
     @property
@@ -124,10 +128,11 @@ class Client:
         """That it has not taken yet."""
         return self._writer.transport.get_write_buffer_size()
 
-    @property
-    def is_gone(self) -> bool:
-        """Nobody reads any more."""
-        return self._writer.is_closing()
+    async def leaves(self) -> None:
+        """Wait until it hangs up; what it says meanwhile is not heard."""
+        with suppress(OSError):
+            while await self._reader.read(_IGNORED_BYTES):
+                pass
 
     def put(self, message: Any) -> None:
         """Send without waiting; the caller looks at waiting_bytes."""
@@ -175,7 +180,7 @@ class ControlServer:
         self._clients[task] = writer
         try:
             with suppress(OSError, TimeoutError, asyncio.CancelledError):
-                await self._speak(reader, Client(_peer_of(writer), writer))
+                await self._speak(reader, Client(_peer_of(writer), reader, writer))
         finally:
             del self._clients[task]
             if writer.transport.get_write_buffer_size():

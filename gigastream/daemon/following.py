@@ -22,7 +22,6 @@ from gigastream.daemon.messages import (
 
 TAIL_BYTES = 8 << 20
 """That may wait for a client; more is lost to it."""
-_LOOK_EVERY_S = 0.5
 
 
 @dataclass(eq=False)
@@ -45,12 +44,10 @@ class Tails:
         tail = _Tail(client, asked)
         await self._begin(tail)
         try:
-            while not tail.over.is_set() and not client.is_gone:
-                try:
-                    async with asyncio.timeout(_LOOK_EVERY_S):
-                        await tail.over.wait()
-                except TimeoutError:
-                    continue
+            ends = [asyncio.ensure_future(e) for e in (tail.over.wait(), client.leaves())]
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in ends:
+                end.cancel()
         finally:
             await self._end(tail)
 

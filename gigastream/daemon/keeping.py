@@ -138,7 +138,6 @@ class Keeper:
         async with asyncio.timeout(_READY_WITHIN_S):
             await link.ready
         await self._attached({name: await done for name, done in link.begun_with.items()})
-        self.losses.goes_on(self.incarnation, time.time_ns())
         self.is_ready.set()
 
     async def _watch(self, link: CaptureLink) -> None:

@@ -17,10 +17,10 @@ from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.messages import LinkSpec, StatusAnswer
 from gigastream.daemon.notify import Notifier
-from gigastream.daemon.packet_sockets import open_packet_sockets
 from gigastream.daemon.supervisor import Inherited, Supervisor
 from gigastream.daemon.targets_of_sets import folders_of
 from gigastream.destination import make_folder
+from gigastream.engine.live import open_packet_sockets
 from gigastream.engine.privileges import (
     gain_no_privileges,
     give_up_privileges,

@@ -88,7 +88,6 @@ class Supervisor:
             self._told,
             self._config.watchdog_s,
         )
-        self.keeper.losses.watch(inherited.links)
         self.sets = QuerySets(self.keeper, self.compiler, inherited.folders, self._told)
         self.tails = Tails(self.keeper)
         answering = Answering(self, inherited.audit)
@@ -209,6 +208,7 @@ class Supervisor:
             self.tails.take(report)
         elif isinstance(report, CaptureReport):
             self._report = report
+            self.keeper.losses.goes_on(report)
 
     def _launcher_lost(self) -> None:
         self._failure = "the launcher has ended: no process can be begun any more"
