@@ -17,7 +17,7 @@ from gigastream.cli.ctl_tail import batches_of
 from gigastream.daemon.client import ControlClient, ControlError
 from gigastream.daemon.messages import TailQuery
 from tests.cli.command import COMMAND, Result, gigastream
-from tests.live.namespace import Namespace, folder_for_all, namespace, needs
+from tests.live.namespace import Namespace, needs
 from tests.live.test_veth import DEMO_CAPTURE, replay
 from tests.waiting import wait_until
 
@@ -78,14 +78,13 @@ class Resident:
 
 
 @pytest.fixture
-def resident() -> Iterator[Resident]:
-    with namespace() as space, folder_for_all() as folder:
-        made = Resident(space, folder)
-        try:
-            wait_until(made.is_ready, "the daemon")
-            yield made
-        finally:
-            made.end()
+def resident(space: Namespace, common_folder: Path) -> Iterator[Resident]:
+    made = Resident(space, common_folder)
+    try:
+        wait_until(made.is_ready, "the daemon")
+        yield made
+    finally:
+        made.end()
 
 
 def test_a_tail_has_the_rows_of_the_file_and_the_account_closes(resident: Resident) -> None:
