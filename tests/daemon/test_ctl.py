@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import msgspec
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -28,6 +29,7 @@ from gigastream.daemon.messages import (
     CheckText,
     DropSet,
     QueriesAnswer,
+    QuerySetSpec,
     ReloadConfig,
     RotateOutputs,
     SetParameter,
@@ -309,6 +311,26 @@ def _rows_in(place: Path, output: str) -> int:
     if output == "arrow":
         return int(pyarrow.ipc.open_stream(place.read_bytes()).read_all().num_rows)
     return int(pyarrow.parquet.read_table(place).num_rows)
+
+
+def test_a_query_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -> None:
+    def say(request: object) -> object:
+        refused = Answered(ok=False, message="there is no talker")
+        return refused if isinstance(request, TailQuery) else STATUS
+
+    with speaking(tmp_path / "s", say=say) as daemon:
+        near = _ctl(tmp_path / "s", "tail", "set.talker", "-o", "csv")
+        far = _ctl(tmp_path / "s", "tail", "x", "-o", "csv")
+    assert daemon.asked[0] == TailQuery(query="talker", set_name="set")
+    assert near.code == 1
+    assert near.err == "gigastream: there is no talker\nhint: did you mean talkers?\n"
+    assert far.err.endswith("hint: one of talkers\n")
+
+
+def test_what_others_have_named_moves_no_cursor(tmp_path: Path) -> None:
+    named = msgspec.structs.replace(STATE, spec=QuerySetSpec(name="\x1b[2J", text="\x9b31m"))
+    shown = _answered(tmp_path, QueriesAnswer(sets={"x": named}), "queries").out.decode()
+    assert not {"\x1b", "\x9b"} & set(shown)
 
 
 def test_lost_rows_are_told(tmp_path: Path, batches: list[pyarrow.RecordBatch]) -> None:
