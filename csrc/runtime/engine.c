@@ -111,8 +111,9 @@ int gs_engine_promise(struct gs_engine *engine, const char *interface, int64_t p
     if (engine->is_started) return gs_fail(error, GS_ERROR, "promised when packets are read");
     for (uint32_t i = 0; i < engine->source_count; i++) {
         struct gs_source *source = engine->sources[i];
-        if (strcmp(engine->interfaces[source->interface].name, interface) == 0)
-            gs_source_promise(source, promise_ns);
+        if (strcmp(engine->interfaces[source->interface].name, interface) != 0) continue;
+        gs_source_promise(source, promise_ns);
+        if (promise_ns != INT64_MIN) source->greatest_ns = promise_ns - 1;
     }
     return GS_OK;
 }

@@ -29,8 +29,9 @@ from gigastream.daemon.messages import (
     TailOrder,
     UntailOrder,
 )
+from gigastream.daemon.relief import Relief
 from gigastream.daemon.reports import report_of
-from gigastream.daemon.running_set import RunningSet
+from gigastream.daemon.running_set import RunningSet, Surroundings
 from gigastream.daemon.tails import Tails
 from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
@@ -44,6 +45,8 @@ PACKET_BUDGET = 1 << 16
 """Packets after which orders are looked at."""
 WAIT_MS = 50
 """How long a silent link lets orders wait."""
+ROWS_REPORT_S = 0.05
+"""Between reports that are sent since rows go out."""
 _PATIENCE_S = 10.0
 """For a supervisor that is slow to hear that all is over."""
 
@@ -84,28 +87,35 @@ class _Capture:
         self._sets: dict[str, RunningSet] = {}
         self._tails = Tails(channel)
         self._engine: Engine | None = None
+        self._relief: Relief | None = None
         self._ends = False
-        self._report_at = 0.0
+        self._report_at = self._reported_at = 0.0
 
     # ---- beginning ----
 
     def begin(self, opened: ExitStack) -> None:
-        """Open the input, give up what privileges are left, and attach the sets that are there."""
+        """Open the input, give up what privileges are left, and attach the sets that are there.
+
+        One that goes on where another has crashed attaches them behind the start: the windows that
+        were running then are cut.
+        """
         start = self._start
         memory.default_budget()
         gain_no_privileges(start.user)
         engine = opened.enter_context(Engine(start.settings, is_resident=True))
-        self._engine = engine
-        self._open_links(engine)
-        files = [FileSource(interface, path) for interface, path in start.files]
-        self._sources += files
-        engine.add_files(files, start.promises)
+        self._open_sources(engine)
         _import_all()
         give_up_privileges(start.user)
         held = confine([Path(folder) for folder in start.folders])
+        self._around = Surroundings(engine, self._sources, start.settings, self._tails)
+        self._relief = Relief(start, engine)
+        self._engine = engine
+        if start.incarnation > 0:
+            engine.start()
         for order in start.sets:
             self._carry_out(order)
-        engine.start()
+        if start.incarnation == 0:
+            engine.start()
         self._channel.say(
             CaptureReady(
                 incarnation=start.incarnation,
@@ -115,12 +125,16 @@ class _Capture:
             )
         )
 
-    def _open_links(self, engine: Engine) -> None:
-        for link in self._start.links:
+    def _open_sources(self, engine: Engine) -> None:
+        start = self._start
+        for link in start.links:
             rings = adopted_rings(link.interface, link.device, link.settings, link.sockets)
-            for source in rings:
-                engine.add_link(source)
-                self._sources.append(source)
+            for ring in rings:
+                engine.add_link(ring)
+            self._sources += rings
+        files = [FileSource(interface, path) for interface, path in start.files]
+        self._sources += files
+        engine.add_files(files, start.promises)
 
     # ---- the loop ----
 
@@ -154,23 +168,35 @@ class _Capture:
             return True
 
     def _hand_out(self) -> None:
+        """Before rows go out the supervisor hears how far: a next incarnation begins behind it."""
+        has_rows = [running.collect() for running in self._sets.values()]
+        if any(has_rows) and time.monotonic() >= self._reported_at + ROWS_REPORT_S:
+            self._report()
+            self._channel.flush()
         for running in self._sets.values():
-            running.take(self._tails)
+            running.give()
             running.look_for_failure()
 
     def _tell(self) -> None:
         now = time.monotonic()
+        if self._relief is not None and self._relief.is_due(now):
+            self._relief.look(now, self._sets)
         if now >= self._report_at:
             self._report_at = now + self._start.report_ns / 1e9
             for running in self._sets.values():
                 running.tick()
-            self._channel.report(self.report())
+            self._report()
         self._channel.flush()
+
+    def _report(self) -> None:
+        self._reported_at = time.monotonic()
+        self._channel.report(self.report())
 
     def report(self) -> CaptureReport:
         """All counters so far."""
         sources = () if self._engine is None else self._engine.statistics()
-        return report_of(self._start, sources, self._sets.values())
+        shift = 0 if self._relief is None else self._relief.shift
+        return report_of(self._start, sources, self._sets.values(), shift)
 
     def end(self) -> CaptureReport:
         """Let all sets go, whose outputs end; the last counters."""
@@ -199,7 +225,7 @@ class _Capture:
             case AttachOrder():
                 self._attach(order)
             case DetachOrder():
-                self._set(order.name).detach(self._tails)
+                self._set(order.name).detach()
                 self._tails.end(order.name)
                 del self._sets[order.name]
             case RotateOrder():
@@ -217,10 +243,8 @@ class _Capture:
         old = self._sets.get(order.name)
         if old is not None and not order.replaces:
             raise OrderRefused(f"there is a query set '{order.name}'", "another name, or drop it")
-        assert self._engine is not None
-        new = RunningSet(order, self._engine, self._sources, self._start.settings)
+        new = RunningSet(order, self._around, old)
         if old is not None:
-            old.detach(self._tails)
             self._tails.end(order.name, new.queries)
         self._sets[order.name] = new
 

@@ -17,7 +17,10 @@ _KIB = 1024
 
 
 def report_of(
-    start: CaptureStart, sources: tuple[SourceStatistics, ...], sets: Iterable[RunningSet]
+    start: CaptureStart,
+    sources: tuple[SourceStatistics, ...],
+    sets: Iterable[RunningSet],
+    sampling_shift: int,
 ) -> CaptureReport:
     """All counters so far."""
     return CaptureReport(
@@ -25,11 +28,12 @@ def report_of(
         at_ns=time.time_ns(),
         sources=sources,
         sets=tuple(running.statistics() for running in sets),
-        rings=_rings(start, sources),
+        rings=rings_of(start, sources),
         memory=memory.statistics(start.settings.memory_bytes),
         cpu_ns=time.process_time_ns(),
         rss_anon_bytes=_rss_anon_bytes(),
         descriptors=_descriptors(),
+        sampling_shift=sampling_shift,
         promises=promises_of(start, sources),
     )
 
@@ -52,14 +56,16 @@ def promises_of(start: CaptureStart, sources: Sequence[SourceStatistics]) -> dic
     return {**start.promises, **known}
 
 
-def _rings(start: CaptureStart, sources: Sequence[SourceStatistics]) -> tuple[RingStatistics, ...]:
+def rings_of(
+    start: CaptureStart, sources: Sequence[SourceStatistics]
+) -> tuple[RingStatistics, ...]:
     """The links' sources are the first, in their order."""
     count = sum(len(link.sockets) for link in start.links)
     return tuple(
         RingStatistics(
             label=source.label,
-            blocks=getattr(source, "ring_blocks", 0),
-            used=getattr(source, "ring_used", 0),
+            blocks=source.ring_blocks,
+            used=source.ring_used,
         )
         for source in sources[:count]
     )

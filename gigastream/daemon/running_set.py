@@ -4,55 +4,82 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gigastream.compiled import read_object
+from gigastream.daemon.edges import Edge, edges_of
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
-from gigastream.daemon.targets import open_targets
+from gigastream.daemon.targets import FileTarget, open_targets
 from gigastream.engine.attached_set import AttachedSet
-from gigastream.engine.batch import EngineError
+from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
-from gigastream.plan import Plan
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.settings import Settings
 from gigastream.sources.live import Source
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What all sets of a capture process have in common."""
+
+    engine: Engine
+    sources: Sequence[Source]
+    settings: Settings
+    tails: Tails
+
+    @property
+    def interfaces(self) -> int:
+        """How many there are."""
+        return len({source.interface for source in self.sources})
+
+
 class RunningSet:
     """Attached to an engine as soon as it is made, with its outputs open."""
 
-    def __init__(
-        self, order: AttachOrder, engine: Engine, sources: list[Source], settings: Settings
-    ) -> None:
+    def __init__(self, order: AttachOrder, around: Surroundings, old: RunningSet | None) -> None:
         """Read the object, open all that it needs, attach it; where that fails, nothing is changed.
 
-        CompiledError, UntrustedError, OSError, EngineError, BudgetError, OutputError,
-        SeveralSourcesError.
+        `old` is the set that it replaces, which goes on to this one's first window. CompiledError,
+        UntrustedError, OSError, EngineError, BudgetError, OutputError, SeveralSourcesError.
         """
-        self.order = order
-        self._engine = engine
+        self.order, self._around = order, around
         self.plan, _ = read_object(Path(order.object_path))
-        check_row_windows(self.plan, sources)
+        check_row_windows(self.plan, around.sources)
+        self._output_queries = output_queries(self.plan)
+        self._tops = {node.name: node.inputs[0].name for node in self.plan.outputs}
+        self._events: list[Event] = []
         self._rows: Counter[str] = Counter()
-        self._newest = {node.name: _top_of(self.plan, node.name) for node in self.plan.outputs}
+        self._cut_before = 0
+        """Rows left out by those that it has replaced, or before it rested."""
+        self._edges: dict[str, Edge] = {}
+        """Of a set that is being replaced."""
+        self._reached: set[str] = set()
+        self._old: RunningSet | None = None
+        self._attached: AttachedSet | None = None
+        self._shares = False
+        """Its outputs are its successor's."""
         self.failure: str | None = None
-        self.targets = open_targets(order.outputs, output_queries(self.plan))
+        self.is_shed = False
+        inherits = old is not None and self._writes_as(old)
+        self.targets: list[FileTarget] = []
+        if old is not None and inherits:
+            self.targets = old.targets
+        else:
+            self.targets = open_targets(order.outputs, self._output_queries)
         try:
-            interfaces = len({source.interface for source in sources})
-            self._attached = AttachedSet(self.plan, settings, interfaces=interfaces)
+            self._attached = self._attach(whole=order.first_window == "edge" or old is not None)
         except BaseException:
-            self.end_outputs()
+            if not inherits:
+                self.end_outputs()
             raise
-        try:
-            engine.attach(self._attached)
-        except BaseException:
-            self.close()
-            raise
+        if old is not None:
+            self._take_over(old, inherits=inherits)
 
     @property
     def name(self) -> str:
@@ -62,39 +89,155 @@ class RunningSet:
     @property
     def queries(self) -> tuple[str, ...]:
         """Whose rows it puts out."""
-        return tuple(node.name for node in self.plan.outputs)
+        return tuple(query.name for query in self._output_queries)
+
+    def _attach(self, *, whole: bool) -> AttachedSet:
+        """Outputs give batches without rows, too: their bounds say which windows are out."""
+        around = self._around
+        settings = replace(around.settings, output_punctuation=True)
+        attached = AttachedSet(self.plan, settings, interfaces=around.interfaces, only_whole=whole)
+        try:
+            around.engine.attach(attached)
+        except BaseException:
+            attached.close()
+            raise
+        return attached
+
+    # ---- one after another ----
+
+    def _writes_as(self, old: RunningSet) -> bool:
+        """Whether rows may go on in the outputs that another has open."""
+        schemas = [
+            {node.name: node.schema for node in plan.outputs} for plan in (self.plan, old.plan)
+        ]
+        is_open = old.failure is None
+        return is_open and old.order.outputs == self.order.outputs and schemas[0] == schemas[1]
+
+    def _take_over(self, old: RunningSet, *, inherits: bool) -> None:
+        """From a window's edge on where there is one, else from here on."""
+        self._rows, old._shares = old._rows, inherits
+        edges = None
+        if self._attached is not None and old._attached is not None and old.failure is None:
+            schemas = {node.name: node.schema for node in old.plan.outputs}
+            edges = edges_of(self._attached, old._output_queries, schemas)
+        old._edges, self._old = edges or {}, old
+        if edges is None:
+            self._let_old_go(old)
+
+    def _let_old_go(self, old: RunningSet) -> None:
+        """What one of the two has left out at the edge, the other has had whole."""
+        left_out = old.cut_rows
+        old._end_input()
+        self._cut_before += left_out if old._edges else old.cut_rows
+        if old._edges and self._attached is not None:
+            self._cut_before -= sum(self._attached.cut_rows.values())
+        self._old = None
+        old.close()
 
     # ---- rows ----
 
-    def take(self, tails: Tails) -> None:
-        """Give what has come out to outputs and tails."""
-        if self.failure is None:
-            self._give(self._attached.taken(), tails)
+    def collect(self) -> bool:
+        """Take what has come out; whether there are rows."""
+        has_rows = self._old.collect() if self._old is not None else False
+        if self._attached is not None and self.failure is None:
+            self._events += self._attached.taken()
+        return has_rows or any(event.batch.row_count for event in self._events)
+
+    def give(self) -> None:
+        """Hand it on, to outputs and tails; let go of a predecessor whose last window is out."""
+        old = self._old
+        if old is not None:
+            old.give()
+            if old._is_done():
+                self._let_old_go(old)
+        events, self._events = self._events, []
+        self._give(events)
+
+    def _is_done(self) -> bool:
+        is_over = self.failure is not None
+        return self._old is None and (is_over or self._reached >= set(self._edges))
 
     def look_for_failure(self) -> bool:
         """Whether it has just failed: then it is detached, and its outputs are ended."""
-        if self.failure is not None:
-            return False
+        has_failed = self._old.look_for_failure() if self._old is not None else False
+        if self.failure is not None or self._attached is None:
+            return has_failed
         try:
             self._attached.check()
         except EngineError as error:
             self.failure = str(error)
-            self._engine.detach(self._attached)
+            self._around.engine.detach(self._attached)
             self.end_outputs()
-        return self.failure is not None
+        return has_failed or self.failure is not None
 
-    def detach(self, tails: Tails) -> None:
+    def _give(self, events: Iterable[Event]) -> None:
+        for event in events:
+            edge = self._edges.get(event.query)
+            batch: NativeBatch | None = event.batch
+            if edge is not None and edge.is_reached(event.batch.bounds):
+                self._reached.add(event.query)
+            if event.batch.row_count == 0:
+                continue
+            if edge is not None:
+                batch = edge.before(event.batch)
+            if batch is not None:
+                self._write(event.query, batch)
+
+    def _write(self, query: str, batch: NativeBatch) -> None:
+        self._rows[query] += batch.row_count
+        for target in self.targets:
+            target.write(query, batch)
+        self._around.tails.write(self.name, query, batch)
+
+    # ---- coming and going ----
+
+    def detach(self) -> None:
         """End its input here, give what is still to come, and close it."""
-        if self.failure is None:
-            self._engine.detach(self._attached)
-            self._give(self._attached.drained(), tails)
+        self._end_input()
         self.close()
+
+    def rest(self) -> None:
+        """Be detached until wake(): outputs and tails stay."""
+        if self._old is not None:
+            self._let_old_go(self._old)
+        self._end_input()
+        if self._attached is not None:
+            self._cut_before = self.cut_rows
+            self._attached.close()
+        self._attached, self.is_shed = None, True
+
+    def wake(self) -> None:
+        """Be attached again. EngineError, BudgetError: then it goes on resting."""
+        if self.is_shed and self.failure is None:
+            self._attached = self._attach(whole=self.order.first_window == "edge")
+            self.is_shed = False
 
     def close(self) -> None:
         """End the outputs, and let the set go: what has not been taken goes nowhere."""
+        if self._old is not None:
+            self._old.close()
+            self._old = None
         self.end_outputs()
-        self._engine.detach(self._attached)
-        self._attached.close()
+        if self._attached is not None:
+            self._around.engine.detach(self._attached)
+            self._attached.close()
+
+    def _end_input(self) -> None:
+        if self._old is not None:
+            self._old._end_input()
+        if self._attached is not None and self.failure is None:
+            self._around.engine.detach(self._attached)
+            self._events += self._attached.drained()
+            events, self._events = self._events, []
+            self._give(events)
+
+    def end_outputs(self) -> None:
+        """Nothing more comes."""
+        if self._old is not None:
+            self._old.end_outputs()
+        if not self._shares:
+            for target in self.targets:
+                target.close()
 
     def rotate(self) -> None:
         """Begin new files."""
@@ -106,32 +249,25 @@ class RunningSet:
         for target in self.targets:
             target.tick()
 
-    def _give(self, events: Iterable[Event], tails: Tails) -> None:
-        for event in events:
-            count = event.batch.row_count
-            if count == 0 or event.interface is not None:
-                continue
-            self._rows[event.query] += count
-            for target in self.targets:
-                target.write(event.query, event.batch)
-            tails.write(self.name, event.query, event.batch)
-
-    def end_outputs(self) -> None:
-        """Nothing more comes."""
-        for target in self.targets:
-            target.close()
-
     # ---- counters ----
+
+    @property
+    def cut_rows(self) -> int:
+        """Rows of windows that were not seen whole, left out."""
+        own = 0 if self._attached is None else sum(self._attached.cut_rows.values())
+        return self._cut_before + own
 
     def statistics(self) -> SetStatistics:
         """The counters so far."""
-        lftas, operators = self._attached.lftas(), self._attached.operators()
+        attached = self._attached
+        lftas = () if attached is None else attached.lftas()
+        operators = () if attached is None else attached.operators()
+        reached: dict[str, int] = {}
         promises = [(node.name, node.promised_ns) for node in lftas]
         promises += [(node.name, node.promised_ns) for node in operators]
-        reached: dict[str, int] = {}
         for name, promised_ns in promises:
             reached[name] = min(reached.get(name, promised_ns), promised_ns)
-        newest = {query: reached.get(top, NONE) for query, top in self._newest.items()}
+        newest = {query: reached.get(top, NONE) for query, top in self._tops.items()}
         return SetStatistics(
             name=self.name,
             queries=self.queries,
@@ -140,11 +276,7 @@ class RunningSet:
             outputs=tuple(target.statistics() for target in self.targets),
             rows={query: self._rows[query] for query in self.queries},
             newest_ns={query: at for query, at in newest.items() if at != NONE},
+            cut_rows=self.cut_rows,
+            shed=self.is_shed,
             failure=self.failure,
         )
-
-
-def _top_of(plan: Plan, query: str) -> str:
-    """The operator that makes the rows of an output."""
-    (node,) = (output for output in plan.outputs if output.name == query)
-    return node.inputs[0].name

@@ -93,6 +93,9 @@ class Captured:
         count = len(self.said)
         return self.wait(CaptureReport, lambda report: report not in self.said[:count])
 
+    def last(self, kind: type[T]) -> T:
+        return next(message for message in reversed(self.said) if isinstance(message, kind))
+
     def tail_rows(self, number: int) -> list[TailRows]:
         return [m for m in self.said if isinstance(m, TailRows) and m.tail == number]
 

@@ -94,13 +94,14 @@ CAPTURE = Path(__file__).resolve().parents[2] / "demo" / "demo.pcap"
 
 def started(space: Namespace, folder: Path, *words: object, before: Sequence[str] = ()) -> Daemon:
     """A daemon on the near end of the cable, when it runs or has ended."""
+    link = () if "-c" in words else ("-i", space.near)
     with (folder / "log").open("w") as log:
         process = space.start(
             *before,
             *COMMAND,
-            *("capture", "-i", space.near, "--socket", folder / "socket"),
+            *("capture", *link, "--socket", folder / "socket"),
             *("--cache", folder / "cache", "--state", folder / "state"),
-            *("--folder", folder / "out", "--ring", "4MiB", "--retire", "10ms"),
+            *("--folder", folder / "out", "--ring", "16MiB", "--ring-block", "64kiB"),
             *words,
             stderr=log,
             stdout=log,

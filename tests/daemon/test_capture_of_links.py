@@ -3,23 +3,28 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
-import socket
+import signal
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gigastream.daemon.messages import AttachOrder, CaptureReport, DetachOrder, LinkSpec
+from gigastream.engine.live import open_packet_sockets
 from gigastream.sources.live import LiveSettings
-from tests.daemon.capture import capturing, object_of, output_to, start_of
-from tests.live.handed_over import packet_socket
+from tests.daemon.capture import Captured, capturing, object_of, output_to, start_of
 from tests.live.namespace import Namespace, folder_for_all, namespace, needs
-from tests.live.test_veth import DEMO_CAPTURE, Tcpdump, answer_of_file, rows_of
+from tests.live.test_veth import DEMO_CAPTURE, DEMO_PACKETS, Tcpdump, answer_of_file, rows_of
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.privileged, needs("tcpreplay", "tcpdump", "ip")]
 FRAMES = """DEFINE { query_name frames; }
@@ -29,6 +34,7 @@ PAIRS = """DEFINE { query_name pairs; }
     GROUP BY time/10 AS tb, srcIP, destIP"""
 GUEST = """DEFINE { query_name guest; }
     SELECT tb, count(*) AS n FROM TCP WHERE destPort = 80 GROUP BY time/2 AS tb"""
+RECORDS = "DEFINE { query_name records; } SELECT timestamp, len FROM PKT"
 NETNS_FLAG = 0x40000000  # CLONE_NEWNET
 TIMES = 20
 
@@ -51,7 +57,7 @@ def inside(space: Namespace) -> Iterator[None]:
     """Be in a namespace for a while."""
     own = os.open("/proc/self/ns/net", os.O_RDONLY)
     other = os.open(f"/run/netns/{space.name}", os.O_RDONLY)
-    libc = __import__("ctypes").CDLL(None, use_errno=True)
+    libc = ctypes.CDLL(None, use_errno=True)
     try:
         assert libc.setns(other, NETNS_FLAG) == 0
         yield
@@ -61,17 +67,70 @@ def inside(space: Namespace) -> Iterator[None]:
         os.close(other)
 
 
-def link_of(packets: socket.socket, device: str) -> LinkSpec:
-    return LinkSpec(
-        interface="default", device=device, sockets=(packets.fileno(),), settings=LiveSettings()
-    )
+@dataclass
+class Site:
+    """A namespace whose far end is captured, and beside us by tcpdump."""
+
+    space: Namespace
+    folder: Path
+    link: LinkSpec
+    tcpdump: Tcpdump
+
+    def order(self, name: str, text: str) -> AttachOrder:
+        return AttachOrder(
+            number=-1,
+            name=name,
+            object_path=str(object_of(self.folder, name, text, ["default"])),
+            outputs=(output_to(self.folder / f"{name}.json", "json"),),
+        )
+
+    @contextmanager
+    def capturing(self, **options: Any) -> Iterator[Captured]:
+        """A capture process in the namespace."""
+        with inside(self.space):
+            made = capturing(start_of(self.folder, links=(self.link,), **options))
+            capture = made.__enter__()
+        try:
+            yield capture
+        finally:
+            made.__exit__(None, None, None)
+
+    @contextmanager
+    def traffic(self, loops: int) -> Iterator[None]:
+        """While we do something; then until the last packet."""
+        words = ("--pps", "4000", "--loop", loops, "-i", self.space.near, DEMO_CAPTURE)
+        null = subprocess.DEVNULL
+        sender = self.space.start("tcpreplay", *words, stdout=null, stderr=null)
+        try:
+            yield
+            assert sender.wait(PATIENCE_S) == 0
+        finally:
+            sender.kill()
+            sender.wait()
+
+    def lines(self, name: str) -> list[str]:
+        path = self.folder / f"{name}.json"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def rows(self, name: str) -> Counter[str]:
+        return rows_of([json.loads(line) for line in self.lines(name)])
 
 
-def written(path: Path) -> Counter[str]:
-    return rows_of([json.loads(line) for line in path.read_text().splitlines()])
+@pytest.fixture
+def site(space: Namespace, folder: Path, tmp_path: Path) -> Iterator[Site]:
+    tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
+    with inside(space):
+        settings = LiveSettings()
+        sockets = open_packet_sockets(space.far, settings)
+    link = LinkSpec(interface="default", device=space.far, sockets=sockets, settings=settings)
+    try:
+        yield Site(space, folder, link, tcpdump)
+    finally:
+        for socket in sockets:
+            os.close(socket)
 
 
-def accounted(report: CaptureReport) -> dict[str, Any]:
+def accounted(report: CaptureReport) -> dict[str, int]:
     (source,) = report.sources
     terms = source.undecodable + source.filtered + source.late + source.skew + source.decoded
     assert source.read == terms
@@ -79,45 +138,57 @@ def accounted(report: CaptureReport) -> dict[str, Any]:
     return {"read": source.read, "dropped": source.kernel_dropped, "late": source.late}
 
 
-def test_others_do_not_notice_sets_that_come_and_go(
-    space: Namespace, folder: Path, tmp_path: Path
-) -> None:
-    objects = {
-        name: object_of(folder, name, text, ["default"])
-        for name, text in {"frames": FRAMES, "pairs": PAIRS, "guest": GUEST}.items()
-    }
-    sets = tuple(
-        AttachOrder(
-            number=-1,
-            name=name,
-            object_path=str(objects[name]),
-            outputs=(output_to(folder / f"{name}.json", "json"),),
-        )
-        for name in ("frames", "pairs")
-    )
-    tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
-    with inside(space):
-        packets = packet_socket(space.far)
-        start = start_of(folder, links=(link_of(packets, space.far),), sets=sets)
-        capturing_here = capturing(start)
-        capture = capturing_here.__enter__()
-    try:
-        sender = space.start(
-            *("tcpreplay", "--pps", "4000", "--loop", "10", "-i", space.near, DEMO_CAPTURE),
-            stdout=-3,
-            stderr=-3,
-        )
-        for turn in range(TIMES):
-            assert capture.attach("guest", objects["guest"]).error is None
-            done = capture.done(DetachOrder(number=capture.number(), name="guest"))
-            assert done.error is None, turn
-        assert sender.wait(120) == 0
-        sent = tcpdump.stop()
+def test_others_do_not_notice_sets_that_come_and_go(site: Site) -> None:
+    sets = (site.order("frames", FRAMES), site.order("pairs", PAIRS))
+    guest = object_of(site.folder, "guest", GUEST, ["default"])
+    with site.capturing(sets=sets) as capture:
+        with site.traffic(10):
+            for _ in range(TIMES):
+                assert capture.attach("guest", guest).error is None
+                done = capture.done(DetachOrder(number=capture.number(), name="guest"))
+                assert done.error is None
+        sent = site.tcpdump.stop()
         over = capture.end()
-    finally:
-        capturing_here.__exit__(None, None, None)
     assert accounted(over.report) == {"read": sent, "dropped": 0, "late": 0}
-    assert sent > 20000
+    assert sent == 10 * DEMO_PACKETS
     for name, text in {"frames": FRAMES, "pairs": PAIRS}.items():
-        assert written(folder / f"{name}.json") == answer_of_file(tcpdump.path, "-e", text)
-    assert capture.code == 0
+        assert site.rows(name) == answer_of_file(site.tcpdump.path, "-e", text)
+
+
+@pytest.mark.parametrize("text", [FRAMES, RECORDS], ids=["windows", "packets"])
+def test_a_set_that_is_replaced_by_its_like_gives_every_row_once(site: Site, text: str) -> None:
+    """At a window's edge where there are windows, else between two packets."""
+    first = site.order("query", text)
+    with site.capturing(sets=(first,)) as capture:
+        with site.traffic(20):
+            for _ in range(8):
+                order = replace(first, number=capture.number(), replaces=True)
+                assert capture.done(order).error is None
+                capture.report()
+        sent = site.tcpdump.stop()
+        over = capture.end()
+    assert accounted(over.report) == {"read": sent, "dropped": 0, "late": 0}
+    assert site.rows("query") == answer_of_file(site.tcpdump.path, "-e", text)
+    (found,) = over.report.sets
+    assert sum(found.rows.values()) == site.rows("query").total()
+    assert found.cut_rows == 0
+
+
+def test_no_window_comes_twice_where_a_capture_was_killed(site: Site) -> None:
+    """And each that comes is whole: the next one begins behind what the last has said."""
+    frames, promises = site.order("frames", FRAMES), dict[str, int]()
+    with site.traffic(20):
+        for incarnation in range(4):
+            options = {"sets": (frames,), "incarnation": incarnation, "promises": promises}
+            with site.capturing(**options) as capture:
+                known = len(site.lines("frames"))
+                wait_until(lambda: capture.hear(0.1) and len(site.lines("frames")) > known, "rows")
+                os.kill(capture.pid, signal.SIGKILL)
+                while capture.hear(PATIENCE_S):
+                    pass
+                promises = capture.last(CaptureReport).promises
+    site.tcpdump.stop()
+    rows = site.rows("frames")
+    seconds = [json.loads(row)["tb"] for row in rows.elements()]
+    assert len(seconds) == len(set(seconds)) >= 4
+    assert rows <= answer_of_file(site.tcpdump.path, "-e", FRAMES)
