@@ -17,31 +17,6 @@ def arrow_schema(schema: Schema) -> Any:
     return pyarrow.schema([_field(column) for column in schema.columns])
 
 
-def schema_of_arrow(arrow: Any) -> Schema:
-    """Return the Schema that such a pyarrow.Schema is of. ValueError: it is no query's."""
-    return Schema(tuple(_column(field) for field in arrow))
-
-
-def _column(field: Any) -> Column:
-    mark = (field.metadata or {}).get(b"gs.type", b"").decode(errors="replace")
-    marked = {metadata: type_ for type_, metadata in _METADATA.items()}
-    is_mac = mark == "mac"
-    type_ = marked[mark] if mark in marked else _type_of(field.type)
-    if type_ is None or not field.type.equals(_arrow_type(type_)):
-        raise ValueError(f"the column {field.name} is of type {field.type}")
-    return Column(field.name, type_, nullable=field.nullable, subtype="mac" if is_mac else "")
-
-
-def _type_of(arrow: Any) -> Type | None:
-    """Return the type whose values are such, where no metadata say more."""
-    import pyarrow
-
-    if pyarrow.types.is_fixed_size_binary(arrow):
-        return Type.opaque(arrow.byte_width)
-    plain = (type_ for type_ in Type if type_ not in _METADATA and not type_.is_opaque)
-    return next((type_ for type_ in plain if arrow.equals(_arrow_type(type_))), None)
-
-
 def _field(column: Column) -> Any:
     import pyarrow
 

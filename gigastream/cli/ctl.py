@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gigastream.cli.arguments import CommandParser, argument_type, parse_parameter
 from gigastream.cli.errors import UsageError
+from gigastream.cli.stderr import harmless, say
 from gigastream.settings import parse_bytes, parse_count, parse_period
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 DEFAULT_SOCKET = "/run/gigastream/control.sock"
 _SOCKET_VARIABLE = "GIGASTREAM_SOCKET"
 _SECOND_NS = 10**9
+_DIAGNOSTIC = re.compile(r"[^\n]+:\d+:\d+: (error|warning): ")
 _EPILOG = f"""\
 Who may ask: root, the daemon's user, who started it, and the group that its configuration names.
 Rows of `tail` go to stdout; what was lost of them is told on stderr.
@@ -64,7 +67,7 @@ def _tell_done(arguments: argparse.Namespace, request: Request) -> int:
     with _connected(arguments) as client:
         answer = client.ask(request)
     if answer.message:
-        print(answer.message)
+        print(harmless(answer.message))
     return 0
 
 
@@ -95,7 +98,7 @@ def _print(answer: object, text: Callable[[], str], *, as_json: bool) -> None:
 
         print(msgspec.json.encode(answer).decode())
     else:
-        print(text())
+        print(harmless(text()))
 
 
 def _add(arguments: argparse.Namespace) -> int:
@@ -115,7 +118,20 @@ def _add(arguments: argparse.Namespace) -> int:
         rotate_ns=arguments.rotate_every,
         keep=arguments.keep,
     )
-    return _tell_done(arguments, AddSet(query_set=spec))
+    return _tell_added(arguments, AddSet(query_set=spec))
+
+
+def _tell_added(arguments: argparse.Namespace, request: Request) -> int:
+    """Diagnostics have their places with them, as `gigastream check` shows them."""
+    from gigastream.daemon.client import RefusedError
+
+    try:
+        return _tell_done(arguments, request)
+    except RefusedError as error:
+        if not _DIAGNOSTIC.match(str(error)):
+            raise
+        say(str(error))
+        return 1
 
 
 def _text_to_add(arguments: argparse.Namespace) -> tuple[str, str, str]:
@@ -190,16 +206,33 @@ def _stop(arguments: argparse.Namespace) -> int:
 
 def _tail(arguments: argparse.Namespace) -> int:
     from gigastream.cli.ctl_tail import TailRequest, print_tail
+    from gigastream.daemon.client import RefusedError
     from gigastream.outputs import default_format
 
     if arguments.output is None and sys.stdout is None:
         raise UsageError("stdout is closed: the rows have no place", "-o FORMAT:PATH")
     wanted = arguments.output or default_format(sys.stdout.isatty())
+    set_name, _, query = arguments.name.rpartition(".")
     request = TailRequest(
-        arguments.name, arguments.set, wanted, arguments.count, arguments.duration
+        query, arguments.set or set_name or None, wanted, arguments.count, arguments.duration
     )
     with _connected(arguments) as client:
-        return print_tail(client, request)
+        try:
+            return print_tail(client, request)
+        except RefusedError as error:
+            raise RefusedError(str(error), error.hint or _queries_there(arguments, query)) from None
+
+
+def _queries_there(arguments: argparse.Namespace, wanted: str) -> str:
+    """Return the hint where a query is asked for that is not there."""
+    from gigastream.gsql.diagnostics import did_you_mean
+
+    with _connected(arguments) as client:
+        report = client.status().report
+    names = [query for each in (report.sets if report else ()) for query in each.queries]
+    return did_you_mean(wanted, names) or (
+        f"one of {', '.join(names)}" if names else "gigastream ctl add FILE.gsql adds one"
+    )
 
 
 # ---- how it is asked ----
@@ -233,7 +266,7 @@ def _set_words(parser: argparse.ArgumentParser) -> None:
 
 
 def _tail_words(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="of a query")
+    parser.add_argument("name", metavar="[SET.]NAME", help="of a query")
     parser.add_argument("--set", metavar="NAME", help="where two sets have a query of that name")
     parser.add_argument(
         "-o", "--output", metavar="FORMAT[:PATH]", help="table, csv, json, arrow or parquet"

@@ -50,11 +50,11 @@ class TailRequest:
 class TailedBatch:
     """Rows that have come over a socket, as the formats take them."""
 
-    def __init__(self, rows: pyarrow.RecordBatch, schema: Schema, marks: Marks) -> None:
+    def __init__(self, rows: pyarrow.RecordBatch, marks: Marks) -> None:
         """Take over a batch; EngineError where it is damaged. `marks` are what it says of it."""
-        from gigastream.engine.batch import NativeBatch
+        from gigastream.engine.arrow_rows import batch_of_arrow
 
-        self._native = NativeBatch.from_arrow(rows, schema)
+        self._native = batch_of_arrow(rows)
         self._rows = rows
         names = marks.get(MISSING.encode(), b"").decode(errors="replace")
         self.missing = tuple(names.split(",")) if names else ()
@@ -111,10 +111,10 @@ class _TailPrinter:
                 f"gigastream: {counted(line.lost, 'row')} {are(line.lost)} lost here: "
                 "they came faster than they were read, or a crash took them"
             )
-        for rows, schema, marks in _batches(line.arrow):
+        for rows, schema, marks in batches_of(line.arrow):
             output = self._opened(schema)
             self.rows += rows.num_rows
-            output.write(self._request.query, TailedBatch(rows, schema, marks))
+            output.write(self._request.query, TailedBatch(rows, marks))
 
     def _opened(self, schema: Schema) -> RowOutput:
         if self._output is None:
@@ -145,18 +145,24 @@ def print_tail(client: ControlClient, request: TailRequest) -> int:
     pipe = STDOUT_DESCRIPTOR if printer.is_to_stdout else None
     lines = client.tail(TailQuery(query=request.query, set_name=request.set_name), pipe)
     with stopped_by_signals(client, request.after_s) as asked:
-        for line in lines:
-            printer.take(line)
-            if printer.has_enough or asked.has_stopped:
-                break
+        try:
+            for line in lines:
+                printer.take(line)
+                if printer.has_enough or asked.has_stopped:
+                    break
+        except BrokenPipeError:
+            raise
+        except Exception:
+            printer.finish()
+            raise
         return printer.finish()
 
 
-def _batches(text: str) -> Iterator[tuple[pyarrow.RecordBatch, Schema, Marks]]:
+def batches_of(text: str) -> Iterator[tuple[pyarrow.RecordBatch, Schema, Marks]]:
     """Yield the batches of an Arrow stream in base64, with what each says of its rows."""
     import pyarrow
 
-    from gigastream.arrow_schema import schema_of_arrow
+    from gigastream.engine.arrow_rows import schema_of_arrow
 
     if not text:
         return

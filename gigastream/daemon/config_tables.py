@@ -15,11 +15,11 @@ Word = str | int | float | bool
 """A value that is read as its text would be on the command line."""
 
 
-class _Table(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True):
+class _ConfigTable(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True):
     """A table."""
 
 
-class TopTable(_Table, rename="kebab"):
+class TopTable(_ConfigTable, rename="kebab"):
     """The keys that stand before the first table, and the tables."""
 
     user: str = "nobody"
@@ -39,7 +39,7 @@ class TopTable(_Table, rename="kebab"):
     query: list[dict[str, Any]] = []
 
 
-class LinkTable(_Table, rename="kebab"):
+class LinkTable(_ConfigTable, rename="kebab"):
     """[[link]]."""
 
     device: str
@@ -49,7 +49,7 @@ class LinkTable(_Table, rename="kebab"):
     properties: dict[str, Word] = {}
 
 
-class FileTable(_Table, rename="kebab"):
+class FileTable(_ConfigTable, rename="kebab"):
     """[[file]]."""
 
     path: str
@@ -59,7 +59,7 @@ class FileTable(_Table, rename="kebab"):
     properties: dict[str, Word] = {}
 
 
-class QueryTable(_Table, rename="kebab"):
+class QueryTable(_ConfigTable, rename="kebab"):
     """[[query]]."""
 
     file: str | None = None
@@ -75,14 +75,14 @@ class QueryTable(_Table, rename="kebab"):
     keep: int | None = None
 
 
-class ControlTable(_Table, rename="kebab"):
+class ControlTable(_ConfigTable, rename="kebab"):
     """[control]."""
 
     socket: str | None = None
     group: str | None = None
 
 
-class OverloadTable(_Table, rename="kebab"):
+class OverloadTable(_ConfigTable, rename="kebab"):
     """[overload]."""
 
     policy: str = "drop"
@@ -92,7 +92,7 @@ class OverloadTable(_Table, rename="kebab"):
     most: int = 10
 
 
-class MetricsTable(_Table, rename="kebab"):
+class MetricsTable(_ConfigTable, rename="kebab"):
     """[metrics]."""
 
     address: str | None = None

@@ -29,6 +29,7 @@ class _Tail:
     client: Client
     asked: TailQuery
     lost: int = 0
+    is_answered: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -56,7 +57,7 @@ class Tails:
         before, self._tails = self._tails, {}
         for tail in before.values():
             try:
-                await self._begin(tail, is_new=False)
+                await self._begin(tail)
             except DaemonError:
                 tail.client.put(TailLine(arrow="", lost=tail.lost, over=True))
                 tail.over.set()
@@ -69,13 +70,14 @@ class Tails:
         if tail.client.waiting_bytes > TAIL_BYTES and not rows.over:
             tail.lost += rows.lost + rows.rows
             return
+        _answer(tail)
         arrow = base64.b64encode(rows.arrow).decode()
         tail.client.put(TailLine(arrow=arrow, lost=rows.lost + tail.lost, over=rows.over))
         tail.lost = 0
         if rows.over:
             tail.over.set()
 
-    async def _begin(self, tail: _Tail, *, is_new: bool = True) -> None:
+    async def _begin(self, tail: _Tail) -> None:
         number = self._keeper.next_number()
         self._tails[number] = tail
         asked = tail.asked
@@ -84,8 +86,7 @@ class Tails:
         if done.error is not None:
             del self._tails[number]
             raise DaemonError(done.error, done.hint)
-        if is_new:
-            await tail.client.answer(Answered(ok=True))
+        _answer(tail)
 
     async def _end(self, tail: _Tail) -> None:
         for number in list(self._numbers_of(tail)):
@@ -95,3 +96,10 @@ class Tails:
 
     def _numbers_of(self, tail: _Tail) -> Iterator[int]:
         return (number for number, other in self._tails.items() if other is tail)
+
+
+def _answer(tail: _Tail) -> None:
+    """Say that rows follow, before the first of them: they may be here before the order is done."""
+    if not tail.is_answered:
+        tail.is_answered = True
+        tail.client.put(Answered(ok=True))

@@ -34,20 +34,23 @@ class Speaking:
     asked: list[Request] = field(default_factory=list)
 
     def serve(self, listening: socket.socket) -> None:
-        """Answer one client after the other, until the socket is closed."""
+        """Answer each client, until the socket is closed."""
         with suppress(OSError):
             while True:
                 client, _ = listening.accept()
-                with client, client.makefile("rb") as lines, suppress(OSError):
-                    for line in lines:
-                        self._answer(client, line)
+                threading.Thread(target=self._attend, args=(client,), daemon=True).start()
+
+    def _attend(self, client: socket.socket) -> None:
+        with client, client.makefile("rb") as lines, suppress(OSError):
+            for line in lines:
+                self._answer(client, line)
 
     def _answer(self, client: socket.socket, line: bytes) -> None:
         request = msgspec.json.decode(line, type=Request)
         self.asked.append(request)
         answer = self.say(request)
         client.sendall(answer if isinstance(answer, bytes) else encoded_line(answer))
-        if isinstance(request, TailQuery):
+        if isinstance(request, TailQuery) and getattr(answer, "ok", True):
             for rows in self.rows:
                 client.sendall(rows if isinstance(rows, bytes) else encoded_line(rows))
             if self.holds:

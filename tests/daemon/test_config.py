@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from captures import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gigastream.config import ConfigError
 from gigastream.daemon.config import LINK_OPTIONS, load_daemon_config
@@ -255,3 +257,36 @@ def test_a_check_has_the_carets_of_a_query_that_is_wrong(folder: Path) -> None:
     path.write_text(f'{LINK}[[query]]\nname = "a"\ntext = "SELECT srcPI FROM IP"\n')
     with pytest.raises(GsqlError, match="did you mean srcIP"):
         check_text(str(path))
+
+
+VALUES = (
+    *("3", "-1", "0", "1.5", '"x"', '""', "true", "[]", "[1]", "{}", "{ a = 1 }", '["csv:x"]'),
+    *("[{}]", "1979-05-27", "nan", "99999999999999999999", '"1s"', '"eth0"', '"\\u0000"'),
+)
+KEYS = (
+    *("link", "file", "query", "control", "overload", "metrics", "user", "watchdog", "log"),
+    *("device", "name", "ring", "fanout", "properties", "liveness", "on-failure", "text", "output"),
+    *("param", "keep", "rotate-every", "rotate-bytes", "high-percent", "most", "calm", "address"),
+    *("socket", "slots", "memory", "speed", "definitions", "folders", "cache", "path", "x.y"),
+)
+_LINES = st.one_of(
+    st.tuples(st.sampled_from(KEYS), st.sampled_from(VALUES)).map(" = ".join),
+    st.sampled_from(KEYS).map("[{}]".format),
+    st.sampled_from(("link", "file", "query", "x")).map("[[{}]]".format),
+    st.sampled_from(EVERYTHING.splitlines()),
+)
+
+
+@given(st.lists(_LINES, max_size=12).map("\n".join))
+def test_no_file_is_more_than_wrong(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.toml"
+    path.write_text(text)
+    told, config = str(path), None
+    try:
+        config = load_daemon_config(path)
+    except ConfigError as error:
+        told = str(error)
+    assert told.startswith(str(path))
+    if config is not None:
+        path.write_text(dump_text(config))
+        assert _without_files(load_daemon_config(path)) == _without_files(config)
