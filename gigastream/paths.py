@@ -11,11 +11,25 @@ from gigastream.ownership import UntrustedError, check_folder, home
 
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
+_headers: list[Path] = []
+"""Where copies of the C headers lie, if there are any."""
 
 
 def include_directory() -> Path:
     """Return the folder of the C headers that generated code includes (csrc/abi)."""
-    return _installed_or("include", "csrc/abi")
+    return _headers[0] if _headers else _installed_or("include", "csrc/abi")
+
+
+def copy_headers(folder: Path) -> None:
+    """From now on the C headers are read in a copy, which another user can read. OSError."""
+    originals = sorted(include_directory().glob("*.h"))
+    folder.mkdir(exist_ok=True, mode=0o755)
+    for header in originals:
+        beside = folder / f".{header.name}-{os.getpid()}"
+        beside.write_bytes(header.read_bytes())
+        beside.chmod(0o644)
+        beside.replace(folder / header.name)
+    _headers[:] = [folder]
 
 
 def configs_directory() -> Path:

@@ -95,7 +95,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *FRONT_END,
         *LEAVES,
         *("arrow_schema", "codegen", "compiled", "config", "engine", "outputs", "plan"),
-        *("sessions", "sinks", "sources", "spool", "version"),
+        *("sessions", "sinks", "shipped_queries", "sources", "spool", "version"),
     },
     "console": {"daemon", "engine"},
     "library": {

@@ -242,7 +242,7 @@ class _Run:
         """By the session of a process that stays: rows come back over a socket."""
         from gigastream.engine.batch import NativeBatch
         from spark_sink.session import QUICK_START, WARM
-        from spark_sink.warm.client import Question, RefusedError, WarmAnswer, connect
+        from spark_sink.warm.client import Question, WarmAnswer, WarmRefusedError, connect
 
         schemas = {node.name: node.schema for node in self._plan.outputs}
 
@@ -258,7 +258,7 @@ class _Run:
             self._warm = warm = WarmAnswer(channel)
             warm.take(question, print_rows, self._is_written)
             self._progress_at_end = warm.progress
-        except RefusedError:
+        except WarmRefusedError:
             _check(self._plan)
             raise
         finally:

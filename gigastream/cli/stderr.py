@@ -28,7 +28,12 @@ def say(text: str, *, end: str = "\n", patience_ms: int = _PATIENCE_MS) -> None:
 
     Control characters of names and texts from outside become U+FFFD: none reaches a terminal.
     """
-    _write_raw(_CONTROLS.sub("\ufffd", text) + end, patience_ms)
+    _write_raw(harmless(text) + end, patience_ms)
+
+
+def harmless(text: str) -> str:
+    """Return a text from outside as a terminal may have it."""
+    return _CONTROLS.sub("\ufffd", text)
 
 
 def _write_raw(text: str, patience_ms: int) -> None:

@@ -74,10 +74,10 @@ def as_text(
     if not statistics.sources:
         read = sum(stream.bytes for stream in streams)
     lines = list(source_lines(statistics.sources))
-    lines += [_lfta_line(lfta, _decoded(statistics, lfta)) for lfta in statistics.lftas]
+    lines += [lfta_line(lfta, _decoded(statistics, lfta)) for lfta in statistics.lftas]
     lines += [_stream_line(stream) for stream in streams]
-    lines += [_operator_line(operator) for operator in statistics.operators]
-    lines += [*_remarks(statistics), *_output_remarks(delivered)]
+    lines += [operator_line(operator) for operator in statistics.operators]
+    lines += [*remarks(statistics), *_output_remarks(delivered)]
     if delivered.left_out:
         lines.append(f"{counted(delivered.left_out, 'row')} of later windows left out (--windows)")
     if delivered.known:
@@ -137,7 +137,8 @@ def _kernel_terms(source: SourceStatistics) -> str:
     return f"received {source.kernel_received:,} = {dropped}{unread}"
 
 
-def _lfta_line(lfta: LftaStatistics, decoded: int) -> str:
+def lfta_line(lfta: LftaStatistics, decoded: int) -> str:
+    """Return the line of a query's low level, which was given so many packets."""
     return f"{lfta.name} on {lfta.interface}: decoded {decoded:,} = {_sum(lfta, _LFTA_TERMS)}"
 
 
@@ -173,7 +174,8 @@ def _lost(stream: StreamAccount) -> str:
     return f"; a run that did not end lost {' and '.join(parts)}" if parts else ""
 
 
-def _operator_line(operator: OperatorStatistics) -> str:
+def operator_line(operator: OperatorStatistics) -> str:
+    """Return the line of an operator of the high level."""
     refused = ("groups_refused", "rows_refused", "out_of_order")
     counts = ("rejected", "no_value", "held", *refused, "beyond_limit")
     return ", ".join(
@@ -195,7 +197,7 @@ def _term(counted: object, name: str) -> str:
     return f"{name.replace('_', ' ')} {getattr(counted, name):,}"
 
 
-def _remarks(statistics: Statistics) -> Iterator[str]:
+def remarks(statistics: Statistics) -> Iterator[str]:
     """Say what a person can do about rows that are not there."""
     yield from _link_remarks([s for s in statistics.sources if s.link is not None])
     late = [source for source in statistics.sources if source.late and source.link is None]

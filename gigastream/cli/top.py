@@ -125,9 +125,12 @@ class _Top:
 
     def _follow(self, newest: NewestRows) -> None:
         """Take rows until others are shown."""
+        from gigastream.daemon.messages import TailQuery
+
         set_name, _, query = newest.query.rpartition(".")
         with suppress(ControlError):
-            for line in ControlClient(self._client.path).tail(query, set_name):
+            asked = TailQuery(query=query, set_name=set_name)
+            for line in ControlClient(self._client.path).tail(asked):
                 if self._newest is not newest:
                     return
                 with self._lock:

@@ -15,6 +15,7 @@ import pwd
 import shutil
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -303,6 +304,8 @@ def _hint_of_headers(headers: Sequence[Path]) -> str | None:
 
 def _guarded(guarded: guard.Guarded) -> tuple[int, str]:
     """Run it to its end, or to ours: its stdin closes when this process ends, however it does."""
+    if not os.access(sys.executable, os.X_OK):
+        return _forked(guarded)
     with subprocess.Popen(
         guard.words(guarded),
         env={},
@@ -321,6 +324,20 @@ def _guarded(guarded: guard.Guarded) -> tuple[int, str]:
         finally:
             child.stdin.close()
     return code, said.decode(errors="replace")
+
+
+def _forked(guarded: guard.Guarded) -> tuple[int, str]:
+    """The same of a process whose user cannot read Python: root's own, before it was this user."""
+    child, stdin, output = guard.fork(guarded)
+    try:
+        with os.fdopen(output, "rb") as stream:
+            said = stream.read(_SAID_BYTES)
+            while stream.read(_SAID_BYTES):
+                pass
+        _, status = os.waitpid(child, 0)
+    finally:
+        os.close(stdin)
+    return os.waitstatus_to_exitcode(status), said.decode(errors="replace")
 
 
 @contextmanager

@@ -52,6 +52,30 @@ def words(guarded: Guarded) -> list[str]:
     return [sys.executable, "-I", "-S", "-B", __file__, json.dumps(asdict(guarded))]
 
 
+def fork(guarded: Guarded) -> tuple[int, int, int]:
+    """Run it in a fork, where the user that we are cannot start Python anew.
+
+    Returns its process id, our end of its stdin, and of what it says.
+    """
+    stdin, ours = os.pipe()
+    said, stdout = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(stdin)
+        os.close(stdout)
+        return child, ours, said
+    code = NOT_RUN
+    try:
+        os.close(ours)
+        os.close(said)
+        os.setsid()
+        for theirs, number in ((stdin, _STDIN), (stdout, 1), (stdout, 2)):
+            os.dup2(theirs, number)
+        code = _main(guarded)
+    finally:
+        os._exit(code)
+
+
 def _main(guarded: Guarded) -> int:
     compiler = os.fork()
     if compiler == 0:

@@ -71,6 +71,10 @@ class QuerySetSpec(_Told, frozen=True, kw_only=True):
     """What is shed first under overload is the least."""
     low_level_only: bool = False
     """Nothing but the spool is asked for: no high level runs here."""
+    rotate_bytes: int | None = None
+    rotate_ns: int | None = None
+    keep: int | None = None
+    """Of its files, as OutputSpec has them; all None: they are written in place."""
 
 
 class AddSet(_Asked, tag="add", frozen=True, kw_only=True):
@@ -306,6 +310,8 @@ class TailRows(_Told, tag=True, frozen=True, kw_only=True):
     """The number of its TailOrder."""
     arrow: bytes
     """An Arrow IPC stream: the schema, and a batch."""
+    rows: int = 0
+    """Of the batch."""
     lost: int = 0
     over: bool = False
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from gigastream.daemon.messages import OverloadSettings, RingStatistics
 
 STEP_NS = 250_000_000
-"""From one step to the next: a ring that was filling is emptied meanwhile, if the step was enough."""
+"""From one step to the next: a ring that was filling is emptied meanwhile, if that was enough."""
 NEARLY_FULL_PERCENT = 90
 """Of a ring, where two steps are taken at once: packets will be dropped, or are."""
 MOST_WAITS = 64

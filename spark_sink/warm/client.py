@@ -150,7 +150,7 @@ class Question:
     """How long the server stays after it."""
 
 
-class RefusedError(JobError):
+class WarmRefusedError(JobError):
     """Spark cannot run the queries; why, whoever asks can say as well."""
 
 
@@ -172,7 +172,7 @@ class WarmAnswer:
 
         `is_written`: whether the spool has its end.
 
-        Raises JobError, RefusedError, and what `rows` and `is_written` raise.
+        Raises JobError, WarmRefusedError, and what `rows` and `is_written` raise.
         """
         try:
             with _answered():
@@ -206,7 +206,7 @@ class WarmAnswer:
                 told = plain(payload, dict)
             raise JobError(str(told.get("message")), told.get("hint"), _exit_code(told))
         elif kind == REFUSED:
-            raise RefusedError("Spark cannot run this", exit_code=2)
+            raise WarmRefusedError("Spark cannot run this", exit_code=2)
         return kind == DONE
 
 

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A capture process, as the supervisor speaks with it: orders down, reports up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from gigastream.daemon.framing import FrameError, frame, report_reader
+from gigastream.daemon.launching import Child, Launching
+from gigastream.daemon.messages import (
+    AttachOrder,
+    CaptureOver,
+    CaptureReady,
+    CaptureReport,
+    Order,
+    OrderDone,
+    Report,
+)
+
+_READ_BYTES = 1 << 18
+_GONE = "the capture process ended before it had done it"
+
+
+class CaptureLink:
+    """One incarnation, from its launch to its end."""
+
+    def __init__(
+        self,
+        launching: Launching,
+        child: Child,
+        heard: Callable[[Report], None],
+        begun_with: Sequence[AttachOrder] = (),
+    ) -> None:
+        """`heard` gets every report but the ends of orders; `begun_with` are those of its start."""
+        self.child = child
+        self.ready: asyncio.Future[CaptureReady] = asyncio.get_running_loop().create_future()
+        self.last_report: CaptureReport | None = None
+        self.over: CaptureOver | None = None
+        self.spoke_at = asyncio.get_running_loop().time()
+        """When it said something at last."""
+        self._launching = launching
+        self._heard = heard
+        loop = asyncio.get_running_loop()
+        self.begun_with = {order.name: loop.create_future() for order in begun_with}
+        """What becomes of the orders that it began with, by set."""
+        self._waiting: dict[int, asyncio.Future[OrderDone]] = {
+            order.number: self.begun_with[order.name] for order in begun_with
+        }
+        self._writer: asyncio.StreamWriter | None = None
+
+    @property
+    def was_ready(self) -> bool:
+        """Whether it got as far as to read."""
+        return self.ready.done() and not self.ready.cancelled()
+
+    async def run(self) -> int:
+        """Hear it until it is gone; its exit code."""
+        try:
+            reader, self._writer = await asyncio.open_connection(sock=self.child.channel)
+            frames = report_reader()
+            while received := await reader.read(_READ_BYTES):
+                self.spoke_at = asyncio.get_running_loop().time()
+                for report in frames.feed(received):
+                    self._take(report)
+        except (FrameError, OSError):
+            self.kill()
+        finally:
+            self._let_go()
+        return await self.child.ended
+
+    async def order(self, order: Order) -> OrderDone:
+        """Give an order and wait until it is carried out, or the process is gone."""
+        if self._writer is None:
+            return OrderDone(number=order.number, error=_GONE)
+        done: asyncio.Future[OrderDone] = asyncio.get_running_loop().create_future()
+        self._waiting[order.number] = done
+        try:
+            self._writer.write(frame(order))
+            return await done
+        finally:
+            self._waiting.pop(order.number, None)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._launching.kill(self.child)
+
+    def _take(self, report: Report) -> None:
+        if isinstance(report, OrderDone):
+            waiting = self._waiting.get(report.number)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(report)
+            return
+        if isinstance(report, CaptureReady):
+            if not self.ready.done():
+                self.ready.set_result(report)
+        elif isinstance(report, CaptureReport):
+            self.last_report = report
+        elif isinstance(report, CaptureOver):
+            self.over, self.last_report = report, report.report
+        self._heard(report)
+
+    def _let_go(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if not self.ready.done():
+            self.ready.cancel()
+        for number, waiting in self._waiting.items():
+            if not waiting.done():
+                waiting.set_result(OrderDone(number=number, error=_GONE))

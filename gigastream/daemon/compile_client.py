@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The supervisor's side of compile helpers: one is begun for each text, few at a time."""
+
+from __future__ import annotations
+
+import asyncio
+
+from gigastream.daemon.compiling import CompileRequest, CompileResult, result_reader
+from gigastream.daemon.daemon_config import DaemonConfig
+from gigastream.daemon.framing import FrameError, frame
+from gigastream.daemon.launching import DaemonError, Launching, told_end
+from gigastream.daemon.messages import CheckAnswer, QuerySetSpec
+
+_AT_ONCE = 2
+_PATIENCE_S = 900.0
+"""More than the compiler's own limits."""
+_READ_BYTES = 1 << 16
+
+
+class CompileClient:
+    """Has texts checked and compiled."""
+
+    def __init__(self, launching: Launching, config: DaemonConfig, folder: str) -> None:
+        self._launching = launching
+        self._config = config
+        self._folder = folder
+        self._places = asyncio.Semaphore(_AT_ONCE)
+
+    async def compile(self, spec: QuerySetSpec) -> CompileResult:
+        """The object of a set, or what is wrong with it."""
+        return await self._ask(self._request(spec, self._folder))
+
+    async def check(self, spec: QuerySetSpec) -> CheckAnswer:
+        """What a set would be."""
+        result = await self._ask(self._request(spec, None))
+        if result.hint and not result.check.ok:
+            return CheckAnswer(ok=False, message=f"{result.check.message}\nhint: {result.hint}")
+        return result.check
+
+    def _request(self, spec: QuerySetSpec, folder: str | None) -> CompileRequest:
+        config = self._config
+        return CompileRequest(
+            spec=spec,
+            interfaces=config.properties,
+            definitions=config.definitions,
+            library=config.library,
+            is_finite=not config.links,
+            folder=folder,
+        )
+
+    async def _ask(self, request: CompileRequest) -> CompileResult:
+        async with self._places:
+            child = self._launching.compiler()
+            try:
+                async with asyncio.timeout(_PATIENCE_S):
+                    reader, writer = await asyncio.open_connection(sock=child.channel)
+                    writer.write(frame(request))
+                    result = await _result(reader)
+                    code = await child.ended if result is None else 0
+            except TimeoutError:
+                self._launching.kill(child)
+                return _failed("it did not end in time", "fewer or simpler queries in one set")
+            except (DaemonError, FrameError, OSError) as error:
+                self._launching.kill(child)
+                return _failed(str(error), None)
+            finally:
+                child.channel.close()
+            return result or _failed(f"the compile helper ended: {told_end(code)}", None)
+
+
+async def _result(reader: asyncio.StreamReader) -> CompileResult | None:
+    frames = result_reader()
+    while received := await reader.read(_READ_BYTES):
+        for result in frames.feed(received):
+            return result
+    return None
+
+
+def _failed(message: str, hint: str | None) -> CompileResult:
+    return CompileResult(check=CheckAnswer(ok=False, message=message), hint=hint)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compile helper: text in, a shared object that carries its plan out; or what is wrong.
+
+It is forked for one query set and ends with it. A text comes from a client: whatever it does to who
+checks and compiles it, it does to a process that reads no packets and has no privileges.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gigastream.daemon.framing import FrameReader, frame
+from gigastream.daemon.messages import CheckAnswer, QuerySetSpec, ShownColumn
+
+if TYPE_CHECKING:
+    from gigastream.plan import Plan
+    from gigastream.query_texts import QueryTexts
+
+_READ_BYTES = 1 << 16
+_STDERR = 2
+
+
+class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the supervisor asks of a compile helper."""
+
+    spec: QuerySetSpec
+    interfaces: Mapping[str, Mapping[str, str]]
+    """That there are, with their properties."""
+    definitions: tuple[str, ...] = ()
+    library: str | None = None
+    is_finite: bool = False
+    folder: str | None = None
+    """Where the object goes; None: nothing but a check is asked for."""
+
+
+class CompileResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What it says."""
+
+    check: CheckAnswer
+    hint: str | None = None
+    object_path: str = ""
+
+
+def request_reader() -> FrameReader[CompileRequest]:
+    """Of what is asked."""
+    return FrameReader(msgspec.msgpack.Decoder(CompileRequest))
+
+
+def result_reader() -> FrameReader[CompileResult]:
+    """Of what is answered."""
+    return FrameReader(msgspec.msgpack.Decoder(CompileResult))
+
+
+def run_compiler(descriptor: int) -> int:
+    """Answer the one request that comes over a channel."""
+    _keep_only(descriptor)
+    reader = request_reader()
+    while received := os.read(descriptor, _READ_BYTES):
+        for request in reader.feed(received):
+            _write_all(descriptor, frame(answer(request)))
+            return 0
+    return 1
+
+
+def answer(request: CompileRequest) -> CompileResult:
+    """Check and plan, and compile where that is asked for; errors are part of the answer."""
+    try:
+        return _answered(request)
+    except Exception as error:
+        return _refused(error)
+
+
+def _answered(request: CompileRequest) -> CompileResult:
+    from gigastream.plan.explain import explain
+
+    texts = _texts(request)
+    plan, warnings = _planned(texts)
+    path = "" if request.folder is None else str(_written(request, plan, texts))
+    columns = {
+        query.name: tuple(
+            ShownColumn(name=column.name, type=str(column.type)) for column in query.schema.columns
+        )
+        for query in plan.outputs
+    }
+    check = CheckAnswer(
+        ok=True,
+        message=warnings,
+        columns=columns,
+        explain=explain(plan) if request.folder is None else "",
+    )
+    return CompileResult(check=check, object_path=path)
+
+
+def _texts(request: CompileRequest) -> QueryTexts:
+    from gigastream.gsql.source import SourceFile
+    from gigastream.query_texts import QueryTexts
+
+    return QueryTexts(
+        files=(SourceFile(request.spec.file, request.spec.text),),
+        parameters=request.spec.parameters,
+        definitions=request.definitions,
+        library=request.library,
+        interfaces=request.interfaces,
+        is_finite=request.is_finite,
+    )
+
+
+def _planned(texts: QueryTexts) -> tuple[Plan, str]:
+    """The plan, and the warnings for a person."""
+    from gigastream.engine.handles import check_handles
+    from gigastream.plan import plan_queries
+    from gigastream.query_texts import check_texts
+
+    checked = check_texts(texts)
+    plan = plan_queries(checked.queries, is_finite=texts.is_finite)
+    check_handles(plan)
+    return plan, "\n".join(w.render() for w in (*checked.warnings, *plan.warnings))
+
+
+def _written(request: CompileRequest, plan: Plan, texts: QueryTexts) -> Path:
+    """The object, named by all that it is made of: one that a set runs is never written over."""
+    from gigastream.compiled import write_object
+
+    assert request.folder is not None
+    digest = hashlib.sha256(msgspec.msgpack.encode(request)).hexdigest()[:16]
+    target = Path(request.folder, f"{request.spec.name}-{digest}.so")
+    return write_object(plan, texts, target, texts.include)
+
+
+def _refused(error: Exception) -> CompileResult:
+    """An error that is meant for a person is told; another is a fault of ours, and is called so."""
+    ours = type(error).__module__.startswith("gigastream.")
+    message = getattr(error, "message", str(error)) if ours else _fault(error)
+    check = CheckAnswer(ok=False, message=message)
+    return CompileResult(check=check, hint=getattr(error, "hint", None))
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, OSError):
+        what = error.strerror or str(error)
+        return f"{error.filename}: {what}" if error.filename else what
+    return f"a fault in Gigastream itself: {type(error).__name__}: {error}"
+
+
+def _keep_only(descriptor: int) -> None:
+    """Close the packet sockets, and all else that the launcher had open."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > _STDERR and int(name) != descriptor:
+            with suppress(OSError):
+                os.close(int(name))
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    waiting = memoryview(data)
+    while waiting:
+        waiting = waiting[os.write(descriptor, waiting) :]

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon's configuration file (TOML): configs/gigastream.toml is one with comments.
+
+What is wrong in it is said with its line. Paths are relative to the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar, get_args
+
+import msgspec
+
+from gigastream.config import ConfigError
+from gigastream.daemon.config_lines import KeyLines, KeyPath
+from gigastream.daemon.config_tables import (
+    ControlTable,
+    FileTable,
+    LinkTable,
+    MetricsTable,
+    OverloadTable,
+    QueryTable,
+    TopTable,
+    Word,
+)
+from gigastream.daemon.daemon_config import (
+    DEFAULT_SOCKET,
+    DaemonConfig,
+    FileConfig,
+    LinkConfig,
+    LogFormat,
+)
+from gigastream.daemon.messages import (
+    FirstWindow,
+    OverloadPolicy,
+    OverloadSettings,
+    QuerySetSpec,
+)
+from gigastream.gsql.diagnostics import did_you_mean
+from gigastream.gsql.source import UNDECODED, read_text
+from gigastream.liveness import Liveness
+from gigastream.options import LIVENESS_OPTIONS, OPTIONS, Option
+from gigastream.outputs import FORMATS
+from gigastream.query_texts import QueryFileError, read_query_file
+from gigastream.settings import Settings, SettingsError, parse_bytes, parse_period
+from gigastream.shipped_queries import shipped_queries
+from gigastream.sinks import SINKS
+from gigastream.sources.files import SourceError
+from gigastream.sources.live import LIVE_OPTIONS, LiveSettings
+
+LINK_OPTIONS = tuple(option for option in LIVE_OPTIONS if option.name != "user")
+"""Of a [[link]]: the user is one for all of them."""
+SPOOL = "spool"
+_SECOND_NS = 10**9
+_PERCENT = 100
+_MOST_SHIFT = 30
+_TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
+_MSGSPEC_PLACE = re.compile(r"(.*?)(?: - at `\$\.?([^`.\[]*)[^`]*`)?", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `([^`]+)`")
+_KINDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):([0-9]{1,5})")
+_GREATEST_PORT = (1 << 16) - 1
+_Table = TypeVar("_Table", bound=msgspec.Struct)
+_Value = TypeVar("_Value")
+
+
+def load_daemon_config(path: str | os.PathLike[str]) -> DaemonConfig:
+    """Read a configuration file; ConfigError says where it is wrong, why, and what is meant."""
+    name = os.fspath(path)
+    try:
+        text = read_text(name)
+    except OSError as error:
+        raise ConfigError(f"{name}: {error.strerror}", "-c FILE.toml") from None
+    if UNDECODED.search(text):
+        raise ConfigError(f"{name}: this is no UTF-8")
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _no_toml(name, text, str(error)) from None
+    return _DaemonConfigReader(name, text).config(found)
+
+
+def _no_toml(name: str, text: str, message: str) -> ConfigError:
+    found = _TOML_PLACE.fullmatch(message)
+    what = found[1] if found else message
+    line = found[2] if found and found[2] else len(text.splitlines())
+    return ConfigError(f"{name}:{line}: this is no TOML: {what}")
+
+
+class _DaemonConfigReader:
+    """Takes a parsed file apart, table by table."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name = name
+        self._lines = KeyLines(text)
+        self._folder = Path(name).resolve().parent
+
+    def config(self, found: dict[str, Any]) -> DaemonConfig:
+        top, chosen = self._table((), found, TopTable, OPTIONS)
+        links = self._links(top)
+        files = tuple(
+            self._file(("file", at), table)
+            for at, table in enumerate(self._tables("file", top.file, FileTable))
+        )
+        if not links and not files:
+            self._refuse((), "there is no [[link]] and no [[file]]: nothing to read")
+        config = self._overall(top)
+        return replace(
+            config,
+            links=links,
+            files=files,
+            settings=self._settings(chosen, top),
+            query_sets=self._query_sets(top),
+        )
+
+    def _overall(self, top: TopTable) -> DaemonConfig:
+        control, _ = self._table(("control",), top.control, ControlTable)
+        metrics, _ = self._table(("metrics",), top.metrics, MetricsTable)
+        watchdog_ns = self._parsed(("watchdog",), parse_period, top.watchdog)
+        return DaemonConfig(
+            socket=self._beside(control.socket) if control.socket else DEFAULT_SOCKET,
+            user=top.user,
+            socket_group=control.group,
+            cache=self._beside(top.cache) if top.cache else None,
+            folders=tuple(map(self._beside, top.folders)),
+            state=self._beside(top.state) if top.state else None,
+            definitions=tuple(str(self._beside(each)) for each in top.definitions),
+            library=str(self._beside(top.library)) if top.library else None,
+            overload=self._overload(top),
+            metrics=self._address(metrics.address),
+            watchdog_s=watchdog_ns / _SECOND_NS,
+            log_format=self._one_of(("log",), top.log, get_args(LogFormat)),
+            is_strict=top.strict,
+        )
+
+    # ---- what is read ----
+
+    def _links(self, top: TopTable) -> tuple[LinkConfig, ...]:
+        links = []
+        for at, found in enumerate(top.link):
+            path = ("link", at)
+            table, chosen = self._table(path, found, LinkTable, LINK_OPTIONS)
+            settings = LiveSettings(**chosen, user=top.user)
+            try:
+                settings.check()
+            except SourceError as error:
+                self._refuse(path, str(error), getattr(error, "hint", None))
+            name = table.name or table.device
+            links.append(LinkConfig(name, table.device, settings, _words(table.properties)))
+        return tuple(links)
+
+    def _file(self, path: KeyPath, table: FileTable) -> FileConfig:
+        if not table.path:
+            self._refuse((*path, "path"), "the path is empty")
+        return FileConfig(table.name, str(self._beside(table.path)), _words(table.properties))
+
+    def _settings(self, chosen: dict[str, Any], top: TopTable) -> Settings:
+        try:
+            settings = Settings(**chosen)
+        except SettingsError as error:
+            self._refuse((), str(error))
+        return replace(settings, livenesses=self._livenesses(settings, top))
+
+    def _livenesses(self, settings: Settings, top: TopTable) -> tuple[tuple[str, Liveness], ...]:
+        """Those of links and files that have their own."""
+        own = []
+        for kind, tables in (("link", top.link), ("file", top.file)):
+            for at, table in enumerate(tables):
+                chosen = {
+                    option.field: self._parsed((kind, at, name), option.parse, table[name])
+                    for name, option in LIVENESS_OPTIONS.items()
+                    if name in table
+                }
+                if chosen:
+                    interface = table.get("name") or table["device"]
+                    own.append((interface, replace(settings, **chosen).liveness))
+        return tuple(own)
+
+    # ---- query sets ----
+
+    def _query_sets(self, top: TopTable) -> tuple[QuerySetSpec, ...]:
+        specs: dict[str, QuerySetSpec] = {}
+        for at, table in enumerate(self._tables("query", top.query, QueryTable)):
+            path = ("query", at)
+            spec = self._query_set(path, table)
+            if spec.name in specs:
+                self._refuse(path, f"there are two sets called {spec.name}", 'name = "another"')
+            specs[spec.name] = spec
+        return tuple(specs.values())
+
+    def _query_set(self, path: KeyPath, table: QueryTable) -> QuerySetSpec:
+        name, text, file = self._text_of(path, table)
+        outputs = tuple(self._output((*path, "output"), text) for text in table.output)
+        if table.low_level_only and not any(map(_is_spool, outputs)):
+            message = "low-level-only is for what goes to a spool, and no output is one"
+            self._refuse((*path, "low-level-only"), message, 'output = ["spool:PATH"]')
+        if table.keep is not None and table.keep < 1:
+            self._refuse((*path, "keep"), "keep is at least 1")
+        return QuerySetSpec(
+            name=name,
+            text=text,
+            file=file,
+            parameters=_words(table.param),
+            outputs=outputs,
+            first_window=self._one_of(
+                (*path, "first-window"), table.first_window, get_args(FirstWindow)
+            ),
+            priority=table.priority,
+            low_level_only=table.low_level_only,
+            rotate_bytes=self._maybe((*path, "rotate-bytes"), _positive_bytes, table.rotate_bytes),
+            rotate_ns=self._maybe((*path, "rotate-every"), parse_period, table.rotate_every),
+            keep=table.keep,
+        )
+
+    def _text_of(self, path: KeyPath, table: QueryTable) -> tuple[str, str, str]:
+        """Return a set's name, its text, and the file that its diagnostics name."""
+        if (table.file is None) == (table.text is None):
+            message = "a query has either a file or a text"
+            self._refuse(path, message, 'file = "talkers.gsql"')
+        if table.text is not None:
+            if not table.name:
+                self._refuse(path, "a query with a text has a name, too", 'name = "…"')
+            return table.name, table.text, f"{table.name}.gsql"
+        assert table.file is not None
+        shipped = shipped_queries()
+        beside = self._beside(table.file)
+        source = shipped[table.file] if table.file in shipped and not beside.exists() else beside
+        try:
+            read = read_query_file(str(source))
+        except QueryFileError as error:
+            self._refuse((*path, "file"), str(error), error.hint)
+        return table.name or Path(table.file).stem, read.text, read.name
+
+    def _output(self, path: KeyPath, text: str) -> str:
+        kind, _, place = text.partition(":")
+        kinds = [*FORMATS, *SINKS, SPOOL]
+        if kind not in kinds:
+            hint = did_you_mean(kind, kinds) or "one of " + ", ".join(kinds)
+            self._refuse(path, f"there is no output format '{kind}'", hint)
+        if place in ("", "-"):
+            self._refuse(path, f"{text} names no path, and a daemon has no stdout", f"{kind}:PATH")
+        has_server = "://" in place or (kind in SINKS and SINKS[kind].has_server)
+        return text if has_server else f"{kind}:{self._beside(place)}"
+
+    # ---- the rest ----
+
+    def _overload(self, top: TopTable) -> OverloadSettings:
+        table, _ = self._table(("overload",), top.overload, OverloadTable)
+        if not 0 <= table.low_percent < table.high_percent <= _PERCENT:
+            message = "low-percent is less than high-percent, both from 0 to 100"
+            self._refuse(("overload", "high-percent"), message)
+        if not 1 <= table.most <= _MOST_SHIFT:
+            self._refuse(("overload", "most"), f"most is from 1 to {_MOST_SHIFT}: 1 in 2^most")
+        return OverloadSettings(
+            policy=self._one_of(("overload", "policy"), table.policy, get_args(OverloadPolicy)),
+            high_percent=table.high_percent,
+            low_percent=table.low_percent,
+            calm_ns=self._parsed(("overload", "calm"), parse_period, table.calm),
+            most=table.most,
+        )
+
+    def _address(self, text: str | None) -> str | None:
+        if text is None:
+            return None
+        found = _ADDRESS.fullmatch(text)
+        if found is None or int(found[2]) > _GREATEST_PORT:
+            self._refuse(("metrics", "address"), f"'{text}' is no HOST:PORT", "127.0.0.1:9464")
+        return text
+
+    def _beside(self, name: str) -> Path:
+        return Path(os.path.abspath(self._folder / name))
+
+    def _tables(self, key: str, found: list[dict[str, Any]], kind: type[_Table]) -> list[_Table]:
+        return [self._table((key, at), table, kind)[0] for at, table in enumerate(found)]
+
+    def _table(
+        self,
+        path: KeyPath,
+        found: dict[str, Any],
+        kind: type[_Table],
+        options: Sequence[Option] = (),
+    ) -> tuple[_Table, dict[str, Any]]:
+        """Return a table as its type has it, and the options in it by their fields."""
+        by_name = {option.name: option for option in options}
+        own = kind.__struct_encode_fields__
+        for key in found:
+            if key not in own and key not in by_name:
+                hint = did_you_mean(key, [*own, *by_name])
+                self._refuse((*path, key), f"unknown key '{key}'{_within(path)}", hint)
+        chosen = {
+            option.field: self._parsed((*path, name), option.parse, found[name])
+            for name, option in by_name.items()
+            if name in found and name not in own
+        }
+        rest = {key: value for key, value in found.items() if key in own}
+        try:
+            return msgspec.convert(rest, kind), chosen
+        except msgspec.ValidationError as error:
+            self._refuse_value(path, str(error))
+
+    def _refuse_value(self, path: KeyPath, message: str) -> NoReturn:
+        if missing := _MISSING.match(message):
+            self._refuse(path, f"{missing[1]} is missing{_within(path)}", f"{missing[1]} = …")
+        found = _MSGSPEC_PLACE.fullmatch(message)
+        assert found is not None
+        what = re.sub(r"`([^`]*)`", lambda kinds: _in_words(kinds[1]), found[1])
+        key = found[2]
+        self._refuse((*path, key) if key else path, f"{key}: {what[:1].lower()}{what[1:]}")
+
+    def _parsed(self, path: KeyPath, parse: Callable[[str], _Value], value: object) -> _Value:
+        """Return what the text of a value says, as the command line would read it."""
+        if not isinstance(value, Word):
+            self._refuse(path, f"{path[-1]}: expected a text, a number, or true or false")
+        try:
+            return parse(_word(value))
+        except ValueError as error:
+            self._refuse(path, f"{path[-1]}: {error}")
+
+    def _maybe(
+        self, path: KeyPath, parse: Callable[[str], _Value], value: Word | None
+    ) -> _Value | None:
+        return None if value is None else self._parsed(path, parse, value)
+
+    def _one_of(self, path: KeyPath, text: str, words: Sequence[Any]) -> Any:
+        if text not in words:
+            hint = did_you_mean(text, words) or "one of " + ", ".join(words)
+            self._refuse(path, f"{path[-1]}: '{text}' is none of {', '.join(words)}", hint)
+        return text
+
+    def _refuse(self, path: KeyPath, message: str, hint: str | None = None) -> NoReturn:
+        raise ConfigError(f"{self._name}:{self._lines.line_of(path)}: {message}", hint)
+
+
+def _within(path: KeyPath) -> str:
+    """Return in which table that is."""
+    if not path:
+        return ""
+    return f" in [[{path[0]}]]" if len(path) > 1 else f" in [{path[0]}]"
+
+
+def _in_words(kinds: str) -> str:
+    named = (kind.strip() for kind in kinds.split("|"))
+    return " or ".join(_KINDS.get(kind, kind) for kind in named if kind != "null")
+
+
+def _is_spool(output: str) -> bool:
+    return output.partition(":")[0] == SPOOL
+
+
+def _positive_bytes(text: str) -> int:
+    size = parse_bytes(text)
+    if size == 0:
+        raise ValueError("a size above 0, such as 64MiB")
+    return size
+
+
+def _words(values: dict[str, Word]) -> dict[str, str]:
+    return {key: _word(value) for key, value in values.items()}
+
+
+def _word(value: Word) -> str:
+    """Return a value as the command line would have it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

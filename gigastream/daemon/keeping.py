@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps a capture process running: begins it, watches it, begins the next one where it crashes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from gigastream.daemon.capture_link import CaptureLink
+from gigastream.daemon.launching import DaemonError, Launching, told_end
+from gigastream.daemon.losses import Losses
+from gigastream.daemon.messages import CaptureStart, EndOrder, Order, OrderDone, Report
+
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 30.0
+_WELL_AFTER_S = 60.0
+"""A capture process that ran as long begins again at once."""
+_READY_WITHIN_S = 120.0
+_LOOK_EVERY_S = 1.0
+
+
+class Told(Protocol):
+    """Who is told, for the log."""
+
+    def __call__(self, text: str) -> None:
+        """A line for a person."""
+
+
+class Keeper:
+    """The capture process of now, and those before it."""
+
+    def __init__(
+        self,
+        launching: Launching,
+        start: Callable[[int, dict[str, int]], CaptureStart],
+        attached: Callable[[dict[str, OrderDone]], Awaitable[None]],
+        heard: Callable[[Report], None],
+        told: Told,
+        watchdog_s: float,
+    ) -> None:
+        """`start` gives what an incarnation begins with, by its number and promises.
+
+        `attached` is awaited with what became of each set when one is ready; `heard` gets its
+        reports.
+        """
+        self._launching = launching
+        self._start = start
+        self._attached = attached
+        self._heard = heard
+        self._told = told
+        self._watchdog_s = watchdog_s
+        self.incarnation = 0
+        self.restarts = 0
+        self.losses: Losses = Losses()
+        self.link: CaptureLink | None = None
+        self.is_ready = asyncio.Event()
+        """The sets are attached to the process of now."""
+        self._numbers = 0
+        self._is_ending = False
+        self._ends = asyncio.Event()
+        """Set when the end is asked for: nobody waits any longer to begin again."""
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process of now, if there is one."""
+        link = self.link
+        return link.child.pid.result() if link is not None and link.child.pid.done() else None
+
+    def next_number(self) -> int:
+        """Of an order."""
+        self._numbers += 1
+        return self._numbers
+
+    async def order(self, order: Order) -> OrderDone:
+        """Give the process of now an order."""
+        if self.link is None:
+            return OrderDone(number=order.number, error="no capture process runs at the moment")
+        return await self.link.order(order)
+
+    async def run(self) -> int:
+        """Until the input is over, or the end was asked for: 0, or 1 where that went wrong."""
+        pause, promises = _FIRST_PAUSE_S, dict[str, int]()
+        while True:
+            begun = time.monotonic()
+            code = await self._one(promises)
+            link, self.link = self.link, None
+            self.is_ready.clear()
+            assert link is not None
+            if self._is_ending or self._is_over(link):
+                return self._verdict(link, code)
+            if link.last_report is not None:
+                promises = {**promises, **link.last_report.promises}
+            if not link.was_ready:
+                self._refuse_first(code)
+            pause = _FIRST_PAUSE_S if time.monotonic() - begun > _WELL_AFTER_S else pause * 2
+            self._crashed(link, code)
+            if await self._ends_within(min(pause, _LONGEST_PAUSE_S)):
+                return 1
+
+    async def end(self, patience_s: float) -> None:
+        """Ask for the end; run() returns when it has come."""
+        self._is_ending = True
+        self._ends.set()
+        link = self.link
+        if link is None:
+            return
+        try:
+            async with asyncio.timeout(patience_s):
+                await link.order(EndOrder(number=self.next_number()))
+                await asyncio.shield(link.child.ended)
+        except TimeoutError:
+            self._told(f"the capture process did not end within {patience_s:g} s: it is killed")
+            link.kill()
+
+    async def _one(self, promises: dict[str, int]) -> int:
+        start = self._start(self.incarnation, promises)
+        child = self._launching.capture(start)
+        link = self.link = CaptureLink(self._launching, child, self._heard, start.sets)
+        watch = asyncio.create_task(self._watch(link))
+        prepare = asyncio.create_task(self._prepare(link))
+        try:
+            return await link.run()
+        finally:
+            watch.cancel()
+            prepare.cancel()
+
+    async def _ends_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._ends.wait()
+        except TimeoutError:
+            return False
+
+    async def _prepare(self, link: CaptureLink) -> None:
+        """Attach what is there to be attached, as soon as it can be."""
+        async with asyncio.timeout(_READY_WITHIN_S):
+            await link.ready
+        await self._attached({name: await done for name, done in link.begun_with.items()})
+        self.is_ready.set()
+
+    async def _watch(self, link: CaptureLink) -> None:
+        """End a process that says nothing for too long."""
+        loop = asyncio.get_running_loop()
+        while loop.time() - link.spoke_at < self._watchdog_s:
+            await asyncio.sleep(min(_LOOK_EVERY_S, self._watchdog_s / 4))
+        self._told(f"the capture process has said nothing for {self._watchdog_s:g} s: it is killed")
+        link.kill()
+
+    def _crashed(self, link: CaptureLink, code: int) -> None:
+        reason = told_end(code)
+        if link.over is not None and link.over.error is not None:
+            reason = link.over.error
+        self._told(f"the capture process ended: {reason}; the next one begins")
+        self.losses.crash(self.incarnation, link.last_report, reason)
+        self.incarnation += 1
+        self.restarts += 1
+
+    def _refuse_first(self, code: int) -> None:
+        """One that never got ready, and the first, will not the next time either."""
+        if self.incarnation == 0:
+            raise DaemonError(f"the capture process did not begin: {told_end(code)}")
+
+    def _is_over(self, link: CaptureLink) -> bool:
+        """The input has ended; or the first one could not even begin it."""
+        over = link.over
+        if over is None:
+            return False
+        if over.error is not None and not link.was_ready and self.incarnation == 0:
+            raise DaemonError(over.error, over.hint)
+        return over.error is None
+
+    def _verdict(self, link: CaptureLink, code: int) -> int:
+        over = link.over
+        if over is None:
+            self._told(f"the capture process did not end well: {told_end(code)}")
+            return 1
+        if over.error is not None:
+            self._told(over.error + (f"\nhint: {over.hint}" if over.hint else ""))
+        return 0 if over.error is None else 1

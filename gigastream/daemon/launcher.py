@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launcher: a process that has all modules loaded and the packet sockets open, and forks.
+
+It is made while both can be had, gives up its privileges, and from then on does nothing but fork
+what it is asked for and say how that ended. Requests come over a socket of sequenced packets, each
+with the descriptor of the new process's channel.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+
+from gigastream.daemon.messages import CaptureStart
+
+MAX_PACKET_BYTES = 1 << 18
+_FAULT = 70
+"""Exit code of a child that ended by an exception (EX_SOFTWARE)."""
+
+
+class _Launch(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A word to the launcher, or of it."""
+
+    number: int
+    """Of the child, which the supervisor gives."""
+
+
+class LaunchCapture(_Launch, frozen=True, kw_only=True, tag=True):
+    """Fork a capture process, whose channel comes with this."""
+
+    start: CaptureStart
+
+
+class LaunchCompiler(_Launch, frozen=True, kw_only=True, tag=True):
+    """Fork a compile helper, whose channel comes with this."""
+
+
+class KillChild(_Launch, frozen=True, kw_only=True, tag=True):
+    """SIGKILL: only who waits for a process knows that its number is still its own."""
+
+
+class ChildStarted(_Launch, frozen=True, kw_only=True, tag=True):
+    """It is there."""
+
+    pid: int
+
+
+class ChildEnded(_Launch, frozen=True, kw_only=True, tag=True):
+    """It is no more: with an exit code, or less than 0 by a signal."""
+
+    code: int
+
+
+class LauncherReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """All is loaded and no privilege is left; or why not."""
+
+    error: str | None = None
+    hint: str | None = None
+
+
+LauncherOrder = LaunchCapture | LaunchCompiler | KillChild
+LauncherWord = ChildStarted | ChildEnded | LauncherReady
+
+
+def start_launcher(user: str, cache: Path, close: Sequence[int]) -> tuple[int, socket.socket]:
+    """Fork it; its process id, and the socket to it, on which LauncherReady comes first.
+
+    `close` are descriptors that it and its children are not to have. Call it with one thread.
+    """
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        for descriptor in close:
+            os.close(descriptor)
+        _end_with(lambda: _run(theirs, user, cache))
+    theirs.close()
+    return pid, ours
+
+
+def _run(channel: socket.socket, user: str, cache: Path) -> int:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the supervisor decides
+    try:
+        _prepare(user, cache)
+    except Exception as error:
+        hint = getattr(error, "hint", None)
+        channel.send(msgspec.msgpack.encode(LauncherReady(error=str(error), hint=hint)))
+        return 1
+    channel.send(msgspec.msgpack.encode(LauncherReady()))
+    _Launcher(channel).run()
+    return 0
+
+
+def _prepare(user: str, cache: Path) -> None:
+    """Load all that is needed while it can be read; then be who cannot read it.
+
+    pyarrow makes threads: of root's, giving up changes the user in all of them; where the user
+    stays the same, capabilities have gone before.
+    """
+    from gigastream.daemon.loading import load_all
+    from gigastream.engine.privileges import give_up_privileges
+    from gigastream.paths import copy_headers
+
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+    load_all()
+    copy_headers(cache / "include")
+    give_up_privileges(user)
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+
+
+class _Launcher:
+    """Waits for words and for ends of children."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._decoder = msgspec.msgpack.Decoder(LauncherOrder)
+        self._poll = select.poll()
+        self._poll.register(channel, select.POLLIN)
+        self._children: dict[int, tuple[int, int]] = {}
+        """(number, process id) by the descriptor that is readable when it has ended."""
+
+    def run(self) -> None:
+        """Until the supervisor is gone; then until the last child is."""
+        is_wanted = True
+        while is_wanted or self._children:
+            for descriptor, _ in self._poll.poll():
+                if descriptor in self._children:
+                    self._bury(descriptor)
+                elif not self._obey():
+                    is_wanted = False
+                    self._poll.unregister(self._channel)
+
+    def _obey(self) -> bool:
+        """Carry out what is asked; whether anybody is still there to ask."""
+        packet, descriptors, _, _ = socket.recv_fds(self._channel, MAX_PACKET_BYTES, 1)
+        if not packet:
+            return False
+        order = self._decoder.decode(packet)
+        if isinstance(order, KillChild):
+            self._kill(order.number)
+            return True
+        self._fork(order, descriptors[0])
+        return True
+
+    def _fork(self, order: LaunchCapture | LaunchCompiler, descriptor: int) -> None:
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            self._channel.close()
+            for other in self._children:
+                os.close(other)
+            _end_with(lambda: _work(order, descriptor))
+        os.close(descriptor)
+        watched = os.pidfd_open(pid)
+        self._children[watched] = (order.number, pid)
+        self._poll.register(watched, select.POLLIN)
+        self._say(ChildStarted(number=order.number, pid=pid))
+
+    def _kill(self, number: int) -> None:
+        for child, pid in self._children.values():
+            if child == number:
+                os.kill(pid, signal.SIGKILL)
+
+    def _bury(self, descriptor: int) -> None:
+        number, pid = self._children.pop(descriptor)
+        self._poll.unregister(descriptor)
+        os.close(descriptor)
+        _, status = os.waitpid(pid, 0)
+        self._say(ChildEnded(number=number, code=os.waitstatus_to_exitcode(status)))
+
+    def _say(self, word: LauncherWord) -> None:
+        with suppress(OSError):  # a supervisor that is gone is seen by _obey
+            self._channel.send(msgspec.msgpack.encode(word))
+
+
+def _work(order: LaunchCapture | LaunchCompiler, descriptor: int) -> int:
+    if isinstance(order, LaunchCapture):
+        from gigastream.daemon.capture_process import run_capture
+
+        return run_capture(descriptor, order.start) or 0
+    from gigastream.daemon.compiling import run_compiler
+
+    return run_compiler(descriptor)
+
+
+def _end_with(work: Callable[[], int]) -> NoReturn:
+    """End this process with the work's exit code: nothing of who forked it is run here."""
+    code = _FAULT
+    try:
+        code = work()
+    except BaseException as error:
+        with suppress(Exception):
+            _tell_fault(error)
+    finally:
+        os._exit(code)
+
+
+def _tell_fault(error: BaseException) -> None:
+    """A child's last words; where in the code it was is what a report of the fault needs."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    place = f"{Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}" if at else "?"
+    hint = getattr(error, "hint", None)
+    told = f"gigastream: a child process ended: {error or type(error).__name__} ({place})"
+    print(told + (f"\nhint: {hint}" if hint else ""), file=sys.stderr, flush=True)

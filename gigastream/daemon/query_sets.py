@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The query sets of a daemon: they come, change and go; one that fails changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from gigastream.daemon.compile_client import CompileClient
+from gigastream.daemon.keeping import Keeper, Told
+from gigastream.daemon.launching import DaemonError
+from gigastream.daemon.messages import (
+    AttachOrder,
+    DetachOrder,
+    OrderDone,
+    OutputSpec,
+    QuerySetSpec,
+    SetState,
+)
+from gigastream.daemon.targets_of_sets import check_places
+
+SETS_MAX = 1000
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A set, and what it takes to attach it again."""
+
+    state: SetState
+    object_path: str
+    outputs: tuple[OutputSpec, ...]
+
+
+class QuerySets:
+    """By name; changes are made one after the other, and compiled before they are."""
+
+    def __init__(
+        self, keeper: Keeper, compiler: CompileClient, folders: Sequence[Path], told: Told
+    ) -> None:
+        self._keeper = keeper
+        self._compiler = compiler
+        self._folders = folders
+        self._told = told
+        self._held: dict[str, _Held] = {}
+        self._change = asyncio.Lock()
+
+    @property
+    def states(self) -> dict[str, SetState]:
+        """The sets that there are, oldest first."""
+        return {name: held.state for name, held in self._held.items()}
+
+    async def add(self, spec: QuerySetSpec, uid: int, *, from_config: bool = False) -> str:
+        """Compile a set and attach it; what there is to say about it. DaemonError."""
+        self._check_new(spec)
+        held, warnings = await self._compiled(spec, uid, from_config)
+        async with self._change:
+            self._check_new(spec)
+            check_places(spec, self._folders, self._others(spec.name))
+            await self._attach(held)
+            self._held[spec.name] = held
+        return warnings
+
+    async def prepare(self, specs: Sequence[QuerySetSpec], uid: int, *, strict: bool) -> None:
+        """Compile the sets of the configuration, before anything is read. DaemonError if strict."""
+
+        async def one(spec: QuerySetSpec) -> tuple[QuerySetSpec, _Held | DaemonError]:
+            try:
+                self._check_new(spec)
+                return spec, (await self._compiled(spec, uid, True))[0]
+            except DaemonError as error:
+                return spec, error
+
+        for spec, made in await asyncio.gather(*map(one, specs)):
+            if isinstance(made, _Held):
+                self._held[spec.name] = made
+                continue
+            if strict:
+                raise made
+            hint = f"\nhint: {made.hint}" if made.hint else ""
+            self._told(f"the set {spec.name} is left out: {made}{hint}")
+
+    def orders(self) -> tuple[AttachOrder, ...]:
+        """What a capture process begins with."""
+        return tuple(self._order(held) for held in self._held.values())
+
+    async def attached(self, done: dict[str, OrderDone]) -> None:
+        """What became of the sets that a capture process began with."""
+        for name, end in done.items():
+            if end.error is not None and name in self._held:
+                del self._held[name]
+                self._told(f"the set {name} is left out: {end.error}")
+
+    async def drop(self, name: str) -> None:
+        """Detach a set. DaemonError."""
+        async with self._change:
+            self._named(name)
+            number = self._keeper.next_number()
+            _check(await self._keeper.order(DetachOrder(number=number, name=name)))
+            del self._held[name]
+
+    async def set_parameter(self, name: str, parameter: str, value: str, uid: int) -> str:
+        """Run a set with another value, from a window's edge on. DaemonError."""
+        spec = self._named(name).state.spec
+        parameters = {**spec.parameters, parameter: value}
+        return await self.replace(msgspec.structs.replace(spec, parameters=parameters), uid)
+
+    async def replace(
+        self, spec: QuerySetSpec, uid: int, *, from_config: bool | None = None
+    ) -> str:
+        """Put a set in the place of the one of its name. DaemonError."""
+        before = self._named(spec.name)
+        is_configured = before.state.from_config if from_config is None else from_config
+        held, warnings = await self._compiled(spec, uid, is_configured)
+        async with self._change:
+            if self._held.get(spec.name) is not before:
+                raise DaemonError(f"the set {spec.name} was changed at the same time", "once more")
+            await self._attach(held, replaces=True)
+            self._held[spec.name] = held
+        return warnings
+
+    async def reload(self, specs: Sequence[QuerySetSpec], uid: int) -> tuple[list[str], list[str]]:
+        """Make the configured sets be these; what was done, and what could not be."""
+        done, failed = [], []
+        wanted = {spec.name: spec for spec in specs}
+        configured = {n: h.state for n, h in self._held.items() if h.state.from_config}
+        for name, spec in wanted.items():
+            before = self._held.get(name)
+            if before is not None and before.state.spec == spec:
+                continue
+            try:
+                if before is None:
+                    await self.add(spec, uid, from_config=True)
+                else:
+                    await self.replace(spec, uid, from_config=True)
+                done.append(f"{'added' if before is None else 'changed'} {name}")
+            except DaemonError as error:
+                failed.append(f"{name}: {error}")
+        for name in set(configured) - set(wanted):
+            try:
+                await self.drop(name)
+                done.append(f"dropped {name}")
+            except DaemonError as error:
+                failed.append(f"{name}: {error}")
+        return done, failed
+
+    async def _compiled(self, spec: QuerySetSpec, uid: int, from_config: bool) -> tuple[_Held, str]:
+        outputs = check_places(spec, self._folders, self._others(spec.name))
+        result = await self._compiler.compile(spec)
+        if not result.check.ok:
+            raise DaemonError(result.check.message, result.hint)
+        state = SetState(spec=spec, since_ns=time.time_ns(), by_uid=uid, from_config=from_config)
+        return _Held(state, result.object_path, outputs), result.check.message
+
+    async def _attach(self, held: _Held, *, replaces: bool = False) -> None:
+        _check(await self._keeper.order(self._order(held, replaces=replaces)))
+
+    def _order(self, held: _Held, *, replaces: bool = False) -> AttachOrder:
+        spec = held.state.spec
+        return AttachOrder(
+            number=self._keeper.next_number(),
+            name=spec.name,
+            object_path=held.object_path,
+            outputs=held.outputs,
+            first_window=spec.first_window,
+            priority=spec.priority,
+            replaces=replaces,
+        )
+
+    def _check_new(self, spec: QuerySetSpec) -> None:
+        if _NAME.fullmatch(spec.name) is None:
+            raise DaemonError(f"'{spec.name[:100]}' is no name of a set", "letters, digits, _ . -")
+        if spec.name in self._held:
+            raise DaemonError(
+                f"there is a set called {spec.name}", "drop it first, or give another name"
+            )
+        if len(self._held) >= SETS_MAX:
+            raise DaemonError(f"there are {SETS_MAX:,} sets, which is the most", "drop one")
+
+    def _named(self, name: str) -> _Held:
+        if name not in self._held:
+            names = ", ".join(self._held) or "none"
+            raise DaemonError(f"there is no set called {name[:100]}", f"there are: {names}")
+        return self._held[name]
+
+    def _others(self, name: str) -> list[QuerySetSpec]:
+        return [held.state.spec for other, held in self._held.items() if other != name]
+
+
+def _check(done: OrderDone) -> None:
+    if done.error is not None:
+        raise DaemonError(done.error, done.hint)

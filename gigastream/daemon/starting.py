@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The start: what only root may do is done first, and once; then nobody is root any more."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from gigastream.daemon.audit import AuditLog
+from gigastream.daemon.control import Allowed, listen
+from gigastream.daemon.daemon_config import DaemonConfig
+from gigastream.daemon.launcher import start_launcher
+from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
+from gigastream.daemon.logs import DaemonLog
+from gigastream.daemon.messages import LinkSpec, StatusAnswer
+from gigastream.daemon.notify import Notifier
+from gigastream.daemon.supervisor import Inherited, Supervisor
+from gigastream.daemon.targets_of_sets import folders_of
+from gigastream.destination import make_folder
+from gigastream.engine.live import open_packet_sockets
+from gigastream.engine.privileges import (
+    gain_no_privileges,
+    give_up_privileges,
+    user_to_become,
+)
+from gigastream.ownership import UntrustedError, check_folder
+from gigastream.paths import cache_directory
+
+ROOTS_CACHE = Path("/var/cache/gigastream")
+_OBJECTS = "sets"
+_LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnostics", "tomllib")
+
+
+def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | None) -> int:
+    """Run it to its end; the exit code. DaemonError, SourceError, UntrustedError, OSError."""
+    started_by = int(os.environ.get("SUDO_UID", "")) if _is_by_sudo() else os.getuid()
+    notifier, log = Notifier(), DaemonLog(config.log_format)
+    audit = AuditLog(config.state)
+    links = tuple(
+        LinkSpec(
+            interface=link.interface,
+            device=link.device,
+            sockets=open_packet_sockets(link.device, link.settings),
+            settings=link.settings,
+        )
+        for link in config.links
+    )
+    folders = folders_of(config.folders, config.query_sets)
+    cache = _made_folders(config, folders)
+    allowed = Allowed(config.user, started_by, config.socket_group)
+    listening = listen(config.socket, started_by, allowed.gid)
+    metrics = _metrics(config)
+    gain_no_privileges(config.user)
+    if user_to_become(config.user) is None:
+        give_up_privileges(config.user)  # before a library makes threads that would keep theirs
+    launcher, channel = start_launcher(config.user, cache, (listening.fileno(),))
+    try:
+        _load_own()
+        give_up_privileges(config.user)
+        wait_until_ready(channel)
+        check_folder(cache, "cache names a folder that only the daemon's user can write")
+        objects = cache / _OBJECTS
+        objects.mkdir(mode=0o700, exist_ok=True)
+        inherited = Inherited(
+            config=config,
+            links=links,
+            folders=folders,
+            listening=listening,
+            launcher=channel,
+            objects=objects,
+            audit=audit,
+            notifier=notifier,
+            allowed=allowed,
+            started_by=started_by,
+            log=log,
+            read_again=read_again,
+            metrics=metrics,
+        )
+        return asyncio.run(_supervise(inherited))
+    finally:
+        channel.close()
+        wait_for(launcher)
+
+
+async def _supervise(inherited: Inherited) -> int:
+    return await Supervisor(inherited).run()
+
+
+def _is_by_sudo() -> bool:
+    return os.getuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal()
+
+
+def _load_own() -> None:
+    """What this process imports late, while it can read it."""
+    for name in _LATE:
+        import_module(name)
+
+
+def _made_folders(config: DaemonConfig, folders: tuple[Path, ...]) -> Path:
+    """Make the folders that are not there, for who will write them; the cache. DaemonError."""
+    user = user_to_become(config.user)
+    cache = config.cache or (ROOTS_CACHE if os.geteuid() == 0 else cache_directory() / "daemon")
+    for folder in (cache, *folders):
+        _make(folder, user)
+        if user is not None and not _may_write(folder, user):
+            raise DaemonError(
+                f"{folder} cannot be written by {config.user}, whom root becomes",
+                f"chown {config.user} {folder}; or user with another name",
+            )
+    return cache
+
+
+def _make(folder: Path, user: tuple[int, int] | None) -> None:
+    try:
+        if user is None:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+        else:
+            make_folder(folder, *user)
+    except UntrustedError as error:
+        raise DaemonError(f"{folder}: {error}", error.hint) from None
+    except OSError as error:
+        raise DaemonError(f"{folder}: {error.strerror}") from None
+
+
+def _may_write(folder: Path, user: tuple[int, int]) -> bool:
+    """By owner, group and mode; who has it otherwise (an ACL) is refused, and told what to do."""
+    found = folder.stat()
+    if found.st_uid == user[0]:
+        return bool(found.st_mode & 0o300 == 0o300)
+    if found.st_gid == user[1]:
+        return bool(found.st_mode & 0o030 == 0o030)
+    return bool(found.st_mode & 0o003 == 0o003)
+
+
+def _metrics(
+    config: DaemonConfig,
+) -> Callable[[Callable[[], StatusAnswer]], Callable[[], None]] | None:
+    if config.metrics is None:
+        return None
+    host, colon, port = config.metrics.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise DaemonError(f"metrics: {config.metrics} is no HOST:PORT", "127.0.0.1:9464")
+    from gigastream.daemon.metrics import serve_metrics
+
+    return lambda status: serve_metrics(status, host.strip("[]"), int(port))

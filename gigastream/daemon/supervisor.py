@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The supervisor: what the daemon is asked, how its processes are, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gigastream.daemon.answering import Answering
+from gigastream.daemon.audit import AuditLog
+from gigastream.daemon.compile_client import CompileClient
+from gigastream.daemon.control import Allowed, ControlServer
+from gigastream.daemon.daemon_config import DaemonConfig
+from gigastream.daemon.following import Tails
+from gigastream.daemon.keeping import Keeper
+from gigastream.daemon.launching import DaemonError, Launching
+from gigastream.daemon.logs import DaemonLog
+from gigastream.daemon.messages import (
+    CaptureReport,
+    CaptureStart,
+    LinkSpec,
+    Report,
+    StatusAnswer,
+    TailRows,
+)
+from gigastream.daemon.notify import Notifier
+from gigastream.daemon.query_sets import QuerySets
+from gigastream.version import __version__
+
+_END_PATIENCE_S = 60.0
+_RELOADED = ("query_sets", "is_strict")
+"""Of the configuration: what a reload changes. The rest needs a restart."""
+_STALE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Inherited:
+    """What was opened before privileges were given up."""
+
+    config: DaemonConfig
+    links: tuple[LinkSpec, ...]
+    folders: tuple[Path, ...]
+    listening: socket.socket
+    launcher: socket.socket
+    objects: Path
+    """The folder of compiled sets."""
+    audit: AuditLog
+    notifier: Notifier
+    allowed: Allowed
+    started_by: int
+    log: DaemonLog
+    read_again: Callable[[], DaemonConfig] | None
+    """Reads the configuration file again; None: there is none."""
+    metrics: Callable[[Callable[[], StatusAnswer]], Callable[[], None]] | None = None
+    """Serves them from a thread until what it returns is called."""
+
+
+class Supervisor:
+    """Runs until the end is asked for, or the input is over."""
+
+    def __init__(self, inherited: Inherited) -> None:
+        """Within a running loop."""
+        self._has = inherited
+        self._config = inherited.config
+        self._told = inherited.log
+        self._started_ns = time.time_ns()
+        self._report: CaptureReport | None = None
+        self._stopping = asyncio.Event()
+        self._failure: str | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        launching = Launching(inherited.launcher, self._launcher_lost)
+        self._launching = launching
+        self.compiler = CompileClient(launching, self._config, str(inherited.objects))
+        self.keeper = Keeper(
+            launching,
+            self._start,
+            self._attached,
+            self._heard,
+            self._told,
+            self._config.watchdog_s,
+        )
+        self.sets = QuerySets(self.keeper, self.compiler, inherited.folders, self._told)
+        self.tails = Tails(self.keeper)
+        answering = Answering(self, inherited.audit)
+        self._server = ControlServer(inherited.listening, inherited.allowed, answering)
+
+    async def run(self) -> int:
+        """The exit code."""
+        self._mind_signals()
+        await self._server.start()
+        end_metrics = self._has.metrics(self.status) if self._has.metrics else None
+        try:
+            return await self._capture()
+        finally:
+            if end_metrics is not None:
+                end_metrics()
+            self._has.notifier.stopping()
+            await self._server.close()
+            for task in self._tasks:
+                task.cancel()
+            self._launching.close()
+            self._has.audit.close()
+            with suppress(OSError):
+                self._config.socket.unlink()
+
+    def status(self) -> StatusAnswer:
+        """Everything there is to know. From any thread."""
+        keeper = self.keeper
+        return StatusAnswer(
+            version=__version__,
+            started_ns=self._started_ns,
+            incarnation=keeper.incarnation,
+            restarts=keeper.restarts,
+            capture_pid=keeper.pid,
+            sets=self.sets.states,
+            report=self._report,
+            losses=keeper.losses.all,
+            overload=self._config.overload,
+            notices=self._told.last,
+        )
+
+    def stop(self) -> None:
+        """Begin the end."""
+        self._stopping.set()
+
+    async def reload(self, uid: int) -> str:
+        """Read the configuration again, and change what is different. DaemonError."""
+        if self._has.read_again is None:
+            raise DaemonError("the daemon was started without a configuration file", "-c FILE")
+        self._has.notifier.reloading()
+        try:
+            config = await asyncio.to_thread(self._has.read_again)
+            done, failed = await self.sets.reload(config.query_sets, uid)
+        except Exception as error:
+            message = str(error) or type(error).__name__
+            raise DaemonError(message, getattr(error, "hint", None)) from None
+        finally:
+            self._has.notifier.ready("running")
+        for name in _changed(self._config, config):
+            done.append(f"{name} has changed, which a restart puts into force")
+        if failed:
+            raise DaemonError("; ".join([*failed, *done]), "what was not named is as it was")
+        return "; ".join(done) or "nothing has changed"
+
+    async def _capture(self) -> int:
+        await self.sets.prepare(
+            self._config.query_sets, self._has.started_by, strict=self._config.is_strict
+        )
+        capture = asyncio.create_task(self.keeper.run())
+        stopping = asyncio.create_task(self._stopping.wait())
+        self._spawn(self._ready())
+        self._spawn(self._keep_alive())
+        await asyncio.wait((capture, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if self._failure is not None:
+            capture.cancel()
+            raise DaemonError(self._failure, "start it again; the service manager does")
+        if not capture.done():
+            self._has.notifier.stopping()
+            await self.keeper.end(_END_PATIENCE_S)
+        return await capture
+
+    async def _ready(self) -> None:
+        await self.keeper.is_ready.wait()
+        names = ", ".join(link.device for link in self._has.links)
+        self._told(f"running: {names or 'files'}; control socket {self._config.socket}")
+        self._has.notifier.ready(f"running: {names}")
+
+    async def _attached(self, done: Any) -> None:
+        await self.sets.attached(done)
+        await self.tails.begin_again()
+
+    async def _keep_alive(self) -> None:
+        """Answer the service manager's watchdog while there is something to answer for."""
+        period = self._has.notifier.watchdog_s
+        if period is None:
+            return
+        while True:
+            self._has.notifier.alive()
+            await asyncio.sleep(period / 2)
+
+    def _start(self, incarnation: int, promises: dict[str, int]) -> CaptureStart:
+        config = self._config
+        return CaptureStart(
+            incarnation=incarnation,
+            links=self._has.links,
+            files=tuple((file.interface, file.path) for file in config.files),
+            settings=config.settings,
+            folders=tuple(map(str, self._has.folders)),
+            cache=str(self._has.objects),
+            user=config.user,
+            overload=config.overload,
+            promises=promises,
+            sets=self.sets.orders(),
+        )
+
+    def _heard(self, report: Report) -> None:
+        if isinstance(report, TailRows):
+            self.tails.take(report)
+        elif isinstance(report, CaptureReport):
+            self._report = report
+            self.keeper.losses.goes_on(report)
+
+    def _launcher_lost(self) -> None:
+        self._failure = "the launcher has ended: no process can be begun any more"
+        self._stopping.set()
+
+    def _mind_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload_by_signal()))
+
+    async def _reload_by_signal(self) -> None:
+        try:
+            done, is_done = await self.reload(os.geteuid()), True
+        except DaemonError as error:
+            done, is_done = str(error), False
+        self._has.audit.note(os.geteuid(), "reload", "SIGHUP", is_done, done)
+        self._told(f"reload: {done}")
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _changed(before: DaemonConfig, now: DaemonConfig) -> list[str]:
+    """The parts of a configuration that a reload leaves as they were."""
+    names = (field.name for field in fields(DaemonConfig) if field.name not in _RELOADED)
+    different = partial(_differs, before, now)
+    return [name for name in names if different(name)]
+
+
+def _differs(before: DaemonConfig, now: DaemonConfig, name: str) -> bool:
+    return bool(getattr(before, name) != getattr(now, name))

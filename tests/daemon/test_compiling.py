@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compile helper's answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gigastream.compiled import read_object
+from gigastream.daemon.compiling import CompileRequest, answer
+from gigastream.daemon.messages import QuerySetSpec
+
+TEXT = (
+    "DEFINE { query_name q; } PARAM { least uint 5; } SELECT time, len FROM PKT WHERE len > $least"
+)
+
+
+def request(text: str, folder: Path | None = None, **parameters: str) -> CompileRequest:
+    """What a supervisor asks."""
+    spec = QuerySetSpec(name="set", text=text, file="a.gsql", parameters=parameters)
+    where = None if folder is None else str(folder)
+    return CompileRequest(spec=spec, interfaces={"eth0": {}}, folder=where)
+
+
+def test_an_object_for_each_text_and_value(tmp_path: Path) -> None:
+    """It carries its plan; another value is another object, and the same is the same."""
+    paths = [answer(request(TEXT, tmp_path, least=value)).object_path for value in "117"]
+    assert paths[0] == paths[1] != paths[2]
+    plan, _ = read_object(Path(paths[0]))
+    assert plan.outputs[0].name == "q"
+
+
+def test_a_check_compiles_nothing() -> None:
+    """Columns with their types, and the plan."""
+    result = answer(request(TEXT))
+    assert result.check.ok
+    assert [(c.name, c.type) for c in result.check.columns["q"]] == [
+        ("time", "uint"),
+        ("len", "uint"),
+    ]
+    assert "LFTA" in result.check.explain
+    assert result.object_path == ""
+
+
+def test_what_is_wrong_is_said_with_its_place() -> None:
+    """As `gigastream check` says it."""
+    result = answer(request("SELECT tme FROM PKT"))
+    assert not result.check.ok
+    assert result.check.message.startswith("a.gsql:1:8: error:")
+    assert "^~~" in result.check.message
+
+
+def test_where_the_object_cannot_be_written(tmp_path: Path) -> None:
+    """A file in the folder's place is said, and is no fault of ours."""
+    (tmp_path / "file").write_text("")
+    result = answer(request(TEXT, tmp_path / "file"))
+    assert not result.check.ok
+    assert "fault" not in result.check.message

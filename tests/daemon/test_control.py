@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The control socket against users who may not, garbage, and clients that do not end a line."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gigastream.daemon import control
+from gigastream.daemon.control import Allowed, Client, ControlServer, Peer, listen
+from gigastream.daemon.launching import DaemonError
+from gigastream.daemon.messages import MAX_REQUEST_BYTES, Answered, AskStatus
+
+ALL_BYTES = [byte for byte in range(256) if byte != ord("\n")]
+Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Any]]
+
+
+async def handled(request: Any, client: Client) -> Answered:
+    """Says what was asked; one kind of request is refused."""
+    if isinstance(request, AskStatus):
+        return Answered(ok=True, message=f"uid {client.peer.uid}")
+    raise DaemonError("no", "never")
+
+
+def play(folder: Path, script: Play, allowed: Any = None) -> Any:
+    """Let a client do what it does to a server."""
+
+    async def run() -> Any:
+        listening = listen(folder / "socket", os.geteuid(), None)
+        may = allowed or Allowed("nobody", os.getuid(), None)
+        server = ControlServer(listening, may, handled)
+        await server.start()
+        reader, writer = await asyncio.open_unix_connection(folder / "socket")
+        try:
+            return await script(reader, writer)
+        finally:
+            writer.close()
+            await server.close()
+
+    return asyncio.run(run())
+
+
+async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: bytes) -> Answered:
+    """A line, and its answer."""
+    writer.write(line)
+    return msgspec.json.decode(await reader.readline(), type=Answered)
+
+
+def test_requests_are_answered_in_turn(tmp_path: Path) -> None:
+    """A refusal, and what is no request, are answers like others; the connection goes on."""
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = await ask(reader, writer, b'{"do":"status"}\n')
+        assert first == Answered(ok=True, message=f"uid {os.getuid()}")
+        assert await ask(reader, writer, b'\n{"do":"stop"}\n') == Answered(
+            ok=False, message="no", hint="never"
+        )
+        for garbage in (b"{}\n", b"\xff\xfe\n", b'{"do":"status","more":1}\n', b"[" * 9000 + b"\n"):
+            assert not (await ask(reader, writer, garbage)).ok
+        assert (await ask(reader, writer, b'{"do":"status"}\n')).ok
+
+    play(tmp_path, script)
+
+
+def test_random_lines_end_nothing(tmp_path: Path) -> None:
+    """Bytes of all kinds, and requests with a byte changed."""
+    chance = random.Random(12)
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(500):
+            line = bytearray(b'{"do":"set","name":"a","parameter":"b","value":"c"}')
+            for _ in range(chance.randrange(1, 5)):
+                line[chance.randrange(len(line))] = chance.choice(
+                    list(range(10)) + list(range(11, 256))
+                )
+            assert not (await ask(reader, writer, bytes(line) + b"\n")).ok
+
+    play(tmp_path, script)
+
+
+def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too long, or too slow: it is told, and hung up."""
+
+    async def too_long(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answer = await ask(reader, writer, b"x" * (MAX_REQUEST_BYTES + 2) + b"\n")
+        assert "a line of more than" in answer.message
+
+    async def too_slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert "a line took more than" in (await ask(reader, writer, b"{")).message
+        assert await reader.read() == b""
+
+    play(tmp_path, too_long)
+    monkeypatch.setattr(control, "PARTIAL_LINE_S", 0.05)
+    play(tmp_path, too_slow)
+
+
+def test_who_may_ask(tmp_path: Path) -> None:
+    """Root, the daemon's user, who started it; nobody else."""
+    allowed = Allowed("nobody", 1234, None)
+    assert all(allowed(Peer(uid, uid, 1)) for uid in (0, 1234, os.geteuid()))
+    assert not allowed(Peer(4321, 0, 1))
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert "may not control" in (await ask(reader, writer, b'{"do":"status"}\n')).message
+
+    play(tmp_path, script, allowed=lambda _: False)
+
+
+def test_a_group_may_ask(tmp_path: Path) -> None:
+    """By the group of the process, or the user's membership; there must be one of that name."""
+    allowed = Allowed("nobody", 0, "daemon")
+    assert allowed.gid is not None
+    assert allowed(Peer(4321, allowed.gid, 1))
+    with pytest.raises(DaemonError, match="there is no group"):
+        Allowed("nobody", 0, "nogroupofthisname")
+
+
+def test_the_socket_s_place(tmp_path: Path) -> None:
+    """Only we can reach it; a stale one is replaced, a daemon's or another file is not."""
+    path = tmp_path / "made" / "socket"
+    with listen(path, os.geteuid(), None):
+        assert path.stat().st_mode & 0o777 == 0o600
+        with pytest.raises(DaemonError, match="a daemon runs already"):
+            listen(path, os.geteuid(), None)
+    listen(path, os.geteuid(), None).close()
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(DaemonError, match="no socket"):
+        listen(tmp_path / "file", os.geteuid(), None)
+    with pytest.raises(DaemonError, match="AF_UNIX path too long"):
+        listen(tmp_path / ("x" * 200), os.geteuid(), None)
