@@ -58,6 +58,8 @@ LINK_OPTIONS = tuple(option for option in LIVE_OPTIONS if option.name != "user")
 SPOOL = "spool"
 _SECOND_NS = 10**9
 _PERCENT = 100
+_SOCKET_PATH_BYTES = 107
+"""As the kernel has it, in struct sockaddr_un."""
 _MOST_SHIFT = 30
 _TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 _MSGSPEC_PLACE = re.compile(r"(.*?)(?: - at `\$\.?([^`.\[]*)[^`]*`)?", re.DOTALL)
@@ -130,7 +132,7 @@ class _DaemonConfigReader:
         metrics, _ = self._table(("metrics",), top.metrics, MetricsTable)
         watchdog_ns = self._parsed(("watchdog",), parse_period, top.watchdog)
         return DaemonConfig(
-            socket=self._beside(control.socket) if control.socket else DEFAULT_SOCKET,
+            socket=self._socket(control.socket),
             user=top.user,
             socket_group=control.group,
             cache=self._beside(top.cache) if top.cache else None,
@@ -279,7 +281,16 @@ class _DaemonConfigReader:
             self._refuse(("metrics", "address"), f"'{text}' is no HOST:PORT", "127.0.0.1:9464")
         return text
 
+    def _socket(self, name: str | None) -> Path:
+        path = DEFAULT_SOCKET if name is None else self._beside(name)
+        if name == "" or len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
+            message = f"the path of a socket has from 1 to {_SOCKET_PATH_BYTES} bytes"
+            self._refuse(("control", "socket"), message, str(DEFAULT_SOCKET))
+        return path
+
     def _beside(self, name: str) -> Path:
+        if "\0" in name:
+            self._refuse((), f"a path has a byte that none can have: {name!r}")
         return Path(os.path.abspath(self._folder / name))
 
     def _tables(self, key: str, found: list[dict[str, Any]], kind: type[_Table]) -> list[_Table]:

@@ -234,6 +234,9 @@ WRONG = [
     ),
     (f"{LINK}[link.properties]\nrole = []", "3: properties: ", None),
     (f"{LINK}liveness = []", "3: liveness: expected ", None),
+    (f'{LINK}[control]\nsocket = ""', "4: the path of a socket has from 1 to 107 bytes", None),
+    (f'{LINK}[control]\nsocket = "{"a" * 108}"', "4: the path of a socket has from", None),
+    (f'folders = ["\\u0000"]\n{LINK}', "1: a path has a byte that none can have", None),
     (f'{LINK}on-failure = "go"', "3: on-failure: 'go' is none of", None),
 ]
 
