@@ -75,11 +75,12 @@ class SpooledSet:
         self._lost: Counter[Port] = Counter()
         self._unsaid: Counter[Port] = Counter()
         """Of the lost: what no line of the spool has said yet."""
-        self._failed_ns = self._pause_ns = 0
+        self._ended: set[Port] = set()
+        self._failed_ns = self._pause_ns = self._tried_ns = 0
         self._is_closed = False
         self._writer = SpoolWriter(root, settings)
         try:
-            self._streams = self._open()
+            self._streams = self._open(self._anew, self._live)
             if ahead := self._ahead(reached):
                 self._begin_anew(ahead)
         except BaseException:
@@ -97,6 +98,8 @@ class SpooledSet:
         if event.interface is None:
             return False
         port, rows = (event.query, event.interface), event.batch.row_count
+        if event.batch.is_end and port[1] in self._anew:
+            self._ended.add(port)
         if self.failure is not None or self._is_closed:
             self._lose(port, rows)
             return True
@@ -154,19 +157,29 @@ class SpooledSet:
     @property
     def bytes(self) -> int:
         """Of all segments that were listed."""
-        return self._listed_bytes + sum(log.listed.size_bytes for log in self._writer.logs())
+        return self._listed_bytes + sum(log.listed.size_bytes for log in self._logs())
 
     @property
     def files(self) -> int:
         """Segments that were listed."""
-        return self._listed_files + sum(log.listed.segments for log in self._writer.logs())
+        return self._listed_files + sum(log.listed.segments for log in self._logs())
+
+    def _logs(self) -> list[TrackLog]:
+        """What is not counted yet."""
+        return [] if self._is_closed else self._writer.logs()
 
     # ---- opening ----
 
-    def _open(self) -> dict[Port, SpooledStream]:
-        return open_tracks(
-            self._writer, self._plan, self._texts, self._anew, self._live, self._unsaid
-        )
+    def _open(self, anew: set[str], live: set[str]) -> dict[Port, SpooledStream]:
+        return open_tracks(self._writer, self._plan, self._texts, anew, live, self._unsaid)
+
+    def _go_on(self) -> None:
+        """Open the spool again. SpoolError."""
+        self._streams = self._open(set(), self._live | self._anew)
+        for port in self._ended:
+            track = self._streams[port].track
+            columns = len(track.resume.bounds)
+            track.write(None, [NOTHING] * columns, NOTHING, 0, is_end=True)
 
     def _ahead(self, reached: Mapping[str, int] | None) -> set[str]:
         """Interfaces whose streams have promised what the engine has not come to."""
@@ -177,8 +190,7 @@ class SpooledSet:
 
     def _begin_anew(self, ahead: set[str]) -> None:
         self._writer.abandon()
-        anew, live = self._anew | ahead, self._live - ahead
-        self._streams = open_tracks(self._writer, self._plan, self._texts, anew, live)
+        self._streams = self._open(self._anew | ahead, self._live - ahead)
         names = ", ".join(sorted(ahead))
         self._tell(
             f"{self._writer.root}: it is ahead of the packets of {names}, whose streams begin anew"
@@ -193,6 +205,8 @@ class SpooledSet:
     def _fail(self, error: SpoolError) -> None:
         """Count what is not listed, and say so."""
         self._count(self._writer.abandon())
+        if self._clock() - self._tried_ns > LONGEST_PAUSE_NS:
+            self._pause_ns = 0
         self._rest(error)
         self._tell(f"{error}; rows are lost until it can be written, which is tried again")
 
@@ -213,9 +227,9 @@ class SpooledSet:
     def _try_again(self) -> None:
         if self._clock() - self._failed_ns < self._pause_ns:
             return
-        before = self.failure
+        before, self._tried_ns = self.failure, self._clock()
         try:
-            self._streams = self._open()
+            self._go_on()
         except SpoolError as error:
             self._writer.abandon()
             self._rest(error)

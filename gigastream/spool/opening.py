@@ -212,7 +212,9 @@ class Opening:
         unwritten = self._unwritten.get((generation.stream, interface), 0)
         found = replace(found, lost=replace(found.lost, unwritten_rows=unwritten))
         manifest = None
-        if found.rolls:
+        if unwritten and not found.rolls:
+            generation.make(self._root)
+        if found.rolls or unwritten:
             manifest = ManifestWriter(generation.folder(self._root), base_of(found.entries))
             _begin_run(manifest, found, state)
         log = TrackLog(
