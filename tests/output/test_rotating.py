@@ -399,6 +399,23 @@ def test_pauses_grow_and_a_rotation_tries_at_once(kept: Kept) -> None:
     assert (output.failure, output.lost) == (None, 200)
 
 
+@pytest.mark.parametrize("path", ["", "rows.csv"])
+@pytest.mark.parametrize("name", ["csv", "arrow", "parquet"])
+def test_a_header_that_is_torn_is_taken_back(name: str, path: str, kept: Kept) -> None:
+    place = {"path": str(kept.path / path)} if path else {"rotate_ns": MINUTE}
+    output = kept.open(name, **place)
+    before = len(os.listdir("/proc/self/fd"))
+    with files_no_larger_than(3):
+        for _ in range(3):
+            output.write("q", batch(1))
+            kept.now_ns += MINUTE
+            output.rotate()
+    assert len(os.listdir("/proc/self/fd")) == before
+    output.write("q", batch(2))
+    output.close()
+    assert (output.rows, output.lost, len(kept.names())) == (1, 3, 1)
+
+
 @pytest.fixture
 def small_disk(kept: Kept) -> Iterator[Kept]:
     """Of 64 KiB."""
