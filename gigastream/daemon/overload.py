@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from gigastream.daemon.messages import OverloadSettings, RingStatistics
 
 STEP_NS = 250_000_000
-"""From one step to the next: a ring that was filling is emptied meanwhile, if the step was enough."""
+"""From one step to the next: a ring empties meanwhile, if the step was enough."""
 NEARLY_FULL_PERCENT = 90
 """Of a ring, where two steps are taken at once: packets will be dropped, or are."""
 MOST_WAITS = 64
@@ -102,7 +102,7 @@ class OverloadController:
     _dropped: int = 0
     _calm_since_ns: int | None = None
     _judged: Load | None = None
-    """When something was given up last, or looked whether that is enough."""
+    """When something was given up last, or looked at whether that is enough; None: in calm."""
 
     def look(self, load: Load, priorities: Mapping[str, int]) -> Decision:
         """Look at the load; `priorities` are those of all sets there are, resting or not.
@@ -120,9 +120,11 @@ class OverloadController:
         dropped, self._dropped = load.dropped - self._dropped, load.dropped
         is_overloaded = dropped > 0 or load.percent >= self.settings.high_percent
         is_calm = not is_overloaded and load.percent < self.settings.low_percent
-        if not is_calm:
+        if is_calm:
+            self._judged = None
+        else:
             self._calm_since_ns = None
-        elif self._calm_since_ns is None:
+        if is_calm and self._calm_since_ns is None:
             self._calm_since_ns = load.at_ns
         return _State(is_overloaded, is_calm, dropped)
 
