@@ -76,9 +76,6 @@ def sampling(rate: Callable[[float], float], most: int = 10) -> Link:
     return Link(OverloadController(settings), rate)
 
 
-THREE = {"first": 1e-6, "second": 1e-6, "third": 1e-6}
-
-
 def shedding(rate: Callable[[float], float], priorities: Mapping[str, int]) -> Link:
     controller = OverloadController(OverloadSettings(policy="shed"))
     return Link(controller, rate, dict.fromkeys(priorities, 1e-6), dict(priorities))
