@@ -19,7 +19,7 @@ COMMANDS = {
     "spark": "answer queries over spools on Spark, on and on",
     "serve": "offer spools to readers on other hosts",
     "ship": "bring a spool to a shared place, such as S3, as it grows",
-    "spool": "end what a writer that is gone has left open in a spool",
+    "spool": "list, print, verify, repair, prune and end spools",
     "check": "say whether queries are right, and if not what is wrong",
     "explain": "show what becomes of a query: plan, order, prefilter, C",
     "compile": "make the shared object of a query set, for hosts without a compiler",

@@ -89,9 +89,7 @@ class RetainedSegments:
         """Return what would be deleted below a floor."""
         return take_excess(self._kept.copy(), floor, made_before_ns, excess_bytes)
 
-    def prune(
-        self, made_before_ns: int, excess_bytes: int, floor: int | None = None
-    ) -> None:
+    def prune(self, made_before_ns: int, excess_bytes: int, floor: int | None = None) -> None:
         """Delete what was made before a time, and at least so many bytes, as readers allow.
 
         `floor` stands for what the readers say.

@@ -215,7 +215,9 @@ class Track:
             return None if self.is_served else {}
         except OSError:
             return None
-        return {layout.unquoted(name.removesuffix(".json")): self._committed(name) for name in names}
+        return {
+            layout.unquoted(name.removesuffix(".json")): self._committed(name) for name in names
+        }
 
     def _committed(self, name: str) -> int:
         path = f"{self.folder}/{layout.READERS}/{name}"

@@ -128,7 +128,9 @@ def _read(found: Verified, lines: _Lines, entry: Entry) -> None:
 
 
 def _name_of(entry: Entry) -> str:
-    return f"the line of segment {entry.segment}" if entry.is_segment else f"a line of a {entry.kind}"
+    return (
+        f"the line of segment {entry.segment}" if entry.is_segment else f"a line of a {entry.kind}"
+    )
 
 
 def _unlisted(track: Track, entries: list[Entry], first: int) -> Iterator[str]:
