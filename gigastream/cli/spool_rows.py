@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.errors import UsageError, complain
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gigastream.gsql.types import Schema, Type
     from gigastream.spool import Entry, Spool, Track
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXAMPLES = "a segment's number, or 2026-11-25T13:00:00Z"
 
 
@@ -81,7 +82,7 @@ def _limit(text: str | None, option: str) -> tuple[str, int] | None:
     except ValueError:
         raise UsageError(f"{option} {text} is no segment and no time", _EXAMPLES) from None
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return "time", round(moment.timestamp()) * 10**9 + moment.microsecond * 1000
+    return "time", (moment - _EPOCH) // timedelta(microseconds=1) * 1000
 
 
 Limits = tuple[tuple[str, int] | None, tuple[str, int] | None]

@@ -52,20 +52,44 @@ def held(root: Path) -> Iterator[None]:
         raise SpoolError(f"{root} is what a spool was shipped to", "change it where it is written")
     if not (root / layout.SPOOL).is_file():
         raise SpoolError(f"{root} is no spool", "a folder that `-o spool:PATH` wrote")
-    with writing(f"cannot change {root}"):
+    with writing(f"cannot change {root}"), _as_owner(root):
+        lock = _locked(root)
         try:
-            lock = lock_folder(root)
-        except BlockingIOError:
-            raise SpoolError(
-                f"a run writes {root}", "what it deletes and puts right, it does by itself"
-            ) from None
+            link = next(_links(root), None)
+            if link is not None:
+                raise SpoolError(
+                    f"{printable(link)} is a link, which no spool has", "remove it first"
+                )
+            yield
+        finally:
+            os.close(lock)
+
+
+def _locked(root: Path) -> int:
     try:
-        link = next(_links(root), None)
-        if link is not None:
-            raise SpoolError(f"{printable(link)} is a link, which no spool has", "remove it first")
+        return lock_folder(root)
+    except BlockingIOError:
+        raise SpoolError(
+            f"a run writes {root}", "what it deletes and puts right, it does by itself"
+        ) from None
+
+
+@contextmanager
+def _as_owner(root: Path) -> Iterator[None]:
+    """Be, as root, the user whose the spool is: who can write it is led nowhere, and can go on."""
+    owner, before = os.stat(root), os.getgroups()
+    if os.geteuid() != 0 or owner.st_uid == 0:
+        yield
+        return
+    os.setgroups([owner.st_gid])
+    os.setegid(owner.st_gid)
+    os.seteuid(owner.st_uid)
+    try:
         yield
     finally:
-        os.close(lock)
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(before)
 
 
 def _links(root: Path) -> Iterator[str]:

@@ -8,7 +8,8 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from gigastream.spool import Spool, SpoolWriter, commit_reader
 from tests.serving.servers import Keys, make_keys, serving
 from tests.spool.made import all_numbers, folder_of, only_track, open_track, write_run
 
+NOBODY = 65534
 Said = pytest.CaptureFixture[str]
 
 
@@ -358,6 +360,29 @@ def test_nothing_behind_a_link_is_changed(
     assert spool(words[0], root, *words[1:]) == 2
     assert files(elsewhere) == before
     assert "is a link, which no spool has" in capsys.readouterr().err
+
+
+@pytest.fixture
+def nobodys() -> Iterator[Path]:
+    """A spool of another user, in a folder that he may enter."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        os.chmod(folder, 0o755)
+        root = Path(folder) / "s"
+        write_run(root, 3, 3)
+        for path in (root, *root.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        yield root
+
+
+@pytest.mark.privileged
+def test_root_changes_it_as_its_owner_would(nobodys: Path) -> None:
+    torn(nobodys)
+    os.truncate(nobodys / "progress" / "eth0.json", 3)
+    os.chown(folder_of(nobodys) / ".retained.new", NOBODY, NOBODY)
+    assert spool("repair", nobodys, "--yes") == 0
+    assert spool("prune", nobodys, "--bytes", "1", "--yes") == 0
+    assert {path.stat().st_uid for path in nobodys.rglob("*")} == {NOBODY}
+    assert os.geteuid() == 0
 
 
 # ---- prune ----
