@@ -38,8 +38,7 @@ set -eu
 cd /try
 dpkg -i --force-depends gigastream.deb >&2
 gigastream version
-mkdir -p /var/lib/gigastream /var/cache/gigastream
-chown gigastream: /var/lib/gigastream /var/cache/gigastream
+stat -c '%U %a' /var/lib/gigastream /var/cache/gigastream
 su -s /bin/sh gigastream -c 'HOME=/var/lib/gigastream XDG_CACHE_HOME=/var/cache \
     gigastream run talkers -r demo.pcap -o csv --quiet | wc -l'
 su -s /bin/sh gigastream -c 'HOME=/var/lib/gigastream XDG_CACHE_HOME=/var/cache \
@@ -100,8 +99,9 @@ def test_it_is_installed_runs_and_goes(package: Path, tmp_path: Path) -> None:
     words += [str(tmp_path), str(package), str(DEMO_CAPTURE), INSTALLED]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    version, rows, extras, owner, config, *left = done.stdout.splitlines()
+    version, state, cache, rows, extras, owner, config, *left = done.stdout.splitlines()
     assert version.startswith("gigastream ")
+    assert (state, cache) == ("gigastream 750", "gigastream 700")
     assert int(rows) == 41
     assert (extras, owner, config) == ("extras", "root 644", "# mine")
     # Configuration stays until it is purged, spools for good.
