@@ -32,7 +32,7 @@ LEAKS_OF_PYTHON = detect_leaks=0:include_if_exists=\"$(CURDIR)/tests/sanitize/op
 N ?= 50
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-spark chaos fuzz lint format bench bench-spark papers sanitize sanitize-threads coverage dist clean
+.PHONY: help demo test test-all test-spark chaos fuzz lint format bench bench-spark papers sanitize sanitize-threads coverage dist deb clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,9 @@ coverage: $(VENV)/installed ## say which lines of the engine the tests run (a qu
 dist: $(VENV)/installed ## make the wheel and the source archive in dist/
 	@$(BIN)/python $(INSTALL) build
 	@$(BIN)/python -m build --outdir dist . | tail -n 1
+
+deb: ## make the Debian package in dist/: a service, and its environment in /opt/gigastream
+	@packaging/deb/build.sh dist
 
 clean: ## remove the virtual environments and all that was built
 	rm -rf $(VENV) $(SANITIZED) build dist gigastream.egg-info gigastream/engine/_native.*

@@ -44,6 +44,11 @@ class BuildEngine(build_ext):
 class BuildPython(build_py):
     """Put the ABI headers and the definition files into the package."""
 
+    def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
+        """Leave out what declares the engine: it reads csrc/, which is not installed."""
+        found: list[tuple[str, str, str]] = super().find_package_modules(package, package_dir)
+        return [module for module in found if module[1] != "build_native"]
+
     def run(self) -> None:
         """Copy the Python files, then what gigastream/paths.py looks for beside them."""
         super().run()

@@ -77,7 +77,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sources": {"options", "settings", "shipped_queries", "timestamps", "words"},
     "outputs": {"destination", "words"},
     "sinks": {"new_file", "outputs", "words"},
-    "spool": {"arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts"},
+    "spool": {
+        *("arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts", "words"),
+    },
     "serving": {"spool"},
     "shipping": {"spool"},
     "engine": {

@@ -177,10 +177,12 @@ def read_roll(path: Path) -> tuple[list[Entry], ManifestReader]:
         return list(reader.poll(lambda at, size: os.pread(descriptor, size, at))), reader
 
 
-def mend_tail(path: Path, reader: ManifestReader) -> int:
+def mend_tail(path: Path, reader: ManifestReader, *, mends: bool = True) -> int:
     """Cut off, or end, what a crash left after the last whole line; return its bytes."""
-    with opened(path, os.O_WRONLY | os.O_APPEND) as descriptor:
+    with opened(path, os.O_WRONLY | os.O_APPEND if mends else os.O_RDONLY) as descriptor:
         torn_bytes = os.fstat(descriptor).st_size - reader.whole_bytes
+        if not mends:
+            return torn_bytes
         if reader.offset > reader.whole_bytes:
             write_all(descriptor, b"\n")
         elif torn_bytes:

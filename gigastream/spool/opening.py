@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gigastream.spool import layout
-from gigastream.spool.entry import END, Entry
+from gigastream.spool.entry import END, Entry, Lost
 from gigastream.spool.errors import RAN_OUT
 from gigastream.spool.files import numbers_in, read_object
 from gigastream.spool.generation import Generation, read_generation
@@ -101,6 +101,19 @@ class Opening:
         for before in left:
             self._end(before)
         return [before.generation for before in left]
+
+    def mend(self) -> list[tuple[Generation, Lost]]:
+        """Begin a run as far as what the last one left torn goes, and return what that was."""
+        found = [self._before(port) for port in (self._index.generations if self._index else ())]
+        torn = [before for before in found if before is not None and before.found.is_torn]
+        for before in torn:
+            if before.state.is_ended:
+                _remove(before.found)
+            else:
+                folder = before.generation.folder(self._root)
+                manifest = ManifestWriter(folder, base_of(before.found.entries))
+                _begin_run(manifest, before.found, before.state)
+        return [(before.generation, before.found.lost) for before in torn]
 
     # ---- which generation ----
 

@@ -35,6 +35,11 @@ class RecoveredGeneration:
     rolls: list[int] = field(default_factory=list)
     """The manifest's files; none: there is no manifest yet."""
 
+    @property
+    def is_torn(self) -> bool:
+        """Whether the run that begins has something to put right."""
+        return bool(self.rolls and (self.lost.manifest_bytes or self.unlisted))
+
     def state(self, columns: int, recorded: TrackState | None) -> TrackState:
         """Return how far the last run had come: by its manifest, and by what was `recorded`."""
         state = nothing(columns)._replace(next_segment=self.next_listed)
@@ -58,8 +63,8 @@ class RecoveredGeneration:
         return sum(entry.size_bytes for entry in self.entries)
 
 
-def find(folder: Path, unsynced_ns: int) -> RecoveredGeneration:
-    """Look at a generation, and mend its manifest's last line. Raises OSError.
+def find(folder: Path, unsynced_ns: int, *, mends: bool = True) -> RecoveredGeneration:
+    """Look at a generation, and mend its manifest's last line if it may. Raises OSError.
 
     `unsynced_ns`: segments that were listed this long before the last line may not have been
     durable, so that their bytes are read again; of the others only the size is asked.
@@ -79,7 +84,7 @@ def find(folder: Path, unsynced_ns: int) -> RecoveredGeneration:
     unlisted = [path for number, path in files.items() if number > last]
     damaged = _damaged(folder, listed, unsynced_ns)
     lost = Lost(
-        manifest_bytes=mend_tail(manifest, reader),
+        manifest_bytes=mend_tail(manifest, reader, mends=mends),
         segments=len(unlisted),
         segment_bytes=sum(path.lstat().st_size for path in unlisted),
         damaged_segments=len(damaged),

@@ -85,9 +85,17 @@ class RetainedSegments:
         self._kept.append(entry)
         self.size_bytes += entry.size_bytes
 
-    def prune(self, made_before_ns: int, excess_bytes: int) -> None:
-        """Delete what was made before a time, and at least so many bytes, as readers allow."""
-        floor = self._watch.floor(time.monotonic_ns())
+    def due(self, floor: int, made_before_ns: int, excess_bytes: int) -> list[Entry]:
+        """Return what would be deleted below a floor."""
+        return take_excess(self._kept.copy(), floor, made_before_ns, excess_bytes)
+
+    def prune(self, made_before_ns: int, excess_bytes: int, floor: int | None = None) -> None:
+        """Delete what was made before a time, and at least so many bytes, as readers allow.
+
+        `floor` stands for what the readers say.
+        """
+        if floor is None:
+            floor = self._watch.floor(time.monotonic_ns())
         deleted = take_excess(self._kept, floor, made_before_ns, excess_bytes)
         if deleted:
             self._delete(deleted)

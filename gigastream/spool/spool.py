@@ -94,6 +94,22 @@ class Spool:
             if stream in (None, track.stream) and (wanted is None or track.interface in wanted)
         )
 
+    def kept(self) -> tuple[Track, ...]:
+        """Return the tracks of the query set, and all else that has a folder, whichever set's.
+
+        By stream, interface and generation. What cannot be read is left out, and named.
+        """
+        found = {(each.stream, each.interface, each.generation): each for each in self.tracks()}
+        root = f"{self._place.root}/{layout.STREAMS}"
+        for stream in self._names(root):
+            for interface in self._names(f"{root}/{stream}"):
+                port = layout.unquoted(stream), layout.unquoted(interface)
+                for number in self._numbers(*port):
+                    track = None if (*port, number) in found else self._kept(*port, number)
+                    if track is not None:
+                        found[*port, number] = track
+        return tuple(found[key] for key in sorted(found))
+
     def earlier(self, track: Track) -> tuple[Track, ...]:
         """Return the generations with which a track's goes on in time, the oldest first.
 

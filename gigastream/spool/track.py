@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow
 
 from gigastream.spool import layout
-from gigastream.spool.commits import Passed
+from gigastream.spool.commits import Passed, committed_segment
 from gigastream.spool.entry import NOTHING, Entry, Lost, TrackProgress
 from gigastream.spool.errors import SegmentDamage, SpoolAwayError, SpoolReadError, printable
 from gigastream.spool.manifest import ROLL_BYTES, ManifestReader
@@ -198,6 +198,34 @@ class Track:
 
     def _segment_path(self, entry: Entry) -> str:
         return f"{self.folder}/{layout.segment_name(entry.segment or 0)}"
+
+    def names(self) -> list[str] | None:
+        """Return what lies in its folder, hidden names not; None where that cannot be told."""
+        try:
+            return self._place.names(self.folder)
+        except OSError:
+            return None
+
+    def readers(self) -> dict[str, int] | None:
+        """Return by its name what each reader has committed; None where that cannot be told."""
+        folder = f"{self.folder}/{layout.READERS}"
+        try:
+            names = self._place.names(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return None if self.is_served else {}
+        except OSError:
+            return None
+        return {
+            layout.unquoted(name.removesuffix(".json")): self._committed(name) for name in names
+        }
+
+    def _committed(self, name: str) -> int:
+        path = f"{self.folder}/{layout.READERS}/{name}"
+        try:
+            return committed_segment(self._place.read_at(path, 0, MAX_RETAINED_BYTES))
+        except OSError as error:
+            self._tell(f"{path} cannot be read, so that nothing is deleted: {reason_of(error)}")
+            return 0
 
     def commit(self, reader: str, segment: int, passed: Passed | None = None) -> None:
         """Tell the writer that a reader is done with the segments below `segment`.
