@@ -22,7 +22,6 @@ from gigastream.daemon.targets_of_sets import folders_of
 from gigastream.destination import make_folder
 from gigastream.engine.live import open_packet_sockets
 from gigastream.engine.privileges import (
-    confine,
     gain_no_privileges,
     give_up_privileges,
     user_to_become,
@@ -65,7 +64,6 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
         check_folder(cache, "cache names a folder that only the daemon's user can write")
         objects = cache / _OBJECTS
         objects.mkdir(mode=0o700, exist_ok=True)
-        confine([config.socket.parent], "supervisor")  # the launcher has what it inherits already
         inherited = Inherited(
             config=config,
             links=links,
