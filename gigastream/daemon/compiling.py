@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -64,9 +65,19 @@ def run_compiler(descriptor: int) -> int:
     reader = request_reader()
     while received := os.read(descriptor, _READ_BYTES):
         for request in reader.feed(received):
+            _confine(request)
             _write_all(descriptor, frame(answer(request)))
             return 0
     return 1
+
+
+def _confine(request: CompileRequest) -> None:
+    """It writes objects, and what the compiler needs for a while; it connects to nobody."""
+    from gigastream.engine.privileges import confine
+    from gigastream.paths import cache_directory
+
+    own = () if request.folder is None else (Path(request.folder),)
+    confine([*own, cache_directory(), Path(tempfile.gettempdir()), Path("/dev")], "compiler")
 
 
 def answer(request: CompileRequest) -> CompileResult:

@@ -41,7 +41,8 @@ class Losses:
     def goes_on(self, report: CaptureReport) -> None:
         """The next one reads, and says what the one before has taken and never told of.
 
-        What lies in the ring is not lost: it is read, or among the kernel's drops.
+        What lies in the ring is not lost: it is read, or among the kernel's drops. The kernel was
+        asked once a second: so much may be in the last report as well.
         """
         if not self._is_open:
             return

@@ -34,6 +34,7 @@ from gigastream.daemon.messages import (
 )
 from gigastream.daemon.notify import Notifier
 from gigastream.daemon.query_sets import QuerySets
+from gigastream.engine.privileges import confine
 from gigastream.version import __version__
 
 _END_PATIENCE_S = 60.0
@@ -98,6 +99,7 @@ class Supervisor:
         self._mind_signals()
         await self._server.start()
         end_metrics = self._has.metrics(self.status) if self._has.metrics else None
+        confine([self._config.socket.parent], "supervisor")  # all that listens is there
         try:
             return await self._capture()
         finally:

@@ -79,20 +79,20 @@ def test_a_tail_has_the_rows_until_its_set_is_dropped(daemon: Daemon) -> None:
 
 
 def test_a_capture_process_that_is_killed_is_followed_by_another(daemon: Daemon) -> None:
-    """Every packet is read, or told of as lost; the sets go on."""
+    """What comes while nobody reads is in the ring, and read; the sets go on."""
     daemon.add("counts", first_window="cut")
     daemon.send(100)
     wait_until(lambda: daemon.read() >= 100, "the packets")
     before = daemon.status()
-    read = daemon.read()
     assert before.capture_pid is not None
     os.kill(before.capture_pid, signal.SIGKILL)
     daemon.send(100)
     wait_until(lambda: daemon.status().incarnation == 1, "the next one")
     wait_until(lambda: bool(daemon.status().losses[0].packets), "its first report")
     lost = daemon.status().losses[0]
-    wait_until(lambda: received(daemon) + read + lost.packets["near"] >= 200, "the packets")
-    assert received(daemon) + read + lost.packets["near"] == 200
+    wait_until(lambda: received(daemon) >= 100, "what came when nobody read")
+    assert received(daemon) == 100
+    assert 0 <= lost.packets["near"] <= 100
     assert lost.reason == "signal 9 (SIGKILL)"
     assert lost.away_ns > 0
     assert list(daemon.status().sets) == ["counts"]
