@@ -343,7 +343,7 @@ os.environ["SECRET"] = "told"
 privileges.gain_no_privileges("nobody")
 privileges.give_up_privileges("nobody")
 assert "SECRET" not in os.environ
-sleeper = subprocess.Popen(["sleep", "600"])
+sleeper = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
 client = socket.socket(socket.AF_UNIX)
 client.connect(listening)
 if confined != "free":
