@@ -128,3 +128,20 @@ uint64_t gs_packet_ring_rest(const struct gs_ring_device *device, uint32_t block
     }
     return found;
 }
+
+bool gs_is_raw_packet_socket(int descriptor)
+{
+    int type = 0, domain = 0;
+    socklen_t type_size = sizeof type, domain_size = sizeof domain;
+    return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &type_size) == 0 &&
+           getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 &&
+           type == SOCK_RAW && domain == AF_PACKET;
+}
+
+/* Its version can be chosen until it is made. */
+bool gs_packet_ring_is_there(int descriptor)
+{
+    int version = TPACKET_V3;
+    return setsockopt(descriptor, SOL_PACKET, PACKET_VERSION, &version, sizeof version) &&
+           errno == EBUSY;
+}

@@ -9,6 +9,11 @@
 /* Newer than some C libraries. */
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
+bool gs_is_raw_packet_socket(int descriptor);
+/* Whether a packet socket has a ring: whose it is would get nothing more once its filter is closed.
+ */
+bool gs_packet_ring_is_there(int descriptor);
+
 #endif
 
 /* The ring of a socket that has none, as the configuration says. It is not mapped. */
@@ -25,5 +30,10 @@ uint32_t gs_packet_ring_next(const struct gs_ring_device *device, int64_t retire
 
 /* Packets in the ring from a block on that no reader has taken. */
 uint64_t gs_packet_ring_rest(const struct gs_ring_device *device, uint32_t block);
+
+bool gs_is_raw_packet_socket(int descriptor);
+/* Whether a packet socket has a ring: whose it is would get nothing more once its filter is closed.
+ */
+bool gs_packet_ring_is_there(int descriptor);
 
 #endif

@@ -199,23 +199,6 @@ static int set_up(struct packet_socket *s, struct gs_error *error)
     return gs_packet_ring_map(&s->device, &s->config, error);
 }
 
-static bool is_raw_packet_socket(int descriptor)
-{
-    int type = 0, domain = 0;
-    socklen_t type_size = sizeof type, domain_size = sizeof domain;
-    return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &type_size) == 0 &&
-           getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &domain_size) == 0 &&
-           type == SOCK_RAW && domain == AF_PACKET;
-}
-
-/* Whose it is would get nothing more once its filter is closed. */
-static bool has_ring(const struct packet_socket *s)
-{
-    int version = TPACKET_V3;
-    return setsockopt(s->device.descriptor, SOL_PACKET, PACKET_VERSION, &version, sizeof version) &&
-           errno == EBUSY;
-}
-
 /* One that takes packets already: what is refused is left as it was. From here on it takes none
  * until all is ready; the making of its ring throws away what it has, and so do we what the kernel
  * has counted of that. */
@@ -223,7 +206,7 @@ static int set_up_bound(struct packet_socket *s, struct gs_error *error)
 {
     if (!is_bound(s))
         return gs_fail(error, GS_ERROR, "the socket that was handed over is not bound to it");
-    if (has_ring(s))
+    if (gs_packet_ring_is_there(s->device.descriptor))
         return gs_fail(error, GS_ERROR, "the socket that was handed over is captured already");
     if (gs_kernel_filter_close(s->device.descriptor) != 0) return failed(error, "its filter");
     GS_RETURN_IF_ERROR(set_up(s, error));
@@ -303,9 +286,10 @@ static int open_all(struct packet_socket *s, const struct gs_live_config *config
     s->retire_timeout_ns = (int64_t)config->retire_timeout_ms * 1000000;
     s->counts_for_device = config->fanout_group == NULL || gs_fanout_is_first(config->fanout_group);
     GS_RETURN_IF_ERROR(open_socket(s, error));
-    if (config->has_socket && !is_raw_packet_socket(s->device.descriptor))
+    if (config->has_socket && !gs_is_raw_packet_socket(s->device.descriptor))
         return gs_fail(error, GS_ERROR, "what was handed over is no raw packet socket");
-    if (config->is_adopted && has_ring(s)) return adopt(s, config, error);
+    if (config->is_adopted && gs_packet_ring_is_there(s->device.descriptor))
+        return adopt(s, config, error);
     GS_RETURN_IF_ERROR(find_link(s, error));
     GS_RETURN_IF_ERROR(config->has_socket ? set_up_bound(s, error) : set_up(s, error));
     GS_RETURN_IF_ERROR(gs_kernel_filter_make(&s->filter, config, s->device.link_type, error));

@@ -9,7 +9,7 @@ from typing import Protocol
 from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.compile_client import CompileClient
 from gigastream.daemon.control import Client
-from gigastream.daemon.following import Tails
+from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import (
@@ -34,12 +34,12 @@ from gigastream.daemon.messages import (
 from gigastream.daemon.query_sets import QuerySets
 
 
-class Asked(Protocol):
+class Asking(Protocol):
     """The daemon, as requests see it."""
 
     keeper: Keeper
     sets: QuerySets
-    tails: Tails
+    tails: Followers
     compiler: CompileClient
 
     def status(self) -> StatusAnswer:
@@ -58,7 +58,7 @@ Answer = Answered | CheckAnswer | QueriesAnswer | StatusAnswer
 class Answering:
     """Called with a request and its client, gives the answer. DaemonError."""
 
-    def __init__(self, daemon: Asked, audit: AuditLog) -> None:
+    def __init__(self, daemon: Asking, audit: AuditLog) -> None:
         self._daemon = daemon
         self._audit = audit
 

@@ -57,7 +57,7 @@ class RefusedError(ControlError):
     exit_code = 1
 
 
-class _Verdict(msgspec.Struct):
+class _Outcome(msgspec.Struct):
     """What every answer has, whatever else."""
 
     ok: bool
@@ -136,7 +136,7 @@ class ControlClient:
     def _asked(self, request: Request, kind: type[_Answer]) -> _Answer:
         self._send(request)
         line = self._line()
-        verdict = _decoded(line, _Verdict, self.path)
+        verdict = _decoded(line, _Outcome, self.path)
         if not verdict.ok:
             raise RefusedError(verdict.message or "it is refused", verdict.hint)
         return _decoded(line, kind, self.path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tails: rows of queries on their way to clients, who lose rows where they are too slow."""
+"""Followers: rows of queries on their way to clients, who lose rows where they are too slow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TAIL_BYTES = 8 << 20
 
 
 @dataclass(eq=False)
-class _Tail:
+class _Followed:
     client: Client
     asked: TailQuery
     lost: int = 0
@@ -33,16 +33,16 @@ class _Tail:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Tails:
+class Followers:
     """Of all clients, by the number of the order that began each."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
-        self._tails: dict[int, _Tail] = {}
+        self._tails: dict[int, _Followed] = {}
 
     async def follow(self, asked: TailQuery, client: Client) -> None:
         """Send rows until the client is gone or there are no more. DaemonError."""
-        tail = _Tail(client, asked)
+        tail = _Followed(client, asked)
         await self._begin(tail)
         try:
             ends = [asyncio.ensure_future(e) for e in (tail.over.wait(), client.leaves())]
@@ -77,7 +77,7 @@ class Tails:
         if rows.over:
             tail.over.set()
 
-    async def _begin(self, tail: _Tail) -> None:
+    async def _begin(self, tail: _Followed) -> None:
         number = self._keeper.next_number()
         self._tails[number] = tail
         asked = tail.asked
@@ -88,17 +88,17 @@ class Tails:
             raise DaemonError(done.error, done.hint)
         _answer(tail)
 
-    async def _end(self, tail: _Tail) -> None:
+    async def _end(self, tail: _Followed) -> None:
         for number in list(self._numbers_of(tail)):
             self._tails.pop(number, None)
             own = self._keeper.next_number()
             await self._keeper.order(UntailOrder(number=own, tail=number))
 
-    def _numbers_of(self, tail: _Tail) -> Iterator[int]:
+    def _numbers_of(self, tail: _Followed) -> Iterator[int]:
         return (number for number, other in self._tails.items() if other is tail)
 
 
-def _answer(tail: _Tail) -> None:
+def _answer(tail: _Followed) -> None:
     """Say that rows follow, before the first of them: they may be here before the order is done."""
     if not tail.is_answered:
         tail.is_answered = True

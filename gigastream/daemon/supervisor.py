@@ -20,7 +20,7 @@ from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.compile_client import CompileClient
 from gigastream.daemon.control import Allowed, ControlServer
 from gigastream.daemon.daemon_config import DaemonConfig
-from gigastream.daemon.following import Tails
+from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
@@ -90,7 +90,7 @@ class Supervisor:
             self._config.watchdog_s,
         )
         self.sets = QuerySets(self.keeper, self.compiler, inherited.folders, self._told)
-        self.tails = Tails(self.keeper)
+        self.tails = Followers(self.keeper)
         answering = Answering(self, inherited.audit)
         self._server = ControlServer(inherited.listening, inherited.allowed, answering)
 

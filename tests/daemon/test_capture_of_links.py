@@ -182,7 +182,10 @@ def test_no_window_comes_twice_where_a_capture_was_killed(site: Site) -> None:
             options = {"sets": (frames,), "incarnation": incarnation, "promises": promises}
             with site.capturing(**options) as capture:
                 known = len(site.lines("frames"))
-                wait_until(lambda: capture.hear(0.1) and len(site.lines("frames")) > known, "rows")
+                wait_until(
+                    lambda known=known: capture.hear(0.1) and len(site.lines("frames")) > known,
+                    "rows",
+                )
                 os.kill(capture.pid, signal.SIGKILL)
                 while capture.hear(PATIENCE_S):
                     pass
