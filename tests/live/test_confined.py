@@ -26,7 +26,7 @@ SEND = "client.send(b'x')"
 SIGNAL = "sleeper.kill()"
 FORK, EXECUTE = "fork()", "os.execv('/bin/echo', ['echo', 'done'])"
 COMPILE = """subprocess.run(\
-['gcc', '-O1', '-shared', '-fPIC', '-x', 'c', '-', '-o', below + '/object.so'], \
+['/usr/bin/gcc', '-O1', '-shared', '-fPIC', '-x', 'c', '-', '-o', below + '/object.so'], \
 input=b'int x;', stdout=subprocess.DEVNULL, check=True, env={**os.environ, 'TMPDIR': below})
 """.replace("\\\n", "")
 
