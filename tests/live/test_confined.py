@@ -27,8 +27,8 @@ SIGNAL = "sleeper.kill()"
 FORK, EXECUTE = "fork()", "os.execv('/bin/echo', ['echo', 'done'])"
 COMPILE = """subprocess.run(\
 ['/usr/bin/gcc', '-O1', '-shared', '-fPIC', '-x', 'c', '-', '-o', below + '/object.so'], \
-input=b'int x;', stdout=subprocess.DEVNULL, check=True, env={**os.environ, 'TMPDIR': below})
-""".replace("\\\n", "")
+input=b'int x;', stdout=subprocess.DEVNULL, check=True, env={'PATH': '/usr/bin:/bin', 'TMPDIR': below})
+""".replace("\\\n", "").strip()
 
 
 @pytest.fixture
