@@ -119,12 +119,23 @@ void gs_cut_take(struct gs_operator_state *op, const struct gs_batch *batch)
     op->cut.is_now = is_cut;
 }
 
+/* What is held, or to come, is behind all that would have met a row that was not seen. */
+static bool reaches_whole(struct gs_operator_state *op)
+{
+    gs_bound own[GS_OWN_VALUES];
+    if (op->methods->reach == NULL) return false;
+    for (uint32_t at = 0; at < GS_OWN_VALUES; at++)
+        own[at] = GS_BOUND_NONE;
+    op->methods->reach(op, own);
+    return gs_bounds_have_passed(own, op->cut.last + column_count(op), GS_OWN_VALUES);
+}
+
 /* What comes out behind a bound is above it, and whole where that is above the last that is cut. */
-static bool has_passed(const struct gs_operator_state *op)
+static bool has_passed(struct gs_operator_state *op)
 {
     for (uint32_t c = 0; c < column_count(op); c++)
         if (op->cut.last[c] != GS_BOUND_NONE && op->given.bounds[c] > op->cut.last[c]) return true;
-    return false;
+    return reaches_whole(op);
 }
 
 void gs_cut_mark(struct gs_operator_state *op, struct gs_batch *batch)

@@ -171,6 +171,8 @@ def _lost(stream: StreamAccount) -> str:
         parts.append(f"{_segments(lost.segments)} of {in_bytes(lost.segment_bytes)} not yet listed")
     if lost.manifest_bytes:
         parts.append(f"{in_bytes(lost.manifest_bytes)} of the manifest")
+    if lost.unwritten_rows:
+        parts.append(f"{counted(lost.unwritten_rows, 'row')} that could not be written")
     return f"; a run that did not end lost {' and '.join(parts)}" if parts else ""
 
 

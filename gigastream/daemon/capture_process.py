@@ -174,7 +174,10 @@ class _Capture:
             self._report()
             self._channel.flush()
         for running in self._sets.values():
-            running.give()
+            try:
+                running.give()
+            except Exception as problem:
+                running.fail(_told(problem))
             running.look_for_failure()
 
     def _tell(self) -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pyarrow import compute
+
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import NativeBatch
 from gigastream.outputs import OutputQuery, TimeColumn
@@ -28,8 +30,6 @@ class Edge:
 
     def before(self, batch: NativeBatch) -> NativeBatch | None:
         """The rows before it; None: there are none."""
-        from pyarrow import compute
-
         table = batch.to_arrow()
         values = table.column(self._column.place).cast("int64")
         values = compute.negate(values) if self._column.falls else values

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from gigastream.daemon.messages import OverloadSettings, RingStatistics
 
 STEP_NS = 250_000_000
-"""From one step to the next: a ring that was filling is emptied meanwhile, if that was enough."""
+"""From one step to the next: a ring empties meanwhile, if the step was enough."""
 NEARLY_FULL_PERCENT = 90
 """Of a ring, where two steps are taken at once: packets will be dropped, or are."""
 MOST_WAITS = 64
@@ -57,7 +57,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _Verdict:
     """What a load is taken for; it may be neither of the two."""
 
     is_overloaded: bool
@@ -74,17 +74,17 @@ class _Patience:
     taken_back_ns: int | None = None
     """When the step back was made that is on probation."""
 
-    def judge(self, load: Load, calm_ns: int, state: _State) -> bool:
+    def judge(self, load: Load, calm_ns: int, verdict: _Verdict) -> bool:
         """Whether a step back on probation has failed: then the next waits twice as long.
 
         A great ring may fill for longer than calm_ns: only calm ends the probation well.
         """
         if self.taken_back_ns is None:
             return False
-        if state.is_overloaded:
+        if verdict.is_overloaded:
             self.waits, self.taken_back_ns = min(MOST_WAITS, 2 * self.waits), None
             return True
-        if state.is_calm and load.at_ns - self.taken_back_ns >= calm_ns:
+        if verdict.is_calm and load.at_ns - self.taken_back_ns >= calm_ns:
             self.waits, self.taken_back_ns = max(1, self.waits // 2), None
         return False
 
@@ -102,50 +102,52 @@ class OverloadController:
     _dropped: int = 0
     _calm_since_ns: int | None = None
     _judged: Load | None = None
-    """When something was given up last, or looked whether that is enough."""
+    """When something was given up last, or looked at whether that is enough; None: in calm."""
 
     def look(self, load: Load, priorities: Mapping[str, int]) -> Decision:
         """Look at the load; `priorities` are those of all sets there are, resting or not.
 
         Of equal priority the set that was added last rests first.
         """
-        state = self._state(load)
+        verdict = self._verdict(load)
         if self.settings.policy == "sample":
-            self._sample(load, state)
+            self._sample(load, verdict)
         elif self.settings.policy == "shed":
-            self._shed(load, state, priorities)
+            self._shed(load, verdict, priorities)
         return Decision(self._shift, frozenset(self._resting))
 
-    def _state(self, load: Load) -> _State:
+    def _verdict(self, load: Load) -> _Verdict:
         dropped, self._dropped = load.dropped - self._dropped, load.dropped
         is_overloaded = dropped > 0 or load.percent >= self.settings.high_percent
         is_calm = not is_overloaded and load.percent < self.settings.low_percent
-        if not is_calm:
+        if is_calm:
+            self._judged = None
+        else:
             self._calm_since_ns = None
-        elif self._calm_since_ns is None:
+        if is_calm and self._calm_since_ns is None:
             self._calm_since_ns = load.at_ns
-        return _State(is_overloaded, is_calm, dropped)
+        return _Verdict(is_overloaded, is_calm, dropped)
 
     # ---- sampling ----
 
-    def _sample(self, load: Load, state: _State) -> None:
-        self._sampling.judge(load, self.settings.calm_ns, state)
-        if state.is_overloaded and self._shift < self.settings.most and self._may_step(load):
-            is_urgent = state.dropped > 0 or load.ring_percent >= NEARLY_FULL_PERCENT
+    def _sample(self, load: Load, verdict: _Verdict) -> None:
+        self._sampling.judge(load, self.settings.calm_ns, verdict)
+        if verdict.is_overloaded and self._shift < self.settings.most and self._may_step(load):
+            is_urgent = verdict.dropped > 0 or load.ring_percent >= NEARLY_FULL_PERCENT
             self._shift = min(self.settings.most, self._shift + (2 if is_urgent else 1))
         elif self._shift > 0 and self._may_take_back(load, self._sampling):
             self._shift -= 1
 
     # ---- shedding ----
 
-    def _shed(self, load: Load, state: _State, priorities: Mapping[str, int]) -> None:
+    def _shed(self, load: Load, verdict: _Verdict, priorities: Mapping[str, int]) -> None:
         self._forget(priorities)
         failed = [
             name
             for name, patience in self._sets.items()
-            if patience.judge(load, self.settings.calm_ns, state)
+            if patience.judge(load, self.settings.calm_ns, verdict)
         ]
-        if state.is_overloaded:
+        if verdict.is_overloaded:
             self._rest(load, priorities, failed)
         elif self._resting:
             name = max(self._resting, key=lambda name: _rank(name, priorities))

@@ -165,10 +165,18 @@ class RunningSet:
         try:
             self._attached.check()
         except EngineError as error:
-            self.failure = str(error)
-            self._around.engine.detach(self._attached)
-            self.end_outputs()
+            self.fail(str(error))
         return has_failed or self.failure is not None
+
+    def fail(self, reason: str) -> None:
+        """It gets no more packets, and its outputs are ended: the others go on."""
+        self.failure = reason
+        if self._old is not None:
+            self._old.close()
+            self._old = None
+        if self._attached is not None:
+            self._around.engine.detach(self._attached)
+        self.end_outputs()
 
     def _give(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -7,6 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow
+
 from gigastream.daemon.channel import OrderChannel
 from gigastream.daemon.messages import TailOrder, TailRows
 
@@ -56,8 +58,6 @@ class Tails:
 
 def _stream_of(batch: Any) -> bytes:
     """An Arrow IPC stream of one batch."""
-    import pyarrow
-
     sink = pyarrow.BufferOutputStream()
     with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
         stream.write_batch(batch)

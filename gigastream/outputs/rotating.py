@@ -150,11 +150,20 @@ class _OpenFile:
     ) -> None:
         self.begun, self.begun_ns, self.rows = begun, now_ns, 0
         self.file = OutputFile(begun.descriptor, begun.label, is_ours=True, at=begun.at)
-        self.writer: Writer
-        if begun.at and format_name == "csv":
-            self.writer = CsvWriter(self.file)  # type: ignore[arg-type]
-        else:
-            self.writer = import_module(FORMATS[format_name].module).open_writer(self.file, queries)
+        try:
+            self.writer = self._opened(format_name, queries)
+        except OSError:
+            with suppress(OSError):
+                self.file.end_at(begun.at)
+            self.file.close()
+            raise
+
+    def _opened(self, format_name: str, queries: tuple[OutputQuery, ...]) -> Writer:
+        """A writer, which has written what belongs before the rows unless it is there. OSError."""
+        if self.begun.at and format_name == "csv":
+            return CsvWriter(self.file)  # type: ignore[arg-type]
+        opened: Writer = import_module(FORMATS[format_name].module).open_writer(self.file, queries)
+        return opened
 
     @property
     def size_bytes(self) -> int:

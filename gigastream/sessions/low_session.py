@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from gigastream.spool.account import StreamAccount, written
 from gigastream.spool.plan import plan_to_json, queries_to_json, stream_descriptions
 
 if TYPE_CHECKING:
+    from gigastream.engine.batch import NativeBatch
     from gigastream.plan.operators.low_node import LowNode
     from gigastream.plan.plan import Plan
     from gigastream.query_texts import QueryTexts
@@ -38,6 +39,66 @@ if TYPE_CHECKING:
 
 Port = tuple[str, str]
 """(stream, interface)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpooledStream:
+    """What an LFTA puts out on an interface, on its way into a spool."""
+
+    node: LowNode
+    track: TrackWriter
+
+    def write(self, batch: NativeBatch, *, goes_on: bool) -> int:
+        """Write a batch; `goes_on`: its end is not that of the stream. The packet time promised."""
+        rows = batch.to_arrow() if batch.row_count else None
+        bounds = batch.bounds
+        if batch.is_end and goes_on:
+            # What is promised at the end is of a stream to which nothing is added.
+            self.track.write(rows, [NOTHING] * len(bounds), NOTHING, batch.sequence)
+            return NOTHING
+        base_ns = base_bound(self.node, bounds)
+        self.track.write(
+            rows, bounds, base_ns, batch.sequence, joint=batch.joint, is_end=batch.is_end
+        )
+        return base_ns
+
+
+def refuse_unspooled(plan: Plan) -> None:
+    """Raise GsqlError where a query cannot be answered through a spool."""
+    _refuse_limits(plan)
+    _refuse_row_windows(plan)
+
+
+def open_tracks(
+    writer: SpoolWriter,
+    plan: Plan,
+    texts: QueryTexts,
+    anew: Collection[str],
+    live: Collection[str],
+    unwritten: Mapping[Port, int] | None = None,
+) -> dict[Port, SpooledStream]:
+    """Begin a run of a spool with the LFTAs of a plan; as SpoolWriter.open has it."""
+    nodes = {node.name: node for node in plan.low}
+    query_set = StoredQuerySet(
+        plan_to_json(plan), queries_to_json(texts), stream_descriptions(plan)
+    )
+    ports = [
+        (node.name, interface)
+        for node in plan.low
+        for interface in texts.interfaces
+        if is_read(node, interface)
+    ]
+    tracks = writer.open(query_set, ports, anew, live, unwritten)
+    return {port: SpooledStream(nodes[port[0]], track) for port, track in tracks.items()}
+
+
+def promises_of(streams: Mapping[Port, SpooledStream]) -> dict[str, int]:
+    """By interface, the packet time that a stream of it had reached in the last run."""
+    promises: dict[str, int] = {}
+    for (_, interface), stream in streams.items():
+        reached = stream.track.resume.base_ns
+        promises[interface] = max(promises.get(interface, NOTHING), reached)
+    return promises
 
 
 def _refuse_limits(plan: Plan) -> None:
@@ -64,12 +125,6 @@ def _refuse_row_windows(plan: Plan) -> None:
     ]
     if found:
         raise GsqlError(found)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stream:
-    node: LowNode
-    track: TrackWriter
 
 
 class LowSession(Closing):
@@ -99,8 +154,7 @@ class LowSession(Closing):
         `links_are_open` is called when all links are open and nothing is read, nor of the spool.
         `is_only_run`: no other goes on with the spool, so that all ends with this one.
         """
-        _refuse_limits(plan)
-        _refuse_row_windows(plan)
+        refuse_unspooled(plan)
         self._is_closed = self._is_stopped = False
         self._is_only_run = is_only_run
         self.rows = 0
@@ -112,8 +166,8 @@ class LowSession(Closing):
             if links_are_open is not None:
                 links_are_open()
             self._writer = SpoolWriter(root, spool_settings)
-            self._streams = self._open_streams(self._writer, plan, texts)
-            return self._promises()
+            self._streams = open_tracks(self._writer, plan, texts, self._anew, self._live)
+            return promises_of(self._streams)
 
         try:
             self._session = open_session(
@@ -182,47 +236,10 @@ class LowSession(Closing):
 
     # ---- tracks ----
 
-    def _open_streams(
-        self, writer: SpoolWriter, plan: Plan, texts: QueryTexts
-    ) -> dict[Port, _Stream]:
-        nodes = {node.name: node for node in plan.low}
-        query_set = StoredQuerySet(
-            plan_to_json(plan), queries_to_json(texts), stream_descriptions(plan)
-        )
-        ports = [
-            (node.name, interface)
-            for node in plan.low
-            for interface in texts.interfaces
-            if is_read(node, interface)
-        ]
-        tracks = writer.open(query_set, ports, self._anew, self._live)
-        return {port: _Stream(nodes[port[0]], track) for port, track in tracks.items()}
-
-    def _promises(self) -> dict[str, int]:
-        """By interface, the packet time that a stream of it had reached in the last run."""
-        promises: dict[str, int] = {}
-        for (_, interface), stream in self._streams.items():
-            reached = stream.track.resume.base_ns
-            promises[interface] = max(promises.get(interface, NOTHING), reached)
-        return promises
-
     def _write(self, event: Event) -> None:
         assert event.interface is not None
-        stream, batch = self._streams[event.query, event.interface], event.batch
-        rows = batch.to_arrow() if batch.row_count else None
-        bounds = batch.bounds
-        if batch.is_end and not self._ends(event.interface):
-            # What is promised at the end is of a stream to which nothing is added.
-            stream.track.write(rows, [NOTHING] * len(bounds), NOTHING, batch.sequence)
-            return
-        stream.track.write(
-            rows,
-            bounds,
-            base_bound(stream.node, bounds),
-            batch.sequence,
-            joint=batch.joint,
-            is_end=batch.is_end,
-        )
+        stream = self._streams[event.query, event.interface]
+        stream.write(event.batch, goes_on=not self._ends(event.interface))
 
     def _ends(self, interface: str) -> bool:
         """Whether the input was finite, so that no run goes on with the interface's streams."""

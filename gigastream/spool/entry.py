@@ -25,6 +25,8 @@ MAX_LINE_BYTES = 256 << 10
 """Longer lines are neither written nor held in memory by a reader."""
 MAX_COUNT = END
 KINDS = ("base", "segment", "punctuation", "run", "end")
+_LATER = {"unwritten_rows"}
+"""Of what was lost: written by later versions of the same format, where it is not 0."""
 COUNTED = ("base", "segment")
 """Kinds that have a segment's number, rows and bytes."""
 
@@ -48,6 +50,8 @@ class Lost:
     """Listed segments that the crash left torn or changed."""
     damaged_rows: int = 0
     """Their rows."""
+    unwritten_rows: int = 0
+    """Rows that came while the spool could not be written, its files not yet listed included."""
 
     def __bool__(self) -> bool:
         return any(asdict(self).values())
@@ -152,7 +156,7 @@ def _plain(entry: Entry) -> dict[str, Any]:
     value |= progress_to_json(entry.progress)
     value |= {"first": entry.first, "last": entry.last, "made_ns": entry.made_ns}
     if entry.lost is not None:
-        value["lost"] = asdict(entry.lost)
+        value["lost"] = _lost_to_json(entry.lost)
     if entry.ranges is not None:
         value["ranges"] = entry.ranges
     return value
@@ -249,7 +253,20 @@ def _range(ends: object) -> Range:
     return least, greatest
 
 
+def _lost_to_json(lost: Lost) -> dict[str, int]:
+    """What a line says of it; older writers did not say what was not written."""
+    value = asdict(lost)
+    return (
+        value
+        if lost.unwritten_rows
+        else {n: count for n, count in value.items() if n not in _LATER}
+    )
+
+
 def _lost(value: object) -> Lost:
     if not isinstance(value, dict):
         raise BadLineError("it does not say what was lost")
-    return Lost(**{field.name: _count(value, field.name) for field in fields(Lost)})
+    names = [
+        field.name for field in fields(Lost) if field.name not in _LATER or field.name in value
+    ]
+    return Lost(**{name: _count(value, name) for name in names})

@@ -48,6 +48,7 @@ class Opening:
         self._index = read_index(root)
         self._states: dict[str, dict[TrackKey, TrackState]] = {}
         self._since: dict[Port, int] = {}
+        self._unwritten: Mapping[Port, int] = {}
         self._streams = self._described()
 
     def open(
@@ -56,14 +57,16 @@ class Opening:
         ports: Iterable[Port],
         anew: Collection[str],
         live: Collection[str] = (),
+        unwritten: Mapping[Port, int] | None = None,
     ) -> dict[Port, TrackLog]:
         """Go on with each track's generation, or begin one if it ended or its stream changed.
 
         The tracks of the interfaces in `anew` begin one. One that begins on an interface in `live`
         goes on in time with that before it, if that is of the same stream. What the last run wrote
         and this one does not, a stream or an interface, is ended, so that no reader waits, and is
-        no track any more.
+        no track any more. `unwritten` are rows that were lost since, which the run's line says.
         """
+        self._unwritten = unwritten or {}
         before = {port: self._before(port) for port in ports}
         generations = {
             port: self._generation(query_set, port, there, anew) for port, there in before.items()
@@ -206,8 +209,12 @@ class Opening:
                 found, state = before.found, before.found.state(columns, recorded)
             elif self._since[there.stream, interface] != generation.number:
                 state = state.at(before.found.before_end(columns, recorded))
+        unwritten = self._unwritten.get((generation.stream, interface), 0)
+        found = replace(found, lost=replace(found.lost, unwritten_rows=unwritten))
         manifest = None
-        if found.rolls:
+        if unwritten and not found.rolls:
+            generation.make(self._root)
+        if found.rolls or unwritten:
             manifest = ManifestWriter(generation.folder(self._root), base_of(found.entries))
             _begin_run(manifest, found, state)
         log = TrackLog(

@@ -155,7 +155,7 @@ class TrackLog:
             self._manifest = ManifestWriter(self.folder)
             self._retention.begin(self.folder, self._manifest)
             run = self._line("run", self._begun, 0)
-            self._manifest.append(replace(run, lost=Lost()))
+            self._manifest.append(replace(run, lost=self.listed.lost))
         self._manifest.append(entry)
 
     def _catch_up(self) -> None:

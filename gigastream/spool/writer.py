@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -54,13 +54,15 @@ class SpoolWriter:
         ports: Iterable[Port],
         anew: Collection[str] = (),
         live: Collection[str] = (),
+        unwritten: Mapping[Port, int] | None = None,
     ) -> dict[Port, TrackWriter]:
         """Begin a run: each (stream, interface) goes on with its generation, or begins one.
 
         A generation goes on until it has ended, its stream's description changes, or its
         interface is read from its beginning again, which `anew` names the interfaces of. Time only
         goes on on those in `live`: a generation that begins there follows that before it, and
-        readers read both. Raises SpoolError: another run writes the spool, it cannot be written,
+        readers read both. `unwritten` are rows that came while the spool could not be written:
+        readers are told. Raises SpoolError: another run writes the spool, it cannot be written,
         the disk is full.
         """
         wanted = list(ports)
@@ -74,7 +76,7 @@ class SpoolWriter:
             self._hold()
             self._progress.clear()
             opening = Opening(self.root, self.settings, self._progress)
-            logs = opening.open(query_set, wanted, anew, live)
+            logs = opening.open(query_set, wanted, anew, live, unwritten)
         self._logs = list(logs.values())
         self._tracks = {
             port: TrackWriter(
@@ -87,6 +89,19 @@ class SpoolWriter:
             for port, log in logs.items()
         }
         return self._tracks
+
+    def abandon(self) -> list[TrackLog]:
+        """Let the tracks go after an error, and hold the spool: open() may go on with it.
+
+        Returns what was listed, track by track.
+        """
+        for track in self._tracks.values():
+            _met(track.close)
+        _met(self._publisher.close)
+        logs, self._logs, self._tracks = self._logs, [], {}
+        self._progress.clear()
+        self._publisher = Publisher(self._housekeep)
+        return logs
 
     def end(self) -> list[Generation]:
         """End, for its readers, what a writer that is gone has left open; return it.

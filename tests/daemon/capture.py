@@ -78,13 +78,16 @@ class Captured:
                     return message
             looked = len(self.said)
             assert time.monotonic() < until, f"waited in vain for {kind.__name__}"
-            assert self.hear(1), f"it ended without {kind.__name__}: {self.said[-1:]}"
+            assert self.hear(1), f"it ended with {self.reap()}: {self.said[-1:]}"
 
     def hear(self, seconds: float) -> bool:
         """False: it says nothing any more."""
         if not select.select([self._channel], [], [], seconds)[0]:
             return True
-        received = self._channel.recv(1 << 20)
+        try:
+            received = self._channel.recv(1 << 20)
+        except ConnectionResetError:  # it was killed with orders unread
+            received = b""
         self.said += self._reader.feed(received)
         return bool(received)
 

@@ -362,7 +362,8 @@ def test_what_a_full_disk_takes_is_counted_and_told_once(name: str, kept: Kept) 
     assert "File too large" in output.failure
     kept.now_ns += SECOND
     output.write("q", batch(10))
-    assert (output.failure, output.rows, output.lost) == (None, 11 - lost, lost)
+    assert not output.failure
+    assert (output.rows, output.lost) == (11 - lost, lost)
     output.close()
     assert [text.split(": ")[1][:7] for text in kept.told] == ["File to", "it is w"]
     assert f"{lost} rows are lost" in kept.told[-1]
@@ -396,6 +397,23 @@ def test_pauses_grow_and_a_rotation_tries_at_once(kept: Kept) -> None:
     output.rotate()
     output.write("q", batch(2))
     assert (output.failure, output.lost) == (None, 200)
+
+
+@pytest.mark.parametrize("path", ["", "rows.csv"])
+@pytest.mark.parametrize("name", ["csv", "arrow", "parquet"])
+def test_a_header_that_is_torn_is_taken_back(name: str, path: str, kept: Kept) -> None:
+    place = {"path": str(kept.path / path)} if path else {"rotate_ns": MINUTE}
+    output = kept.open(name, **place)
+    before = len(os.listdir("/proc/self/fd"))
+    with files_no_larger_than(3):
+        for _ in range(3):
+            output.write("q", batch(1))
+            kept.now_ns += MINUTE
+            output.rotate()
+    assert len(os.listdir("/proc/self/fd")) == before
+    output.write("q", batch(2))
+    output.close()
+    assert (output.rows, output.lost, len(kept.names())) == (1, 3, 1)
 
 
 @pytest.fixture
