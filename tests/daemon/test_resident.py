@@ -24,7 +24,7 @@ from gigastream.daemon.messages import (
     TailQuery,
 )
 from tests.daemon.resident import COUNTS, Daemon, end, started
-from tests.live.namespace import Namespace
+from tests.live.namespace import Namespace, ends_well
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.privileged
@@ -196,6 +196,15 @@ def test_ends_at_any_moment_are_survived(daemon: Daemon) -> None:
     daemon.send(100)
     wait_until(lambda: daemon.read() - before == 100, "the packets")
     assert [s.name for s in daemon.report().sets] == ["counts"]
+    assert daemon.stop() == 0
+
+
+def test_an_end_before_the_beginning(space: Namespace, common_folder: Path) -> None:
+    """SIGTERM while sets are compiled: nothing is waited for."""
+    query = "DEFINE { query_name q; } SELECT " + ", ".join(f"len + {n} AS c{n}" for n in range(200))
+    daemon = started(space, common_folder, "-e", f"{query} FROM PKT", waits=False)
+    wait_until(lambda: (common_folder / "socket").exists(), "the socket")
+    wait_until(lambda: ends_well(daemon.process), "signals to be minded")
     assert daemon.stop() == 0
 
 
