@@ -48,6 +48,8 @@ class CaptureLink:
             order.number: self.begun_with[order.name] for order in begun_with
         }
         self._writer: asyncio.StreamWriter | None = None
+        self._opened = asyncio.Event()
+        """The channel is open, or has been."""
 
     @property
     def was_ready(self) -> bool:
@@ -58,6 +60,7 @@ class CaptureLink:
         """Hear it until it is gone; its exit code."""
         try:
             reader, self._writer = await asyncio.open_connection(sock=self.child.channel)
+            self._opened.set()
             frames = report_reader()
             while received := await reader.read(_READ_BYTES):
                 self.spoke_at = asyncio.get_running_loop().time()
@@ -71,6 +74,7 @@ class CaptureLink:
 
     async def order(self, order: Order) -> OrderDone:
         """Give an order and wait until it is carried out, or the process is gone."""
+        await self._opened.wait()
         if self._writer is None:
             return OrderDone(number=order.number, error=_GONE)
         done: asyncio.Future[OrderDone] = asyncio.get_running_loop().create_future()
@@ -101,6 +105,7 @@ class CaptureLink:
         self._heard(report)
 
     def _let_go(self) -> None:
+        self._opened.set()
         if self._writer is not None:
             self._writer.close()
             self._writer = None

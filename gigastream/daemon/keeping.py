@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Protocol
 
 from gigastream.daemon.capture_link import CaptureLink
@@ -82,7 +83,7 @@ class Keeper:
     async def run(self) -> int:
         """Until the input is over, or the end was asked for: 0, or 1 where that went wrong."""
         pause, promises = _FIRST_PAUSE_S, dict[str, int]()
-        while True:
+        while not self._is_ending:
             begun = time.monotonic()
             code = await self._one(promises)
             link, self.link = self.link, None
@@ -96,8 +97,8 @@ class Keeper:
                 self._refuse_first(code)
             pause = _FIRST_PAUSE_S if time.monotonic() - begun > _WELL_AFTER_S else pause * 2
             self._crashed(link, code)
-            if await self._ends_within(min(pause, _LONGEST_PAUSE_S)):
-                return 1
+            await self._ends_within(min(pause, _LONGEST_PAUSE_S))
+        return 1 if self.restarts else 0
 
     async def end(self, patience_s: float) -> None:
         """Ask for the end; run() returns when it has come."""
@@ -126,12 +127,10 @@ class Keeper:
             watch.cancel()
             prepare.cancel()
 
-    async def _ends_within(self, seconds: float) -> bool:
-        try:
+    async def _ends_within(self, seconds: float) -> None:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                return await self._ends.wait()
-        except TimeoutError:
-            return False
+                await self._ends.wait()
 
     async def _prepare(self, link: CaptureLink) -> None:
         """Attach what is there to be attached, as soon as it can be."""

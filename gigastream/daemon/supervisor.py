@@ -154,11 +154,14 @@ class Supervisor:
         return "; ".join(done) or "nothing has changed"
 
     async def _capture(self) -> int:
-        await self.sets.prepare(
-            self._config.query_sets, self._has.started_by, strict=self._config.is_strict
-        )
-        capture = asyncio.create_task(self.keeper.run())
         stopping = asyncio.create_task(self._stopping.wait())
+        prepare = asyncio.create_task(self._prepare())
+        await asyncio.wait((prepare, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if not prepare.done():
+            prepare.cancel()
+            return 0 if self._failure is None else 1
+        await prepare
+        capture = asyncio.create_task(self.keeper.run())
         self._spawn(self._ready())
         self._spawn(self._keep_alive())
         await asyncio.wait((capture, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -170,6 +173,11 @@ class Supervisor:
             self._has.notifier.stopping()
             await self.keeper.end(_END_PATIENCE_S)
         return await capture
+
+    async def _prepare(self) -> None:
+        """Compile what the configuration has, before the first packet is read."""
+        config = self._config
+        await self.sets.prepare(config.query_sets, self._has.started_by, strict=config.is_strict)
 
     async def _ready(self) -> None:
         await self.keeper.is_ready.wait()

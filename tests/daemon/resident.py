@@ -92,7 +92,9 @@ class Daemon:
 CAPTURE = Path(__file__).resolve().parents[2] / "demo" / "demo.pcap"
 
 
-def started(space: Namespace, folder: Path, *words: object, before: Sequence[str] = ()) -> Daemon:
+def started(
+    space: Namespace, folder: Path, *words: object, before: Sequence[str] = (), waits: bool = True
+) -> Daemon:
     """A daemon on the near end of the cable, when it runs or has ended."""
     link = () if "-c" in words else ("-i", space.near)
     with (folder / "log").open("w") as log:
@@ -108,6 +110,8 @@ def started(space: Namespace, folder: Path, *words: object, before: Sequence[str
             env=without_sanitizers(),
         )
     daemon = Daemon(space, folder, process)
+    if not waits:
+        return daemon
     wait_until(lambda: process.poll() is not None or "running:" in daemon.told(), "that it runs")
     return daemon
 

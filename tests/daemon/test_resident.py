@@ -24,7 +24,7 @@ from gigastream.daemon.messages import (
     TailQuery,
 )
 from tests.daemon.resident import COUNTS, Daemon, end, started
-from tests.live.namespace import Namespace
+from tests.live.namespace import Namespace, ends_well
 from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.privileged
@@ -163,6 +163,49 @@ def test_a_reload_changes_what_is_different(space: Namespace, common_folder: Pat
         assert list(daemon.status().sets) == ["same", "new"]
     finally:
         end(daemon)
+
+
+def test_a_capture_process_that_hangs_is_replaced(space: Namespace, common_folder: Path) -> None:
+    """By the watchdog, after the time that the configuration says."""
+    config = common_folder / "gigastream.toml"
+    config.write_text(f"watchdog = '2s'\n[[link]]\ndevice = '{space.near}'\n")
+    daemon = started(space, common_folder, "-c", config)
+    try:
+        first = daemon.status().capture_pid
+        assert first is not None
+        os.kill(first, signal.SIGSTOP)
+        wait_until(lambda: daemon.status().restarts == 1, "the watchdog")
+        wait_until(lambda: daemon.status().capture_pid not in (None, first), "the next one")
+        assert "has said nothing for 2 s" in daemon.told()
+        assert daemon.stop() == 0
+    finally:
+        end(daemon)
+
+
+def test_ends_at_any_moment_are_survived(daemon: Daemon) -> None:
+    """Killed as soon as it is there, again and again: the set is there, and packets are read."""
+    daemon.add("counts", first_window="cut")
+    for restarts in range(1, 5):
+        wait_until(lambda: daemon.status().capture_pid is not None, "a process")
+        pid = daemon.status().capture_pid
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda least=restarts: daemon.status().restarts >= least, "the end of it")
+    wait_until(lambda: daemon.report().incarnation == daemon.status().incarnation, "the next one")
+    before = daemon.read()
+    daemon.send(100)
+    wait_until(lambda: daemon.read() - before == 100, "the packets")
+    assert [s.name for s in daemon.report().sets] == ["counts"]
+    assert daemon.stop() == 0
+
+
+def test_an_end_before_the_beginning(space: Namespace, common_folder: Path) -> None:
+    """SIGTERM while sets are compiled: nothing is waited for."""
+    query = "DEFINE { query_name q; } SELECT " + ", ".join(f"len + {n} AS c{n}" for n in range(200))
+    daemon = started(space, common_folder, "-e", f"{query} FROM PKT", waits=False)
+    wait_until(lambda: (common_folder / "socket").exists(), "the socket")
+    wait_until(lambda: ends_well(daemon.process), "signals to be minded")
+    assert daemon.stop() == 0
 
 
 def test_what_cannot_begin_says_why(space: Namespace, common_folder: Path) -> None:
