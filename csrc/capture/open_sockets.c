@@ -13,10 +13,6 @@
 #include "link.h"
 #include "packet_ring.h"
 
-#ifndef PACKET_IGNORE_OUTGOING
-#define PACKET_IGNORE_OUTGOING 23
-#endif
-
 struct opening {
     const struct gs_live_config *config;
     struct gs_fanout_group *group; /* NULL: one socket takes all */

@@ -97,10 +97,10 @@ static uint32_t oldest(const struct gs_ring_device *device)
     return first == NONE ? NONE : least_handed_over(device);
 }
 
-/* Nothing is handed over: the newest block is the open one, or all were given back after the ring
- * was full, and the kernel has not yet opened the one behind it. It tells when a packet comes, or
- * with its timer. */
-static uint32_t next_to_come(const struct gs_ring_device *device, int64_t retire_timeout_ns)
+/* Where nothing is handed over, the newest block is the open one, or all were given back after the
+ * ring was full, and the kernel has not yet opened the one behind it. It tells when a packet comes,
+ * or with its timer. */
+uint32_t gs_packet_ring_next(const struct gs_ring_device *device, int64_t retire_timeout_ns)
 {
     const struct timespec a_look = {.tv_nsec = LOOK_NS};
     int64_t ends_ns = gs_monotonic_ns() + 2 * retire_timeout_ns + 20 * LOOK_NS;
@@ -117,29 +117,14 @@ static uint32_t next_to_come(const struct gs_ring_device *device, int64_t retire
     }
 }
 
-static uint64_t packets_from(const struct gs_ring_device *device, uint32_t block)
+uint64_t gs_packet_ring_rest(const struct gs_ring_device *device, uint32_t block)
 {
     uint64_t found = 0, before = number(device, block) - 1;
     for (uint32_t i = 0; i < device->block_count; i++) {
         uint32_t at = (block + i) % device->block_count;
         if (number(device, at) != ++before) break; /* not opened yet since */
-        found += packets_of(device, at);
+        found += packets_of(device, at) - gs_ring_taken(gs_ring_block(device, at));
         if (!gs_ring_is_handed_over(gs_ring_block(device, at))) break;
     }
     return found;
-}
-
-struct gs_packet_ring_rest gs_packet_ring_adopt(const struct gs_ring_device *device,
-                                                int64_t retire_timeout_ns)
-{
-    struct gs_packet_ring_rest rest = {0};
-    for (;;) {
-        rest.block = next_to_come(device, retire_timeout_ns);
-        struct tpacket_block_desc *block = gs_ring_block(device, rest.block);
-        if (!gs_ring_is_begun(block)) break;
-        rest.given_up += block->hdr.bh1.num_pkts;
-        gs_ring_give_back(block);
-    }
-    rest.packets = packets_from(device, rest.block);
-    return rest;
 }

@@ -6,6 +6,11 @@
 
 #include "ring.h"
 
+/* Newer than some C libraries. */
+#ifndef PACKET_IGNORE_OUTGOING
+#define PACKET_IGNORE_OUTGOING 23
+#endif
+
 /* The ring of a socket that has none, as the configuration says. It is not mapped. */
 int gs_packet_ring_make(int descriptor, const struct gs_live_config *config,
                         struct gs_error *error);
@@ -14,15 +19,11 @@ int gs_packet_ring_make(int descriptor, const struct gs_live_config *config,
 int gs_packet_ring_map(struct gs_ring_device *device, const struct gs_live_config *config,
                        struct gs_error *error);
 
-/* What lies in a ring that another process has read. */
-struct gs_packet_ring_rest {
-    uint32_t block;    /* to go on at */
-    uint64_t packets;  /* from there on */
-    uint64_t given_up; /* of a block that was begun: how many of them were read nobody knows */
-};
+/* Where to go on in a ring that another process has read: at the oldest block that was not given
+ * back. Waits at most two retire timeouts, mostly not at all. */
+uint32_t gs_packet_ring_next(const struct gs_ring_device *device, int64_t retire_timeout_ns);
 
-/* Finds it and gives back what was begun. Waits at most two retire timeouts, mostly not at all. */
-struct gs_packet_ring_rest gs_packet_ring_adopt(const struct gs_ring_device *device,
-                                                int64_t retire_timeout_ns);
+/* Packets in the ring from a block on that no reader has taken. */
+uint64_t gs_packet_ring_rest(const struct gs_ring_device *device, uint32_t block);
 
 #endif

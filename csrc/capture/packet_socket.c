@@ -26,10 +26,6 @@
 #define ETHERNET 1 /* LINKTYPE_ number */
 #define DRAIN_MARGIN_NS 20000000
 #define SPARES_MAX 16
-/* Newer than some C libraries. */
-#ifndef PACKET_IGNORE_OUTGOING
-#define PACKET_IGNORE_OUTGOING 23
-#endif
 
 struct packet_socket {
     struct gs_ring_device device; /* first: ring.c is given a pointer to it */
@@ -252,11 +248,11 @@ static int go(struct packet_socket *s, struct gs_error *error)
 static void go_on(struct packet_socket *s)
 {
     struct gs_ring_counts *counts = &s->device.counts;
-    struct gs_packet_ring_rest rest = gs_packet_ring_adopt(&s->device, s->retire_timeout_ns);
-    s->device.first_block = rest.block;
+    uint32_t block = gs_packet_ring_next(&s->device, s->retire_timeout_ns);
+    uint64_t rest = gs_packet_ring_rest(&s->device, block);
+    s->device.first_block = block;
     read_counts(s);
-    uint64_t ours = counts->dropped + rest.packets;
-    counts->given_up = rest.given_up;
+    uint64_t ours = counts->dropped + rest;
     counts->taken_before = counts->received > ours ? counts->received - ours : 0;
     counts->received = ours;
 }

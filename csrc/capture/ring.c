@@ -53,15 +53,42 @@ static void give_back(struct gs_capture *capture)
     capture->holds_block = false;
 }
 
+/* The next packet's header, which lies in the block with all that it describes, or NULL. */
+static struct tpacket3_hdr *next_header(const struct gs_capture *capture)
+{
+    uint32_t size = capture->device->block_bytes, offset = capture->packet_offset;
+    uint8_t *block = (uint8_t *)gs_ring_block(capture->device, capture->block);
+    if (offset > size || size - offset < sizeof(struct tpacket3_hdr) || offset % 8 != 0)
+        return NULL;
+    struct tpacket3_hdr *header = (struct tpacket3_hdr *)(block + offset);
+    uint32_t room = size - offset;
+    if (header->tp_mac > room || header->tp_snaplen > room - header->tp_mac) return NULL;
+    /* or a walk would not end */
+    if (capture->packets_left > 1 &&
+        (header->tp_next_offset < sizeof *header || header->tp_next_offset > size))
+        return NULL;
+    return header;
+}
+
+/* Those that the reader before us has taken; where the block is damaged, the next burst says it. */
+static void skip_taken(struct gs_capture *capture, uint32_t taken)
+{
+    struct tpacket3_hdr *header;
+    while (taken-- > 0 && capture->packets_left > 0 && (header = next_header(capture)) != NULL) {
+        capture->packet_offset += header->tp_next_offset;
+        capture->packets_left--;
+    }
+}
+
 static void take_block(struct gs_capture *capture)
 {
     struct tpacket_block_desc *block = gs_ring_block(capture->device, capture->block);
     const struct tpacket_hdr_v1 *header = &block->hdr.bh1;
-    gs_ring_begin(block);
     capture->holds_block = true;
     capture->is_measured = false;
     capture->packets_left = header->num_pkts;
     capture->packet_offset = header->offset_to_first_pkt;
+    skip_taken(capture, gs_ring_taken(block));
 }
 
 /* The link was gone and is back, and nothing is left that was captured before. */
@@ -161,21 +188,10 @@ static void prefetch_rest(const struct tpacket3_hdr *header)
         __builtin_prefetch(packet + i);
 }
 
-/* The next packet's header, which lies in the block with all that it describes, or NULL. */
-static struct tpacket3_hdr *next_header(const struct gs_capture *capture)
+static void take_packets(struct gs_capture *capture, uint32_t capacity)
 {
-    uint32_t size = capture->device->block_bytes, offset = capture->packet_offset;
-    uint8_t *block = (uint8_t *)gs_ring_block(capture->device, capture->block);
-    if (offset > size || size - offset < sizeof(struct tpacket3_hdr) || offset % 8 != 0)
-        return NULL;
-    struct tpacket3_hdr *header = (struct tpacket3_hdr *)(block + offset);
-    uint32_t room = size - offset;
-    if (header->tp_mac > room || header->tp_snaplen > room - header->tp_mac) return NULL;
-    /* or a walk would not end */
-    if (capture->packets_left > 1 &&
-        (header->tp_next_offset < sizeof *header || header->tp_next_offset > size))
-        return NULL;
-    return header;
+    uint32_t count = capture->packets_left < capacity ? capture->packets_left : capacity;
+    gs_ring_take(gs_ring_block(capture->device, capture->block), count);
 }
 
 static int ring_next_burst(struct gs_capture *capture, struct gs_packet *packets, uint32_t capacity,
@@ -183,6 +199,7 @@ static int ring_next_burst(struct gs_capture *capture, struct gs_packet *packets
 {
     *count = 0;
     GS_RETURN_IF_ERROR(need_block(capture, timeout_ms, error));
+    take_packets(capture, capacity);
     while (*count < capacity && capture->packets_left > 0) {
         struct tpacket3_hdr *header = next_header(capture);
         if (header == NULL && *count > 0) return GS_OK; /* the next call says what is wrong */
@@ -259,7 +276,6 @@ static void ring_stats(const struct gs_capture *capture, struct gs_capture_stats
                                        .freezes = device->counts.freezes,
                                        .nic_dropped = device->counts.nic_dropped,
                                        .oversized = capture->oversized,
-                                       .given_up = device->counts.given_up,
                                        .taken_before = device->counts.taken_before,
                                        .ring_blocks = device->block_count,
                                        .ring_used = blocks_used(capture),

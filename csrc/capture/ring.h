@@ -12,9 +12,10 @@
 
 /* Room in front of each packet for the tag that the kernel has taken out of it. */
 #define GS_RING_TAG_BYTES 4
-/* Our own, in a block's status: its packets are being read. The kernel looks at TP_STATUS_USER
- * alone, and writes all when it hands the block over the next time. */
-#define GS_RING_BEGUN (1u << 30)
+/* Our own, in a block's status: how many of its packets a reader has taken, so that none takes them
+ * again that comes after it. The kernel looks at TP_STATUS_USER alone, and writes all of it when it
+ * hands the block over the next time. */
+#define GS_RING_TAKEN_SHIFT 8
 
 /* Since the device was opened. */
 struct gs_ring_counts {
@@ -80,15 +81,16 @@ static inline bool gs_ring_is_handed_over(struct tpacket_block_desc *block)
     return __atomic_load_n(&block->hdr.bh1.block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER;
 }
 
-/* Whoever reads the ring after us must not read the block again. */
-static inline void gs_ring_begin(struct tpacket_block_desc *block)
+static inline uint32_t gs_ring_taken(struct tpacket_block_desc *block)
 {
-    __atomic_fetch_or(&block->hdr.bh1.block_status, GS_RING_BEGUN, __ATOMIC_RELEASE);
+    return __atomic_load_n(&block->hdr.bh1.block_status, __ATOMIC_ACQUIRE) >> GS_RING_TAKEN_SHIFT;
 }
 
-static inline bool gs_ring_is_begun(struct tpacket_block_desc *block)
+/* Before they are touched. */
+static inline void gs_ring_take(struct tpacket_block_desc *block, uint32_t packets)
 {
-    return gs_ring_is_handed_over(block) && block->hdr.bh1.block_status & GS_RING_BEGUN;
+    __atomic_fetch_add(&block->hdr.bh1.block_status, packets << GS_RING_TAKEN_SHIFT,
+                       __ATOMIC_RELEASE);
 }
 
 static inline void gs_ring_give_back(struct tpacket_block_desc *block)

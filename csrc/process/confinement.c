@@ -24,10 +24,20 @@
 
 /* ---- seccomp: a list of what is refused, since libraries need calls that we do not know ---- */
 
-static const uint32_t refused_calls[] = {
-    /* other programs, other processes */
+static const uint32_t programs[] = {
     SYS_execve,
     SYS_execveat,
+#ifdef __x86_64__
+    SYS_fork,
+    SYS_vfork,
+#endif
+};
+
+static const uint32_t taking_in[] = {SYS_accept, SYS_accept4};
+static const uint32_t sending[] = {SYS_sendto, SYS_sendmsg, SYS_sendmmsg};
+
+static const uint32_t of_all[] = {
+    /* other processes */
     SYS_ptrace,
     SYS_process_vm_readv,
     SYS_process_vm_writev,
@@ -42,11 +52,6 @@ static const uint32_t refused_calls[] = {
     /* other hosts: what is open is enough; AF_UNIX sockets, for questions about links, stay */
     SYS_connect,
     SYS_listen,
-    SYS_accept,
-    SYS_accept4,
-    SYS_sendto,
-    SYS_sendmsg,
-    SYS_sendmmsg,
     /* the kernel, and ways past this list */
     SYS_bpf,
     SYS_init_module,
@@ -105,8 +110,6 @@ static const uint32_t refused_calls[] = {
     SYS_kexec_file_load,
 #endif
 #ifdef __x86_64__
-    SYS_fork,
-    SYS_vfork,
     SYS_chown,
     SYS_lchown,
     SYS_mknod,
@@ -119,8 +122,27 @@ static const uint32_t refused_calls[] = {
 #endif
 };
 
-#define REFUSED_COUNT (sizeof refused_calls / sizeof refused_calls[0])
+#define CAPTURE (1u << GS_CONFINED_CAPTURE)
+#define SUPERVISOR (1u << GS_CONFINED_SUPERVISOR)
+#define COMPILER (1u << GS_CONFINED_COMPILER)
+#define COUNT(list) (uint16_t)(sizeof(list) / sizeof *(list))
+
+static const struct refusal {
+    const uint32_t *calls;
+    uint16_t count;
+    unsigned whom;
+} refusals[] = {
+    {of_all, COUNT(of_all), CAPTURE | SUPERVISOR | COMPILER},
+    {programs, COUNT(programs), CAPTURE | SUPERVISOR},
+    {taking_in, COUNT(taking_in), CAPTURE | COMPILER},
+    {sending, COUNT(sending), CAPTURE},
+};
+
+#define PROGRAM_MAX 512
 #define X32_BIT 0x40000000u
+#define NAMESPACES                                                                                 \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |  \
+     CLONE_NEWNET)
 #define OFFSET(member) ((uint32_t)offsetof(struct seccomp_data, member))
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(member))
 /* Its lower half: both machines are little-endian. */
@@ -129,15 +151,9 @@ static const uint32_t refused_calls[] = {
 #define REFUSE(error) RETURN(SECCOMP_RET_ERRNO | (error))
 #define SKIP_UNLESS(value, count) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, count)
 
-static const struct sock_filter begin[] = {
-    LOAD(arch),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0),
-    REFUSE(ENOSYS),
-    LOAD(nr),
-    BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1),
-    REFUSE(ENOSYS),
-    /* a thread, not a process; the C library turns to clone where there is no clone3, whose flags a
-     * filter cannot see */
+/* A thread, not a process; the C library turns to clone where there is no clone3, whose flags a
+ * filter cannot see. */
+static const struct sock_filter only_threads[] = {
     SKIP_UNLESS(SYS_clone3, 1),
     REFUSE(ENOSYS),
     SKIP_UNLESS(SYS_clone, 4),
@@ -145,6 +161,25 @@ static const struct sock_filter begin[] = {
     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
     REFUSE(EPERM),
     RETURN(SECCOMP_RET_ALLOW),
+};
+
+/* The same, but a process may be made that gets no namespace of its own. */
+static const struct sock_filter no_namespaces[] = {
+    SKIP_UNLESS(SYS_clone3, 1),
+    REFUSE(ENOSYS),
+    SKIP_UNLESS(SYS_clone, 4),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 0, 1),
+    REFUSE(EPERM),
+    RETURN(SECCOMP_RET_ALLOW),
+};
+
+static const struct sock_filter only_this_machine[] = {
+    LOAD(arch), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0), REFUSE(ENOSYS),
+    LOAD(nr),   BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 0, 1),      REFUSE(ENOSYS),
+};
+
+static const struct sock_filter only_unix_sockets[] = {
     SKIP_UNLESS(SYS_socket, 4),
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0),
@@ -152,19 +187,39 @@ static const struct sock_filter begin[] = {
     RETURN(SECCOMP_RET_ALLOW),
 };
 
-#define BEGIN_COUNT (sizeof begin / sizeof begin[0])
+struct program {
+    struct sock_filter code[PROGRAM_MAX];
+    uint16_t length;
+};
 
-static bool filter_calls(void)
+static void append(struct program *program, const struct sock_filter *code, uint16_t length)
 {
-    struct sock_filter program[BEGIN_COUNT + 2 * REFUSED_COUNT + 1];
-    uint16_t count = BEGIN_COUNT;
-    memcpy(program, begin, sizeof begin);
-    for (size_t i = 0; i < REFUSED_COUNT; i++) {
-        program[count++] = (struct sock_filter)SKIP_UNLESS(refused_calls[i], 1);
-        program[count++] = (struct sock_filter)REFUSE(EPERM);
+    memcpy(program->code + program->length, code, length * sizeof *code);
+    program->length = (uint16_t)(program->length + length);
+}
+
+static void refuse(struct program *program, const struct refusal *refusal)
+{
+    for (uint16_t i = 0; i < refusal->count; i++) {
+        const struct sock_filter code[] = {SKIP_UNLESS(refusal->calls[i], 1), REFUSE(EPERM)};
+        append(program, code, COUNT(code));
     }
-    program[count++] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
-    struct sock_fprog filter = {.len = count, .filter = program};
+}
+
+static bool filter_calls(int32_t confined)
+{
+    static const struct sock_filter allow_rest = RETURN(SECCOMP_RET_ALLOW);
+    struct program program = {.length = 0};
+    append(&program, only_this_machine, COUNT(only_this_machine));
+    if (confined == GS_CONFINED_COMPILER)
+        append(&program, no_namespaces, COUNT(no_namespaces));
+    else
+        append(&program, only_threads, COUNT(only_threads));
+    append(&program, only_unix_sockets, COUNT(only_unix_sockets));
+    for (uint16_t i = 0; i < COUNT(refusals); i++)
+        if (refusals[i].whom & 1u << confined) refuse(&program, &refusals[i]);
+    append(&program, &allow_rest, 1);
+    struct sock_fprog filter = {.len = program.length, .filter = program.code};
     return ARCHITECTURE != 0 &&
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0;
 }
@@ -181,6 +236,7 @@ static bool filter_calls(void)
 #define TRUNCATE (1ull << 14)    /* from the third on */
 #define BIND_AND_CONNECT 3ull    /* from the fourth on, of TCP */
 #define ABSTRACT_AND_SIGNAL 3ull /* from the sixth on: sockets and processes outside */
+#define NULL_DEVICE "/dev/null"
 
 /* struct landlock_ruleset_attr as the sixth interface has it. */
 struct ruleset {
@@ -198,11 +254,11 @@ static uint64_t changes_of(int abi)
     return CHANGES | (abi >= 2 ? REFER : 0) | (abi >= 3 ? TRUNCATE : 0);
 }
 
-static bool allow(int rules, const char *folder, uint64_t changes)
+static bool allow(int rules, const char *path, uint64_t changes)
 {
     struct landlock_path_beneath_attr below = {
         .allowed_access = changes,
-        .parent_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC),
+        .parent_fd = open(path, O_PATH | O_CLOEXEC),
     };
     if (below.parent_fd < 0) return false;
     long status = syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &below, 0);
@@ -213,20 +269,29 @@ static bool allow(int rules, const char *folder, uint64_t changes)
 /* There where lines are counted. */
 extern void __gcov_init(void) __attribute__((weak));
 
-static int confine_files(const char *const *folders, uint32_t count)
+static struct ruleset attributes_of(int32_t confined, int abi)
+{
+    bool runs_programs = confined == GS_CONFINED_COMPILER;
+    return (struct ruleset){
+        .files = changes_of(abi) | (runs_programs ? 0 : LANDLOCK_ACCESS_FS_EXECUTE),
+        .network = BIND_AND_CONNECT,
+        /* who watches over the others signals them, and says to the host's manager how it is */
+        .scoped = confined == GS_CONFINED_SUPERVISOR ? 0 : ABSTRACT_AND_SIGNAL,
+    };
+}
+
+static int confine_files(int32_t confined, const char *const *folders, uint32_t count)
 {
     int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (abi < 1) return 0;
     uint64_t changes = changes_of(abi);
-    struct ruleset attributes = {
-        .files = changes | LANDLOCK_ACCESS_FS_EXECUTE,
-        .network = BIND_AND_CONNECT,
-        .scoped = ABSTRACT_AND_SIGNAL,
-    };
+    struct ruleset attributes = attributes_of(confined, abi);
     int rules = (int)syscall(SYS_landlock_create_ruleset, &attributes, size_of(abi), 0);
     if (rules < 0) return 0;
     /* Its counts are written when the process ends, wherever they are. */
     bool all = __gcov_init == NULL || allow(rules, "/", changes);
+    if (confined == GS_CONFINED_COMPILER)
+        all = allow(rules, NULL_DEVICE, LANDLOCK_ACCESS_FS_WRITE_FILE) && all;
     for (uint32_t i = 0; i < count; i++)
         all = allow(rules, folders[i], changes) && all;
     all = all && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
@@ -243,10 +308,11 @@ static int confine_files(const char *const *folders, uint32_t count)
 #define IS_SANITIZED false
 #endif
 
-void gs_confine(const char *const *folders, uint32_t count, struct gs_confinement *done)
+void gs_confine(int32_t confined, const char *const *folders, uint32_t count,
+                struct gs_confinement *done)
 {
     *done = (struct gs_confinement){0};
     if (IS_SANITIZED) return;
-    done->landlock_abi = confine_files(folders, count);
-    done->has_seccomp = filter_calls();
+    done->landlock_abi = confine_files(confined, folders, count);
+    done->has_seccomp = filter_calls(confined);
 }

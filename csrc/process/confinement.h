@@ -12,9 +12,17 @@ struct gs_confinement {
     int landlock_abi; /* of this thread and those that it makes; 0: none */
 };
 
+/* Who it is. Filters add up in children: who forks all has what none of them lacks. */
+enum gs_confined {
+    GS_CONFINED_CAPTURE = 0, /* reads packets: no program, no process, no connection */
+    GS_CONFINED_SUPERVISOR,  /* the same, but takes connections in, and sends */
+    GS_CONFINED_COMPILER     /* runs programs, makes processes, sends; connects to nobody */
+};
+
 /* Confines this process; only below `folders` it makes, changes and removes files from now on. What
  * is open stays open. Call it after gs_give_up_privileges. An engine that was built to be measured
  * (sanitizers, coverage) is not confined: its reports need what is refused. */
-void gs_confine(const char *const *folders, uint32_t count, struct gs_confinement *done);
+void gs_confine(int32_t confined, const char *const *folders, uint32_t count,
+                struct gs_confinement *done);
 
 #endif

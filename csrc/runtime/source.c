@@ -245,7 +245,6 @@ void gs_source_statistics(const struct gs_source *source, struct gs_source_stati
     statistics->freezes = stats.freezes;
     statistics->nic_dropped = stats.nic_dropped;
     statistics->oversized = stats.oversized;
-    statistics->given_up = stats.given_up;
     statistics->taken_before = stats.taken_before;
     statistics->ring_blocks = stats.ring_blocks;
     statistics->ring_used = stats.ring_used;

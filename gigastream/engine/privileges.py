@@ -14,12 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import check
 from gigastream.ownership import is_mapped
 from gigastream.sources.files import SourceError
 
+Confined = Literal["capture", "supervisor", "compiler"]
+"""What a process does, in the order of enum gs_confined."""
 _SAME_USER = 0xFFFFFFFF
 _KEPT = ("COLUMNS", "LANG", "LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "TERM", "TZ")
 """Variables that say how to write for a person."""
@@ -117,12 +120,15 @@ def give_up_privileges(user: str) -> None:
         del os.environ[name]
 
 
-def confine(folders: Sequence[Path]) -> Confinement:
-    """Let the kernel refuse what a capture does not need; files change below `folders` alone."""
+def confine(folders: Sequence[Path], kind: Confined = "capture") -> Confinement:
+    """Let the kernel refuse what such a process does not need; files change in `folders` alone.
+
+    What is refused is refused to its children, too, whatever they ask for.
+    """
     global _confinement
     paths = [ffi.new("char[]", os.fsencode(folder)) for folder in folders]
     done = ffi.new("struct gs_confinement *")
-    lib.gs_confine(ffi.new("char *[]", paths), len(paths), done)
+    lib.gs_confine(get_args(Confined).index(kind), ffi.new("char *[]", paths), len(paths), done)
     _confinement = Confinement(_own_name(), bool(done.has_seccomp), int(done.landlock_abi))
     return _confinement
 

@@ -64,10 +64,8 @@ class SourceStatistics:
     """How often it said nothing for longer than its liveness."""
     is_failed: bool = False
     """It has said nothing since."""
-    given_up: int = 0
-    """Of a ring that had another reader, who ended amid a block: this block's packets."""
     taken_before: int = 0
-    """Those too, and what that reader took from when it last asked the kernel for its counts on."""
+    """Of a ring that had another reader: what that took since it last asked the kernel to count."""
     ring_blocks: int = 0
     """Of a live link's ring."""
     ring_used: int = 0

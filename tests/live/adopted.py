@@ -18,6 +18,7 @@ import socket
 import struct
 import sys
 import tempfile
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,22 +27,27 @@ from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.engine import Engine
 from gigastream.engine.live import open_packet_sockets
 from gigastream.plan import Plan
+from gigastream.settings import Settings
 from gigastream.sources.live import LiveSettings, LiveSource, adopted_rings
 from tests.engine.stepping import plan_of
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 QUERY = "SELECT timestamp, srcMAC FROM ETH"
 TURN_PACKETS = 16
-"""What a reader takes before it tells of it."""
-PACE_PACKETS, PACE_S = 20, 0.004
-MOST_ROWS = 300
-"""Of a reader that is killed."""
+"""What a reader reads before it tells of it."""
+SETTINGS = Settings(burst=TURN_PACKETS, batch_rows=TURN_PACKETS, deliver_every_burst=True)
+PACE_PACKETS, PACE_S = 80, 0.004
+MOST_BYTES = 20000
+"""Of rows of a reader that is killed, from which on it is."""
 FLOWS = 50
+
+
+BLOCK_BYTES = 1 << 16
 
 
 def settings_of(rings: int) -> LiveSettings:
     """Blocks that are small, so that there are many, in a ring that holds all that is sent."""
-    return LiveSettings(ring_bytes=32 << 20, block_bytes=1 << 16, retire_ns=10**7, fanout=rings)
+    return LiveSettings(ring_bytes=32 << 20, block_bytes=BLOCK_BYTES, retire_ns=10**7, fanout=rings)
 
 
 def numbered(number: int) -> bytes:
@@ -96,7 +102,7 @@ def told(engine: Engine) -> bytes:
 def read(child: _Child, plan: Plan, links: list[LiveSource], rows: Path, counters: Path) -> None:
     """Go on where the reader before was, and tell of each turn's packets."""
     out = os.open(rows, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    with AttachedSet(plan, interfaces=1) as queries, Engine() as engine:
+    with AttachedSet(plan, SETTINGS) as queries, Engine(SETTINGS) as engine:
         for link in links:
             engine.add_link(link)
         engine.attach(queries)
@@ -118,8 +124,17 @@ def taken(queries: AttachedSet) -> bytes:
 
 def numbers_in(path: Path) -> list[int]:
     """Of a reader."""
-    lines = path.read_text().splitlines() if path.exists() else []
+    text = path.read_text() if path.exists() else ""
+    lines = text.split("\n")[:-1]  # the last may be torn
     return [int(line.split(",")[1].replace(":", ""), 16) for line in lines]
+
+
+def wait_for_rows(path: Path, size: int) -> None:
+    """Until there are so many bytes of them; sees it soon, or the reader would be idle again."""
+    ends = time.monotonic() + PATIENCE_S
+    while not path.exists() or path.stat().st_size < size:
+        assert time.monotonic() < ends, "no packets"
+        os.sched_yield()
 
 
 def account(rows: Path, counters: Path) -> dict[str, Any]:
@@ -145,9 +160,8 @@ def main(device: str, peer: str, rings: str, kills: str, seed: str) -> None:
                 wait_until(files[1].exists, "the first reader")
                 sender = _Child(send, peer, folder / "sent")
             is_last = turn == int(kills)
-            wanted = MOST_ROWS if is_last else rng.randrange(MOST_ROWS)
             if is_last or rng.random() < 0.8:
-                wait_until(lambda: len(numbers_in(files[0])) >= wanted, "packets")
+                wait_for_rows(files[0], rng.randrange(MOST_BYTES))
             if is_last:
                 assert sender.end(signal.SIGTERM) == 0
             status = reader.end(signal.SIGTERM if is_last else signal.SIGKILL)

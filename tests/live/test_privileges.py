@@ -343,8 +343,11 @@ os.environ["SECRET"] = "told"
 privileges.gain_no_privileges("nobody")
 privileges.give_up_privileges("nobody")
 assert "SECRET" not in os.environ
-if confined == "confined":
-    held = privileges.confine([Path(below)])
+sleeper = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+client = socket.socket(socket.AF_UNIX)
+client.connect(listening)
+if confined != "free":
+    held = privileges.confine([Path(below)], confined)
     if not held.seccomp or held.landlock < 3:
         print("not there")
         raise SystemExit
@@ -375,7 +378,7 @@ def test_a_capture_that_was_taken_over_cannot(folder: Path) -> None:
     """Each is refused by the filter of calls (EPERM), or by Landlock (EACCES)."""
     if "GCOV_ERROR_FILE" in os.environ:
         pytest.skip("where lines are counted the counts are written anywhere")
-    said = attempted(folder, "confined", *ATTEMPTS.values())
+    said = attempted(folder, "capture", *ATTEMPTS.values())
     refused = ("refused 1", "refused 13")
     assert {
         name for name, is_so in zip(ATTEMPTS, said, strict=True) if is_so not in refused
@@ -391,7 +394,7 @@ def test_its_user_could(folder: Path) -> None:
 
 
 def test_what_a_capture_does_still_goes(folder: Path) -> None:
-    assert attempted(folder, "confined", *ALLOWED.values()) == ["done"] * len(ALLOWED)
+    assert attempted(folder, "capture", *ALLOWED.values()) == ["done"] * len(ALLOWED)
 
 
 def test_a_reader_that_leaves_ends_a_capture_quietly() -> None:

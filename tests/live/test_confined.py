@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel refuses, or does not, to the daemon's processes that capture nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.namespace import folder_for_all, needs
+from tests.live.test_privileges import ALLOWED, ATTEMPTS, attempted
+from tests.sanitizers import IS_SANITIZED
+
+pytestmark = [
+    pytest.mark.privileged,
+    needs("gcc"),
+    pytest.mark.skipif(IS_SANITIZED, reason="a sanitized engine is not confined"),
+]
+REFUSED = ("refused 1", "refused 13")
+"""By the filter of calls (EPERM), or by Landlock (EACCES)."""
+PACKET_SOCKET = "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"
+ACCEPT = "server.accept()"
+SEND = "client.send(b'x')"
+SIGNAL = "sleeper.kill()"
+FORK, EXECUTE = "fork()", "os.execv('/bin/echo', ['echo', 'done'])"
+COMPILE = """subprocess.run(\
+['/usr/bin/gcc', '-O1', '-shared', '-fPIC', '-x', 'c', '-', '-o', below + '/object.so'], \
+input=b'int x;', stdout=subprocess.DEVNULL, check=True, env={**os.environ, 'TMPDIR': below})
+""".replace("\\\n", "")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with folder_for_all() as made:
+        yield made
+
+
+def refused_of(folder: Path, kind: str, *attempts: str) -> set[str]:
+    """Which of them."""
+    said = attempted(folder, kind, *attempts)
+    return {one for one, answer in zip(attempts, said, strict=True) if answer in REFUSED}
+
+
+def test_a_supervisor_takes_connections_in_and_runs_nothing(folder: Path) -> None:
+    may = [ACCEPT, SEND, SIGNAL, *ALLOWED.values()]
+    may_not = [PACKET_SOCKET, *ATTEMPTS.values()]
+    if "GCOV_ERROR_FILE" in os.environ:
+        pytest.skip("where lines are counted the counts are written anywhere")
+    assert refused_of(folder, "supervisor", *may, *may_not) == set(may_not)
+
+
+def test_a_compiler_runs_programs_and_reaches_nobody(folder: Path) -> None:
+    may = [FORK, SEND, COMPILE, *ALLOWED.values(), EXECUTE]
+    programs = {name for name, text in ATTEMPTS.items() if text in may}
+    may_not = [text for name, text in ATTEMPTS.items() if name not in programs]
+    if "GCOV_ERROR_FILE" in os.environ:
+        pytest.skip("where lines are counted the counts are written anywhere")
+    assert refused_of(folder, "compiler", PACKET_SOCKET, ACCEPT, *may_not, *may) == {
+        PACKET_SOCKET, ACCEPT, *may_not
+    }  # fmt: skip
+
+
+def test_who_forks_both_is_a_compiler_and_its_children_are_less(folder: Path) -> None:
+    """A filter is added to what is there: a capture that a launcher forks runs no program."""
+    confine = "privileges.confine([Path(below)], 'capture')"
+    said = attempted(folder, "compiler", FORK, confine, FORK, SEND, EXECUTE)
+    assert said[:2] == ["done", "done"]
+    assert set(said[2:]) == {"refused 1"}
