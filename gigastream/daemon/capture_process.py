@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,7 @@ from gigastream.daemon.relief import Relief
 from gigastream.daemon.reports import report_of
 from gigastream.daemon.running_set import RunningSet, Surroundings
 from gigastream.daemon.tails import Tails
+from gigastream.daemon.targets import has_spool
 from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.engine import Engine
@@ -110,12 +112,7 @@ class _Capture:
         self._around = Surroundings(engine, self._sources, start.settings, self._tails)
         self._relief = Relief(start, engine)
         self._engine = engine
-        if start.incarnation > 0:
-            engine.start()
-        for order in start.sets:
-            self._carry_out(order)
-        if start.incarnation == 0:
-            engine.start()
+        self._attach_first(engine)
         self._channel.say(
             CaptureReady(
                 incarnation=start.incarnation,
@@ -124,6 +121,22 @@ class _Capture:
                 landlock=held.landlock,
             )
         )
+
+    def _attach_first(self, engine: Engine) -> None:
+        """Those with a spool before the start, which then goes on behind what it has promised."""
+        early, late = list(self._start.sets), list[AttachOrder]()
+        if self._start.incarnation > 0:
+            late = [order for order in early if not has_spool(order.outputs)]
+            early = [order for order in early if has_spool(order.outputs)]
+        for order in early:
+            self._carry_out(order)
+        for running in self._sets.values():
+            for target in running.targets:
+                engine.add_files((), _greatest(self._start.promises, target.promises()))
+        engine.start()
+        self._around.has_started = True
+        for order in late:
+            self._carry_out(order)
 
     def _open_sources(self, engine: Engine) -> None:
         start = self._start
@@ -246,6 +259,9 @@ class _Capture:
         old = self._sets.get(order.name)
         if old is not None and not order.replaces:
             raise OrderRefused(f"there is a query set '{order.name}'", "another name, or drop it")
+        if old is not None and has_spool((*old.order.outputs, *order.outputs)):
+            hint = "drop it, and add it again"
+            raise OrderRefused(f"'{order.name}' has a spool, which two sets cannot write", hint)
         new = RunningSet(order, self._around, old)
         if old is not None:
             self._tails.end(order.name, new.queries)
@@ -266,6 +282,10 @@ class _Capture:
             names = ", ".join(running.name for running in found)
             raise OrderRefused(f"'{order.query}' is in several sets: {names}", "name the set")
         return found[0]
+
+
+def _greatest(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(one.get(name, at), at) for name, at in other.items()}
 
 
 def _told(problem: Exception) -> str:

@@ -13,18 +13,20 @@ from gigastream.daemon.edges import Edge, edges_of
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
-from gigastream.daemon.targets import FileTarget, open_targets
+from gigastream.daemon.targets import Target, open_targets
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
 from gigastream.sessions.row_windows import check_row_windows
+from gigastream.sessions.spooled_set import SpooledSet
 from gigastream.settings import Settings
-from gigastream.sources.live import Source
+from gigastream.sources.files import FileSource
+from gigastream.sources.live import LiveSource, Source
 
 
-@dataclass(frozen=True)
+@dataclass
 class Surroundings:
     """What all sets of a capture process have in common."""
 
@@ -32,6 +34,19 @@ class Surroundings:
     sources: Sequence[Source]
     settings: Settings
     tails: Tails
+    has_started: bool = False
+    """The engine."""
+
+    def reached(self) -> dict[str, int] | None:
+        """By interface, the packet time (ns) that it has come to; None: it is not started."""
+        if not self.has_started:
+            return None
+        found: dict[str, int] = {}
+        for source in self.engine.statistics():
+            found[source.interface] = max(
+                found.get(source.interface, source.promise_ns), source.promise_ns
+            )
+        return found
 
     @property
     def interfaces(self) -> int:
@@ -49,7 +64,7 @@ class RunningSet:
         UntrustedError, OSError, EngineError, BudgetError, OutputError, SeveralSourcesError.
         """
         self.order, self._around = order, around
-        self.plan, _ = read_object(Path(order.object_path))
+        self.plan, self._texts = read_object(Path(order.object_path))
         check_row_windows(self.plan, around.sources)
         self._output_queries = output_queries(self.plan)
         self._tops = {node.name: node.inputs[0].name for node in self.plan.outputs}
@@ -67,11 +82,11 @@ class RunningSet:
         self.failure: str | None = None
         self.is_shed = False
         inherits = old is not None and self._writes_as(old)
-        self.targets: list[FileTarget] = []
+        self.targets: list[Target] = []
         if old is not None and inherits:
             self.targets = old.targets
         else:
-            self.targets = open_targets(order.outputs, self._output_queries)
+            self.targets = open_targets(order.outputs, self._output_queries, self._open_spool)
         try:
             self._attached = self._attach(whole=order.first_window == "edge" or old is not None)
         except BaseException:
@@ -102,6 +117,18 @@ class RunningSet:
             attached.close()
             raise
         return attached
+
+    def _open_spool(self, path: str) -> SpooledSet:
+        """Before the engine starts it is told what the spool has promised, else the spool is."""
+        around = self._around
+        return SpooledSet(
+            self.plan,
+            self._texts,
+            path,
+            live={each.interface for each in around.sources if isinstance(each, LiveSource)},
+            files={each.interface for each in around.sources if isinstance(each, FileSource)},
+            reached=around.reached(),
+        )
 
     # ---- one after another ----
 
@@ -180,6 +207,10 @@ class RunningSet:
 
     def _give(self, events: Iterable[Event]) -> None:
         for event in events:
+            if event.interface is not None:
+                for target in self.targets:
+                    target.write_low(event)
+                continue
             edge = self._edges.get(event.query)
             batch: NativeBatch | None = event.batch
             if edge is not None and edge.is_reached(event.batch.bounds):

@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gigastream.daemon.messages import OutputSpec, OutputStatistics
+from gigastream.engine.events import Event
 from gigastream.outputs import Batch, OutputError, OutputQuery
 from gigastream.outputs.rotating import RotatingOutput
+from gigastream.sessions.spooled_set import SpooledSet
+
+SPOOL = "spool"
+SpoolMaker = Callable[[str], SpooledSet]
+"""Opens the spool at a path."""
 
 
 class FileTarget:
@@ -31,6 +37,13 @@ class FileTarget:
     def write(self, query: str, batch: Batch) -> None:
         """Write rows, or count them as lost."""
         self._output.write(query, batch)
+
+    def write_low(self, event: Event) -> None:
+        """What the low level puts out is not for files."""
+
+    def promises(self) -> dict[str, int]:
+        """Files say nothing of time."""
+        return {}
 
     def rotate(self) -> None:
         """Begin new files."""
@@ -58,6 +71,51 @@ class FileTarget:
         )
 
 
+class SpoolTarget:
+    """The low level, in a spool."""
+
+    def __init__(self, spec: OutputSpec, made: SpoolMaker) -> None:
+        """Open it. SpoolError, GsqlError."""
+        self.spec = spec
+        self._spool = made(spec.path)
+
+    def write(self, query: str, batch: Batch) -> None:
+        """Rows of queries are not for spools."""
+
+    def write_low(self, event: Event) -> None:
+        """Take what an LFTA puts out."""
+        self._spool.write(event)
+
+    def promises(self) -> dict[str, int]:
+        """By interface, packet time (ns) below which no row may come any more."""
+        return self._spool.promises()
+
+    def rotate(self) -> None:
+        """Try again at once what has failed."""
+        self._spool.rotate()
+
+    def tick(self) -> None:
+        """Cut what is old enough."""
+        self._spool.tick()
+
+    def close(self) -> None:
+        """List what is written."""
+        self._spool.close()
+
+    def statistics(self) -> OutputStatistics:
+        """What became of the rows."""
+        spool = self._spool
+        return OutputStatistics(
+            format=SPOOL,
+            path=self.spec.path,
+            rows=spool.rows,
+            lost=spool.lost,
+            bytes=spool.bytes,
+            files=spool.files,
+            failure=spool.failure,
+        )
+
+
 def _check_writable(path: Path) -> None:
     folder = path if path.is_dir() else path.parent
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -65,12 +123,23 @@ def _check_writable(path: Path) -> None:
         raise OutputError(f"{folder} cannot be written by the daemon", hint)
 
 
-def open_targets(specs: Sequence[OutputSpec], queries: tuple[OutputQuery, ...]) -> list[FileTarget]:
-    """Open all, or none. OutputError."""
-    opened: list[FileTarget] = []
+Target = FileTarget | SpoolTarget
+
+
+def has_spool(specs: Sequence[OutputSpec]) -> bool:
+    """Whether one of them is a spool."""
+    return any(spec.format == SPOOL for spec in specs)
+
+
+def open_targets(
+    specs: Sequence[OutputSpec], queries: tuple[OutputQuery, ...], make_spool: SpoolMaker
+) -> list[Target]:
+    """Open all, or none. OutputError, SpoolError, GsqlError."""
+    opened: list[Target] = []
     try:
         for spec in specs:
-            opened.append(FileTarget(spec, queries))
+            is_spool = spec.format == SPOOL
+            opened.append(SpoolTarget(spec, make_spool) if is_spool else FileTarget(spec, queries))
     except BaseException:
         for target in opened:
             target.close()

@@ -108,6 +108,16 @@ class Site:
             sender.kill()
             sender.wait()
 
+    def killed_amid_rows(self, name: str, **options: Any) -> dict[str, int]:
+        """What a capture process has promised last that was killed when it had written rows."""
+        with self.capturing(**options) as capture:
+            known = len(self.lines(name))
+            wait_until(lambda: capture.hear(0.1) and len(self.lines(name)) > known, "rows")
+            os.kill(capture.pid, signal.SIGKILL)
+            while capture.hear(PATIENCE_S):
+                pass
+            return capture.last(CaptureReport).promises
+
     def lines(self, name: str) -> list[str]:
         path = self.folder / f"{name}.json"
         return path.read_text().splitlines() if path.exists() else []
@@ -179,17 +189,9 @@ def test_no_window_comes_twice_where_a_capture_was_killed(site: Site) -> None:
     frames, promises = site.order("frames", FRAMES), dict[str, int]()
     with site.traffic(20):
         for incarnation in range(4):
-            options = {"sets": (frames,), "incarnation": incarnation, "promises": promises}
-            with site.capturing(**options) as capture:
-                known = len(site.lines("frames"))
-                wait_until(
-                    lambda known=known: capture.hear(0.1) and len(site.lines("frames")) > known,
-                    "rows",
-                )
-                os.kill(capture.pid, signal.SIGKILL)
-                while capture.hear(PATIENCE_S):
-                    pass
-                promises = capture.last(CaptureReport).promises
+            promises = site.killed_amid_rows(
+                "frames", sets=(frames,), incarnation=incarnation, promises=promises
+            )
     site.tcpdump.stop()
     rows = site.rows("frames")
     seconds = [json.loads(row)["tb"] for row in rows.elements()]

@@ -85,6 +85,20 @@ def test_sets_that_are_there_at_the_start_see_the_first_packet(folder: Path) -> 
         assert sorted(rows) == sorted(alone(text))
 
 
+def test_a_spool_has_the_low_level(folder: Path) -> None:
+    """Beside the rows in a file; read again it gives the same answer."""
+    frames = object_of(folder, "frames", FRAMES, ["default"])
+    outputs = (output_to(folder / "frames.csv"), output_to(folder / "spool", "spool"))
+    order = AttachOrder(number=1, name="first", object_path=str(frames), outputs=outputs)
+    with capturing(start_of(folder, files=FILES, sets=(order,))) as capture:
+        assert capture.last(OrderDone).error is None
+        (found,) = capture.over().report.sets
+    assert [(o.lost, o.failure) for o in found.outputs] == [(0, None)] * 2
+    assert (folder / "frames.csv").read_text().splitlines() == alone(FRAMES)
+    read = gigastream("run", "--spool", folder / "spool", "-o", "csv")
+    assert read.lines == alone(FRAMES), read.err
+
+
 @pytest.fixture
 def waiting(folder: Path) -> Iterator[Captured]:
     """A capture that waits for its first set."""
