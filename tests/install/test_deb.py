@@ -36,6 +36,7 @@ exec chroot "$1/root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh /try
 INSTALLED = r"""
 set -eu
 cd /try
+rm -rf /var/cache/gigastream /var/lib/gigastream  # what others have left on this host
 dpkg -i --force-depends gigastream.deb >&2
 gigastream version
 stat -c '%U %a' /var/lib/gigastream /var/cache/gigastream
