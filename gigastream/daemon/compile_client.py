@@ -58,12 +58,11 @@ class CompileClient:
                     result = await _result(reader)
                     code = await child.ended if result is None else 0
             except TimeoutError:
-                self._launching.kill(child)
                 return _failed("it did not end in time", "fewer or simpler queries in one set")
             except (DaemonError, FrameError, OSError) as error:
-                self._launching.kill(child)
                 return _failed(str(error), None)
             finally:
+                self._launching.kill(child)  # where it has not ended: nobody waits for it any more
                 child.channel.close()
             return result or _failed(f"the compile helper ended: {told_end(code)}", None)
 
