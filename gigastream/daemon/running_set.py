@@ -13,7 +13,7 @@ from gigastream.daemon.edges import Edge, edges_of
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
-from gigastream.daemon.targets import Target, open_targets
+from gigastream.daemon.targets import Target, has_spool, open_targets
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
@@ -110,7 +110,13 @@ class RunningSet:
         """Outputs give batches without rows, too: their bounds say which windows are out."""
         around = self._around
         settings = replace(around.settings, output_punctuation=True)
-        attached = AttachedSet(self.plan, settings, interfaces=around.interfaces, only_whole=whole)
+        attached = AttachedSet(
+            self.plan,
+            settings,
+            interfaces=around.interfaces,
+            only_whole=whole,
+            low_taps=has_spool(self.order.outputs),
+        )
         try:
             around.engine.attach(attached)
         except BaseException:
