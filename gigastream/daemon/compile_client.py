@@ -50,7 +50,7 @@ class CompileClient:
 
     async def _ask(self, request: CompileRequest) -> CompileResult:
         async with self._places:
-            child = self._launching.compiler()
+            child, writer = self._launching.compiler(), None
             try:
                 async with asyncio.timeout(_PATIENCE_S):
                     reader, writer = await asyncio.open_connection(sock=child.channel)
@@ -63,7 +63,10 @@ class CompileClient:
                 return _failed(str(error), None)
             finally:
                 self._launching.kill(child)  # where it has not ended: nobody waits for it any more
-                child.channel.close()
+                if writer is not None:
+                    writer.transport.abort()  # the loop lets go of the socket before it is closed
+                else:
+                    child.channel.close()
             return result or _failed(f"the compile helper ended: {told_end(code)}", None)
 
 
