@@ -153,6 +153,13 @@ class Engine:
             raise self._problem() or SourceError(message_of(self._error))
         return bool(check(status, self._error) != lib.GS_END)
 
+    def unseen(self, until_ns: int) -> None:
+        """Say that links may have had packets up to this time whose reader has crashed.
+
+        For sets that are attached after the start windows that reach so far are cut.
+        """
+        lib.gs_engine_unseen(self.native, until_ns)
+
     def want(self, interface: str, timestamp_ns: int) -> None:
         """Ask on behalf of who gets the sets' batches: for packet time to come so far."""
         lib.gs_engine_want(self.native, os.fsencode(interface), timestamp_ns)
