@@ -306,6 +306,8 @@ class TailRows(_Told, tag=True, frozen=True, kw_only=True):
     """The number of its TailOrder."""
     arrow: bytes
     """An Arrow IPC stream: the schema, and a batch."""
+    rows: int = 0
+    """Of the batch."""
     lost: int = 0
     over: bool = False
 
