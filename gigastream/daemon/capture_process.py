@@ -39,6 +39,7 @@ from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.engine import Engine
 from gigastream.engine.privileges import confine, gain_no_privileges, give_up_privileges
+from gigastream.engine.statistics import NONE
 from gigastream.outputs import FORMATS
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import Source, adopted_rings
@@ -135,6 +136,7 @@ class _Capture:
                 engine.add_files((), _greatest(self._start.promises, target.promises()))
         engine.start()
         self._around.has_started = True
+        engine.unseen(time.time_ns() if self._start.incarnation > 0 else NONE)
         for order in late:
             self._carry_out(order)
 
