@@ -19,6 +19,7 @@ from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
+from gigastream.plan import Plan
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.spooled_set import SpooledSet
 from gigastream.settings import Settings
@@ -105,6 +106,11 @@ class RunningSet:
     def queries(self) -> tuple[str, ...]:
         """Whose rows it puts out."""
         return tuple(query.name for query in self._output_queries)
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """Its own, and that of a set that it replaces."""
+        return (self.plan, *(() if self._old is None else self._old.plans))
 
     def _attach(self, *, whole: bool) -> AttachedSet:
         """Outputs give batches without rows, too: their bounds say which windows are out."""
