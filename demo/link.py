@@ -9,6 +9,7 @@ Packets keep the distances of the capture, eight times faster. The cable is remo
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import socket
@@ -57,9 +58,13 @@ def ip(*words: str) -> None:
 
 def main() -> None:
     """Make the cable, send, remove it."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     if os.geteuid() != 0:
         sys.exit("demo/link.py: only root makes links: sudo demo/link.py")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell's `&` has the first ignored
+        signal.signal(number, signal.default_int_handler)
     ip("link", "add", NEAR, "type", "veth", "peer", "name", FAR)
     try:
         for name in (NEAR, FAR):
