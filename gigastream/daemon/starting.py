@@ -56,7 +56,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
-    launcher, channel = start_launcher(config.user, cache, (listening.fileno(),))
+    launcher, channel = start_launcher(config.user, cache, folders, (listening.fileno(),))
     try:
         _load_own()
         give_up_privileges(config.user)
