@@ -77,7 +77,8 @@ def start_launcher(
 ) -> tuple[int, socket.socket]:
     """Fork it; its process id, and the socket to it, on which LauncherReady comes first.
 
-    Its children write below `cache` and `folders` alone, but for what is temporary. `close` are descriptors that it and its children are not to have. Call it with one thread.
+    Its children write below `cache` and `folders` alone, but for what is temporary. `close` are
+    descriptors that it and its children are not to have. Call it with one thread.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
