@@ -51,7 +51,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     folders = folders_of(config.folders, config.query_sets)
     cache = _made_folders(config, folders)
     allowed = Allowed(config.user, started_by, config.socket_group)
-    listening = listen(config.socket, started_by, allowed.gid)
+    listening = listen(config.socket, started_by, allowed.gid, user_to_become(config.user))
     metrics = _metrics(config)
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
