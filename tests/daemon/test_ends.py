@@ -9,9 +9,10 @@ import os
 import signal
 from pathlib import Path
 
-import pyarrow
+import pyarrow.parquet
 import pytest
 
+from gigastream.cli.ctl_tail import batches_of
 from gigastream.daemon.client import ControlClient
 from gigastream.daemon.messages import DropSet, TailQuery
 from tests.daemon.resident import COUNTS, Daemon, end, started
@@ -21,6 +22,8 @@ from tests.processes import descendants, wait_until_gone
 from tests.waiting import PATIENCE_S, wait_until
 
 COLUMNS = 100
+ERA = "time/100000000"
+"""Three years."""
 WIDE = "DEFINE { query_name wide; } SELECT " + ", ".join(
     f"ULLONG(len) + {n} AS c{n}" for n in range(COLUMNS)
 )
@@ -89,6 +92,24 @@ def test_a_watcher_who_is_too_slow_is_told_how_many_rows_it_lost(daemon: Daemon)
         assert lost > 0
         assert came + lost == sent
     assert daemon.stop() == 0
+
+
+def test_rows_of_a_window_that_was_cut_say_so(daemon: Daemon) -> None:
+    """In a file that can hold it, and in a tail."""
+    daemon.send(50)
+    wait_until(lambda: daemon.read() >= 50, "packets before the set")
+    text = f"DEFINE {{ query_name eras; }} SELECT era, count(*) AS n FROM PKT GROUP BY {ERA} AS era"
+    daemon.add("eras", text, output="parquet", first_window="cut")
+    with ControlClient(daemon.folder / "socket") as client:
+        lines = client.tail(TailQuery(query="eras"))
+        daemon.send(50)
+        wait_until(lambda: daemon.read() >= 100, "packets of the set")
+        daemon.ask(DropSet(name="eras"))
+        (found,) = (each for line in lines for each in batches_of(line.arrow))
+    assert found[0].to_pydict()["n"] == [50]
+    assert found[2] == {b"gs.cut": b"true"}
+    marks = pyarrow.parquet.read_metadata(daemon.folder / "out" / "eras.parquet").metadata
+    assert (marks[b"gs.cut"], marks[b"gs.cut_rows"]) == (b"true", b"1")
 
 
 def test_the_log_as_json(space: Namespace, common_folder: Path) -> None:
