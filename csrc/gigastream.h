@@ -115,6 +115,7 @@ struct gs_source_statistics {
     uint64_t oversized; /* longer than the device sends and takes: joined from several */
     uint64_t unread;    /* captured by the kernel: not yet, or not before the run was broken off */
     uint64_t taken_before;           /* of a ring that was adopted; among none of the others */
+    uint64_t dropped_before;         /* the same, of those that the kernel dropped */
     uint32_t ring_blocks, ring_used; /* used: handed over by the kernel and not given back */
     uint64_t filtered_tagged;        /* of filtered: with a VLAN tag */
     int64_t lag_ns;        /* of its last packet behind the clock, while more of them wait */

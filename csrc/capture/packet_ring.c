@@ -27,6 +27,7 @@ int gs_packet_ring_make(int descriptor, const struct gs_live_config *config, str
         .tp_frame_size = FRAME_BYTES,
         .tp_frame_nr = config->block_bytes / FRAME_BYTES * config->block_count,
         .tp_retire_blk_tov = config->retire_timeout_ms,
+        .tp_sizeof_priv = sizeof(struct gs_ring_tally),
     };
     GS_RETURN_IF_ERROR(set(descriptor, PACKET_VERSION, TPACKET_V3, error));
     GS_RETURN_IF_ERROR(set(descriptor, PACKET_RESERVE, GS_RING_TAG_BYTES, error));
@@ -50,6 +51,7 @@ int gs_packet_ring_map(struct gs_ring_device *device, const struct gs_live_confi
     device->blocks = blocks;
     device->block_bytes = config->block_bytes;
     device->block_count = config->block_count;
+    device->has_tallies = true;
     return GS_OK;
 }
 
@@ -127,6 +129,12 @@ uint64_t gs_packet_ring_rest(const struct gs_ring_device *device, uint32_t block
         if (!gs_ring_is_handed_over(gs_ring_block(device, at))) break;
     }
     return found;
+}
+
+uint64_t gs_packet_ring_taken(const struct gs_ring_device *device, uint32_t block)
+{
+    uint32_t before = (block + device->block_count - 1) % device->block_count;
+    return gs_ring_tally(device, before)->taken;
 }
 
 bool gs_is_raw_packet_socket(int descriptor)

@@ -28,6 +28,9 @@ int gs_packet_ring_map(struct gs_ring_device *device, const struct gs_live_confi
  * back. Waits at most two retire timeouts, mostly not at all. */
 uint32_t gs_packet_ring_next(const struct gs_ring_device *device, int64_t retire_timeout_ns);
 
+/* Packets that readers have taken of all blocks before one that was not given back. */
+uint64_t gs_packet_ring_taken(const struct gs_ring_device *device, uint32_t block);
+
 /* Packets in the ring from a block on that no reader has taken. */
 uint64_t gs_packet_ring_rest(const struct gs_ring_device *device, uint32_t block);
 

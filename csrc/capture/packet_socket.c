@@ -72,7 +72,8 @@ static enum gs_link_state state_of_link(const struct packet_socket *s)
     return gs_link_state(s->device.descriptor, s->name, s->index);
 }
 
-/* Reading them sets the kernel's counters to zero. */
+/* Reading them sets the kernel's counters to zero: who is killed before they are written down,
+ * which comes next, takes along the drops since they were read before. */
 static void read_counts(struct packet_socket *s)
 {
     struct tpacket_stats_v3 counts;
@@ -82,6 +83,8 @@ static void read_counts(struct packet_socket *s)
     s->device.counts.received += counts.tp_packets;
     s->device.counts.dropped += counts.tp_drops;
     s->device.counts.freezes += counts.tp_freeze_q_cnt;
+    gs_ring_tally(&s->device, 0)->dropped =
+        s->device.counts.dropped_before + s->device.counts.dropped;
 }
 
 /* ---- opening ---- */
@@ -234,10 +237,11 @@ static void go_on(struct packet_socket *s)
     uint32_t block = gs_packet_ring_next(&s->device, s->retire_timeout_ns);
     uint64_t rest = gs_packet_ring_rest(&s->device, block);
     s->device.first_block = block;
+    s->device.taken = gs_packet_ring_taken(&s->device, block);
+    counts->taken_before = s->device.taken + gs_ring_taken(gs_ring_block(&s->device, block));
+    counts->dropped_before = gs_ring_tally(&s->device, 0)->dropped;
     read_counts(s);
-    uint64_t ours = counts->dropped + rest;
-    counts->taken_before = counts->received > ours ? counts->received - ours : 0;
-    counts->received = ours;
+    counts->received = counts->dropped + rest;
 }
 
 /* A link that is gone is awaited: until it is back, its frames are Ethernet's. */

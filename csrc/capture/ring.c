@@ -46,8 +46,17 @@ static bool ring_is_empty(const struct gs_capture *capture)
     return __atomic_load_n(&open->hdr.bh1.num_pkts, __ATOMIC_ACQUIRE) == 0;
 }
 
+/* Before the block is given back: who is killed in between leaves one whose packets are all taken,
+ * and the next reader writes the same again. */
+static void tally(struct gs_ring_device *device, uint32_t index)
+{
+    device->taken += gs_ring_block(device, index)->hdr.bh1.num_pkts;
+    gs_ring_tally(device, index)->taken = device->taken;
+}
+
 static void give_back(struct gs_capture *capture)
 {
+    if (capture->device->has_tallies) tally(capture->device, capture->block);
     gs_ring_give_back(gs_ring_block(capture->device, capture->block));
     capture->block = (capture->block + 1) % capture->device->block_count;
     capture->holds_block = false;
@@ -277,6 +286,7 @@ static void ring_stats(const struct gs_capture *capture, struct gs_capture_stats
                                        .nic_dropped = device->counts.nic_dropped,
                                        .oversized = capture->oversized,
                                        .taken_before = device->counts.taken_before,
+                                       .dropped_before = device->counts.dropped_before,
                                        .ring_blocks = device->block_count,
                                        .ring_used = blocks_used(capture),
                                        .link_state = device->link_state};

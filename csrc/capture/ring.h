@@ -23,9 +23,16 @@ struct gs_ring_counts {
     uint64_t dropped;
     uint64_t freezes;
     uint64_t nic_dropped;
-    uint64_t given_up; /* of a block that the reader before has begun */
-    uint64_t
-        taken_before; /* by the reader before, since it read the kernel's counters; those too */
+    uint64_t given_up;       /* of a block that the reader before has begun */
+    uint64_t taken_before;   /* by all readers before, since the ring was made */
+    uint64_t dropped_before; /* the kernel's drops that they have heard of */
+};
+
+/* Our own, in the room that the kernel leaves us in each block: what a reader that is killed has
+ * counted is there for the next one. */
+struct gs_ring_tally {
+    uint64_t taken;   /* packets of all blocks up to this one */
+    uint64_t dropped; /* in the first block alone: all that the kernel has told of */
 };
 
 struct gs_ring_device;
@@ -64,6 +71,8 @@ struct gs_ring_device {
     uint8_t link_state;  /* enum gs_link_state */
     bool is_back;        /* the link was gone, and can be taken up with another ring */
     bool kernel_filters; /* packets without a tag have passed the filter */
+    bool has_tallies;    /* the ring has room for them */
+    uint64_t taken;      /* with tallies: of all blocks before the one that is next, or held */
     int descriptor;      /* to wait on; -1: none */
     struct gs_ring_counts counts;
 };
@@ -83,6 +92,14 @@ static inline struct tpacket_block_desc *gs_ring_block(const struct gs_ring_devi
 static inline bool gs_ring_is_handed_over(struct tpacket_block_desc *block)
 {
     return __atomic_load_n(&block->hdr.bh1.block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER;
+}
+
+/* The kernel begins what is ours behind its header, at a multiple of 8. */
+static inline struct gs_ring_tally *gs_ring_tally(const struct gs_ring_device *device,
+                                                  uint32_t index)
+{
+    size_t header = (sizeof(struct tpacket_block_desc) + 7) / 8 * 8;
+    return (struct gs_ring_tally *)((uint8_t *)gs_ring_block(device, index) + header);
 }
 
 static inline uint32_t gs_ring_taken(struct tpacket_block_desc *block)

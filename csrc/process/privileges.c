@@ -6,6 +6,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,18 +30,6 @@ static long capabilities_call(long call, struct capabilities *capabilities)
 
 /* ---- before there are other threads ---- */
 
-int gs_gain_no_privileges(struct gs_error *error)
-{
-    struct capabilities own;
-    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    if (capabilities_call(SYS_capget, &own) != 0) return failed(error, "capget");
-    for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
-        own.parts[i].inheritable = 0;
-    if (capabilities_call(SYS_capset, &own) != 0) return failed(error, "capset");
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed(error, "no_new_privs");
-    return GS_OK;
-}
-
 /* Only who has CAP_SETPCAP can empty the bounding set; to others no_new_privs says the same. */
 static void empty_bounding_set(void)
 {
@@ -49,11 +38,35 @@ static void empty_bounding_set(void)
             (void)prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
 }
 
+/* A child of a process that is confined has none, and may not ask. */
+static int set_capabilities(const struct capabilities *own, struct capabilities *wanted,
+                            struct gs_error *error)
+{
+    if (memcmp(own, wanted, sizeof *own) == 0) return GS_OK;
+    return capabilities_call(SYS_capset, wanted) == 0 ? GS_OK : failed(error, "capset");
+}
+
+/* The bounding set is each thread's own: those that libraries make inherit an empty one. */
+int gs_gain_no_privileges(struct gs_error *error)
+{
+    struct capabilities own, wanted;
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    empty_bounding_set();
+    if (capabilities_call(SYS_capget, &own) != 0) return failed(error, "capget");
+    wanted = own;
+    for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+        wanted.parts[i].inheritable = 0;
+    GS_RETURN_IF_ERROR(set_capabilities(&own, &wanted, error));
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed(error, "no_new_privs");
+    return GS_OK;
+}
+
 int gs_drop_capabilities(struct gs_error *error)
 {
-    struct capabilities none = {0};
+    struct capabilities own, none = {0};
     empty_bounding_set();
-    return capabilities_call(SYS_capset, &none) == 0 ? GS_OK : failed(error, "capset");
+    if (capabilities_call(SYS_capget, &own) != 0) return failed(error, "capget");
+    return set_capabilities(&own, &none, error);
 }
 
 /* ---- when all is open ---- */

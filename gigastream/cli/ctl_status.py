@@ -67,12 +67,14 @@ def _head(status: StatusAnswer) -> str:
         process = f"capture process {status.capture_pid}"
     again = ""
     if status.restarts:
-        again = f", restarted {counted(status.restarts, 'time')} (counters are since the last)"
+        again = (
+            f", restarted {counted(status.restarts, 'time')} (counters of sets are since the last)"
+        )
     return f"gigastream {status.version}, up {up}; {process}{again}"
 
 
 def _inputs(status: StatusAnswer, report: CaptureReport) -> Iterator[str]:
-    yield from source_lines(report.sources)
+    yield from source_lines(status.sources or report.sources)
     rings = [f"{ring.label} {ring.used:,} of {ring.blocks:,} blocks" for ring in report.rings]
     if rings:
         yield f"rings in use: {', '.join(rings)}"

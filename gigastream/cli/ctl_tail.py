@@ -13,6 +13,7 @@ from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import complain
 from gigastream.cli.stderr import say
 from gigastream.outputs import (
+    CUT,
     MISSING,
     PARTIAL,
     OutputQuery,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from gigastream.gsql.types import Schema
 
 Marks = Mapping[bytes, bytes]
-"""What a batch says of its rows: PARTIAL, MISSING."""
+"""What a batch says of its rows: PARTIAL, MISSING, CUT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class TailedBatch:
         names = marks.get(MISSING.encode(), b"").decode(errors="replace")
         self.missing = tuple(names.split(",")) if names else ()
         self.is_partial = PARTIAL.encode() in marks
+        self.is_cut = CUT.encode() in marks
         self.row_count = rows.num_rows
         self.memory_bytes = rows.nbytes
         self.bounds: tuple[int, ...] = ()

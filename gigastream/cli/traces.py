@@ -40,6 +40,7 @@ class _Line:
     row_count: int = 1
     is_partial: bool = False
     missing: tuple[str, ...] = ()
+    is_cut: bool = False
 
     @property
     def memory_bytes(self) -> int:

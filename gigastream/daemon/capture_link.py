@@ -56,6 +56,11 @@ class CaptureLink:
         """Whether it got as far as to read."""
         return self.ready.done() and not self.ready.cancelled()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it hears orders."""
+        return self._writer is not None
+
     async def run(self) -> int:
         """Hear it until it is gone; its exit code."""
         try:

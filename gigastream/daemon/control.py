@@ -73,11 +73,16 @@ class Allowed:
         return self.gid in os.getgrouplist(found.pw_name, found.pw_gid)
 
 
-def listen(path: Path, owner: int, group: int | None) -> socket.socket:
-    """A socket that only its owner, and a group where there is one, can reach. DaemonError."""
+def listen(
+    path: Path, owner: int, group: int | None, user: tuple[int, int] | None = None
+) -> socket.socket:
+    """A socket that only its owner, and a group where there is one, can reach. DaemonError.
+
+    A folder that is made for it becomes `user`'s, who removes the socket at the end.
+    """
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent, user)
         _remove_stale(path)
         before = os.umask(0o177)
         try:
@@ -95,6 +100,14 @@ def listen(path: Path, owner: int, group: int | None) -> socket.socket:
             f"{path}: {error.strerror or error}", "--socket PATH, in a folder that we can write"
         ) from None
     return made
+
+
+def _make_folder(folder: Path, user: tuple[int, int] | None) -> None:
+    if folder.is_dir():
+        return
+    folder.mkdir(parents=True, mode=0o755)
+    if user is not None:
+        os.chown(folder, *user, follow_symlinks=False)
 
 
 def _remove_stale(path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -20,6 +21,8 @@ _WELL_AFTER_S = 60.0
 """A capture process that ran as long begins again at once."""
 _READY_WITHIN_S = 120.0
 _LOOK_EVERY_S = 1.0
+AT_ONCE_S = 10.0
+"""A capture process that ends within has ended at once."""
 
 
 class Told(Protocol):
@@ -55,6 +58,10 @@ class Keeper:
         self.incarnation = 0
         self.restarts = 0
         self.losses: Losses = Losses()
+        self.ended_at_once = 0
+        """Capture processes in a row that did."""
+        self.lived_s = 0.0
+        """The last one."""
         self.link: CaptureLink | None = None
         self.is_ready = asyncio.Event()
         """The sets are attached to the process of now."""
@@ -95,7 +102,8 @@ class Keeper:
                 promises = {**promises, **link.last_report.promises}
             if not link.was_ready:
                 self._refuse_first(code)
-            pause = _FIRST_PAUSE_S if time.monotonic() - begun > _WELL_AFTER_S else pause * 2
+            self.lived_s = time.monotonic() - begun
+            pause = _FIRST_PAUSE_S if self.lived_s > _WELL_AFTER_S else pause * 2
             self._crashed(link, code)
             await self._ends_within(min(pause, _LONGEST_PAUSE_S))
         return 1 if self.restarts else 0
@@ -152,13 +160,18 @@ class Keeper:
         if link.over is not None and link.over.error is not None:
             reason = link.over.error
         self._told(f"the capture process ended: {reason}; the next one begins")
+        if code != -signal.SIGKILL:  # which is somebody else's doing
+            self.ended_at_once = self.ended_at_once + 1 if self.lived_s < AT_ONCE_S else 0
         self.losses.crash(self.incarnation, link.last_report, reason)
         self.incarnation += 1
         self.restarts += 1
 
     def _refuse_first(self, code: int) -> None:
-        """One that never got ready, and the first, will not the next time either."""
-        if self.incarnation == 0:
+        """One that ends by itself before it is ready, and the first, will the next time, too.
+
+        One that a signal ended may have been killed by somebody, or by a set.
+        """
+        if self.incarnation == 0 and code >= 0:
             raise DaemonError(f"the capture process did not begin: {told_end(code)}")
 
     def _is_over(self, link: CaptureLink) -> bool:

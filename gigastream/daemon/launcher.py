@@ -13,6 +13,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -71,10 +72,13 @@ LauncherOrder = LaunchCapture | LaunchCompiler | KillChild
 LauncherWord = ChildStarted | ChildEnded | LauncherReady
 
 
-def start_launcher(user: str, cache: Path, close: Sequence[int]) -> tuple[int, socket.socket]:
+def start_launcher(
+    user: str, cache: Path, folders: Sequence[Path], close: Sequence[int]
+) -> tuple[int, socket.socket]:
     """Fork it; its process id, and the socket to it, on which LauncherReady comes first.
 
-    `close` are descriptors that it and its children are not to have. Call it with one thread.
+    Its children write below `cache` and `folders` alone, but for what is temporary. `close` are
+    descriptors that it and its children are not to have. Call it with one thread.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
@@ -82,16 +86,17 @@ def start_launcher(user: str, cache: Path, close: Sequence[int]) -> tuple[int, s
         ours.close()
         for descriptor in close:
             os.close(descriptor)
-        _end_with(lambda: _run(theirs, user, cache))
+        _end_with(lambda: _run(theirs, user, cache, folders))
     theirs.close()
     return pid, ours
 
 
-def _run(channel: socket.socket, user: str, cache: Path) -> int:
+def _run(channel: socket.socket, user: str, cache: Path, folders: Sequence[Path]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the supervisor decides
     try:
         _prepare(user, cache)
+        _confine((cache, *folders))
     except Exception as error:
         hint = getattr(error, "hint", None)
         channel.send(msgspec.msgpack.encode(LauncherReady(error=str(error), hint=hint)))
@@ -116,6 +121,13 @@ def _prepare(user: str, cache: Path) -> None:
     copy_headers(cache / "include")
     give_up_privileges(user)
     os.environ["XDG_CACHE_HOME"] = str(cache)
+
+
+def _confine(folders: Sequence[Path]) -> None:
+    """What all children together need; each confines itself to its own part of it."""
+    from gigastream.engine.privileges import confine
+
+    confine([*folders, Path(tempfile.gettempdir()), Path("/dev")], "compiler")
 
 
 class _Launcher:

@@ -7,6 +7,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import msgspec
@@ -68,12 +69,14 @@ class Launching:
     def kill(self, child: Child) -> None:
         """End a child at once."""
         if child.number in self._children:
-            self._channel.send(msgspec.msgpack.encode(KillChild(number=child.number)))
+            with suppress(OSError):  # a launcher that is gone is told of by `lost`
+                self._channel.send(msgspec.msgpack.encode(KillChild(number=child.number)))
 
     def close(self) -> None:
         """Ask for nothing more: the launcher ends with its last child."""
-        asyncio.get_running_loop().remove_reader(self._channel)
-        self._channel.close()
+        if self._channel.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._channel)
+            self._channel.close()
 
     def _launch(self, order: Callable[[int], LaunchCapture | LaunchCompiler]) -> Child:
         self._count += 1

@@ -1,30 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What crashes took, in packets and in time."""
+"""What crashes took, in packets and in time; the sources' counters over all incarnations."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter, deque
+from dataclasses import replace
 
-from msgspec.structs import replace
+from msgspec.structs import replace as with_changes
 
 from gigastream.daemon.messages import CaptureReport, Loss
+from gigastream.engine.statistics import SourceStatistics
 
 _KEPT = 100
+_SUMMED = (
+    *("read", "undecodable", "filtered", "late", "skew", "sampled_out", "decoded", "truncated"),
+    *("bytes", "kernel_received", "kernel_dropped", "freezes", "nic_dropped", "oversized"),
+    *("filtered_tagged", "carried", "clock_steps", "asked", "answered", "failures"),
+)
+"""Of a source: what goes on where an incarnation before has ended; the rest is of now."""
+
+
+_Key = tuple[str, str]
+"""Of a source: its label, and its interface."""
 
 
 class Losses:
-    """The last of them, oldest first."""
+    """The last of them, oldest first, and all of them together."""
 
     def __init__(self) -> None:
         self._all: deque[Loss] = deque(maxlen=_KEPT)
         self._since_ns = 0
         self._is_open = False
+        self._told: dict[_Key, int] = {}
+        """By source: packets of its ring that reports have told of, or that are told to be lost."""
+        self._lost: Counter[str] = Counter()
 
     @property
     def all(self) -> tuple[Loss, ...]:
         """As a status tells them."""
         return tuple(self._all)
+
+    @property
+    def packets(self) -> dict[str, int]:
+        """By interface, what all crashes took."""
+        return dict(self._lost)
 
     def crash(self, incarnation: int, last: CaptureReport | None, reason: str) -> None:
         """A capture process is gone, whose last report this was."""
@@ -39,17 +59,63 @@ class Losses:
         self._all.append(loss)
 
     def goes_on(self, report: CaptureReport) -> None:
-        """The next one reads, and says what the one before has taken and never told of.
+        """Take what a report tells of; the first of an incarnation says what is lost.
 
-        What lies in the ring is not lost: it is read, or among the kernel's drops. The kernel was
-        asked once a second: so much may be in the last report as well.
+        That is what those before it have taken of the ring, or the kernel has told them to be
+        dropped, and no report tells of. What lies in the ring is not lost: it is read.
         """
-        if not self._is_open:
-            return
-        self._is_open = False
+        if self._is_open:
+            self._is_open = False
+            self._close(report)
+        for source in report.sources:
+            self._told[_key(source)] = _before(source) + source.read + source.kernel_dropped
+
+    def _close(self, report: CaptureReport) -> None:
         packets = Counter[str]()
         for source in report.sources:
-            packets[source.interface] += source.taken_before
+            lost = _before(source) - self._told.get(_key(source), 0)
+            packets[source.interface] += max(0, lost)
+        self._lost.update(packets)
         last = self._all[-1]
         away = report.at_ns - self._since_ns
-        self._all[-1] = replace(last, away_ns=away, packets=dict(packets))
+        self._all[-1] = with_changes(last, away_ns=away, packets=dict(packets))
+
+
+class Totals:
+    """The sources' counters since the daemon began: of the incarnations that ended, and of now."""
+
+    def __init__(self) -> None:
+        self._ended: dict[_Key, SourceStatistics] = {}
+        self._last: CaptureReport | None = None
+
+    def take(self, report: CaptureReport) -> None:
+        """The newest report."""
+        last = self._last
+        if last is not None and last.incarnation != report.incarnation:
+            self._ended |= {_key(source): _at_end(self._total(source)) for source in last.sources}
+        self._last = report
+
+    @property
+    def sources(self) -> tuple[SourceStatistics, ...]:
+        """In the order of the newest report."""
+        return tuple(map(self._total, self._last.sources if self._last is not None else ()))
+
+    def _total(self, source: SourceStatistics) -> SourceStatistics:
+        ended = self._ended.get(_key(source))
+        if ended is None or source.link is None:  # a file is read again from its beginning
+            return source
+        sums = {name: getattr(ended, name) + getattr(source, name) for name in _SUMMED}
+        return replace(source, **sums)
+
+
+def _key(source: SourceStatistics) -> _Key:
+    return source.label, source.interface
+
+
+def _at_end(source: SourceStatistics) -> SourceStatistics:
+    """What lay in the ring, unread, is the next one's."""
+    return replace(source, kernel_received=source.read + source.kernel_dropped, unread=0)
+
+
+def _before(source: SourceStatistics) -> int:
+    return source.taken_before + source.dropped_before

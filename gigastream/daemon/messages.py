@@ -400,7 +400,8 @@ class Loss(_Told, frozen=True, kw_only=True):
     away_ns: int
     """From the last report of that incarnation to the first packet that could be read again."""
     packets: dict[str, int]
-    """By interface: what the kernel counted for our sockets and no report has counted as read."""
+    """By interface: what was taken of our rings, or dropped by the kernel, and no report tells of:
+    with these, all reports together tell of each packet that the links' sockets received."""
     reason: str
     """The signal or exit code."""
 
@@ -425,7 +426,13 @@ class StatusAnswer(_Told, frozen=True, kw_only=True):
     capture_pid: int | None
     sets: dict[str, SetState]
     report: CaptureReport | None
+    """Of the capture process of now, or the last one."""
+    sources: tuple[SourceStatistics, ...] = ()
+    """Their counters since the daemon began, over all capture processes."""
     losses: tuple[Loss, ...] = ()
+    """The last of them."""
+    lost_packets: dict[str, int] = {}
+    """By interface, what all crashes took: in none of the sources' counters."""
     overload: OverloadSettings = OverloadSettings()
     notices: tuple[str, ...] = ()
     """The last things that were told, newest last."""

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon's counters as Prometheus reads them, from the newest report of the capture process.
 
-Each family is a line of a table. Counters are those of the running capture process: they begin
-again when one has crashed, as Prometheus expects of a counter whose process did.
+Each family is a line of a table. Counters of sources are since the daemon began; those of sets are
+the running capture process's and begin again when one has crashed, as Prometheus expects.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
@@ -29,6 +29,7 @@ PACKET_OUTCOMES = {
     "filtered": "filtered",
     "late": "late",
     "skew": "skew",
+    "sampled_out": "sampled_out",
     "decoded": "decoded",
 }
 """Counters of a source, and what a label calls them: together they are what was received."""
@@ -258,15 +259,14 @@ class StatusCollector(Collector):
         lost = CounterMetricFamily(
             "gigastream_crash_lost_packets", "That crashes took", labels=("interface",)
         )
-        packets: Counter[str] = Counter()
-        for loss in status.losses:
-            packets.update(loss.packets)
-        for interface, count in packets.items():
+        for interface, count in status.lost_packets.items():
             lost.add_metric((interface,), count)
         yield lost
         if status.report is not None:
+            sources = status.sources or status.report.sources
+            report = msgspec.structs.replace(status.report, sources=sources)
             for family in _FAMILIES:
-                yield family.metric(status.report)
+                yield family.metric(report)
 
 
 def registry(status: Callable[[], StatusAnswer]) -> CollectorRegistry:

@@ -24,6 +24,7 @@ from gigastream.daemon.messages import (
     SetState,
 )
 from gigastream.daemon.targets_of_sets import check_places
+from gigastream.daemon.trial import Trial
 
 SETS_MAX = 1000
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
@@ -50,6 +51,7 @@ class QuerySets:
         self._told = told
         self._held: dict[str, _Held] = {}
         self._change = asyncio.Lock()
+        self._trial = Trial(keeper)
 
     @property
     def states(self) -> dict[str, SetState]:
@@ -87,15 +89,35 @@ class QuerySets:
             self._told(f"the set {spec.name} is left out: {made}{hint}")
 
     def orders(self) -> tuple[AttachOrder, ...]:
-        """What a capture process begins with."""
+        """What a capture process begins with: nothing, where one of the sets is sought out."""
+        if (guilty := self._trial.suspect) is not None:
+            self._leave_out(guilty, "the capture process has crashed with it, again and again")
+        if self._trial.begins():
+            self._told("crashes at once: the sets are attached one after another, to find whose")
+            return ()
         return tuple(self._order(held) for held in self._held.values())
 
     async def attached(self, done: dict[str, OrderDone]) -> None:
         """What became of the sets that a capture process began with."""
         for name, end in done.items():
-            if end.error is not None and name in self._held:
-                del self._held[name]
-                self._told(f"the set {name} is left out: {end.error}")
+            if end.error is not None:
+                self._leave_out(name, end.error)
+        if self._trial.is_on:
+            async with self._change:
+                await self._try_each()
+
+    async def _try_each(self) -> None:
+        for name, held in list(self._held.items()):
+            done = await self._trial.attach(name, self._order(held))
+            if done is None:
+                return
+            if done.error is not None:
+                self._leave_out(name, done.error)
+        self._trial.is_on = False
+
+    def _leave_out(self, name: str, why: str) -> None:
+        if self._held.pop(name, None) is not None:
+            self._told(f"the set {name} is left out: {why}")
 
     async def drop(self, name: str) -> None:
         """Detach a set. DaemonError."""

@@ -51,12 +51,12 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     folders = folders_of(config.folders, config.query_sets)
     cache = _made_folders(config, folders)
     allowed = Allowed(config.user, started_by, config.socket_group)
-    listening = listen(config.socket, started_by, allowed.gid)
+    listening = listen(config.socket, started_by, allowed.gid, user_to_become(config.user))
     metrics = _metrics(config)
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
-    launcher, channel = start_launcher(config.user, cache, (listening.fileno(),))
+    launcher, channel = start_launcher(config.user, cache, folders, (listening.fileno(),))
     try:
         _load_own()
         give_up_privileges(config.user)

@@ -24,6 +24,7 @@ from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
+from gigastream.daemon.losses import Totals
 from gigastream.daemon.messages import (
     CaptureReport,
     CaptureStart,
@@ -75,6 +76,7 @@ class Supervisor:
         self._told = inherited.log
         self._started_ns = time.time_ns()
         self._report: CaptureReport | None = None
+        self._totals = Totals()
         self._stopping = asyncio.Event()
         self._failure: str | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -125,7 +127,9 @@ class Supervisor:
             capture_pid=keeper.pid,
             sets=self.sets.states,
             report=self._report,
+            sources=self._totals.sources,
             losses=keeper.losses.all,
+            lost_packets=keeper.losses.packets,
             overload=self._config.overload,
             notices=self._told.last,
         )
@@ -219,6 +223,7 @@ class Supervisor:
             self.tails.take(report)
         elif isinstance(report, CaptureReport):
             self._report = report
+            self._totals.take(report)
             self.keeper.losses.goes_on(report)
 
     def _launcher_lost(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow
 
 from gigastream.daemon.channel import OrderChannel
 from gigastream.daemon.messages import TailOrder, TailRows
+from gigastream.outputs import Batch, marks_of
 
 
 @dataclass
@@ -37,16 +37,15 @@ class Tails:
         """End one: nobody watches any more."""
         self._tails.pop(number, None)
 
-    def write(self, set_name: str, query: str, batch: Any) -> None:
+    def write(self, set_name: str, query: str, batch: Batch) -> None:
         """Send rows to who watches this query; what there is no room for is counted."""
         found = [t for t in self._tails.values() if (t.set_name, t.query) == (set_name, query)]
         if not found:
             return
-        arrow = _stream_of(batch.to_arrow())
+        arrow, count = _stream_of(batch), batch.row_count
         for tail in found:
-            count = batch.row_count
             rows = TailRows(tail=tail.number, arrow=arrow, rows=count, lost=tail.lost)
-            tail.lost = 0 if self._channel.tail(rows) else tail.lost + count
+            tail.lost = 0 if self._channel.tail(rows) else tail.lost + batch.row_count
 
     def end(self, set_name: str, staying: Collection[str] = ()) -> None:
         """Of the set that has gone, or whose queries are now others: tell who watches the rest."""
@@ -57,10 +56,10 @@ class Tails:
                 self.remove(tail.number)
 
 
-def _stream_of(batch: Any) -> bytes:
-    """An Arrow IPC stream of one batch."""
-    sink = pyarrow.BufferOutputStream()
-    with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
+def _stream_of(batch: Batch) -> bytes:
+    """An Arrow IPC stream of one batch, which says whether its windows are incomplete."""
+    rows, sink = batch.to_arrow(), pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_batch(rows, custom_metadata=marks_of(batch) or None)
     written: bytes = sink.getvalue().to_pybytes()
     return written

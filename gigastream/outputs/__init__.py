@@ -33,6 +33,8 @@ PARTIAL, PARTIAL_ROWS = "gs.partial", "gs.partial_rows"
 """Metadata: groups of the rows' windows were refused; how many such rows a whole file has."""
 MISSING, MISSING_ROWS = "gs.missing", "gs.missing_rows"
 """The same of windows that were answered without interfaces, which are named: a source failed."""
+CUT, CUT_ROWS = "gs.cut", "gs.cut_rows"
+"""The same of windows that were running when a daemon's query set came, or went."""
 JSON_KEY = "query"
 """The member that names a row's query, where there are several."""
 
@@ -65,6 +67,10 @@ class Batch(Protocol):
         """Interfaces of which a source had failed when its rows' windows were answered."""
 
     @property
+    def is_cut(self) -> bool:
+        """Whether it may have rows of windows of which only a part was seen."""
+
+    @property
     def bounds(self) -> Sequence[int]:
         """For each column, the value below which no later row is."""
 
@@ -80,6 +86,16 @@ class Batch(Protocol):
 
     def to_arrow(self) -> Any:
         """Return a pyarrow.RecordBatch."""
+
+
+def marks_of(batch: Batch) -> dict[str, str]:
+    """What is said of a batch's rows where a format has a place for it."""
+    marks = {PARTIAL: "true"} if batch.is_partial else {}
+    if batch.missing:
+        marks[MISSING] = ",".join(batch.missing)
+    if batch.is_cut:
+        marks[CUT] = "true"
+    return marks
 
 
 @dataclass(frozen=True, slots=True)

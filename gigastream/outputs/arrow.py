@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from gigastream.outputs import MISSING, PARTIAL, Batch, OutputQuery
+from gigastream.outputs import Batch, OutputQuery, marks_of
 
 
 class ArrowWriter:
@@ -18,10 +18,7 @@ class ArrowWriter:
 
     def write(self, _query: OutputQuery, batch: Batch) -> None:
         """Write one record batch, which says whether its windows are incomplete."""
-        marks = {PARTIAL: "true"} if batch.is_partial else {}
-        if batch.missing:
-            marks[MISSING] = ",".join(batch.missing)
-        self._writer.write_batch(batch.to_arrow(), custom_metadata=marks or None)
+        self._writer.write_batch(batch.to_arrow(), custom_metadata=marks_of(batch) or None)
 
     def close(self) -> None:
         """Write the end of the stream."""

@@ -16,14 +16,19 @@ import pytest
 from gigastream.daemon import control
 from gigastream.daemon.control import Allowed, Client, ControlServer, Peer, listen
 from gigastream.daemon.launching import DaemonError
-from gigastream.daemon.messages import MAX_REQUEST_BYTES, Answered, AskStatus
+from gigastream.daemon.messages import MAX_REQUEST_BYTES, Answered, AskQueries, AskStatus
 
 ALL_BYTES = [byte for byte in range(256) if byte != ord("\n")]
+STATUS = b'{"do":"status"}\n'
+LARGE = 8 << 20
+"""More than the kernel keeps for who does not read."""
 Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Any]]
 
 
 async def handled(request: Any, client: Client) -> Answered:
-    """Says what was asked; one kind of request is refused."""
+    """Says what was asked; one kind of request is refused, one has a long answer."""
+    if isinstance(request, AskQueries):
+        return Answered(ok=True, message="x" * LARGE)
     if isinstance(request, AskStatus):
         return Answered(ok=True, message=f"uid {client.peer.uid}")
     raise DaemonError("no", "never")
@@ -99,6 +104,47 @@ def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     play(tmp_path, too_long)
     monkeypatch.setattr(control, "PARTIAL_LINE_S", 0.05)
     play(tmp_path, too_slow)
+
+
+def test_a_client_that_never_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are answered, and it is hung up on."""
+    monkeypatch.setattr(control, "WRITE_S", 0.2)
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(b'{"do":"queries"}\n')
+        other_reader, other = await asyncio.open_unix_connection(tmp_path / "socket")
+        assert (await ask(other_reader, other, STATUS)).ok
+        await asyncio.sleep(2 * control.WRITE_S)
+        reader._transport.resume_reading()  # type: ignore[attr-defined]
+        assert len(await reader.read()) < LARGE
+        assert (await ask(other_reader, other, STATUS)).ok
+        other.close()
+
+    play(tmp_path, script)
+
+
+def test_so_many_clients_and_no_more(tmp_path: Path) -> None:
+    """One more is told so; when one has left there is room."""
+
+    async def connect() -> tuple[Answered, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "socket")
+        return await ask(reader, writer, STATUS), writer
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert (await ask(reader, writer, STATUS)).ok
+        found = [await connect() for _ in range(control.CLIENTS_MAX - 1)]
+        assert all(answer.ok for answer, _ in found)
+        refused, last = await connect()
+        assert refused.message == "64 clients are connected already"
+        last.close()
+        found.pop()[1].close()
+        while not (answer := await connect())[0].ok:
+            answer[1].close()
+        for _, each in (*found, answer):
+            each.close()
+
+    play(tmp_path, script)
 
 
 def test_who_may_ask(tmp_path: Path) -> None:

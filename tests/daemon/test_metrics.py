@@ -66,6 +66,7 @@ STATUS = StatusAnswer(
     sets={},
     report=REPORT,
     losses=(LOSS, LOSS),
+    lost_packets={"uplink": 14},
 )
 
 

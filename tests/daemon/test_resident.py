@@ -122,25 +122,6 @@ def test_a_client_ends_it(daemon: Daemon) -> None:
     assert (entry["what"], entry["uid"], entry["ok"]) == ("stop", os.geteuid(), True)
 
 
-def test_no_process_keeps_a_privilege(daemon: Daemon) -> None:
-    """Of four kinds: the supervisor, the launcher, the capture process; helpers inherit it."""
-    launcher = children(daemon.process.pid)
-    processes = [daemon.process.pid, *launcher, *children(launcher[0])]
-    assert len(processes) == 3
-    for pid in processes:
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            lines = (thread / "status").read_text().splitlines()
-            found = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
-            assert {int(found[f"Cap{kind}"], 16) for kind in ("Eff", "Prm", "Inh", "Amb")} == {0}
-            assert found["NoNewPrivs"] == "1"
-            assert "0" not in found["Uid"].split()
-
-
-def children(pid: int) -> list[int]:
-    """Of a process."""
-    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
 def test_a_reload_changes_what_is_different(space: Namespace, common_folder: Path) -> None:
     """By SIGHUP and by a client; the set that is the same is not touched."""
     config = common_folder / "gigastream.toml"

@@ -67,6 +67,6 @@ def test_each_limit_is_documented() -> None:
     """Who has to lift one finds what it is for."""
     text = INSTALL.read_text()
     told = [name for name in settings() if name.startswith(("Protect", "Private", "Restrict"))]
-    others = ("SystemCallFilter", "IPAddressDeny", "WatchdogSec")
+    others = ("MemoryDenyWriteExecute", "SystemCallFilter", "IPAddressDeny", "WatchdogSec")
     silent = [name for name in (*told, *others) if f"`{name}" not in text]
     assert silent == []

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A set that crashes the capture process takes no other along."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.resident import COUNTS, end, started
+from tests.daemon.test_losses import sending
+from tests.live.namespace import Namespace
+from tests.processes import descendants
+from tests.waiting import wait_until
+
+DECLARED = "uint FUN [LFTA_LEGAL] broken(uint);\n"
+HEADER = """#include "gs_functions.h"
+static inline uint32_t gs_function_broken_uint(uint32_t x)
+{ if (x > 0) __builtin_trap(); return x; }
+"""
+BROKEN = "DEFINE { query_name broken; } SELECT time, broken(len) AS b FROM PKT"
+pytestmark = pytest.mark.privileged
+
+
+def test_a_set_that_crashes_at_once_is_sought_out(space: Namespace, common_folder: Path) -> None:
+    """After three times, and left out; the others are there, and have packets."""
+    (common_folder / "own.gsql").write_text(DECLARED)
+    (common_folder / "own.h").write_text(HEADER)
+    config = common_folder / "gigastream.toml"
+    sets = {"first": COUNTS, "broken": BROKEN, "last": COUNTS}
+    tables = "".join(f"[[query]]\nname = '{n}'\ntext = '''{t}'''\n" for n, t in sets.items())
+    head = f"definitions = ['own.gsql']\n[[link]]\ndevice = '{space.near}'\n"
+    config.write_text(head + tables)
+    daemon = started(space, common_folder, "-c", config)
+    try:
+        with sending(space):
+            wait_until(lambda: "broken" not in daemon.status().sets, "that it is left out")
+            crashes = daemon.status().restarts
+            wait_until(lambda: len(daemon.report().sets) == len(sets) - 1, "the others")
+            before = daemon.read()
+            wait_until(lambda: daemon.read() > before, "packets")
+        assert list(daemon.status().sets) == ["first", "last"]
+        assert "the set broken is left out: the capture process has crashed" in daemon.told()
+        assert daemon.status().restarts == crashes
+        assert daemon.stop() == 0
+    finally:
+        end(daemon)
+
+
+def test_one_that_is_killed_before_it_reads_is_followed(
+    space: Namespace, common_folder: Path
+) -> None:
+    """That somebody killed it is no reason to end."""
+    daemon = started(space, common_folder, waits=False)
+    try:
+        while not (found := descendants(daemon.process.pid)[1:]):  # behind the launcher
+            assert daemon.process.poll() is None
+        os.kill(found[0], signal.SIGKILL)
+        wait_until(lambda: "running:" in daemon.told(), "that it runs")
+        assert daemon.told().count("signal 9 (SIGKILL); the next one begins") == 1
+        assert daemon.stop() == 0
+    finally:
+        end(daemon)

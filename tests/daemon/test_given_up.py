@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each process and thread of a daemon that root began may do, as the kernel says it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.resident import Daemon
+from tests.processes import descendants
+from tests.waiting import wait_until
+
+LARGE = "DEFINE { query_name large; } SELECT " + ", ".join(f"len + {n} AS c{n}" for n in range(200))
+CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+pytestmark = pytest.mark.privileged
+
+
+def test_no_process_keeps_a_privilege(daemon: Daemon) -> None:
+    """The supervisor, the launcher, the capture process; a compile helper, and its compiler."""
+    kinds = {"supervisor", "launcher", "capture"}
+    check(daemon)
+    adding = threading.Thread(target=daemon.add, args=("large", f"{LARGE} FROM PKT"))
+    adding.start()
+    wait_until(lambda: len(descendants(daemon.process.pid)) > len(kinds), "a compile helper")
+    seen = 0
+    while adding.is_alive():
+        seen = max(seen, check(daemon))
+    adding.join()
+    assert seen > len(kinds), "it, or what it runs, was looked at"
+    assert daemon.stop() == 0
+
+
+def check(daemon: Daemon) -> int:
+    """Hold what every thread has against what is documented; how many processes there were."""
+    processes = [daemon.process.pid, *descendants(daemon.process.pid)]
+    for found in threads_of(processes):
+        kept = {name: int(found[name], 16) for name in CAPABILITIES}
+        assert kept == dict.fromkeys(CAPABILITIES, 0), found["Name"]
+        assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2"), found["Name"]
+        assert "0" not in (*found["Uid"].split(), *found["Gid"].split())
+        assert found["Groups"].split() == []
+    return len(processes)
+
+
+def threads_of(processes: list[int]) -> Iterator[dict[str, str]]:
+    """What the kernel says of each; of one that ends meanwhile nothing."""
+    for process in processes:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                lines = (thread / "status").read_text().splitlines()
+                yield dict(line.split(":\t", 1) for line in lines if ":\t" in line)

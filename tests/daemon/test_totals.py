@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The account over several capture processes: what each told of, and what is lost between them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gigastream.daemon.losses import Losses, Totals
+from gigastream.daemon.messages import CaptureReport
+from gigastream.engine.statistics import SourceStatistics
+from tests.daemon.states import LINK
+
+OTHER = replace(LINK, label="eth0/1")
+
+
+def report(incarnation: int, *sources: SourceStatistics) -> CaptureReport:
+    """Of a moment."""
+    return CaptureReport(incarnation=incarnation, at_ns=incarnation, sources=sources, sets=())
+
+
+def link(read: int, dropped: int = 0, unread: int = 0, **before: int) -> SourceStatistics:
+    """A link of which so much was read, all of it decoded."""
+    return replace(
+        LINK,
+        read=read,
+        decoded=read,
+        kernel_dropped=dropped,
+        unread=unread,
+        **dict.fromkeys(("undecodable", "filtered", "late", "skew"), 0),
+        kernel_received=read + dropped + unread,
+        **before,
+    )
+
+
+def test_what_no_report_tells_of_is_lost() -> None:
+    """Taken of the ring, or dropped and known to be; also by a process that never reported."""
+    losses = Losses()
+    losses.goes_on(report(0, link(90, dropped=5)))
+    losses.crash(0, None, "signal 9")
+    losses.crash(1, None, "signal 9")
+    losses.goes_on(report(2, link(3, taken_before=100, dropped_before=7)))
+    assert [loss.packets for loss in losses.all] == [{}, {"eth0": 12}]
+    losses.crash(2, None, "signal 9")
+    losses.goes_on(report(3, link(0, taken_before=104, dropped_before=7)))
+    assert losses.all[-1].packets == {"eth0": 1}
+    assert losses.packets == {"eth0": 13}
+
+
+def test_losses_of_long_ago_are_in_the_sum() -> None:
+    """When there are more than are kept one by one."""
+    losses = Losses()
+    for number in range(150):
+        losses.crash(number, None, "signal 9")
+        losses.goes_on(report(number + 1, link(0, taken_before=number + 1)))
+    assert len(losses.all) == 100
+    assert losses.packets == {"eth0": 150}
+
+
+def test_counters_go_on_over_processes() -> None:
+    """What one left in the ring unread is the next one's; what is of now stays so."""
+    totals = Totals()
+    assert totals.sources == ()
+    totals.take(report(0, link(50)))
+    totals.take(report(0, link(90, dropped=5, unread=10)))
+    assert totals.sources[0].kernel_received == 105
+    totals.take(report(1, replace(link(12, dropped=1), link="down", ring_used=3), OTHER))
+    one, other = totals.sources
+    assert (one.read, one.decoded, one.kernel_dropped) == (102, 102, 6)
+    assert one.kernel_received == one.read + one.kernel_dropped
+    assert (one.link, one.ring_used, one.unread) == ("down", 3, 0)
+    assert other == OTHER
+
+
+def test_a_file_is_read_again() -> None:
+    """From its beginning: its counters are those of the process of now."""
+    totals, file = Totals(), replace(LINK, link=None)
+    for incarnation in range(3):
+        totals.take(report(incarnation, file))
+    assert totals.sources == (file,)
