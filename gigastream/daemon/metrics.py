@@ -29,6 +29,7 @@ PACKET_OUTCOMES = {
     "filtered": "filtered",
     "late": "late",
     "skew": "skew",
+    "sampled_out": "sampled_out",
     "decoded": "decoded",
 }
 """Counters of a source, and what a label calls them: together they are what was received."""
