@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,10 @@ class Screen:
 
     def _tmux(self, *words: str) -> str:
         command = ["tmux", "-S", str(self._server), *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        # Readline, which pytest loads, puts the size of its own terminal behind Python's back.
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ)
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
