@@ -136,10 +136,10 @@ def _title(status: StatusAnswer) -> Text:
     sampled = f", 1 in {1 << report.sampling_shift} flows" if report.sampling_shift else ""
     held = "" if report.memory is None else f", {short(report.memory.held_bytes)}B of state"
     text = (
-        f"gigastream {status.version}: process {status.capture_pid}{held}, "
-        f"{short(report.rss_anon_bytes)}B RssAnon{sampled}{restarts}"
+        f"gigastream {status.version}: process {status.capture_pid}{sampled}{restarts}{held}, "
+        f"{short(report.rss_anon_bytes)}B RssAnon"
     )
-    return Text(text, style="bold")
+    return Text(text, style="bold", no_wrap=True, overflow="ellipsis")
 
 
 def _table(*columns: str) -> Table:

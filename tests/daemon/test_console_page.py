@@ -124,7 +124,7 @@ def test_a_query_is_written_added_watched_and_dropped(daemon: Daemon, shown: Sho
     shown.wait_for("#explain", "below the border")
     page.fill("#name", "vlans")
     page.click("#add")
-    shown.wait_for("#title", "vlans.query")
+    shown.wait_for("#title", "vlans.vlans")
     shown.wait_for("#rows td", "Z")
     assert daemon.status().sets["vlans"].spec.parameters == {"least": "60"}
     page.click("#add")
