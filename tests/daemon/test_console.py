@@ -8,12 +8,14 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow
 import pytest
 
 from gigastream.console import access
 from gigastream.daemon.metrics import PACKET_OUTCOMES
 from tests.cli.command import gigastream
 from tests.daemon.consoles import Consoled, console
+from tests.daemon.speaking import speaking, tail_line
 from tests.waiting import PATIENCE_S
 
 PAGE = Path(access.__file__).with_name("page")
@@ -63,6 +65,28 @@ def test_without_a_daemon_it_says_so(lonely: Consoled) -> None:
     assert not answer["ok"]
     assert answer["message"].startswith("no daemon answers at /")
     assert "No such file" in answer["message"]
+
+
+def test_a_daemon_of_another_version(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with speaking(path, say=lambda _: b'{"ok":true,"new":1}\n'), console(path) as made:
+        status, text = made.asked("/api/status", Cookie=made.cookie)
+        _, events = made.asked("/api/tail?query=x", Cookie=made.cookie)
+    assert status == 503
+    assert "is it of another version" in json.loads(text)["hint"]
+    assert events.startswith("event: refused\n")
+    assert "is it of another version" in events
+
+
+def test_a_tail_that_hangs_up_ends(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    rows = tail_line(pyarrow.RecordBatch.from_pydict({"n": [1, 2**60]}), lost=3)
+    with speaking(path, rows=[rows], holds=False), console(path) as made:
+        status, events = made.asked("/api/tail?query=x", Cookie=made.cookie)
+    assert status == 200
+    shown = json.loads(events.partition("data: ")[2])
+    assert shown["rows"] == [["1"], [str(2**60)]]  # a browser's numbers would end before that
+    assert (shown["columns"], shown["numeric"], shown["lost"]) == (["n"], [True], 3)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"name": 3}', b'{"text": "x", "more": 1}'])

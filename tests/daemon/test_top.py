@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from gigastream.daemon.messages import DropSet
 from tests.cli.command import COMMAND, gigastream
 from tests.daemon.resident import Daemon
-from tests.daemon.screens import Screen, screen_of
+from tests.daemon.screens import LINES, Screen, screen_of
 from tests.waiting import wait_until
 
 SENDERS = (
@@ -30,16 +31,12 @@ def screen(daemon: Daemon) -> Iterator[Screen]:
 
 
 @pytest.mark.privileged
-def test_links_queries_and_the_rows_of_one(daemon: Daemon, screen: Screen) -> None:
-    screen.wait_for("counts.counts   n next query")
-    daemon.send(2000)
-    shown = screen.wait_for("tb", "█")
+def test_links_queries_and_the_rows_of_one(traffic: None, screen: Screen) -> None:
+    shown = screen.wait_for("counts.counts   n next query", "tb", "█")
     assert "near" in shown
-    assert len(screen.lines()) <= 24
+    assert len(screen.lines()) <= LINES
     screen.press("n")
-    screen.wait_for("talkers.senders   n next query")
-    daemon.send(2000)
-    screen.wait_for("srcIP", "10.20.0.")
+    screen.wait_for("talkers.senders   n next query", "srcIP", "10.20.0.")
     screen.press("n", "q")  # in one write: none is lost
     assert screen.ended() == 0
 
@@ -70,42 +67,43 @@ def test_a_daemon_that_ends(daemon: Daemon, screen: Screen) -> None:
 
 
 @pytest.mark.privileged
-def test_a_capture_that_begins_again(daemon: Daemon, screen: Screen) -> None:
+def test_a_capture_that_begins_again(daemon: Daemon, traffic: None, screen: Screen) -> None:
     pid = daemon.status().capture_pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
-    screen.wait_for("begun again 1 time")
-    daemon.send(2000)
-    screen.wait_for("tb", "█")
+    screen.wait_for("begun again 1 time", "tb", "█")
     screen.press("q")
     assert screen.ended() == 0
 
 
 @pytest.mark.privileged
-def test_a_set_that_has_gone_and_one_that_comes(daemon: Daemon, screen: Screen) -> None:
-    for name in ("counts", "talkers"):
-        assert gigastream("ctl", "--socket", daemon.folder / "socket", "drop", name).code == 0
-    wait_until(lambda: "counts.counts  " not in screen.text(), "that it has gone")
-    daemon.add("again", SENDERS)
-    screen.wait_for("again.senders   n next query")
-    daemon.send(2000)
-    screen.wait_for("10.20.0.")
+def test_a_set_that_goes_and_one_that_comes(daemon: Daemon, traffic: None, screen: Screen) -> None:
+    screen.wait_for("counts.counts   n next query", "tb")
+    daemon.ask(DropSet(name="counts"))
+    screen.wait_for("talkers.senders   n next query", "10.20.0.")
+    daemon.ask(DropSet(name="talkers"))
+    daemon.add("talkers", SENDERS.replace("packets", "again"))
+    screen.wait_for("talkers.senders   n next query", "again", "10.20.0.")
     screen.press("q")
     assert screen.ended() == 0
 
 
 @pytest.mark.privileged
 def test_rows_that_are_left_are_not_followed_any_more(daemon: Daemon, screen: Screen) -> None:
-    for _ in range(70):  # more than a daemon lets speak with it
-        screen.press("n")
-    screen.wait_for("counts.counts   n next query")
-    daemon.send(2000)
-    screen.wait_for("tb", "█")
+    screen.press(*"n" * 40)
+    screen.press("n")
+    wait_until(lambda: 1 <= _connections(daemon) <= 2, "that it has hung up")
     screen.press("q")
     assert screen.ended() == 0
 
 
-def test_without_a_terminal() -> None:
+def _connections(daemon: Daemon) -> int:
+    """To its socket: lines that have its path, but the one that listens."""
+    lines = daemon.space.run("cat", "/proc/net/unix").splitlines()
+    return sum(line.endswith(f" {daemon.folder}/socket") for line in lines) - 1
+
+
+def test_no_daemon() -> None:
     refused = gigastream("top", "--socket", "/nowhere/socket")
     assert refused.code == 2
     assert "there is no daemon at /nowhere/socket" in refused.err
