@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import select
+import signal
 import sys
 import termios
 import threading
@@ -21,6 +23,8 @@ from gigastream.daemon.client import ControlClient, ControlError
 from gigastream.daemon.daemon_config import DEFAULT_SOCKET
 
 if TYPE_CHECKING:
+    from rich.console import ConsoleDimensions
+
     from gigastream.cli.top_screen import History, NewestRows
     from gigastream.daemon.messages import TailLine
 
@@ -29,6 +33,8 @@ n shows the rows of the next query, q ends it.
 
 exit codes: 0 done, 2 there is no daemon, or no terminal."""
 _PERIOD_S = 1.0
+ANSWER_S = 10.0
+"""A daemon that says nothing for so long is told of: a screen that stands still says nothing."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,10 +67,10 @@ class _Top:
     def __init__(self, path: Path) -> None:
         from gigastream.cli.top_screen import History, NewestRows
 
-        self._client = ControlClient(path)
+        self._client = ControlClient(path, ANSWER_S)
         self._history: History = History()
         self._newest: NewestRows = NewestRows()
-        self._lock = threading.Lock()
+        self._follower: _Follower | None = None
 
     def once(self) -> None:
         """Print one look, with rates over a second."""
@@ -74,7 +80,7 @@ class _Top:
         self._look()
         time.sleep(_PERIOD_S)
         self._look()
-        console.print(self._screen(console.height))
+        console.print(self._screen(console.size))
 
     def show(self) -> None:
         """Look once a second; keys act at once."""
@@ -86,23 +92,27 @@ class _Top:
                 if time.monotonic() >= next_look:
                     self._look()
                     next_look = time.monotonic() + _PERIOD_S
-                live.update(self._screen(live.console.height), refresh=True)
+                live.update(self._screen(live.console.size), refresh=True)
                 key = _key(min(0.25, max(0.0, next_look - time.monotonic())))
                 if key == "q":
                     return
                 if key == "n":
                     self._next()
 
-    def _screen(self, height: int) -> Any:
+    def _screen(self, size: ConsoleDimensions) -> Any:
         from gigastream.cli.top_screen import screen
 
-        with self._lock:
-            return screen(self._history, self._newest, height)
+        if self._follower is None:
+            return screen(self._history, self._newest, size.height, size.width)
+        with self._follower.lock:
+            return screen(self._history, self._newest, size.height, size.width)
 
     def _look(self) -> None:
         self._history.look(self._client.status())
         if self._newest.query not in self._queries():
             self._next()
+        elif self._follower is not None and not self._follower.is_alive():
+            self._follow()  # the set was dropped and has come again
 
     def _queries(self) -> list[str]:
         now = self._history.now
@@ -119,22 +129,47 @@ class _Top:
             return
         shown = self._newest.query
         at = (queries.index(shown) + 1) % len(queries) if shown in queries else 0
-        with self._lock:
-            self._newest = NewestRows(queries[at])
-        threading.Thread(target=self._follow, args=(self._newest,), daemon=True).start()
+        self._newest = NewestRows(queries[at])
+        self._follow()
 
-    def _follow(self, newest: NewestRows) -> None:
-        """Take rows until others are shown."""
+    def _follow(self) -> None:
+        if self._follower is not None:
+            self._follower.leave()
+        self._follower = _Follower(self._client.path, self._newest)
+        self._follower.start()
+
+
+class _Follower(threading.Thread):
+    """Takes the rows of one query as they come."""
+
+    def __init__(self, path: Path, newest: NewestRows) -> None:
+        super().__init__(daemon=True)
+        self.lock = threading.Lock()
+        self._path = path
+        self._newest = newest
+        self._client: ControlClient | None = None
+        self._has_left = False
+
+    def run(self) -> None:
+        """Take rows until they end, or others are shown."""
         from gigastream.daemon.messages import TailQuery
 
-        set_name, _, query = newest.query.rpartition(".")
-        with suppress(ControlError):
-            asked = TailQuery(query=query, set_name=set_name)
-            for line in ControlClient(self._client.path).tail(asked):
-                if self._newest is not newest:
+        set_name, _, query = self._newest.query.rpartition(".")
+        with suppress(ControlError), ControlClient(self._path, ANSWER_S) as client:
+            self._client = client
+            if self._has_left:
+                return
+            for line in client.tail(TailQuery(query=query, set_name=set_name)):
+                if self._has_left:
                     return
-                with self._lock:
-                    _take(newest, line)
+                with self.lock:
+                    _take(self._newest, line)
+
+    def leave(self) -> None:
+        """Others are shown: hang up, though no row comes."""
+        self._has_left = True
+        if self._client is not None:
+            self._client.stop()
 
 
 def _take(newest: NewestRows, line: TailLine) -> None:
@@ -158,16 +193,21 @@ def _take(newest: NewestRows, line: TailLine) -> None:
 
 @contextmanager
 def _keys() -> Iterator[None]:
-    """Give keys as they are pressed, and leave the terminal as it was."""
+    """Give keys as they are pressed, and leave the terminal as it was. SIGTERM is as Ctrl-C."""
     before = termios.tcgetattr(sys.stdin)
+    handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         tty.setcbreak(sys.stdin)
         yield
     finally:
         termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGTERM, handler)
 
 
 def _key(wait_s: float) -> str:
-    """The key that is pressed within that time, or nothing."""
+    """The key that is pressed within that time, or nothing; q where there is no keyboard left."""
     ready, _, _ = select.select([sys.stdin], [], [], wait_s)
-    return sys.stdin.read(1) if ready else ""
+    if not ready:
+        return ""
+    # Not sys.stdin.read, which would take all that was typed and give the first of it.
+    return os.read(sys.stdin.fileno(), 1).decode(errors="replace") or "q"

@@ -18,7 +18,9 @@ from gigastream.words import counted
 _BARS = "▁▂▃▄▅▆▇█"
 _NS = 1e-9
 HISTORY = 60
-"""Looks that a sparkline shows."""
+"""Looks that a sparkline shows, where there is room."""
+_LEAST_BARS, _TABLE_WIDTH = 8, 80
+"""Characters: of a sparkline on a narrow screen, and of what is left of it on a wide one."""
 
 
 def sparkline(values: Sequence[float], width: int = HISTORY) -> str:
@@ -109,17 +111,19 @@ class NewestRows:
     lost: int = 0
 
 
-def screen(history: History, newest: NewestRows, height: int) -> RenderableType:
-    """All of it, in so many lines."""
+def screen(history: History, newest: NewestRows, height: int, width: int = 120) -> RenderableType:
+    """All of it, in so many lines of so many characters."""
     status = history.now
     if status is None:
         return Text("…")
     parts: list[RenderableType] = [_title(status)]
     used = 1
     if status.report is not None:
-        links, queries = _links(history, status.report), _queries(history, status.report, newest)
+        bars = max(_LEAST_BARS, min(HISTORY, width - _TABLE_WIDTH))
+        links = _links(history, status.report, bars)
+        queries = _queries(history, status.report, newest, bars, max(1, height // 3))
         parts += [links, queries]
-        used += links.row_count + queries.row_count + 5
+        used += links.row_count + queries.row_count + 2
     parts.append(_rows(newest, max(1, height - used - 3)))
     return Group(*parts)
 
@@ -132,10 +136,10 @@ def _title(status: StatusAnswer) -> Text:
     sampled = f", 1 in {1 << report.sampling_shift} flows" if report.sampling_shift else ""
     held = "" if report.memory is None else f", {short(report.memory.held_bytes)}B of state"
     text = (
-        f"gigastream {status.version}: process {status.capture_pid}{held}, "
-        f"{short(report.rss_anon_bytes)}B RssAnon{sampled}{restarts}"
+        f"gigastream {status.version}: process {status.capture_pid}{sampled}{restarts}{held}, "
+        f"{short(report.rss_anon_bytes)}B RssAnon"
     )
-    return Text(text, style="bold")
+    return Text(text, style="bold", no_wrap=True, overflow="ellipsis")
 
 
 def _table(*columns: str) -> Table:
@@ -146,7 +150,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _links(history: History, report: CaptureReport) -> Table:
+def _links(history: History, report: CaptureReport, bars: int) -> Table:
     table = _table("link", "state", "packets/s", "bit/s", "dropped", "ring", "behind", "")
     rings = {ring.label: ring for ring in report.rings}
     for source in report.sources:
@@ -160,27 +164,34 @@ def _links(history: History, report: CaptureReport) -> Table:
             Text(short(source.kernel_dropped), style="red" if source.kernel_dropped else ""),
             full,
             f"{source.lag_ns * _NS:.1f} s",
-            sparkline(history.rates.get(f"source:{source.label}", ())),
+            sparkline(history.rates.get(f"source:{source.label}", ()), bars),
         )
     return table
 
 
-def _queries(history: History, report: CaptureReport, newest: NewestRows) -> Table:
+def _queries(
+    history: History, report: CaptureReport, newest: NewestRows, bars: int, most: int
+) -> Table:
     table = _table("query", "selects", "evicted", "state", "behind", "lost", "rows/s", "rows", "")
-    for queries in report.sets:
-        for query, rows in queries.rows.items():
-            name = f"{queries.name}.{query}"
-            table.add_row(
-                Text(name, style="reverse" if name == newest.query else ""),
-                _selectivity(queries),
-                short(sum(lfta.evicted for lfta in queries.lftas)),
-                short(sum(o.held_bytes for o in queries.operators)) + "B",
-                _behind(report, queries, query),
-                short(sum(output.lost for output in queries.outputs)),
-                short(history.rows_per_second(queries, query)),
-                short(rows),
-                sparkline(history.rates.get(f"query:{name}", ())),
-            )
+    every = [(queries, query) for queries in report.sets for query in queries.rows]
+    names = [f"{queries.name}.{query}" for queries, query in every]
+    chosen = names.index(newest.query) if newest.query in names else 0
+    first = max(0, min(chosen - most // 2, len(every) - most))  # the chosen one is on the screen
+    for queries, query in every[first : first + most]:
+        name = f"{queries.name}.{query}"
+        table.add_row(
+            Text(name, style="reverse" if name == newest.query else ""),
+            _selectivity(queries),
+            short(sum(lfta.evicted for lfta in queries.lftas)),
+            short(sum(o.held_bytes for o in queries.operators)) + "B",
+            _behind(report, queries, query),
+            short(sum(output.lost for output in queries.outputs)),
+            short(history.rows_per_second(queries, query)),
+            short(queries.rows[query]),
+            sparkline(history.rates.get(f"query:{name}", ()), bars),
+        )
+    if len(every) > most:
+        table.add_row(Text(f"{most} of {len(every):,} queries", style="dim"))
     return table
 
 

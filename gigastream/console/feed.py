@@ -68,4 +68,11 @@ def _decoded(line: bytes, answer: type[_Answer]) -> _Answer | Answered:
     try:
         return msgspec.json.decode(line, type=answer)
     except msgspec.MsgspecError:
+        pass
+    try:
         return msgspec.json.decode(line, type=Answered)
+    except msgspec.MsgspecError as error:
+        raise ConsoleError(
+            f"the daemon's answer is none: {error}",
+            "is it of another version, or no daemon at all? gigastream version",
+        ) from None

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import uvicorn
@@ -39,8 +41,25 @@ def serve_console(
         config.load()
     except OSError as error:  # ssl.SSLError is one, too
         raise ConsoleError(f"{access.certificate}, {access.key}: {error}") from None
-    is_open(access)
-    uvicorn.Server(config).run(sockets=[listening])
+    server = uvicorn.Server(config)
+    with _ended_by_signals(server):
+        is_open(access)
+        server.run(sockets=[listening])
+
+
+@contextmanager
+def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Let signals end it well, before it has handlers of its own and when it gives them back."""
+
+    def end(_number: int, _frame: object) -> None:
+        server.should_exit = True
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _listening(access: ConsoleAccess) -> socket.socket:

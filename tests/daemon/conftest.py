@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.daemon.resident import Daemon, end, started
+from tests.daemon.resident import CAPTURE, Daemon, end, started
 from tests.live.namespace import Namespace, folder_for_all, namespace, need
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -35,3 +37,16 @@ def daemon(space: Namespace, common_folder: Path) -> Iterator[Daemon]:
         yield made
     finally:
         end(made)
+
+
+@pytest.fixture
+def traffic(daemon: Daemon) -> Iterator[None]:
+    """The demo's packets on its cable, again and again."""
+    need("tcpreplay")
+    command = ("tcpreplay", "-q", "-i", daemon.space.far, "--loop", "0", "--pps", "1000", CAPTURE)
+    replay = daemon.space.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        replay.kill()
+        replay.wait(PATIENCE_S)

@@ -6,10 +6,15 @@ const $ = (id) => document.getElementById(id);
 const MOST_ROWS = 2000;
 const SHOWN_ROWS = 200;
 const MOST_LINES = 8;
+const MOST_BARS = 10;
+const LOOK_MS = 1000;
+const AGAIN_MS = 2000;
 const COLOURS = ["#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f"];
 
-const watched = { set: null, query: null, source: null, columns: [], numeric: [], times: [], rows: [], lost: 0 };
+// `wanted` is the set that was added here: its first query is shown as soon as the status has it.
+const watched = { set: null, query: null, source: null, triedAt: 0, wanted: null };
 let before = null;
+let shownQueries = [];
 let plot = null;
 
 // ---- small things ----
@@ -20,9 +25,11 @@ async function ask(path, body) {
     const answer = await fetch(path, options);
     return await answer.json();
   } catch {
-    return { ok: false, message: "the console's server does not answer" };
+    return { ok: false, message: "the console's server does not answer", hint: "gigastream console" };
   }
 }
+
+const told = (answer) => (answer.message || "") + (answer.hint ? `\nhint: ${answer.hint}` : "");
 
 function element(name, text, classes) {
   const made = document.createElement(name);
@@ -33,9 +40,28 @@ function element(name, text, classes) {
 
 function fill(table, head, rows) {
   table.replaceChildren();
+  if (!head.length) return;
   const line = element("tr");
   for (const [title, isNumber] of head) line.append(element("th", title, isNumber ? "number" : ""));
   table.append(line, ...rows);
+}
+
+// What changes each second is changed in its place: a click is not lost when its row is made anew.
+function refresh(table, head, rows) {
+  const shape = JSON.stringify([head, rows.length]);
+  if (table.dataset.shape !== shape) {
+    table.dataset.shape = shape;
+    fill(table, head, rows.map(() => {
+      const line = element("tr");
+      line.append(...head.map(() => element("td")));
+      return line;
+    }));
+  }
+  rows.forEach((cells, at) => cells.forEach(([text, classes], column) => {
+    const place = table.rows[at + 1].cells[column];
+    if (place.textContent !== text) place.textContent = text;
+    if (place.className !== classes) place.className = classes;
+  }));
 }
 
 function short(number) {
@@ -47,29 +73,55 @@ function short(number) {
 }
 
 const grouped = (number) => Number(number).toLocaleString("en");
-const cell = (text, isNumber, bad) => element("td", text, (isNumber ? "number" : "") + (bad ? " bad" : ""));
+const text = (shown, bad) => [shown, bad ? "bad" : ""];
+const count = (number, bad) => [grouped(number), bad ? "number bad" : "number"];
+const cell = (shown, isNumber) => element("td", shown, isNumber ? "number" : "");
 
 // ---- status: links, queries, the account ----
 
 async function look() {
-  const status = await ask("/api/status");
-  $("state").textContent = status.ok ? stateOf(status) : status.message;
-  $("state").className = status.ok && status.capture_pid ? "" : "bad";
+  try {
+    showStatus(await ask("/api/status"));
+  } finally {
+    setTimeout(look, LOOK_MS);
+  }
+}
+
+function showStatus(status) {
+  const isRead = status.ok && status.capture_pid !== null;
+  $("state").textContent = status.ok ? stateOf(status) : told(status);
+  $("state").className = isRead ? "" : "bad";
+  $("notices").textContent = status.ok ? newsOf(status) : "";
+  document.body.classList.toggle("stale", !isRead);
   if (status.ok && status.report) {
     showLinks(status.report);
-    showSets(status);
+    showSets(status.report);
     before = status.report;
   }
-  setTimeout(look, 1000);
 }
 
 function stateOf(status) {
-  if (!status.capture_pid) return "nothing is read now";
-  const report = status.report;
-  const sampled = report && report.sampling_shift ? `, 1 in ${1 << report.sampling_shift} flows` : "";
   const again = status.restarts ? `, begun again ${status.restarts} times` : "";
+  if (status.capture_pid === null) return `nothing is read now${again}`;
+  const report = status.report;
+  const sampled = report && report.sampling_shift ? `, 1 in ${2 ** report.sampling_shift} flows` : "";
   return `${status.version}, process ${status.capture_pid}${sampled}${again}`;
 }
+
+function newsOf(status) {
+  const losses = status.losses.slice(-3).map((loss) => {
+    const packets = Object.entries(loss.packets).map(([name, number]) => `${grouped(number)} packets of ${name}`);
+    const away = (loss.away_ns / 1e9).toFixed(1);
+    return `a crash (${loss.reason}) took ${packets.join(", ") || "no packet"}, ${away} s away`;
+  });
+  return [...losses, ...status.notices.slice(-3)].join("\n");
+}
+
+// What was received is the sum of the columns behind it.
+const ACCOUNT = {
+  kernel_dropped: "dropped", undecodable: "undecodable", filtered: "filtered", late: "late", skew: "skew",
+  sampled_out: "sampled out", decoded: "decoded",
+};
 
 function showLinks(report) {
   const then = before && before.incarnation === report.incarnation ? before : null;
@@ -78,98 +130,160 @@ function showLinks(report) {
     const old = then && then.sources.find((other) => other.label === source.label);
     const received = source.read + source.kernel_dropped;
     const rate = old ? Math.max(0, received - old.read - old.kernel_dropped) / seconds : 0;
-    const line = element("tr");
-    line.append(
-      cell(source.label), cell(source.link || "file", false, source.link && source.link !== "up"),
-      cell(short(rate), true), cell(grouped(received), true),
-      cell(grouped(source.kernel_dropped), true, source.kernel_dropped > 0),
-      ...["undecodable", "filtered", "late", "skew", "decoded"].map((name) => cell(grouped(source[name]), true)),
-    );
-    return line;
+    return [
+      text(source.label), text(source.link || "file", source.link && source.link !== "up"),
+      [short(rate), "number"], count(received),
+      ...Object.keys(ACCOUNT).map((name) => count(source[name], name === "kernel_dropped" && source[name] > 0)),
+    ];
   });
-  fill($("links"), [
-    ["link"], ["state"], ["packets/s", true], ["received", true], ["= dropped", true], ["+ undecodable", true],
-    ["+ filtered", true], ["+ late", true], ["+ skew", true], ["+ decoded", true],
-  ], rows);
+  const terms = Object.values(ACCOUNT).map((name, at) => [`${at ? "+" : "="} ${name}`, true]);
+  refresh($("links"), [["link"], ["state"], ["packets/s", true], ["received", true], ...terms], rows);
 }
 
-function showSets(status) {
-  const rows = [];
-  for (const set of status.report.sets) {
-    for (const query of Object.keys(set.rows)) rows.push(setRow(status, set, query));
-  }
-  fill($("sets"), [["query"], ["rows", true], ["behind", true], ["lost", true], ["", false]], rows);
+function showSets(report) {
+  shownQueries = report.sets.flatMap((set) => Object.keys(set.rows).map((query) => ({ set: set.name, query })));
+  const rows = report.sets.flatMap((set) => Object.keys(set.rows).map((query) => setRow(report, set, query)));
+  const table = $("sets");
+  refresh(table, [["query"], ["rows", true], ["behind", true], ["lost", true], [""]], rows);
+  shownQueries.forEach(({ set, query }, at) => {
+    const line = table.rows[at + 1];
+    line.classList.add("pick");
+    line.classList.toggle("chosen", set === watched.set && query === watched.query);
+    if (!line.cells[4].firstChild) line.cells[4].append(element("button", "Drop"));
+    line.title = report.sets.find((one) => one.name === set).failure || "";
+  });
+  $("none").hidden = shownQueries.length > 0;
+  choose();
 }
 
-function setRow(status, set, query) {
-  const line = element("tr", undefined, "pick");
+function setRow(report, set, query) {
   const newest = set.newest_ns[query];
   const isTime = newest !== undefined && Math.abs(newest) < 9e18;
-  const behind = set.shed ? "rests" : isTime ? ((status.report.at_ns - newest) / 1e9).toFixed(1) + " s" : "–";
+  const behind = isTime ? `${((report.at_ns - newest) / 1e9).toFixed(1)} s` : "–";
   const lost = set.outputs.reduce((sum, output) => sum + output.lost, 0);
-  const name = element("td", `${set.name}.${query}`, set.failure ? "bad" : "");
-  name.title = set.failure || "";
-  line.append(name, cell(grouped(set.rows[query]), true), cell(behind, true), cell(grouped(lost), true, lost > 0));
-  const drop = element("button", "Drop");
-  drop.addEventListener("click", async (event) => {
-    event.stopPropagation();
-    if (!confirm(`Drop ${set.name}?`)) return;
-    const answer = await ask("/api/drop", { name: set.name });
-    $("said").textContent = answer.message || (answer.ok ? `${set.name} is dropped` : "");
-  });
-  const last = element("td");
-  last.append(drop);
-  line.append(last);
-  if (set.name === watched.set && query === watched.query) line.classList.add("chosen");
-  line.addEventListener("click", () => watch(set.name, query));
-  if (watched.query === null) watch(set.name, query);
-  return line;
+  return [
+    text(`${set.name}.${query}`, set.failure), count(set.rows[query]),
+    [set.failure ? "failed" : set.shed ? "rests" : behind, "number"], count(lost, lost > 0),
+  ];
+}
+
+// Which rows are shown: those that were asked for, else the first; and again when they had ended.
+function choose() {
+  const added = shownQueries.find(({ set }) => set === watched.wanted);
+  const shown = shownQueries.find(({ set, query }) => set === watched.set && query === watched.query);
+  if (added) {
+    watched.wanted = null;
+    watch(added.set, added.query);
+  } else if (watched.query === null && shownQueries.length) {
+    watch(shownQueries[0].set, shownQueries[0].query);
+  } else if (!shown && watched.query !== null) {
+    $("title").textContent = `${watched.set}.${watched.query} (has ended)`;
+  } else if (shown && isOver() && Date.now() - watched.triedAt > AGAIN_MS) {
+    follow();
+  }
+}
+
+$("sets").addEventListener("click", (event) => {
+  const line = event.target.closest("tr.pick");
+  const picked = line && shownQueries[line.rowIndex - 1];
+  if (!picked) return;
+  if (event.target.closest("button")) drop(picked.set);
+  else watch(picked.set, picked.query);
+});
+
+async function drop(set) {
+  if (!confirm(`Drop ${set}? Its open windows are answered.`)) return;
+  const answer = await ask("/api/drop", { name: set });
+  $("said").textContent = told(answer) || `${set} is dropped`;
 }
 
 // ---- the rows of one query ----
 
 function watch(set, query) {
-  if (watched.source) watched.source.close();
-  Object.assign(watched, { set, query, columns: [], numeric: [], times: [], rows: [], lost: 0 });
+  Object.assign(watched, { set, query, columns: [], numeric: [], times: [], rows: [], lost: 0, refusal: "" });
   $("watched").hidden = false;
-  $("title").textContent = `${set}.${query}`;
+  follow();
   show();
-  const source = new EventSource(`/api/tail?${new URLSearchParams({ query, set })}`);
+}
+
+const isOver = () => watched.source === null || watched.source.readyState === EventSource.CLOSED;
+
+// Rows that have come stay while the daemon is away; what comes afterwards is put behind them.
+function follow() {
+  leave();
+  $("title").textContent = `${watched.set}.${watched.query}`;
+  watched.triedAt = Date.now();
+  const source = new EventSource(`/api/tail?${new URLSearchParams({ query: watched.query, set: watched.set })}`);
   watched.source = source;
-  source.addEventListener("rows", (event) => take(JSON.parse(event.data)));
+  source.addEventListener("rows", (event) => { if (source === watched.source) take(JSON.parse(event.data)); });
   source.addEventListener("refused", (event) => {
-    // The browser asks again by itself when a stream ends; here there is nothing to ask for.
-    source.close();
-    $("lost").hidden = false;
-    $("lost").textContent = JSON.parse(event.data).message;
+    // The browser would ask again by itself; there is nothing to ask for until a status has it.
+    if (source !== watched.source) return;
+    leave();
+    watched.refusal = told(JSON.parse(event.data));
+    warn();
   });
+}
+
+function leave() {
+  if (watched.source) watched.source.close();
+  watched.source = null;
 }
 
 function take(came) {
   watched.lost += came.lost;
+  watched.refusal = "";
   if (came.columns.length && came.columns.join() !== watched.columns.join()) {
-    Object.assign(watched, { columns: came.columns, numeric: came.numeric, times: came.times });
+    Object.assign(watched, { columns: came.columns, numeric: came.numeric, times: came.times, rows: [] });
     offer();
   }
-  watched.rows.push(...came.rows);
-  watched.rows.splice(0, Math.max(0, watched.rows.length - MOST_ROWS));
-  if (came.over) { watched.source.close(); $("title").textContent += " (has ended)"; }
+  keep(came.rows);
+  if (came.over) leave();
   show();
 }
 
+// The oldest window is shown whole or not at all.
+function keep(rows) {
+  watched.rows.push(...rows);
+  const over = watched.rows.length - MOST_ROWS;
+  if (over <= 0) return;
+  const cut = windowOf(watched.rows[over - 1]);
+  watched.rows.splice(0, over);
+  const whole = watched.rows.findIndex((row) => windowOf(row) !== cut);
+  if (whole > 0 && hasWindows()) watched.rows.splice(0, whole);
+}
+
 function offer() {
-  const numbers = watched.columns.map((name, at) => [name, at]).filter(([, at]) => watched.numeric[at]);
-  const values = numbers.filter(([, at]) => at > 0);
-  $("value").replaceChildren(...(values.length ? values : numbers).map(([name, at]) => new Option(name, at)));
-  const groups = watched.columns.map((name, at) => [name, at]).filter(([, at]) => at > 0 && !watched.numeric[at] && !watched.times[at]);
+  const named = watched.columns.map((name, at) => [name, at]).filter(([, at]) => at !== windowAt());
+  const values = named.filter(([, at]) => watched.numeric[at]);
+  const groups = named.filter(([, at]) => !watched.times[at]);
+  $("value").replaceChildren(...values.map(([name, at]) => new Option(name, at)));
   $("group").replaceChildren(new Option("nothing", -1), ...groups.map(([name, at]) => new Option(name, at)));
-  if (groups.length) $("group").value = String(groups[0][1]);
+  if (values.length) $("value").value = String(values[values.length - 1][1]);
+  const best = groups.find(([, at]) => !watched.numeric[at]);
+  if (best) $("group").value = String(best[1]);
+}
+
+function warn() {
+  const lost = `${grouped(watched.lost)} rows were not shown: this page was too slow, or the capture began again`;
+  $("lost").textContent = watched.refusal || (watched.lost ? lost : "");
+  $("lost").hidden = !$("lost").textContent;
+}
+
+// The newest window first, its rows in their order.
+function newestFirst(rows) {
+  const windows = [];
+  for (const row of rows) {
+    const last = windows[windows.length - 1];
+    if (last && hasWindows() && windowOf(last[0]) === windowOf(row)) last.push(row);
+    else windows.push([row]);
+  }
+  return windows.reverse().flat();
 }
 
 function show() {
-  $("lost").hidden = watched.lost === 0;
-  $("lost").textContent = `${grouped(watched.lost)} rows were not shown: this page was too slow, or the capture began again`;
-  const rows = watched.rows.slice(-SHOWN_ROWS).reverse().map((row) => {
+  warn();
+  const rows = newestFirst(watched.rows.slice(-SHOWN_ROWS)).map((row) => {
     const line = element("tr");
     row.forEach((value, at) => line.append(cell(value === null ? "" : String(value), watched.numeric[at])));
     return line;
@@ -178,14 +292,30 @@ function show() {
   chart();
 }
 
-// The first column is taken for the window: bare numbers are as they are, timestamps are seconds.
-const windowOf = (row) => watched.times[0] ? Date.parse(row[0]) / 1000 : Number(row[0]);
+// ---- its charts ----
+
+// The window: the first column that is a time, or else the first one, if it is a number.
+function windowAt() {
+  const time = watched.times.indexOf(true);
+  return time >= 0 ? time : watched.numeric[0] ? 0 : -1;
+}
+
+const hasWindows = () => windowAt() >= 0;
+
+// Bare numbers are as they are; timestamps become seconds, of whose fraction a Date knows the thousandths.
+function windowOf(row) {
+  const at = windowAt();
+  if (at < 0) return 0;
+  return watched.times[at] ? Date.parse(String(row[at]).replace(/(\.\d{3})\d*/, "$1")) / 1000 : Number(row[at]);
+}
+
+const chosen = (id) => $(id).value === "" ? -1 : Number($(id).value);
 
 function chart() {
-  const value = Number($("value").value), group = Number($("group").value);
   if (plot) { plot.destroy(); plot = null; }
   $("bars").replaceChildren();
-  if (!watched.rows.length || $("value").value === "") return;
+  const value = chosen("value"), group = chosen("group");
+  if (!watched.rows.length || value < 0 || !hasWindows()) return;
   const sums = new Map(), windows = new Set();
   for (const row of watched.rows) {
     const at = windowOf(row), name = group < 0 ? watched.columns[value] : String(row[group]);
@@ -198,46 +328,58 @@ function chart() {
   const total = (line) => [...line.values()].reduce((sum, one) => sum + one, 0);
   const greatest = [...sums].sort((a, b) => total(b[1]) - total(a[1])).slice(0, MOST_LINES);
   lines(times, greatest);
-  bars(times[times.length - 1]);
+  if (group >= 0) bars(sums, times[times.length - 1]);
 }
 
 function lines(times, greatest) {
-  const series = [{}, ...greatest.map(([name], at) => ({ label: name, stroke: COLOURS[at % COLOURS.length], width: 2, points: { show: times.length < 40 } }))];
+  const points = { show: times.length < 40 };
+  const series = greatest.map(([name], at) => ({ label: name, stroke: COLOURS[at % COLOURS.length], width: 2, points }));
   const data = [times, ...greatest.map(([, line]) => times.map((at) => line.has(at) ? line.get(at) : null))];
-  const colour = getComputedStyle(document.body).color;
-  const axis = { stroke: colour, grid: { stroke: "#8883" } };
-  const options = { width: Math.max(300, $("chart").clientWidth), height: 220, series, scales: { x: { time: watched.times[0] === true } }, axes: [axis, { ...axis, size: 70 }] };
+  const isTime = watched.times[windowAt()];
+  const axis = { stroke: getComputedStyle(document.body).color, grid: { stroke: "#8883" } };
+  const options = {
+    width: Math.max(300, $("chart").clientWidth), height: 220,
+    series: [{ label: watched.columns[windowAt()] }, ...series],
+    scales: { x: { time: isTime } },
+    axes: [isTime ? axis : { ...axis, space: 110, values: (_, at) => at.map(String) },
+      { ...axis, size: 60, values: (_, at) => at.map(short) }],
+    legend: { live: false },
+  };
   plot = new uPlot(options, data, $("chart"));
 }
 
-function bars(newest) {
-  const value = Number($("value").value), group = Number($("group").value);
-  if (group < 0) return;
-  const rows = watched.rows.filter((row) => windowOf(row) === newest);
-  rows.sort((a, b) => Number(b[value]) - Number(a[value]));
-  const most = rows.length ? Number(rows[0][value]) : 0;
-  for (const row of rows.slice(0, 10)) {
+function bars(sums, newest) {
+  const of = [...sums].filter(([, line]) => line.has(newest)).map(([name, line]) => [name, line.get(newest)]);
+  of.sort((a, b) => b[1] - a[1]);
+  for (const [name, sum] of of.slice(0, MOST_BARS)) {
     const line = element("div", undefined, "bar");
     const bar = element("progress");
-    bar.max = most || 1;
-    bar.value = Number(row[value]);
-    line.append(element("span", String(row[group])), bar, element("span", short(Number(row[value])), "number"));
+    bar.max = of[0][1] || 1;
+    bar.value = sum;
+    line.append(element("span", name), bar, element("span", short(sum), "number"));
     $("bars").append(line);
   }
 }
 
 $("value").addEventListener("change", chart);
 $("group").addEventListener("change", chart);
+addEventListener("resize", () => { if (plot) plot.setSize({ width: Math.max(300, $("chart").clientWidth), height: 220 }); });
 
 // ---- the editor ----
 
 let asked = 0;
 
+// `port=443 least=2`, as `gigastream run -p` has them one by one.
+function parameters() {
+  const words = $("parameters").value.split(/\s+/).filter((word) => word.includes("="));
+  return Object.fromEntries(words.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]));
+}
+
 async function check() {
   const mine = ++asked;
-  const answer = await ask("/api/check", { text: $("text").value });
+  const answer = await ask("/api/check", { text: $("text").value, parameters: parameters() });
   if (mine !== asked) return;
-  $("diagnostics").textContent = answer.ok ? "" : answer.message + (answer.hint ? `\nhint: ${answer.hint}` : "");
+  $("diagnostics").textContent = answer.ok ? "" : told(answer);
   $("add").disabled = !answer.ok;
   $("explain").textContent = answer.explain || "";
   const rows = [];
@@ -252,19 +394,23 @@ async function check() {
 }
 
 let pause = null;
-$("text").addEventListener("input", () => {
-  $("add").disabled = true;
-  clearTimeout(pause);
-  pause = setTimeout(check, 250);
-});
+for (const id of ["text", "parameters"]) {
+  $(id).addEventListener("input", () => {
+    $("add").disabled = true;
+    ++asked; // what is on its way is about another text
+    clearTimeout(pause);
+    pause = setTimeout(check, 250);
+  });
+}
 
 $("add").addEventListener("click", async () => {
   $("add").disabled = true;
   $("said").textContent = "compiling …";
-  const name = $("name").value;
-  const answer = await ask("/api/add", { name, text: $("text").value });
+  const name = $("name").value.trim();
+  const answer = await ask("/api/add", { name, text: $("text").value, parameters: parameters() });
   $("said").textContent = answer.ok ? answer.message || `${name} runs` : "";
-  if (!answer.ok) $("diagnostics").textContent = answer.message + (answer.hint ? `\nhint: ${answer.hint}` : "");
+  if (answer.ok) watched.wanted = name;
+  else $("diagnostics").textContent = told(answer);
   $("add").disabled = false;
 });
 
