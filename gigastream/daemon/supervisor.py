@@ -25,6 +25,7 @@ from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.messages import (
+    CaptureNote,
     CaptureReport,
     CaptureStart,
     LinkSpec,
@@ -219,6 +220,8 @@ class Supervisor:
         elif isinstance(report, CaptureReport):
             self._report = report
             self.keeper.losses.goes_on(report)
+        elif isinstance(report, CaptureNote):
+            self._told(report.text)
 
     def _launcher_lost(self) -> None:
         self._failure = "the launcher has ended: no process can be begun any more"

@@ -85,6 +85,13 @@ class RetainedSegments:
         self._kept.append(entry)
         self.size_bytes += entry.size_bytes
 
+    def oldest_ns(self) -> int | None:
+        """When the oldest segment was listed; None: there is none. From any thread."""
+        try:
+            return self._kept[0].made_ns
+        except IndexError:
+            return None
+
     def due(self, floor: int, made_before_ns: int, excess_bytes: int) -> list[Entry]:
         """Return what would be deleted below a floor."""
         return take_excess(self._kept.copy(), floor, made_before_ns, excess_bytes)
@@ -156,6 +163,11 @@ class Retention:
         made_before_ns = 0 if age_ns is None else now_ns - age_ns
         for generation in self._generations:
             generation.prune(made_before_ns, self._excess_bytes())
+
+    def oldest_ns(self) -> int | None:
+        """When the oldest segment was listed; None: there is none. From any thread."""
+        found = (generation.oldest_ns() for generation in list(self._generations))
+        return min((at for at in found if at is not None), default=None)
 
     def _excess_bytes(self) -> int:
         if self._settings.keep_bytes is None:
