@@ -2,7 +2,7 @@
 """The capture process's end of its channel: nothing that is said or heard there makes it wait.
 
 What the other side is too slow for stays here: of reports the newest alone, of tails' rows so many
-bytes, of other answers all, which are as many as there were orders, and failures that began or ended.
+bytes, of other answers all, which are as many as there were orders, or failures of outputs.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ _Amount = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class SpoolSpec(_Told, frozen=True, kw_only=True, omit_defaults=True):
-    """How a spool is written, as gigastream.spool.SpoolSettings has it; None: as it has by itself."""
+    """How a spool is written: as gigastream.spool.SpoolSettings has it, where it says nothing."""
 
     segment_rows: _Positive | None = None
     segment_bytes: _Positive | None = None

@@ -25,7 +25,6 @@ from gigastream.sessions.low_session import (
     refuse_unspooled,
 )
 from gigastream.spool import NOTHING, SpoolError, SpoolSettings, SpoolWriter
-from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.engine.events import Event
@@ -233,10 +232,9 @@ class SpooledSet:
         segments = sum(log.listed.lost.segments for log in logs)
         if segments:
             size_bytes = sum(log.listed.lost.segment_bytes for log in logs)
-            gone = counted(segments, "segment")
             self._tell(
-                f"{self._root}: {gone} ({size_bytes:,} bytes) of the run before "
-                f"{'was' if segments == 1 else 'were'} not listed when it was killed: lost"
+                f"{self._root}: segments of the run before that were not listed when it was "
+                f"killed are lost: {segments} ({size_bytes:,} bytes)"
             )
 
     def _open(self, anew: set[str], live: set[str]) -> dict[Port, SpooledStream]:
