@@ -213,9 +213,7 @@ class _DaemonConfigReader:
         name, text, file = self._text_of(path, table)
         outputs = tuple(self._output((*path, "output"), text) for text in table.output)
         if table.low_level_only and not (outputs and all(map(_is_spool, outputs))):
-            message = (
-                "low-level-only is for what goes to a spool alone, and not every output is one"
-            )
+            message = "low-level-only is for spools, and not every output is one"
             self._refuse((*path, "low-level-only"), message, 'output = ["spool:PATH"]')
         if table.keep is not None and table.keep < 1:
             self._refuse((*path, "keep"), "keep is at least 1")

@@ -157,7 +157,7 @@ def _as_given(option: Option, value: object) -> object:
         return value
     if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, int) and option.field.endswith("_ns"):
+    if isinstance(value, int) and (option.field.endswith("_ns") or option.field == "sync"):
         return _time(value)
     return _size(value) if isinstance(value, int) and option.field.endswith("_bytes") else value
 

@@ -10,7 +10,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import compute
 
 from gigastream.daemon.client import RefusedError
 from gigastream.daemon.messages import (
@@ -118,7 +120,7 @@ def test_the_next_incarnation_goes_on_with_a_spool(daemon: Daemon) -> None:
 
 
 def test_a_parameter_is_changed_under_a_spool(daemon: Daemon) -> None:
-    """Each packet is there once, whichever set has seen it."""
+    """A generation each, which is ended; each packet is in one of them, once."""
     root, answer = daemon.folder / "out" / "spool", daemon.folder / "answer.csv"
     add(daemon, "counts", COUNTS, root)
     for count, least in enumerate((1, 2, 1), 1):
@@ -129,10 +131,21 @@ def test_a_parameter_is_changed_under_a_spool(daemon: Daemon) -> None:
     wait_until(lambda: daemon.read() >= 400, "the packets")
     assert output(daemon).failure is None
     assert daemon.stop() == 0
+    assert generations(root) == {4}
+    files = sorted(root.rglob("segment-*"))
+    assert {file.parent.name for file in files} == {"000001", "000002", "000003", "000004"}
+    assert sum(partial_counts(file) for file in files) == 400
     assert reader(root, answer).wait(PATIENCE_S) == 0
-    assert sum(int(row.split(",")[1]) for row in read_rows(answer)) == 400
+    assert sum(int(row.split(",")[1]) for row in read_rows(answer)) == 100
     assert verified(root)
     assert "anew" not in daemon.told()
+
+
+def partial_counts(segment: Path) -> int:
+    """Packets that partial groups have counted."""
+    with segment.open("rb") as file:
+        rows = pyarrow.ipc.open_stream(file).read_all()
+    return int(compute.sum(rows["count0"]).as_py())
 
 
 def test_a_set_that_comes_again_goes_on_with_its_spool(daemon: Daemon) -> None:
