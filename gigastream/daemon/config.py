@@ -260,7 +260,7 @@ class _DaemonConfigReader:
             hint = did_you_mean(kind, kinds) or "one of " + ", ".join(kinds)
             self._refuse(path, f"there is no output format '{kind}'", hint)
         if kind in SINKS:
-            self._refuse(path, *table_refusal(text))
+            self._refuse(path, *table_refusal(kind))
         if place in ("", "-"):
             self._refuse(path, f"{text} names no path, and a daemon has no stdout", f"{kind}:PATH")
         return f"{kind}:{self._beside(place)}"

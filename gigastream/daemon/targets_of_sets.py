@@ -28,20 +28,19 @@ def output_specs(spec: QuerySetSpec) -> tuple[OutputSpec, ...]:
     return found
 
 
-def table_refusal(text: str) -> tuple[str, str]:
-    """Why no set has a table as its output, and the two commands that fill one."""
-    kind, _, place = text.partition(":")
+def table_refusal(kind: str) -> tuple[str, str]:
+    """Why no set has a table as its output, and what fills one. The place may have a password."""
     return (
-        f"the daemon writes no table: {kind}:{place}",
-        "output spool:FOLDER, and beside the daemon, as a service of its own: "
-        f"gigastream run --spool FOLDER -o {kind}:{place}",
+        f"the daemon writes no tables, of which {kind} is a kind",
+        "the output spool:FOLDER, and beside the daemon, as a service of its own: "
+        f"gigastream run --spool FOLDER -o {kind}:…",
     )
 
 
 def _output(spec: QuerySetSpec, text: str) -> OutputSpec:
     name, _, path = text.partition(":")
     if name in SINKS:
-        why, hint = table_refusal(text)
+        why, hint = table_refusal(name)
         raise DaemonError(f"{spec.name}: {why}", hint)
     if name not in FORMATS and name != SPOOL:
         known = ", ".join((*FORMATS, SPOOL))

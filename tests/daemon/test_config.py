@@ -240,9 +240,9 @@ WRONG = [
     ),
     (
         f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["duckdb:t.db"]',
-        "6: the daemon writes no table: duckdb:t.db",
-        "output spool:FOLDER, and beside the daemon, as a service of its own: "
-        "gigastream run --spool FOLDER -o duckdb:t.db",
+        "6: the daemon writes no tables, of which duckdb is a kind",
+        "the output spool:FOLDER, and beside the daemon, as a service of its own: "
+        "gigastream run --spool FOLDER -o duckdb:…",
     ),
     (
         f"{LINK}[[query]]\nname = 'a'\ntext = '''\npriority = 1\n'''\npriority = 'x'",
