@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gigastream.cli.arguments import CommandParser, argument_type, parse_parameter
 from gigastream.cli.errors import UsageError
 from gigastream.cli.stderr import harmless, say
+from gigastream.options import SPOOL_OPTIONS
 from gigastream.settings import parse_bytes, parse_count, parse_period
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _print(answer: object, text: Callable[[], str], *, as_json: bool) -> None:
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    from gigastream.daemon.messages import AddSet, QuerySetSpec
+    from gigastream.daemon.messages import AddSet, QuerySetSpec, SpoolSpec
 
     name, text, file = _text_to_add(arguments)
     spec = QuerySetSpec(
@@ -117,6 +118,7 @@ def _add(arguments: argparse.Namespace) -> int:
         rotate_bytes=arguments.rotate_bytes,
         rotate_ns=arguments.rotate_every,
         keep=arguments.keep,
+        spool=SpoolSpec(**{o.field: getattr(arguments, o.field) for o in SPOOL_OPTIONS}),
     )
     return _tell_added(arguments, AddSet(query_set=spec))
 
@@ -319,6 +321,15 @@ def _add_words(parser: argparse.ArgumentParser) -> None:
         "--low-level-only", action="store_true", help="nothing but the spool is written"
     )
     _add_rotation(parser)
+    spool = parser.add_argument_group("of a spool (-o spool:PATH)")
+    for option in SPOOL_OPTIONS:
+        spool.add_argument(
+            f"--{option.name}",
+            dest=option.field,
+            type=argument_type(option.parse),
+            metavar=option.metavar,
+            help=option.help,
+        )
 
 
 def _add_rotation(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.daemon.channel import OrderChannel
 from gigastream.daemon.messages import (
     AttachOrder,
+    CaptureNote,
     CaptureOver,
     CaptureReady,
     CaptureReport,
@@ -111,7 +112,7 @@ class _Capture:
         _import_all()
         give_up_privileges(start.user)
         held = confine([Path(folder) for folder in start.folders])
-        self._around = Surroundings(engine, self._sources, start.settings, self._tails)
+        self._around = Surroundings(engine, self._sources, start.settings, self._tails, self._note)
         self._relief = Relief(start, engine)
         self._engine = engine
         self._attach_first(engine)
@@ -208,6 +209,9 @@ class _Capture:
             self._report()
         self._channel.flush()
 
+    def _note(self, text: str) -> None:
+        self._channel.say(CaptureNote(text=text))
+
     def _report(self) -> None:
         self._reported_at = time.monotonic()
         self._channel.report(self.report())
@@ -264,9 +268,6 @@ class _Capture:
         old = self._sets.get(order.name)
         if old is not None and not order.replaces:
             raise OrderRefused(f"there is a query set '{order.name}'", "another name, or drop it")
-        if old is not None and has_spool((*old.order.outputs, *order.outputs)):
-            hint = "drop it, and add it again"
-            raise OrderRefused(f"'{order.name}' has a spool, which two sets cannot write", hint)
         self._widen()
         try:
             new = RunningSet(order, self._around, old)

@@ -2,7 +2,7 @@
 """The capture process's end of its channel: nothing that is said or heard there makes it wait.
 
 What the other side is too slow for stays here: of reports the newest alone, of tails' rows so many
-bytes, of other answers all, which are as many as there were orders.
+bytes, of other answers all, which are as many as there were orders, or failures of outputs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from gigastream.daemon.framing import FrameError, frame, order_reader
 from gigastream.daemon.messages import (
+    CaptureNote,
     CaptureOver,
     CaptureReady,
     CaptureReport,
@@ -72,7 +73,7 @@ class OrderChannel:
 
     # ---- saying ----
 
-    def say(self, message: OrderDone | CaptureReady) -> None:
+    def say(self, message: OrderDone | CaptureReady | CaptureNote) -> None:
         """What must arrive."""
         self._sure.append(frame(message))
 

@@ -90,9 +90,12 @@ def answer(request: CompileRequest) -> CompileResult:
 
 def _answered(request: CompileRequest) -> CompileResult:
     from gigastream.plan.explain import explain
+    from gigastream.sessions.low_session import refuse_unspooled
 
     texts = _texts(request)
     plan, warnings = _planned(texts)
+    if any(output.startswith("spool:") for output in request.spec.outputs):
+        refuse_unspooled(plan)
     path = "" if request.folder is None else str(_written(request, plan, texts))
     columns = {
         query.name: tuple(

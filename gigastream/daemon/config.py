@@ -40,11 +40,13 @@ from gigastream.daemon.messages import (
     OverloadPolicy,
     OverloadSettings,
     QuerySetSpec,
+    SpoolSpec,
 )
+from gigastream.daemon.targets_of_sets import table_refusal
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.gsql.source import UNDECODED, read_text
 from gigastream.liveness import Liveness
-from gigastream.options import LIVENESS_OPTIONS, OPTIONS, Option
+from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
 from gigastream.query_texts import QueryFileError, read_query_file
 from gigastream.settings import Settings, SettingsError, parse_bytes, parse_period
@@ -194,19 +196,24 @@ class _DaemonConfigReader:
 
     def _query_sets(self, top: TopTable) -> tuple[QuerySetSpec, ...]:
         specs: dict[str, QuerySetSpec] = {}
-        for at, table in enumerate(self._tables("query", top.query, QueryTable)):
+        for at, found in enumerate(top.query):
             path = ("query", at)
-            spec = self._query_set(path, table)
+            table, chosen = self._table(path, found, QueryTable, SPOOL_OPTIONS)
+            spec = self._query_set(path, table, SpoolSpec(**chosen))
+            if chosen and not any(map(_is_spool, spec.outputs)):
+                name = next(option.name for option in SPOOL_OPTIONS if option.name in found)
+                message = f"{name} is for a spool, and no output is one"
+                self._refuse((*path, name), message, 'output = ["spool:PATH"]')
             if spec.name in specs:
                 self._refuse(path, f"there are two sets called {spec.name}", 'name = "another"')
             specs[spec.name] = spec
         return tuple(specs.values())
 
-    def _query_set(self, path: KeyPath, table: QueryTable) -> QuerySetSpec:
+    def _query_set(self, path: KeyPath, table: QueryTable, spool: SpoolSpec) -> QuerySetSpec:
         name, text, file = self._text_of(path, table)
         outputs = tuple(self._output((*path, "output"), text) for text in table.output)
-        if table.low_level_only and not any(map(_is_spool, outputs)):
-            message = "low-level-only is for what goes to a spool, and no output is one"
+        if table.low_level_only and not (outputs and all(map(_is_spool, outputs))):
+            message = "low-level-only is for spools, and not every output is one"
             self._refuse((*path, "low-level-only"), message, 'output = ["spool:PATH"]')
         if table.keep is not None and table.keep < 1:
             self._refuse((*path, "keep"), "keep is at least 1")
@@ -224,6 +231,7 @@ class _DaemonConfigReader:
             rotate_bytes=self._maybe((*path, "rotate-bytes"), _positive_bytes, table.rotate_bytes),
             rotate_ns=self._maybe((*path, "rotate-every"), parse_period, table.rotate_every),
             keep=table.keep,
+            spool=spool,
         )
 
     def _text_of(self, path: KeyPath, table: QueryTable) -> tuple[str, str, str]:
@@ -247,14 +255,15 @@ class _DaemonConfigReader:
 
     def _output(self, path: KeyPath, text: str) -> str:
         kind, _, place = text.partition(":")
-        kinds = [*FORMATS, *SINKS, SPOOL]
-        if kind not in kinds:
+        kinds = [*FORMATS, SPOOL]
+        if kind not in (*kinds, *SINKS):
             hint = did_you_mean(kind, kinds) or "one of " + ", ".join(kinds)
             self._refuse(path, f"there is no output format '{kind}'", hint)
+        if kind in SINKS:
+            self._refuse(path, *table_refusal(kind))
         if place in ("", "-"):
             self._refuse(path, f"{text} names no path, and a daemon has no stdout", f"{kind}:PATH")
-        has_server = "://" in place or (kind in SINKS and SINKS[kind].has_server)
-        return text if has_server else f"{kind}:{self._beside(place)}"
+        return f"{kind}:{self._beside(place)}"
 
     # ---- the rest ----
 

@@ -12,7 +12,7 @@ from gigastream.daemon.config import LINK_OPTIONS, load_daemon_config
 from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig
 from gigastream.daemon.messages import QuerySetSpec
 from gigastream.liveness import Liveness
-from gigastream.options import LIVENESS_OPTIONS, OPTIONS, Option
+from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.settings import Settings, parse_count
 from gigastream.words import counted
@@ -126,6 +126,7 @@ def _query_set(spec: QuerySetSpec) -> Iterator[str]:
         yield _key("rotate-every", _time(spec.rotate_ns))
     if spec.keep is not None:
         yield _key("keep", spec.keep)
+    yield from _options(SPOOL_OPTIONS, spec.spool)
     yield from _table("param", spec.parameters)
 
 
@@ -156,7 +157,7 @@ def _as_given(option: Option, value: object) -> object:
         return value
     if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, int) and option.field.endswith("_ns"):
+    if isinstance(value, int) and (option.field.endswith("_ns") or option.field == "sync"):
         return _time(value)
     return _size(value) if isinstance(value, int) and option.field.endswith("_bytes") else value
 

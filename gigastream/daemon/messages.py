@@ -9,7 +9,7 @@ comes back when it is done, and gets reports: frames of msgpack with their lengt
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -55,6 +55,22 @@ class CheckText(_Asked, tag="check", frozen=True, kw_only=True):
     parameters: dict[str, str] = {}
 
 
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_Amount = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class SpoolSpec(_Told, frozen=True, kw_only=True, omit_defaults=True):
+    """How a spool is written: as gigastream.spool.SpoolSettings has it, where it says nothing."""
+
+    segment_rows: _Positive | None = None
+    segment_bytes: _Positive | None = None
+    segment_age_ns: _Positive | None = None
+    sync: Literal["segment"] | _Positive | None = None
+    keep_bytes: _Amount | None = None
+    keep_age_ns: _Amount | None = None
+    keep_margin_ns: _Amount | None = None
+
+
 class QuerySetSpec(_Told, frozen=True, kw_only=True):
     """A query set as a user gives it."""
 
@@ -75,6 +91,8 @@ class QuerySetSpec(_Told, frozen=True, kw_only=True):
     rotate_ns: int | None = None
     keep: int | None = None
     """Of its files, as OutputSpec has them; all None: they are written in place."""
+    spool: SpoolSpec = SpoolSpec()
+    """Of its spools."""
 
 
 class AddSet(_Asked, tag="add", frozen=True, kw_only=True):
@@ -185,6 +203,7 @@ class OutputSpec(_Told, frozen=True, kw_only=True):
     rotate_ns: int | None = None
     keep: int | None = None
     """How many ended files are kept; None: all."""
+    spool: SpoolSpec = SpoolSpec()
 
 
 class LinkSpec(_Told, frozen=True, kw_only=True):
@@ -241,6 +260,8 @@ class AttachOrder(_Told, tag=True, frozen=True, kw_only=True):
     outputs: tuple[OutputSpec, ...] = ()
     first_window: FirstWindow = "edge"
     priority: int = 0
+    low_level_only: bool = False
+    """Its high level is not run: all of its outputs are spools."""
     replaces: bool = False
     """The set of that name goes on until this one's first whole window."""
 
@@ -336,6 +357,9 @@ class OutputStatistics(_Told, frozen=True, kw_only=True):
     bytes: int = 0
     files: int = 0
     failure: str | None = None
+    oldest_ns: int | None = None
+    """CLOCK_REALTIME at which the oldest segment was listed that a spool keeps, where it deletes
+    old ones."""
 
 
 class SetStatistics(_Told, frozen=True, kw_only=True):
@@ -377,6 +401,12 @@ class CaptureReport(_Told, tag=True, frozen=True, kw_only=True):
     """By interface, what a next incarnation must not go behind."""
 
 
+class CaptureNote(_Told, tag=True, frozen=True, kw_only=True):
+    """Something that a person is to hear of: an output fails, or goes on."""
+
+    text: str
+
+
 class CaptureOver(_Told, tag=True, frozen=True, kw_only=True):
     """All is ended well: the last frame. `report` has the last counters."""
 
@@ -385,7 +415,7 @@ class CaptureOver(_Told, tag=True, frozen=True, kw_only=True):
     hint: str | None = None
 
 
-Report = OrderDone | CaptureReady | TailRows | CaptureReport | CaptureOver
+Report = OrderDone | CaptureReady | TailRows | CaptureReport | CaptureNote | CaptureOver
 
 
 # ---- what a status is ----

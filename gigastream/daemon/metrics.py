@@ -93,6 +93,14 @@ def _of_outputs(field: str) -> _Samples:
     return samples
 
 
+def _spool_ages(report: CaptureReport) -> Iterator[tuple[tuple[str, ...], float]]:
+    for queries in report.sets:
+        for output in queries.outputs:
+            if output.oldest_ns is not None:
+                age_ns = report.at_ns - output.oldest_ns
+                yield (queries.name, output.format, output.path), max(0.0, age_ns * _NS)
+
+
 def _of_sets(value: Callable[[SetStatistics], float]) -> _Samples:
     def samples(report: CaptureReport) -> Iterator[tuple[tuple[str, ...], float]]:
         for queries in report.sets:
@@ -219,6 +227,7 @@ _FAMILIES = (
     _Family("output_lost_rows", "Rows that could not be", _OUTPUT, _of_outputs("lost"), True),
     _Family("output_bytes", "Of its files or spool", _OUTPUT, _of_outputs("bytes")),
     _Family("output_files", "Files that it has", _OUTPUT, _of_outputs("files")),
+    _Family("spool_oldest_seconds", "Age of its oldest segment", _OUTPUT, _spool_ages),
     _Family(
         "sampling_shift", "1 in 2^n flows is seen", (), _of_capture(lambda r: r.sampling_shift)
     ),

@@ -192,6 +192,7 @@ class QuerySets:
             outputs=held.outputs,
             first_window=spec.first_window,
             priority=spec.priority,
+            low_level_only=spec.low_level_only,
             replaces=replaces,
         )
 

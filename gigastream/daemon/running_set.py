@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,18 +13,20 @@ from gigastream.daemon.edges import Edge, edges_of
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
-from gigastream.daemon.targets import Target, has_spool, open_targets
+from gigastream.daemon.targets import SpoolTarget, Target, has_spool, open_targets
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
 from gigastream.plan import Plan
+from gigastream.sessions.low_session import refuse_unspooled
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.spooled_set import SpooledSet
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import LiveSource, Source
+from gigastream.spool import SpoolSettings
 
 
 @dataclass
@@ -35,6 +37,8 @@ class Surroundings:
     sources: Sequence[Source]
     settings: Settings
     tails: Tails
+    tell: Callable[[str], None] = lambda _text: None
+    """For a person."""
     has_started: bool = False
     """The engine."""
 
@@ -78,24 +82,22 @@ class RunningSet:
         self._reached: set[str] = set()
         self._old: RunningSet | None = None
         self._attached: AttachedSet | None = None
-        self._shares = False
-        """Its outputs are its successor's."""
+        self._lent: list[Target] = []
+        """Outputs that its successor has, too, and ends."""
         self.failure: str | None = None
         self.is_shed = False
-        inherits = old is not None and self._writes_as(old)
-        self.targets: list[Target] = []
-        if old is not None and inherits:
-            self.targets = old.targets
-        else:
-            self.targets = open_targets(order.outputs, self._output_queries, self._open_spool)
+        if has_spool(order.outputs):
+            refuse_unspooled(self.plan)
+        lent = [] if old is None else self._lent_by(old)
+        self.targets = [*lent, *self._opened({target.spec.path for target in lent})]
         try:
             self._attached = self._attach(whole=order.first_window == "edge" or old is not None)
         except BaseException:
-            if not inherits:
-                self.end_outputs()
+            self._lent = lent
+            self.end_outputs()
             raise
         if old is not None:
-            self._take_over(old, inherits=inherits)
+            self._take_over(old, lent)
 
     @property
     def name(self) -> str:
@@ -105,6 +107,8 @@ class RunningSet:
     @property
     def queries(self) -> tuple[str, ...]:
         """Whose rows it puts out."""
+        if self.order.low_level_only:
+            return ()
         return tuple(query.name for query in self._output_queries)
 
     @property
@@ -115,13 +119,15 @@ class RunningSet:
     def _attach(self, *, whole: bool) -> AttachedSet:
         """Outputs give batches without rows, too: their bounds say which windows are out."""
         around = self._around
-        settings = replace(around.settings, output_punctuation=True)
+        settings = replace(
+            around.settings, output_punctuation=True, low_level_only=self.order.low_level_only
+        )
         attached = AttachedSet(
             self.plan,
             settings,
             interfaces=around.interfaces,
-            only_whole=whole,
             low_taps=has_spool(self.order.outputs),
+            only_whole=whole and not self.order.low_level_only,
         )
         try:
             around.engine.attach(attached)
@@ -130,16 +136,31 @@ class RunningSet:
             raise
         return attached
 
-    def _open_spool(self, path: str) -> SpooledSet:
-        """Before the engine starts it is told what the spool has promised, else the spool is."""
+    def _opened(self, but: set[str]) -> list[Target]:
+        """Outputs of its own, all but those at some paths."""
+        specs = [spec for spec in self.order.outputs if spec.path not in but]
+        return open_targets(specs, self._output_queries, self._open_spool, self._tell)
+
+    def _tell(self, text: str) -> None:
+        self._around.tell(f"{self.name}: {text}")
+
+    def _open_spool(self, path: str, settings: SpoolSettings) -> SpooledSet:
+        """Before the engine starts it is told what the spool has promised, else the spool is.
+
+        With what a process begins with the spool waits for a disk that is full; what is added
+        later is refused.
+        """
         around = self._around
         return SpooledSet(
             self.plan,
             self._texts,
             path,
+            settings,
             live={each.interface for each in around.sources if isinstance(each, LiveSource)},
             files={each.interface for each in around.sources if isinstance(each, FileSource)},
             reached=around.reached(),
+            tell=self._tell,
+            waits=None if around.has_started else around.reached,
         )
 
     # ---- one after another ----
@@ -152,16 +173,34 @@ class RunningSet:
         is_open = old.failure is None
         return is_open and old.order.outputs == self.order.outputs and schemas[0] == schemas[1]
 
-    def _take_over(self, old: RunningSet, *, inherits: bool) -> None:
-        """From a window's edge on where there is one, else from here on."""
-        self._rows, old._shares = old._rows, inherits
-        edges = None
+    def _lent_by(self, old: RunningSet) -> list[Target]:
+        """Outputs that are gone on with: all, or the spools, which one set alone can write."""
+        if self._writes_as(old):
+            return old.targets
+        paths = {spec.path for spec in self.order.outputs}
+        spools = [target for target in old.targets if isinstance(target, SpoolTarget)]
+        return [t for t in spools if t.spec.path in paths and old.failure is None]
+
+    def _take_over(self, old: RunningSet, lent: list[Target]) -> None:
+        """From a window's edge on where there is one and no spool is lent, else from here on."""
+        self._rows, old._lent = old._rows, lent
+        edges, spools = None, [target for target in lent if isinstance(target, SpoolTarget)]
+        if spools:
+            self._let_old_go(old)
+            self._go_on_with(spools)
+            return
         if self._attached is not None and old._attached is not None and old.failure is None:
             schemas = {node.name: node.schema for node in old.plan.outputs}
             edges = edges_of(self._attached, old._output_queries, schemas)
         old._edges, self._old = edges or {}, old
         if edges is None:
             self._let_old_go(old)
+
+    def _go_on_with(self, spools: Iterable[SpoolTarget]) -> None:
+        """What is written there from here on is this set's, as it is attached now."""
+        specs = {spec.path: spec for spec in self.order.outputs}
+        for target in spools:
+            target.go_on(specs[target.spec.path], self.plan, self._texts)
 
     def _let_old_go(self, old: RunningSet) -> None:
         """What one of the two has left out at the edge, the other has had whole."""
@@ -261,6 +300,7 @@ class RunningSet:
         """Be attached again. EngineError, BudgetError: then it goes on resting."""
         if self.is_shed and self.failure is None:
             self._attached = self._attach(whole=self.order.first_window == "edge")
+            self._go_on_with(t for t in self.targets if isinstance(t, SpoolTarget))
             self.is_shed = False
 
     def close(self) -> None:
@@ -286,8 +326,8 @@ class RunningSet:
         """Nothing more comes."""
         if self._old is not None:
             self._old.end_outputs()
-        if not self._shares:
-            for target in self.targets:
+        for target in self.targets:
+            if target not in self._lent:
                 target.close()
 
     def rotate(self) -> None:

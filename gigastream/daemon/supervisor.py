@@ -26,6 +26,7 @@ from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.losses import Totals
 from gigastream.daemon.messages import (
+    CaptureNote,
     CaptureReport,
     CaptureStart,
     LinkSpec,
@@ -225,6 +226,8 @@ class Supervisor:
             self._report = report
             self._totals.take(report)
             self.keeper.losses.goes_on(report)
+        elif isinstance(report, CaptureNote):
+            self._told(report.text)
 
     def _launcher_lost(self) -> None:
         self._failure = "the launcher has ended: no process can be begun any more"

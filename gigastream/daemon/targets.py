@@ -7,21 +7,27 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gigastream.daemon.messages import OutputSpec, OutputStatistics
+from msgspec import structs
+
+from gigastream.daemon.messages import OutputSpec, OutputStatistics, SpoolSpec
 from gigastream.engine.events import Event
 from gigastream.outputs import Batch, OutputError, OutputQuery
 from gigastream.outputs.rotating import RotatingOutput
+from gigastream.plan import Plan
+from gigastream.query_texts import QueryTexts
 from gigastream.sessions.spooled_set import SpooledSet
+from gigastream.spool import SpoolSettings
 
 SPOOL = "spool"
-SpoolMaker = Callable[[str], SpooledSet]
+Tell = Callable[[str], None]
+SpoolMaker = Callable[[str, SpoolSettings], SpooledSet]
 """Opens the spool at a path."""
 
 
 class FileTarget:
     """A file or a folder of files, as an OutputSpec says it."""
 
-    def __init__(self, spec: OutputSpec, queries: tuple[OutputQuery, ...]) -> None:
+    def __init__(self, spec: OutputSpec, queries: tuple[OutputQuery, ...], tell: Tell) -> None:
         """Open it. OutputError; a place outside the daemon's folders is told by the first rows."""
         self.spec = spec
         self._output = RotatingOutput(
@@ -31,6 +37,7 @@ class FileTarget:
             spec.rotate_bytes,
             spec.rotate_ns,
             spec.keep,
+            tell=tell,
         )
         _check_writable(Path(spec.path))
 
@@ -77,7 +84,7 @@ class SpoolTarget:
     def __init__(self, spec: OutputSpec, made: SpoolMaker) -> None:
         """Open it. SpoolError, GsqlError."""
         self.spec = spec
-        self._spool = made(spec.path)
+        self._spool = made(spec.path, spool_settings(spec.spool))
 
     def write(self, query: str, batch: Batch) -> None:
         """Rows of queries are not for spools."""
@@ -89,6 +96,11 @@ class SpoolTarget:
     def promises(self) -> dict[str, int]:
         """By interface, packet time (ns) below which no row may come any more."""
         return self._spool.promises()
+
+    def go_on(self, spec: OutputSpec, plan: Plan, texts: QueryTexts) -> None:
+        """Take the batches of another set from here on, or of one that is attached again."""
+        self.spec = spec
+        self._spool.go_on(plan, texts, spool_settings(spec.spool))
 
     def rotate(self) -> None:
         """Try again at once what has failed."""
@@ -113,7 +125,13 @@ class SpoolTarget:
             bytes=spool.bytes,
             files=spool.files,
             failure=spool.failure,
+            oldest_ns=spool.oldest_ns,
         )
+
+
+def spool_settings(spec: SpoolSpec) -> SpoolSettings:
+    """As the spool has them."""
+    return SpoolSettings(**{k: v for k, v in structs.asdict(spec).items() if v is not None})
 
 
 def _check_writable(path: Path) -> None:
@@ -132,14 +150,20 @@ def has_spool(specs: Sequence[OutputSpec]) -> bool:
 
 
 def open_targets(
-    specs: Sequence[OutputSpec], queries: tuple[OutputQuery, ...], make_spool: SpoolMaker
+    specs: Sequence[OutputSpec],
+    queries: tuple[OutputQuery, ...],
+    make_spool: SpoolMaker,
+    tell: Tell,
 ) -> list[Target]:
     """Open all, or none. OutputError, SpoolError, GsqlError."""
     opened: list[Target] = []
     try:
         for spec in specs:
-            is_spool = spec.format == SPOOL
-            opened.append(SpoolTarget(spec, make_spool) if is_spool else FileTarget(spec, queries))
+            opened.append(
+                SpoolTarget(spec, make_spool)
+                if spec.format == SPOOL
+                else FileTarget(spec, queries, tell)
+            )
     except BaseException:
         for target in opened:
             target.close()

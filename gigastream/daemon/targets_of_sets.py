@@ -7,19 +7,41 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gigastream.daemon.launching import DaemonError
-from gigastream.daemon.messages import OutputSpec, QuerySetSpec
+from gigastream.daemon.messages import OutputSpec, QuerySetSpec, SpoolSpec
 from gigastream.outputs import FORMATS
+from gigastream.sinks import SINKS
 
 SPOOL = "spool"
 
 
 def output_specs(spec: QuerySetSpec) -> tuple[OutputSpec, ...]:
     """Where the rows of a set go. DaemonError."""
-    return tuple(_output(spec, text) for text in spec.outputs)
+    found = tuple(_output(spec, text) for text in spec.outputs)
+    paths = [output.path for output in found]
+    if len(set(paths)) < len(paths):
+        raise DaemonError(f"{spec.name}: two of its outputs have one path", "a path each")
+    if spec.low_level_only and {output.format for output in found} != {SPOOL}:
+        raise DaemonError(
+            f"{spec.name}: the low level alone goes into spools, and into nothing else",
+            "spool:PATH; or both levels, without low_level_only",
+        )
+    return found
+
+
+def table_refusal(kind: str) -> tuple[str, str]:
+    """Why no set has a table as its output, and what fills one. The place may have a password."""
+    return (
+        f"the daemon writes no tables, of which {kind} is a kind",
+        "the output spool:FOLDER, and beside the daemon, as a service of its own: "
+        f"gigastream run --spool FOLDER -o {kind}:…",
+    )
 
 
 def _output(spec: QuerySetSpec, text: str) -> OutputSpec:
     name, _, path = text.partition(":")
+    if name in SINKS:
+        why, hint = table_refusal(name)
+        raise DaemonError(f"{spec.name}: {why}", hint)
     if name not in FORMATS and name != SPOOL:
         known = ", ".join((*FORMATS, SPOOL))
         raise DaemonError(f"{spec.name}: there is no output format '{name}'", f"one of {known}")
@@ -34,6 +56,7 @@ def _output(spec: QuerySetSpec, text: str) -> OutputSpec:
         rotate_bytes=spec.rotate_bytes,
         rotate_ns=spec.rotate_ns,
         keep=spec.keep,
+        spool=spec.spool if name == SPOOL else SpoolSpec(),
     )
 
 

@@ -69,6 +69,8 @@ def _prune_track(track: Path, wishes: PruneWishes, *, is_done: bool) -> Iterator
         RetainedSegments(track / layout.number_name(number), 0, None)
         for number in numbers_in(track, layout.number_of)
     ]
+    for generation in generations:
+        generation.read_more()
     excess = 0
     if wishes.keep_bytes is not None:
         excess = sum(each.size_bytes for each in generations) - wishes.keep_bytes

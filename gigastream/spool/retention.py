@@ -24,6 +24,8 @@ from gigastream.spool.manifest import ManifestWriter, read_roll
 from gigastream.spool.settings import SpoolSettings
 
 MAX_RETAINED_BYTES = 1 << 12
+_READ_NS = 200_000_000
+"""How long reading manifests may take each time that is looked for what is to be deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,31 +61,61 @@ def decode_retained(text: bytes) -> Retained:
 
 
 class RetainedSegments:
-    """The segments of one generation that are still there, the oldest first."""
+    """The segments of one generation that are still there, the oldest first.
+
+    A spool of weeks has a million of them, which nobody who begins to write it should wait for: the
+    files of its manifest are read bit by bit, by read_more(); what is not read yet is not deleted.
+    """
 
     def __init__(self, folder: Path, margin_ns: int, manifest: ManifestWriter | None) -> None:
+        """With the manifest that is written, what add() gets is behind what it has now."""
         self.folder = folder
-        self._manifest = manifest or ManifestWriter(folder)
         self._retained = read_retained(folder)
-        entries = self._listed()
         self._watch = CommitWatch(partial(committed_floor, folder / layout.READERS), margin_ns)
-        self._kept = deque(entry for entry in entries if self._is_kept(entry))
-        self.size_bytes = sum(entry.size_bytes for entry in self._kept)
+        self._unread = deque(numbers_in(folder, layout.roll_of))
+        self._last_roll = self._unread[-1] if self._unread else None
+        self._kept = deque[Entry]()
+        self._newest = deque[Entry]()
+        """Of the last file, and what was added since, until those before it are read."""
+        self.size_bytes = 0
+        if manifest is not None and self._unread:
+            self._newest.extend(self._read(self._unread.pop())[0])
+        self._manifest = manifest or ManifestWriter(folder)
+        self._join()
 
-    def _listed(self) -> Iterable[Entry]:
-        """Yield the lines of all files of the manifest, the oldest first."""
-        rolls = numbers_in(self.folder, layout.roll_of)
-        for roll in rolls:
-            entries, _ = read_roll(self.folder / layout.manifest_name(roll))
-            numbers = [entry.segment for entry in entries if entry.segment is not None]
-            if roll != rolls[-1]:
-                self._manifest.know(roll, max(numbers, default=-1))
-            yield from entries
+    def read_more(self, until_ns: int | None = None) -> None:
+        """Read files of the manifest, the oldest first, up to a time of the monotonic clock."""
+        while self._unread and (until_ns is None or time.monotonic_ns() < until_ns):
+            roll = self._unread.popleft()
+            found, last = self._read(roll)
+            self._kept.extend(found)
+            if roll != self._last_roll:
+                self._manifest.know(roll, last)
+        self._join()
+
+    def _read(self, roll: int) -> tuple[list[Entry], int]:
+        """What of a file's segments is there, and the last number that it lists."""
+        entries, _ = read_roll(self.folder / layout.manifest_name(roll))
+        kept = [entry for entry in entries if self._is_kept(entry)]
+        self.size_bytes += sum(entry.size_bytes for entry in kept)
+        return kept, max((e.segment for e in entries if e.segment is not None), default=-1)
+
+    def _join(self) -> None:
+        if not self._unread:
+            self._kept.extend(self._newest)
+            self._newest.clear()
 
     def add(self, entry: Entry) -> None:
         """Put a segment that has just been listed behind the others."""
-        self._kept.append(entry)
+        (self._newest if self._unread else self._kept).append(entry)
         self.size_bytes += entry.size_bytes
+
+    def oldest_ns(self) -> int | None:
+        """When the oldest segment was listed; None: there is none. From any thread."""
+        try:
+            return self._kept[0].made_ns
+        except IndexError:
+            return None
 
     def due(self, floor: int, made_before_ns: int, excess_bytes: int) -> list[Entry]:
         """Return what would be deleted below a floor."""
@@ -154,8 +186,15 @@ class Retention:
         now_ns = time.time_ns()
         age_ns = self._settings.keep_age_ns
         made_before_ns = 0 if age_ns is None else now_ns - age_ns
+        until_ns = time.monotonic_ns() + _READ_NS
         for generation in self._generations:
+            generation.read_more(until_ns)
             generation.prune(made_before_ns, self._excess_bytes())
+
+    def oldest_ns(self) -> int | None:
+        """When the oldest segment was listed; None: there is none. From any thread."""
+        found = (generation.oldest_ns() for generation in list(self._generations))
+        return min((at for at in found if at is not None), default=None)
 
     def _excess_bytes(self) -> int:
         if self._settings.keep_bytes is None:

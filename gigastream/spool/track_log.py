@@ -135,6 +135,10 @@ class TrackLog:
             self._retention.prune()
         self._pruned_ns = time.monotonic_ns()
 
+    def oldest_ns(self) -> int | None:
+        """When the oldest segment was listed that is kept, where old ones are deleted at all."""
+        return self._retention.oldest_ns()
+
     def close(self) -> None:
         """Make everything durable, delete what need not be kept, and let the track go."""
         if self._is_over:

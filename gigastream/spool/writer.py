@@ -90,6 +90,13 @@ class SpoolWriter:
         }
         return self._tracks
 
+    def is_there(self) -> bool:
+        """Whether the folder that is held is still at its place."""
+        try:
+            return self._lock is None or os.path.samestat(os.fstat(self._lock), self.root.stat())
+        except OSError:
+            return False
+
     def abandon(self) -> list[TrackLog]:
         """Let the tracks go after an error, and hold the spool: open() may go on with it.
 

@@ -16,6 +16,7 @@ from gigastream.config import ConfigError
 from gigastream.daemon.config import LINK_OPTIONS, load_daemon_config
 from gigastream.daemon.config_text import check_text, dump_text
 from gigastream.daemon.daemon_config import DaemonConfig
+from gigastream.daemon.messages import SpoolSpec
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.liveness import Liveness
 from gigastream.options import OPTIONS
@@ -67,7 +68,11 @@ properties = { role = "test" }
 [[query]]
 file = "own_talkers.gsql"
 param = { port = 443, "q.name" = "x" }
-output = ["csv:rows/a", "spool:spool", "postgres:service=x", "duckdb:t.db#a"]
+output = ["csv:rows/a", "spool:spool"]
+segment-rows = 1000
+sync = "10s"
+keep-bytes = "20GiB"
+keep-age = "14d"
 rotate-bytes = "1GiB"
 rotate-every = "1h"
 keep = 3
@@ -161,8 +166,9 @@ def test_everything_that_is_said_is_meant(folder: Path) -> None:
     assert talkers.outputs == (
         f"csv:{folder}/rows/a",
         f"spool:{folder}/spool",
-        "postgres:service=x",
-        f"duckdb:{folder}/t.db#a",
+    )
+    assert talkers.spool == SpoolSpec(
+        segment_rows=1000, sync=10**10, keep_bytes=20 << 30, keep_age_ns=14 * 86400 * 10**9
     )
     assert (talkers.rotate_bytes, talkers.rotate_ns, talkers.keep) == (1 << 30, 3600 * 10**9, 3)
     assert (bare.first_window, bare.priority, bare.low_level_only) == ("cut", -1, True)
@@ -224,8 +230,19 @@ WRONG = [
     (f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["csv"]', "6: csv names no path", None),
     (
         f'{LINK}[[query]]\nname = "a"\ntext = "x"\nlow-level-only = true',
-        "6: low-level-only is for what goes to a spool",
+        "6: low-level-only is for spools, and not every output is one",
         None,
+    ),
+    (
+        f'{LINK}[[query]]\nname = "a"\ntext = "x"\nkeep-age = "1h"',
+        "6: keep-age is for a spool, and no output is one",
+        'output = ["spool:PATH"]',
+    ),
+    (
+        f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["duckdb:t.db"]',
+        "6: the daemon writes no tables, of which duckdb is a kind",
+        "the output spool:FOLDER, and beside the daemon, as a service of its own: "
+        "gigastream run --spool FOLDER -o duckdb:…",
     ),
     (
         f"{LINK}[[query]]\nname = 'a'\ntext = '''\npriority = 1\n'''\npriority = 'x'",

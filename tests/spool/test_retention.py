@@ -21,6 +21,8 @@ from gigastream.spool import (
     SpoolSettings,
     SpoolWriter,
     commit_reader,
+    manifest,
+    track,
 )
 from gigastream.spool.commits import ALL, CommitWatch, committed_floor
 from gigastream.spool.layout import (
@@ -32,6 +34,7 @@ from gigastream.spool.layout import (
     segment_of,
 )
 from gigastream.spool.opened_place import open_place
+from gigastream.spool.retention import RetainedSegments
 from tests.spool.made import (
     BY_HAND,
     NEVER_NS,
@@ -277,3 +280,25 @@ WRONG = [
 def test_settings_that_make_no_sense_are_named(wrong: dict[str, object]) -> None:
     with pytest.raises(SpoolError, match=next(iter(wrong))):
         SpoolSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_long_manifest_is_read_bit_by_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is listed meanwhile stands behind all that is still to be read."""
+    monkeypatch.setattr(manifest, "ROLL_BYTES", 700)
+    monkeypatch.setattr(track, "ROLL_BYTES", 700)
+    write_run(tmp_path, *[10] * 12)
+    folder = folder_of(tmp_path)
+    segments = [entry for entry in only_track(tmp_path).poll() if entry.kind == "segment"]
+    writer = manifest.ManifestWriter(folder)
+    found = RetainedSegments(folder, 0, writer)
+    found.add(replace(segments[-1], segment=12))
+    found.prune(NEVER_NS**2, 0, ALL)
+    assert kept(tmp_path) == list(range(12))
+    found.read_more()
+    size_bytes = sum(entry.size_bytes for entry in segments) + segments[-1].size_bytes
+    assert found.size_bytes == size_bytes
+    assert [entry.segment for entry in found.due(ALL, NEVER_NS**2, 0)] == list(range(13))
+    found.prune(NEVER_NS**2, 0, 9)
+    assert kept(tmp_path) == [9, 10, 11]
