@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a packet costs in the daemon, and in `gigastream run`: both at work, packets in turn.
+
+    sudo python bench/live/daemon.py                      # all questions
+    sudo python bench/live/daemon.py --pairs 3 --rates 400000 groups idle
+
+Each of the two reads a cable of its own in a network namespace, with the same query; send.c gives
+its packets now to the one, now to the other, a pair of bursts at a time. CPU is that of the process
+that reads, over the packets of the burst; the medians of all pairs are shown, and the median of the
+pairs' ratios, with the least and the greatest. `idle` is a daemon whose link says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from run import CC, GROUPS, HERE, NAMESPACE, cable, cpu_seconds, inside, send
+
+from gigastream.daemon.client import ControlClient
+from gigastream.daemon.messages import StatusAnswer
+
+ENDS = {"run": "run-far", "daemon": "daemon-far"}
+COUNT = "SELECT tb, count(*) AS n FROM IPV4 GROUP BY time/60 AS tb"
+PORT = "SELECT tb, count(*) AS n FROM UDP WHERE destPort = 80 GROUP BY time/60 AS tb"
+PROGRAM = (sys.executable, "-m", "gigastream")
+READY_S = 60.0
+SETTLED_S = 0.4
+"""After a burst: its last block is handed over, and read."""
+IDLE_S = 15.0
+
+
+def groups(number: int) -> str:
+    """Packets and bytes by pair of addresses; each number is another query."""
+    return f"DEFINE {{ query_name q{number}; }} {GROUPS.format(where=f'WHERE len > {number}')}"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What both are asked."""
+
+    sets: Sequence[str]
+    """Texts; `run` has all of them in one plan."""
+    words: Sequence[str] = ()
+
+
+QUESTIONS = {
+    "count": Question([COUNT]),
+    "groups": Question([groups(0)]),
+    "eight": Question([";".join(map(groups, range(8)))]),
+    "eight sets": Question([*map(groups, range(8))]),
+    "port": Question([PORT]),
+    "port, in the kernel": Question([PORT], ("--kernel-prefilter", "on")),
+}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A program at work: how its reader is found."""
+
+    process: subprocess.Popen[str]
+    reader: int
+
+
+@contextmanager
+def cables() -> Iterator[None]:
+    """Another for each of the two."""
+    with cable():
+        for device in ENDS.values():
+            near = device.replace("far", "near")
+            for words in (
+                f"link add {near} type veth peer name {device}",
+                f"link set {device} arp off up",
+                f"link set {near} arp off up",
+            ):
+                subprocess.run(["ip", "-n", NAMESPACE, *words.split()], check=True)
+        yield
+
+
+def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait for a program."""
+    deadline = time.monotonic() + READY_S
+    while time.monotonic() < deadline and process.poll() is None:
+        if is_so():
+            time.sleep(1)  # what it does once
+            return
+        time.sleep(0.1)
+    raise SystemExit("it does not capture: see what it said above")
+
+
+def start(words: Sequence[str], folder: Path) -> subprocess.Popen[str]:
+    """A program in the namespace; its standard output is the account at its end."""
+    command = inside([*PROGRAM, *words])
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+
+
+def texts_of(question: Question, folder: Path) -> list[str]:
+    """A file for each set."""
+    paths = [folder / f"set{number}.gsql" for number in range(len(question.sets))]
+    for path, text in zip(paths, question.sets, strict=True):
+        path.write_text(text)
+    return [str(path) for path in paths]
+
+
+def status_of(folder: Path) -> StatusAnswer | None:
+    """Of the daemon, if it answers."""
+    try:
+        with ControlClient(folder / "socket") as client:
+            return client.status()
+    except Exception:
+        return None
+
+
+def is_reading(folder: Path) -> bool:
+    status = status_of(folder)
+    return status is not None and status.report is not None and bool(status.report.sets)
+
+
+@contextmanager
+def run(question: Question, folder: Path) -> Iterator[Contender]:
+    """`gigastream run`."""
+    words = ["run", "-i", ENDS["run"], *question.words, "--stats", "json"]
+    words += ["-o", f"json:{folder / 'rows' / 'run.json'}", "-e", ";".join(question.sets)]
+    process = start(words, folder)
+    look = inside(["cat", "/proc/net/packet"])
+    wait_until(
+        lambda: len(subprocess.run(look, capture_output=True, check=True).stdout.splitlines()) > 1,
+        process,
+    )
+    with ended(process):
+        yield Contender(process, process.pid)
+
+
+@contextmanager
+def daemon(question: Question, folder: Path) -> Iterator[Contender]:
+    """`gigastream capture`."""
+    out = folder / "rows"
+    place = out if len(question.sets) > 1 else out / "rows.json"
+    words = ["capture", "-i", ENDS["daemon"], *question.words, "--socket", str(folder / "socket")]
+    words += ["--cache", str(folder / "cache"), "-o", f"json:{place}"]
+    process = start([*words, *texts_of(question, folder)], folder)
+    wait_until(lambda: is_reading(folder), process)
+    status = status_of(folder)
+    assert status is not None
+    assert status.capture_pid is not None
+    with ended(process):
+        yield Contender(process, status.capture_pid)
+
+
+@contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[None]:
+    """End it, in any case."""
+    try:
+        yield
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            process.wait(READY_S)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """CPU, ns a packet."""
+
+    run: float
+    daemon: float
+
+
+def burst(name: str, reader: int, folder: Path, asked: argparse.Namespace, rate: int) -> float:
+    """CPU of the reader over the packets of a burst, ns; how many were sent is added up."""
+    before = cpu_seconds(reader)
+    sent, _ = send(folder, asked.groups, rate, asked.seconds, ENDS[name])
+    time.sleep(SETTLED_S)
+    SENT[name] += sent
+    return (cpu_seconds(reader) - before) / sent * 1e9
+
+
+SENT = dict.fromkeys(ENDS, 0)
+
+
+def pairs_of(question: Question, folder: Path, asked: argparse.Namespace) -> dict[int, list[Pair]]:
+    """By rate. Who is first in a pair changes; the first pair of all is a warm-up."""
+    found: dict[int, list[Pair]] = {}
+    SENT.update(dict.fromkeys(ENDS, 0))
+    with run(question, folder) as ours, daemon(question, folder) as theirs:
+        readers = {"run": ours.reader, "daemon": theirs.reader}
+        for rate in map(int, asked.rates.split(",")):
+            pairs = []
+            for number in range(asked.pairs + 1):
+                order = list(ENDS)[:: 1 if number % 2 else -1]
+                pairs.append(
+                    Pair(**{name: burst(name, readers[name], folder, asked, rate) for name in order})
+                )
+            found[rate] = pairs[1:]
+        time.sleep(1.2)  # the daemon's last report
+        check(ours, folder, "prefilter" in " ".join(question.words))
+    return found
+
+
+def check(ours: Contender, folder: Path, is_filtered: bool) -> None:
+    """Nothing was dropped: else the figures are of other packets."""
+    status = status_of(folder)
+    ours.process.send_signal(signal.SIGINT)
+    account = json.loads(ours.process.communicate(timeout=READY_S)[0].splitlines()[-1])
+    read = {"run": account["sources"][0]["read"]}
+    if status is not None and status.report is not None:
+        read["daemon"] = status.report.sources[0].read
+    for name, sent in SENT.items():
+        if read[name] < sent and not is_filtered:
+            print(f"{name}: {sent - read[name]} of {sent} packets are missing", file=sys.stderr)
+
+
+def show(name: str, found: dict[int, list[Pair]]) -> None:
+    for rate, pairs in found.items():
+        ratios = sorted(pair.daemon / pair.run for pair in pairs)
+        print(
+            f"{name:20} {rate / 1e6:5.2f} {statistics.median(p.run for p in pairs):8.1f}"
+            f" {statistics.median(p.daemon for p in pairs):8.1f} {statistics.median(ratios):8.3f}"
+            f"   {ratios[0]:.3f} to {ratios[-1]:.3f}",
+            flush=True,
+        )
+
+
+def children(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(word) for word in text.split()]
+
+
+def show_idle(folder: Path) -> None:
+    """Of each process of a daemon whose link is silent: CPU, percent of a core."""
+    with daemon(QUESTIONS["groups"], folder) as at_work:
+        supervisor = at_work.process.pid
+        launcher = children(supervisor)[0]
+        pids = {"supervisor": supervisor, "launcher": launcher, "capture": at_work.reader}
+        before = {name: cpu_seconds(pid) for name, pid in pids.items()}
+        time.sleep(IDLE_S)
+        used = {name: cpu_seconds(pid) - before[name] for name, pid in pids.items()}
+    told = ", ".join(f"{name} {100 * cpu / IDLE_S:.3f} %" for name, cpu in used.items())
+    print(f"idle: {told}", flush=True)
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("questions", nargs="*", metavar="QUESTION", help=", ".join(QUESTIONS))
+    parser.add_argument("--rates", default="200000,400000")
+    parser.add_argument("--groups", type=int, default=1 << 16)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--pairs", type=int, default=7)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, cables():
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "rows").mkdir()
+        (folder / "rows").chmod(0o777)
+        subprocess.run([*CC, folder / "send", HERE / "send.c"], check=True)
+        print("question              Mpps  run, ns  daemon    ratio   least to greatest")
+        for question in asked.questions or [*QUESTIONS, "idle"]:
+            if question == "idle":
+                show_idle(folder)
+            else:
+                show(question, pairs_of(QUESTIONS[question], folder, asked))
+
+
+if __name__ == "__main__":
+    main()
