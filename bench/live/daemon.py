@@ -27,7 +27,7 @@ from pathlib import Path
 
 from run import CC, GROUPS, HERE, NAMESPACE, cable, cpu_seconds, inside, send
 
-from gigastream.daemon.client import ControlClient
+from gigastream.daemon.client import ControlClient, ControlError
 from gigastream.daemon.messages import StatusAnswer
 
 ENDS = {"run": "run-far", "daemon": "daemon-far"}
@@ -64,14 +64,6 @@ QUESTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Contender:
-    """A program at work: how its reader is found."""
-
-    process: subprocess.Popen[str]
-    reader: int
-
-
 @contextmanager
 def cables() -> Iterator[None]:
     """Another for each of the two."""
@@ -87,21 +79,23 @@ def cables() -> Iterator[None]:
         yield
 
 
-def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Wait for a program."""
-    deadline = time.monotonic() + READY_S
-    while time.monotonic() < deadline and process.poll() is None:
-        if is_so():
-            time.sleep(1)  # what it does once
-            return
-        time.sleep(0.1)
-    raise SystemExit("it does not capture: see what it said above")
-
-
-def start(words: Sequence[str], folder: Path) -> subprocess.Popen[str]:
-    """A program in the namespace; its standard output is the account at its end."""
-    command = inside([*PROGRAM, *words])
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+@contextmanager
+def started(words: Sequence[str], folder: Path, is_so: Callable[[], bool]) -> Iterator[int]:
+    """A program in the namespace, from when it is at work; what it says is in WORD.log."""
+    log = folder / f"{words[0]}.log"
+    with log.open("w") as said:
+        process = subprocess.Popen(inside([*PROGRAM, *words]), stderr=said, cwd=folder)
+    try:
+        deadline = time.monotonic() + READY_S
+        while not is_so():
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"it does not capture: {log.read_text()}")
+            time.sleep(0.1)
+        time.sleep(1)  # what it does once
+        yield process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(READY_S)
 
 
 def texts_of(question: Question, folder: Path) -> list[str]:
@@ -112,60 +106,44 @@ def texts_of(question: Question, folder: Path) -> list[str]:
     return [str(path) for path in paths]
 
 
-def status_of(folder: Path) -> StatusAnswer | None:
-    """Of the daemon, if it answers."""
-    try:
-        with ControlClient(folder / "socket") as client:
-            return client.status()
-    except Exception:
-        return None
+def status_of(folder: Path) -> StatusAnswer:
+    """Of the daemon. ControlError."""
+    with ControlClient(folder / "socket") as client:
+        return client.status()
 
 
 def is_reading(folder: Path) -> bool:
-    status = status_of(folder)
-    return status is not None and status.report is not None and bool(status.report.sets)
+    """The daemon has said so; it does not answer until it is up."""
+    try:
+        report = status_of(folder).report
+    except ControlError:
+        return False
+    return report is not None and bool(report.sets)
+
+
+def has_packet_socket() -> bool:
+    look = inside(["cat", "/proc/net/packet"])
+    return len(subprocess.run(look, capture_output=True, check=True).stdout.splitlines()) > 1
 
 
 @contextmanager
-def run(question: Question, folder: Path) -> Iterator[Contender]:
-    """`gigastream run`."""
+def run(question: Question, folder: Path) -> Iterator[int]:
+    """`gigastream run`; its process id."""
     words = ["run", "-i", ENDS["run"], *question.words, "--stats", "json"]
     words += ["-o", f"json:{folder / 'rows' / 'run.json'}", "-e", ";".join(question.sets)]
-    process = start(words, folder)
-    look = inside(["cat", "/proc/net/packet"])
-    wait_until(
-        lambda: len(subprocess.run(look, capture_output=True, check=True).stdout.splitlines()) > 1,
-        process,
-    )
-    with ended(process):
-        yield Contender(process, process.pid)
+    with started(words, folder, has_packet_socket) as pid:
+        yield pid
 
 
 @contextmanager
-def daemon(question: Question, folder: Path) -> Iterator[Contender]:
-    """`gigastream capture`."""
+def daemon(question: Question, folder: Path) -> Iterator[int]:
+    """`gigastream capture`; the supervisor's process id."""
     out = folder / "rows"
     place = out if len(question.sets) > 1 else out / "rows.json"
     words = ["capture", "-i", ENDS["daemon"], *question.words, "--socket", str(folder / "socket")]
     words += ["--cache", str(folder / "cache"), "-o", f"json:{place}"]
-    process = start([*words, *texts_of(question, folder)], folder)
-    wait_until(lambda: is_reading(folder), process)
-    status = status_of(folder)
-    assert status is not None
-    assert status.capture_pid is not None
-    with ended(process):
-        yield Contender(process, status.capture_pid)
-
-
-@contextmanager
-def ended(process: subprocess.Popen[str]) -> Iterator[None]:
-    """End it, in any case."""
-    try:
-        yield
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            process.wait(READY_S)
+    with started([*words, *texts_of(question, folder)], folder, lambda: is_reading(folder)) as pid:
+        yield pid
 
 
 @dataclass(frozen=True)
@@ -189,35 +167,24 @@ SENT = dict.fromkeys(ENDS, 0)
 
 
 def pairs_of(question: Question, folder: Path, asked: argparse.Namespace) -> dict[int, list[Pair]]:
-    """By rate. Who is first in a pair changes; the first pair of all is a warm-up."""
+    """By rate. Who is first in a pair changes; the first pair is a warm-up."""
     found: dict[int, list[Pair]] = {}
     SENT.update(dict.fromkeys(ENDS, 0))
-    with run(question, folder) as ours, daemon(question, folder) as theirs:
-        readers = {"run": ours.reader, "daemon": theirs.reader}
+    with run(question, folder) as pid, daemon(question, folder):
+        readers = {"run": pid, "daemon": status_of(folder).capture_pid}
         for rate in map(int, asked.rates.split(",")):
-            pairs = []
-            for number in range(asked.pairs + 1):
-                order = list(ENDS)[:: 1 if number % 2 else -1]
-                pairs.append(
-                    Pair(**{name: burst(name, readers[name], folder, asked, rate) for name in order})
-                )
-            found[rate] = pairs[1:]
+            found[rate] = [
+                Pair(**{name: burst(name, readers[name], folder, asked, rate) for name in order})
+                for order in ([*ENDS], [*reversed(ENDS)]) * ((asked.pairs + 2) // 2)
+            ][1 : asked.pairs + 1]
         time.sleep(1.2)  # the daemon's last report
-        check(ours, folder, "prefilter" in " ".join(question.words))
+        read = {"daemon": status_of(folder).report.sources[0].read}
+    account = json.loads((folder / "run.log").read_text().splitlines()[-1])
+    read["run"] = account["sources"][0]["read"]
+    for name in ENDS if "kernel" not in " ".join(question.words) else ():
+        if read[name] < SENT[name]:
+            print(f"{name}: of {SENT[name]} packets it read {read[name]}", file=sys.stderr)
     return found
-
-
-def check(ours: Contender, folder: Path, is_filtered: bool) -> None:
-    """Nothing was dropped: else the figures are of other packets."""
-    status = status_of(folder)
-    ours.process.send_signal(signal.SIGINT)
-    account = json.loads(ours.process.communicate(timeout=READY_S)[0].splitlines()[-1])
-    read = {"run": account["sources"][0]["read"]}
-    if status is not None and status.report is not None:
-        read["daemon"] = status.report.sources[0].read
-    for name, sent in SENT.items():
-        if read[name] < sent and not is_filtered:
-            print(f"{name}: {sent - read[name]} of {sent} packets are missing", file=sys.stderr)
 
 
 def show(name: str, found: dict[int, list[Pair]]) -> None:
@@ -238,10 +205,9 @@ def children(pid: int) -> list[int]:
 
 def show_idle(folder: Path) -> None:
     """Of each process of a daemon whose link is silent: CPU, percent of a core."""
-    with daemon(QUESTIONS["groups"], folder) as at_work:
-        supervisor = at_work.process.pid
-        launcher = children(supervisor)[0]
-        pids = {"supervisor": supervisor, "launcher": launcher, "capture": at_work.reader}
+    with daemon(QUESTIONS["groups"], folder) as supervisor:
+        launcher, capture = children(supervisor)[0], status_of(folder).capture_pid
+        pids = {"supervisor": supervisor, "launcher": launcher, "capture": capture}
         before = {name: cpu_seconds(pid) for name, pid in pids.items()}
         time.sleep(IDLE_S)
         used = {name: cpu_seconds(pid) - before[name] for name, pid in pids.items()}
