@@ -140,6 +140,7 @@ int gs_engine_set_prefilter(struct gs_engine *engine, const struct sock_filter *
         struct gs_source *source = engine->sources[s];
         if (!source->is_open || source->is_ended || source->ops->prefilter == NULL) continue;
         GS_RETURN_IF_ERROR(source->ops->prefilter(source->capture, instructions, length, error));
+        if (source->live.takes_prefilter) source->rejected_ns = gs_wall_ns();
     }
     return GS_OK;
 }

@@ -11,11 +11,12 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 
 from gigastream.daemon.channel import OrderChannel
+from gigastream.daemon.kernel_prefilter import KernelPrefilter
 from gigastream.daemon.messages import (
     AttachOrder,
     CaptureOver,
@@ -109,7 +110,10 @@ class _Capture:
         _import_all()
         give_up_privileges(start.user)
         held = confine([Path(folder) for folder in start.folders])
-        self._around = Surroundings(engine, self._sources, start.settings, self._tails)
+        self._prefilter = KernelPrefilter(engine, self._sources)
+        self._around = Surroundings(
+            engine, self._sources, start.settings, self._tails, self._prefilter
+        )
         self._relief = Relief(start, engine)
         self._engine = engine
         self._attach_first(engine)
@@ -201,8 +205,14 @@ class _Capture:
             self._report_at = now + self._start.report_ns / 1e9
             for running in self._sets.values():
                 running.tick()
+            self._settle_prefilter()
             self._report()
         self._channel.flush()
+
+    def _settle_prefilter(self) -> None:
+        """Sets that have gone may be all that wanted some packets."""
+        with suppress(EngineError):  # then more passes than need be
+            self._prefilter.settle(plan for s in self._sets.values() for plan in s.plans)
 
     def _report(self) -> None:
         self._reported_at = time.monotonic()

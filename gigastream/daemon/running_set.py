@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gigastream.compiled import read_object
 from gigastream.daemon.edges import Edge, edges_of
+from gigastream.daemon.kernel_prefilter import KernelPrefilter
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
@@ -19,6 +20,7 @@ from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
+from gigastream.plan import Plan
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.spooled_set import SpooledSet
 from gigastream.settings import Settings
@@ -34,6 +36,7 @@ class Surroundings:
     sources: Sequence[Source]
     settings: Settings
     tails: Tails
+    prefilter: KernelPrefilter
     has_started: bool = False
     """The engine."""
 
@@ -106,12 +109,19 @@ class RunningSet:
         """Whose rows it puts out."""
         return tuple(query.name for query in self._output_queries)
 
+    @property
+    def plans(self) -> list[Plan]:
+        """What packets are to be passed for, while it rests, too; none where it has failed."""
+        before = self._old.plans if self._old is not None else []
+        return before if self.failure is not None else [*before, self.plan]
+
     def _attach(self, *, whole: bool) -> AttachedSet:
         """Outputs give batches without rows, too: their bounds say which windows are out."""
         around = self._around
         settings = replace(around.settings, output_punctuation=True)
         attached = AttachedSet(self.plan, settings, interfaces=around.interfaces, only_whole=whole)
         try:
+            around.prefilter.admit(self.plan)
             around.engine.attach(attached)
         except BaseException:
             attached.close()
