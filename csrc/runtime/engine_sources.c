@@ -2,6 +2,7 @@
 /* The order of sources: which are open, which is opened next, which is read next. A file is opened
  * when its first packets are due and given back at its end, so that a thousand of them need as much
  * as those that overlap. */
+#include "../base/clocks.h"
 #include "engine_state.h"
 
 static bool is_running(const struct gs_source *source)
