@@ -37,13 +37,6 @@ static int name_interfaces(const struct gs_engine *engine, struct gs_attached_se
     return GS_OK;
 }
 
-/* A packet as late as this may never have come: it was given to others, or the kernel rejected it
- * when this set was not there to accept it. What is in the ring now was judged by that, too. */
-static int64_t last_unseen_ns(const struct gs_source *source)
-{
-    return source->rejected_ns > source->greatest_ns ? source->rejected_ns : source->greatest_ns;
-}
-
 /* What the set has not seen ends with the last packet that was given to anybody. */
 static int begin_cut(const struct gs_engine *engine, struct gs_attached_set *set,
                      struct gs_error *error)
@@ -55,7 +48,7 @@ static int begin_cut(const struct gs_engine *engine, struct gs_attached_set *set
     for (uint32_t s = 0; has_room && s < engine->source_count; s++) {
         const struct gs_source *source = engine->sources[s];
         int64_t *seen = &seen_ns[source->interface];
-        if (last_unseen_ns(source) > *seen) *seen = last_unseen_ns(source);
+        if (source->greatest_ns > *seen) *seen = source->greatest_ns;
     }
     has_room = has_room && gs_graph_cut_begin(&set->graph, seen_ns);
     free(seen_ns);

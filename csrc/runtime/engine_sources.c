@@ -2,7 +2,6 @@
 /* The order of sources: which are open, which is opened next, which is read next. A file is opened
  * when its first packets are due and given back at its end, so that a thousand of them need as much
  * as those that overlap. */
-#include "../base/clocks.h"
 #include "engine_state.h"
 
 static bool is_running(const struct gs_source *source)
@@ -141,7 +140,6 @@ int gs_engine_set_prefilter(struct gs_engine *engine, const struct sock_filter *
         struct gs_source *source = engine->sources[s];
         if (!source->is_open || source->is_ended || source->ops->prefilter == NULL) continue;
         GS_RETURN_IF_ERROR(source->ops->prefilter(source->capture, instructions, length, error));
-        if (source->live.takes_prefilter) source->rejected_ns = gs_wall_ns();
     }
     return GS_OK;
 }

@@ -36,7 +36,7 @@ int gs_source_init(struct gs_source *source, const struct gs_source_config *conf
     source->close = config->close;
     source->context = config->context;
     source->first_ns = config->first_ns;
-    source->greatest_ns = source->rejected_ns = INT64_MIN;
+    source->greatest_ns = INT64_MIN;
     source->timestamps = (enum gs_timestamps)config->timestamps;
     source->clock.max_skew_ns = config->max_skew_ns;
     source->carries_until_ns = source->empty_at_ns = source->rose_at_ns = INT64_MIN;

@@ -33,7 +33,6 @@ struct gs_source {
     void *context;
     enum gs_timestamps timestamps;
     int64_t greatest_ns;        /* timestamp of its tuples so far; INT64_MIN: none */
-    int64_t rejected_ns;        /* the kernel's clock when its prefilter changed; INT64_MIN: never */
     int64_t first_ns;           /* before it is open, what its next timestamp is taken to be */
     struct gs_live_config live; /* of a live link */
     struct gs_clock clock;      /* of it, and the next ones */

@@ -12,14 +12,14 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.daemon.channel import OrderChannel
-from gigastream.daemon.kernel_prefilter import KernelPrefilter
 from gigastream.daemon.messages import (
     AttachOrder,
     CaptureOver,
@@ -43,6 +43,7 @@ from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.engine import Engine
 from gigastream.engine.privileges import confine, gain_no_privileges, give_up_privileges
+from gigastream.engine.statistics import NONE
 from gigastream.outputs import FORMATS
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import Source, adopted_rings
@@ -116,14 +117,12 @@ class _Capture:
         _import_all()
         give_up_privileges(start.user)
         held = confine([Path(folder) for folder in start.folders])
-        self._prefilter = KernelPrefilter(engine, self._sources)
-        self._around = Surroundings(
-            engine, self._sources, start.settings, self._tails, self._prefilter
-        )
+        self._around = Surroundings(engine, self._sources, start.settings, self._tails)
         self._relief = Relief(start, engine)
         engine.wake_by(self._channel.descriptor)
         self._engine = engine
         self._attach_first(engine)
+        self._narrow()
         self._channel.say(
             CaptureReady(
                 incarnation=start.incarnation,
@@ -146,6 +145,7 @@ class _Capture:
                 engine.add_files((), _greatest(self._start.promises, target.promises()))
         engine.start()
         self._around.has_started = True
+        engine.unseen(time.time_ns() if self._start.incarnation > 0 else NONE)
         for order in late:
             self._carry_out(order)
 
@@ -219,14 +219,8 @@ class _Capture:
             self._report_at = now + self._start.report_ns / 1e9
             for running in self._sets.values():
                 running.tick()
-            self._settle_prefilter()
             self._report()
         self._channel.flush()
-
-    def _settle_prefilter(self) -> None:
-        """Sets that have gone may be all that wanted some packets."""
-        with suppress(EngineError):  # then more passes than need be
-            self._prefilter.settle(plan for s in self._sets.values() for plan in s.plans)
 
     def _report(self) -> None:
         self._reported_at = time.monotonic()
@@ -280,6 +274,7 @@ class _Capture:
                 self._set(order.name).detach()
                 self._tails.end(order.name)
                 del self._sets[order.name]
+                self._narrow()
             case RotateOrder():
                 chosen = self._sets.values() if order.name is None else [self._set(order.name)]
                 for running in chosen:
@@ -298,10 +293,32 @@ class _Capture:
         if old is not None and has_spool((*old.order.outputs, *order.outputs)):
             hint = "drop it, and add it again"
             raise OrderRefused(f"'{order.name}' has a spool, which two sets cannot write", hint)
-        new = RunningSet(order, self._around, old)
-        if old is not None:
-            self._tails.end(order.name, new.queries)
-        self._sets[order.name] = new
+        self._widen()
+        try:
+            new = RunningSet(order, self._around, old)
+            if old is not None:
+                self._tails.end(order.name, new.queries)
+            self._sets[order.name] = new
+        finally:
+            self._narrow()
+
+    # ---- what the kernel rejects ----
+
+    @property
+    def _has_prefilter(self) -> bool:
+        return any(link.settings.kernel_prefilter for link in self._start.links)
+
+    def _widen(self) -> None:
+        """Let all pass for a set that comes: what was rejected until now it has not seen."""
+        if self._has_prefilter and self._around.has_started:
+            self._around.engine.set_prefilter(None)
+            self._around.engine.unseen(time.time_ns())
+
+    def _narrow(self) -> None:
+        """Let the kernel reject again what no set can accept."""
+        if self._has_prefilter and self._around.has_started:
+            plans = [plan for running in self._sets.values() for plan in running.plans]
+            self._around.engine.set_prefilter(kernel_filter(plans))
 
     def _set(self, name: str) -> RunningSet:
         if name not in self._sets:

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from gigastream.compiled import read_object
 from gigastream.daemon.edges import Edge, edges_of
-from gigastream.daemon.kernel_prefilter import KernelPrefilter
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
-from gigastream.daemon.targets import Target, open_targets
+from gigastream.daemon.targets import Target, has_spool, open_targets
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
@@ -36,7 +35,6 @@ class Surroundings:
     sources: Sequence[Source]
     settings: Settings
     tails: Tails
-    prefilter: KernelPrefilter
     has_started: bool = False
     """The engine."""
 
@@ -110,18 +108,22 @@ class RunningSet:
         return tuple(query.name for query in self._output_queries)
 
     @property
-    def plans(self) -> list[Plan]:
-        """What packets are to be passed for, while it rests, too; none where it has failed."""
-        before = self._old.plans if self._old is not None else []
-        return before if self.failure is not None else [*before, self.plan]
+    def plans(self) -> tuple[Plan, ...]:
+        """Its own, and that of a set that it replaces."""
+        return (self.plan, *(() if self._old is None else self._old.plans))
 
     def _attach(self, *, whole: bool) -> AttachedSet:
         """Outputs give batches without rows, too: their bounds say which windows are out."""
         around = self._around
         settings = replace(around.settings, output_punctuation=True)
-        attached = AttachedSet(self.plan, settings, interfaces=around.interfaces, only_whole=whole)
+        attached = AttachedSet(
+            self.plan,
+            settings,
+            interfaces=around.interfaces,
+            only_whole=whole,
+            low_taps=has_spool(self.order.outputs),
+        )
         try:
-            around.prefilter.admit(self.plan)
             around.engine.attach(attached)
         except BaseException:
             attached.close()
