@@ -6,8 +6,10 @@
 
 Each of the two reads a cable of its own in a network namespace, with the same query; send.c gives
 its packets now to the one, now to the other, a pair of bursts at a time. CPU is that of the process
-that reads, over the packets of the burst; the medians of all pairs are shown, and the median of the
-pairs' ratios, with the least and the greatest. `idle` is a daemon whose link says nothing.
+that reads, over the packets of the burst. The means of all pairs are shown and their ratio, then
+the median of the pairs' ratios, with the least and the greatest: where a minute ends within a burst
+its rows go out, so that pairs differ; over some minutes both write the same rows. `idle` is a
+daemon whose link says nothing.
 """
 
 from __future__ import annotations
@@ -188,12 +190,13 @@ def pairs_of(question: Question, folder: Path, asked: argparse.Namespace) -> dic
 
 
 def show(name: str, found: dict[int, list[Pair]]) -> None:
+    """A line for each rate."""
     for rate, pairs in found.items():
         ratios = sorted(pair.daemon / pair.run for pair in pairs)
+        run, daemon = (statistics.mean(getattr(pair, who) for pair in pairs) for who in ENDS)
         print(
-            f"{name:20} {rate / 1e6:5.2f} {statistics.median(p.run for p in pairs):8.1f}"
-            f" {statistics.median(p.daemon for p in pairs):8.1f} {statistics.median(ratios):8.3f}"
-            f"   {ratios[0]:.3f} to {ratios[-1]:.3f}",
+            f"{name:20} {rate / 1e6:5.2f} {run:8.1f} {daemon:8.1f} {daemon / run:7.3f}"
+            f" {statistics.median(ratios):7.3f}   {ratios[0]:.2f} to {ratios[-1]:.2f}",
             flush=True,
         )
 
@@ -221,8 +224,8 @@ def main() -> None:
     parser.add_argument("questions", nargs="*", metavar="QUESTION", help=", ".join(QUESTIONS))
     parser.add_argument("--rates", default="200000,400000")
     parser.add_argument("--groups", type=int, default=1 << 16)
-    parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--pairs", type=int, default=25)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, cables():
         folder = Path(name)
@@ -230,7 +233,7 @@ def main() -> None:
         (folder / "rows").mkdir()
         (folder / "rows").chmod(0o777)
         subprocess.run([*CC, folder / "send", HERE / "send.c"], check=True)
-        print("question              Mpps  run, ns  daemon    ratio   least to greatest")
+        print("question              Mpps  run, ns   daemon   ratio  median   least to greatest")
         for question in asked.questions or [*QUESTIONS, "idle"]:
             if question == "idle":
                 show_idle(folder)
