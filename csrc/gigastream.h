@@ -194,6 +194,9 @@ int gs_engine_start(struct gs_engine *engine, struct gs_error *error);
  * gs_attached_check says so. */
 int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
                   struct gs_error *error);
+/* For who is asked things meanwhile: run returns where this descriptor can be read while sources
+ * are waited for, and when timeout_ms are over in any case. */
+void gs_engine_wake_by(struct gs_engine *engine, int descriptor);
 /* Replay by a clock: records after this timestamp wait, and run gives GS_AGAIN. */
 void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns);
 /* Of the record that is read next, as far as it is known; INT64_MAX where there is none. */
@@ -218,6 +221,8 @@ int gs_engine_set_prefilter(struct gs_engine *engine, const struct sock_filter *
 int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *error);
 /* Tests: from now on the clocks stand at this reading. */
 void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t wall_ns);
+/* What a source's packets are known not to be below; INT64_MIN: nothing, INT64_MAX: none come. */
+int64_t gs_engine_source_promise(const struct gs_engine *engine, uint32_t source);
 uint32_t gs_engine_source_count(const struct gs_engine *engine);
 void gs_engine_source_statistics(const struct gs_engine *engine, uint32_t source,
                                  struct gs_source_statistics *statistics);

@@ -146,10 +146,12 @@ def cpu_seconds(pid: int) -> float:
     return sum(int(file.read_text().split()[0]) for file in files) / 1e9
 
 
-def send(folder: Path, groups: int, rate: int, seconds: float) -> tuple[int, float]:
+def send(
+    folder: Path, groups: int, rate: int, seconds: float, device: str = DEVICE
+) -> tuple[int, float]:
     """Send; give the packets and the seconds."""
     done = subprocess.run(
-        inside([str(folder / "send"), DEVICE, str(groups), str(rate), str(seconds)]),
+        inside([str(folder / "send"), device, str(groups), str(rate), str(seconds)]),
         capture_output=True,
         text=True,
         check=True,

@@ -122,16 +122,16 @@ static int until_next_timer(const struct gs_engine *engine, int timeout_ms)
 
 bool gs_engine_wait(struct gs_engine *engine, int timeout_ms)
 {
-    struct pollfd wanted[WAITING_MAX];
-    uint32_t count = 0, waiting = 0;
+    struct pollfd wanted[WAITING_MAX + 1] = {{.fd = engine->waker, .events = POLLIN}};
+    uint32_t count = 1, waiting = 1;
     for (uint32_t s = 0; s < engine->running_count; s++) {
         const struct gs_source *source = engine->running[s];
         if (source->is_ended || !source->is_waiting) continue;
         waiting++;
-        if (count < WAITING_MAX)
+        if (count <= WAITING_MAX)
             wanted[count++] = (struct pollfd){.fd = gs_source_descriptor(source), .events = POLLIN};
     }
     timeout_ms = until_next_timer(engine, timeout_ms);
     if (waiting > count && timeout_ms > WAIT_SHARE_MS) timeout_ms = WAIT_SHARE_MS;
-    return poll(wanted, count, timeout_ms) >= 0;
+    return poll(wanted, count, timeout_ms) >= 0 && wanted[0].revents == 0;
 }

@@ -45,6 +45,7 @@ struct gs_engine {
     struct gs_sampling sampling;
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;
+    int waker;          /* run returns where it can be read; -1: there is none */
     bool watches;       /* some of the sources have a liveness */
     bool has_set_clock; /* tests: the clock stands */
     struct gs_clock_reading set_clock;
@@ -97,7 +98,7 @@ void gs_engine_hear(struct gs_engine *engine, struct gs_source *source);
 struct gs_clock_reading gs_engine_now(const struct gs_engine *engine);
 void gs_engine_tick(struct gs_engine *engine);
 /* The wait until a source that waits may have something, at most as long as the next timer lets.
- * False: nothing has come, or a signal. */
+ * False: nothing has come, or a signal, or there is something for the waker. */
 bool gs_engine_wait(struct gs_engine *engine, int timeout_ms);
 
 #endif

@@ -7,6 +7,11 @@ uint32_t gs_engine_source_count(const struct gs_engine *engine)
     return engine->source_count;
 }
 
+int64_t gs_engine_source_promise(const struct gs_engine *engine, uint32_t source)
+{
+    return engine->sources[source]->time.promise_ns;
+}
+
 void gs_engine_source_statistics(const struct gs_engine *engine, uint32_t source,
                                  struct gs_source_statistics *statistics)
 {

@@ -7,6 +7,7 @@ comes over the channel, and no output, ends the loop: what fails is told and lea
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -14,6 +15,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.daemon.channel import OrderChannel
@@ -33,7 +36,7 @@ from gigastream.daemon.messages import (
     UntailOrder,
 )
 from gigastream.daemon.relief import Relief
-from gigastream.daemon.reports import report_of
+from gigastream.daemon.reports import promises_of, report_of
 from gigastream.daemon.running_set import RunningSet, Surroundings
 from gigastream.daemon.tails import Tails
 from gigastream.daemon.targets import has_spool
@@ -46,10 +49,12 @@ from gigastream.outputs import FORMATS
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import Source, adopted_rings
 
-PACKET_BUDGET = 1 << 16
-"""Packets after which orders are looked at."""
-WAIT_MS = 50
-"""How long a silent link lets orders wait."""
+PACKET_BUDGET = 1 << 18
+"""Packets of a turn at the most, where there are more than can be read at once."""
+TURN_S = 0.2
+"""How long links that are never silent let orders wait: a turn costs what some 1,000 packets do."""
+IDLE_S = 0.05
+"""Between two looks for orders where nothing is read."""
 ROWS_REPORT_S = 0.05
 """Between reports that are sent since rows go out."""
 _PATIENCE_S = 10.0
@@ -95,6 +100,7 @@ class _Capture:
         self._relief: Relief | None = None
         self._ends = False
         self._report_at = self._reported_at = 0.0
+        self._last: CaptureReport | None = None
 
     # ---- beginning ----
 
@@ -114,6 +120,7 @@ class _Capture:
         held = confine([Path(folder) for folder in start.folders])
         self._around = Surroundings(engine, self._sources, start.settings, self._tails, self._note)
         self._relief = Relief(start, engine)
+        engine.wake_by(self._channel.descriptor)
         self._engine = engine
         self._attach_first(engine)
         self._narrow()
@@ -175,21 +182,28 @@ class _Capture:
     def _read(self) -> bool:
         """False: all is out. Where there are files alone, they wait for the first set."""
         if not (self._sets or self._start.links or self._ends):
-            self._channel.wait(WAIT_MS / 1000)
+            self._channel.wait(IDLE_S)
             return True
         assert self._engine is not None
         try:
-            return self._engine.run(PACKET_BUDGET, WAIT_MS)
+            return self._engine.run(PACKET_BUDGET, self._turn_ms())
         except EngineError:
             if not [s for s in self._sets.values() if s.look_for_failure()]:
                 raise
             return True
 
+    def _turn_ms(self) -> int:
+        """Until something is due; an order that comes ends a wait."""
+        left_s = min(TURN_S, self._report_at - time.monotonic())
+        if self._relief is not None:
+            left_s = min(left_s, self._relief.looks_after_s)
+        return max(1, math.ceil(1000 * left_s))
+
     def _hand_out(self) -> None:
         """Before rows go out the supervisor hears how far: a next incarnation begins behind it."""
         has_rows = [running.collect() for running in self._sets.values()]
         if any(has_rows) and time.monotonic() >= self._reported_at + ROWS_REPORT_S:
-            self._report()
+            self._promise()
             self._channel.flush()
         for running in self._sets.values():
             try:
@@ -214,7 +228,19 @@ class _Capture:
 
     def _report(self) -> None:
         self._reported_at = time.monotonic()
-        self._channel.report(self.report())
+        self._last = self.report()
+        self._channel.report(self._last)
+
+    def _promise(self) -> None:
+        """The last report again, but for how far: to count everything so often would cost more."""
+        if self._last is None or self._engine is None:
+            self._report()
+            return
+        self._reported_at = time.monotonic()
+        interfaces = (source.interface for source in self._sources)
+        reached = zip(interfaces, self._engine.promises(), strict=True)
+        self._last = replace(self._last, promises=promises_of(self._start, reached))
+        self._channel.report(self._last)
 
     def report(self) -> CaptureReport:
         """All counters so far."""

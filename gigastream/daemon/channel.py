@@ -50,6 +50,11 @@ class OrderChannel:
 
     # ---- hearing ----
 
+    @property
+    def descriptor(self) -> int:
+        """It can be read where there are orders."""
+        return self._descriptor
+
     def orders(self) -> Iterator[Order]:
         """Those that have come."""
         while not self.is_over:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -31,6 +32,11 @@ class Relief:
     def shift(self) -> int:
         """1 in 2^shift flows is looked at."""
         return self._decided.shift
+
+    @property
+    def looks_after_s(self) -> float:
+        """From one look to the next; infinite where there is nothing to decide."""
+        return LOOK_S if self._is_needed else math.inf
 
     def is_due(self, now: float) -> bool:
         """Whether to look; `now` is of time.monotonic()."""

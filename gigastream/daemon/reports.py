@@ -34,24 +34,22 @@ def report_of(
         rss_anon_bytes=_rss_anon_bytes(),
         descriptors=_descriptors(),
         sampling_shift=sampling_shift,
-        promises=promises_of(start, sources),
+        promises=promises_of(start, ((each.interface, each.promise_ns) for each in sources)),
     )
 
 
-def promises_of(start: CaptureStart, sources: Sequence[SourceStatistics]) -> dict[str, int]:
+def promises_of(start: CaptureStart, sources: Iterable[tuple[str, int]]) -> dict[str, int]:
     """By interface, packet time (ns) below which rows may have gone out.
 
     Of several sources the least: the streams of an interface have gone no further. What a source
     that has ended promises is no time, and says nothing of the next incarnation.
     """
     found: dict[str, int] = {}
-    for source in sources:
-        if source.promise_ns not in (NONE, END):
-            found[source.interface] = min(
-                found.get(source.interface, source.promise_ns), source.promise_ns
-            )
-        elif source.promise_ns == NONE:
-            found[source.interface] = NONE
+    for interface, promise_ns in sources:
+        if promise_ns not in (NONE, END):
+            found[interface] = min(found.get(interface, promise_ns), promise_ns)
+        elif promise_ns == NONE:
+            found[interface] = NONE
     known = {name: at for name, at in found.items() if at != NONE}
     return {**start.promises, **known}
 

@@ -135,6 +135,10 @@ class AttachedSet:
         return tuple(ports(self.native))
 
     @cached_property
+    def _outputs(self) -> dict[str, list[int]]:
+        return counters.outputs(self.native)
+
+    @cached_property
     def _interfaces(self) -> list[str]:
         return interfaces(self.native)
 
@@ -153,7 +157,7 @@ class AttachedSet:
     @property
     def cut_rows(self) -> dict[str, int]:
         """By query, the rows that `only_whole` has left out so far."""
-        return counters.cut_rows(self.native)
+        return counters.cut_rows(self.native, self._outputs)
 
     def whole_from(self, query: str) -> int | None:
         """The first value of a query's first temporal column of which it sees every row.
@@ -162,7 +166,7 @@ class AttachedSet:
         tells windows apart.
         """
         value = ffi.new("int64_t *")
-        for node in counters.outputs(self.native).get(query, ()):
+        for node in self._outputs.get(query, ()):
             if lib.gs_attached_whole_from(self.native, node, value):
                 return int(value[0])
         return None

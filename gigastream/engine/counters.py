@@ -108,11 +108,11 @@ def outputs(attached: Any) -> dict[str, list[int]]:
     return found
 
 
-def cut_rows(attached: Any) -> dict[str, int]:
-    """Rows of windows not seen whole that outputs have left out so far, by query."""
+def cut_rows(attached: Any, outputs: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """Rows of windows not seen whole that these outputs have left out so far, by query."""
     return {
         query: sum(int(lib.gs_attached_cut_rows(attached, node)) for node in nodes)
-        for query, nodes in outputs(attached).items()
+        for query, nodes in outputs.items()
     }
 
 

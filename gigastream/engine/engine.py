@@ -156,6 +156,13 @@ class Engine:
             raise self._problem() or SourceError(message_of(self._error))
         return bool(check(status, self._error) != lib.GS_END)
 
+    def wake_by(self, descriptor: int) -> None:
+        """Let run() return where this can be read and the sources are silent.
+
+        From now on it returns after `wait_ms` in any case.
+        """
+        lib.gs_engine_wake_by(self.native, descriptor)
+
     def set_prefilter(self, program: Sequence[tuple[int, int, int, int]] | None) -> None:
         """Let the kernel reject what a program of classic BPF does; None: nothing.
 
@@ -207,6 +214,11 @@ class Engine:
         """The counters of the sources so far."""
         opened = [None if host is None else host.source for host in self._opened]
         return counters.sources(self.native, opened)
+
+    def promises(self) -> tuple[int, ...]:
+        """Of the sources: `promise_ns` of their counters, which costs next to nothing."""
+        count = lib.gs_engine_source_count(self.native)
+        return tuple(int(lib.gs_engine_source_promise(self.native, n)) for n in range(count))
 
     def failure(self) -> BaseException | None:
         """What the iterable of packets from memory raised that broke off; None: none did."""
