@@ -114,9 +114,9 @@ struct gs_source_statistics {
     uint64_t kernel_received, kernel_dropped, freezes, nic_dropped;
     uint64_t oversized; /* longer than the device sends and takes: joined from several */
     uint64_t unread;    /* captured by the kernel: not yet, or not before the run was broken off */
-    uint64_t taken_before;           /* of a ring that was adopted; among none of the others */
-    uint32_t ring_blocks, ring_used; /* used: handed over by the kernel and not given back */
-    uint64_t filtered_tagged;        /* of filtered: with a VLAN tag */
+    uint64_t taken_before, dropped_before; /* of a ring that was adopted: not in kernel_received */
+    uint32_t ring_blocks, ring_used;       /* used: handed over by the kernel and not given back */
+    uint64_t filtered_tagged;              /* of filtered: with a VLAN tag */
     int64_t lag_ns;        /* of its last packet behind the clock, while more of them wait */
     uint64_t clock_steps;  /* that were seen of the wall clock, or by its packets */
     int64_t clock_step_ns; /* how far it stepped at last; negative: back */

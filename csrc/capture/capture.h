@@ -50,8 +50,8 @@ struct gs_capture_stats {
     uint64_t freezes;         /* how often the ring was full */
     uint64_t oversized;       /* longer than the device sends and takes: joined from several */
     uint64_t nic_dropped;     /* by the device or its driver: nobody has seen them */
-    uint64_t taken_before;    /* of a ring that was adopted: by the reader before, of which the
-                               * kernel's    counts have told nobody yet */
+    uint64_t taken_before;    /* of a ring that was adopted: by all readers before */
+    uint64_t dropped_before;  /* while they were there */
     uint32_t ring_blocks, ring_used; /* used: handed over by the kernel and not given back */
     uint8_t link_state;              /* enum gs_link_state */
 };

@@ -27,6 +27,7 @@ int gs_packet_ring_make(int descriptor, const struct gs_live_config *config, str
         .tp_frame_size = FRAME_BYTES,
         .tp_frame_nr = config->block_bytes / FRAME_BYTES * config->block_count,
         .tp_retire_blk_tov = config->retire_timeout_ms,
+        .tp_sizeof_priv = sizeof(struct gs_ring_totals),
     };
     GS_RETURN_IF_ERROR(set(descriptor, PACKET_VERSION, TPACKET_V3, error));
     GS_RETURN_IF_ERROR(set(descriptor, PACKET_RESERVE, GS_RING_TAG_BYTES, error));

@@ -72,7 +72,7 @@ static enum gs_link_state state_of_link(const struct packet_socket *s)
     return gs_link_state(s->device.descriptor, s->name, s->index);
 }
 
-/* Reading them sets the kernel's counters to zero. */
+/* Reading them sets the kernel's counters to zero: the ring keeps the totals. */
 static void read_counts(struct packet_socket *s)
 {
     struct tpacket_stats_v3 counts;
@@ -82,6 +82,8 @@ static void read_counts(struct packet_socket *s)
     s->device.counts.received += counts.tp_packets;
     s->device.counts.dropped += counts.tp_drops;
     s->device.counts.freezes += counts.tp_freeze_q_cnt;
+    gs_ring_totals(&s->device)->received += counts.tp_packets;
+    gs_ring_totals(&s->device)->dropped += counts.tp_drops;
 }
 
 /* ---- opening ---- */
@@ -212,6 +214,7 @@ static int set_up_bound(struct packet_socket *s, struct gs_error *error)
     GS_RETURN_IF_ERROR(set_up(s, error));
     read_counts(s);
     memset(&s->device.counts, 0, sizeof s->device.counts);
+    memset(gs_ring_totals(&s->device), 0, sizeof(struct gs_ring_totals));
     return GS_OK;
 }
 
@@ -235,9 +238,11 @@ static void go_on(struct packet_socket *s)
     uint64_t rest = gs_packet_ring_rest(&s->device, block);
     s->device.first_block = block;
     read_counts(s);
-    uint64_t ours = counts->dropped + rest;
-    counts->taken_before = counts->received > ours ? counts->received - ours : 0;
-    counts->received = ours;
+    const struct gs_ring_totals *totals = gs_ring_totals(&s->device);
+    uint64_t not_taken = totals->dropped + rest;
+    counts->taken_before = totals->received > not_taken ? totals->received - not_taken : 0;
+    counts->dropped_before = totals->dropped - counts->dropped;
+    counts->received = counts->dropped + rest;
 }
 
 /* A link that is gone is awaited: until it is back, its frames are Ethernet's. */
@@ -406,6 +411,7 @@ static void close_ring(const struct packet_socket *s)
 static void keep_counts(struct packet_socket *fresh, const struct packet_socket *s)
 {
     fresh->device.counts = s->device.counts;
+    *gs_ring_totals(&fresh->device) = *gs_ring_totals(&s->device);
     fresh->nic_dropped_before -= s->device.counts.nic_dropped;
 }
 

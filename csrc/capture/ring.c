@@ -277,6 +277,7 @@ static void ring_stats(const struct gs_capture *capture, struct gs_capture_stats
                                        .nic_dropped = device->counts.nic_dropped,
                                        .oversized = capture->oversized,
                                        .taken_before = device->counts.taken_before,
+                                       .dropped_before = device->counts.dropped_before,
                                        .ring_blocks = device->block_count,
                                        .ring_used = blocks_used(capture),
                                        .link_state = device->link_state};

@@ -23,9 +23,14 @@ struct gs_ring_counts {
     uint64_t dropped;
     uint64_t freezes;
     uint64_t nic_dropped;
-    uint64_t given_up; /* of a block that the reader before has begun */
-    uint64_t
-        taken_before; /* by the reader before, since it read the kernel's counters; those too */
+    uint64_t taken_before, dropped_before; /* by, and under, all readers before */
+};
+
+/* What the kernel has counted since the ring was made: reading its counters sets them to zero, and
+ * who has read them may end before it has told anybody. It lies in the ring, as long as which it
+ * lives, where the kernel leaves room in front of the packets of the first block. */
+struct gs_ring_totals {
+    uint64_t received, dropped;
 };
 
 struct gs_ring_device;
@@ -83,6 +88,11 @@ static inline struct tpacket_block_desc *gs_ring_block(const struct gs_ring_devi
 static inline bool gs_ring_is_handed_over(struct tpacket_block_desc *block)
 {
     return __atomic_load_n(&block->hdr.bh1.block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER;
+}
+
+static inline struct gs_ring_totals *gs_ring_totals(const struct gs_ring_device *device)
+{
+    return (struct gs_ring_totals *)(device->blocks + sizeof(struct tpacket_block_desc));
 }
 
 static inline uint32_t gs_ring_taken(struct tpacket_block_desc *block)

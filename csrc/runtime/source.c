@@ -246,6 +246,7 @@ void gs_source_statistics(const struct gs_source *source, struct gs_source_stati
     statistics->nic_dropped = stats.nic_dropped;
     statistics->oversized = stats.oversized;
     statistics->taken_before = stats.taken_before;
+    statistics->dropped_before = stats.dropped_before;
     statistics->ring_blocks = stats.ring_blocks;
     statistics->ring_used = stats.ring_used;
     statistics->link_state = stats.link_state;

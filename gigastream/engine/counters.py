@@ -23,7 +23,7 @@ _SOURCE_COUNTERS = (
     "carried", "clock_steps", "clock_step_ns",
     "worst_lateness_ns", "kernel_received", "kernel_dropped", "freezes", "nic_dropped", "lag_ns",
     "oversized", "unread", "filtered_tagged", "promise_ns", "answered", "failures",
-    "taken_before", "ring_blocks", "ring_used",
+    "taken_before", "dropped_before", "ring_blocks", "ring_used",
 )  # fmt: skip
 _LFTA_COUNTERS = (
     "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted", "slots",

@@ -65,7 +65,9 @@ class SourceStatistics:
     is_failed: bool = False
     """It has said nothing since."""
     taken_before: int = 0
-    """Of a ring that had another reader: what that took since it last asked the kernel to count."""
+    """Of a ring that had other readers: what all of them took, since it was made."""
+    dropped_before: int = 0
+    """And what the kernel dropped meanwhile."""
     ring_blocks: int = 0
     """Of a live link's ring."""
     ring_used: int = 0
