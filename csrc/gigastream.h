@@ -170,6 +170,9 @@ int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config
  * their packets' time only when links are open, as promise_ns of a configuration. */
 int gs_engine_promise(struct gs_engine *engine, const char *interface, int64_t promise_ns,
                       struct gs_error *error);
+/* Links may have had packets up to this time that nobody has read, or whose reader has crashed: for
+ * sets that are attached after the start, windows that reach so far are cut. */
+void gs_engine_unseen(struct gs_engine *engine, int64_t until_ns);
 int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter_function function,
                          const void *program, struct gs_error *error);
 /* From now on the set gets the engine's packets. It is attached when all sources have been added:

@@ -111,11 +111,19 @@ int gs_engine_promise(struct gs_engine *engine, const char *interface, int64_t p
     if (engine->is_started) return gs_fail(error, GS_ERROR, "promised when packets are read");
     for (uint32_t i = 0; i < engine->source_count; i++) {
         struct gs_source *source = engine->sources[i];
-        if (strcmp(engine->interfaces[source->interface].name, interface) != 0) continue;
-        gs_source_promise(source, promise_ns);
-        if (promise_ns != INT64_MIN) source->greatest_ns = promise_ns - 1;
+        if (strcmp(engine->interfaces[source->interface].name, interface) == 0)
+            gs_source_promise(source, promise_ns);
     }
     return GS_OK;
+}
+
+void gs_engine_unseen(struct gs_engine *engine, int64_t until_ns)
+{
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        struct gs_source *source = engine->sources[s];
+        if (gs_source_is_live(source) && source->greatest_ns < until_ns)
+            source->greatest_ns = until_ns;
+    }
 }
 
 int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter_function function,

@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 
+from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.daemon.channel import OrderChannel
 from gigastream.daemon.messages import (
     AttachOrder,
@@ -39,6 +40,7 @@ from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.engine import Engine
 from gigastream.engine.privileges import confine, gain_no_privileges, give_up_privileges
+from gigastream.engine.statistics import NONE
 from gigastream.outputs import FORMATS
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import Source, adopted_rings
@@ -113,6 +115,7 @@ class _Capture:
         self._relief = Relief(start, engine)
         self._engine = engine
         self._attach_first(engine)
+        self._narrow()
         self._channel.say(
             CaptureReady(
                 incarnation=start.incarnation,
@@ -135,6 +138,7 @@ class _Capture:
                 engine.add_files((), _greatest(self._start.promises, target.promises()))
         engine.start()
         self._around.has_started = True
+        engine.unseen(time.time_ns() if self._start.incarnation > 0 else NONE)
         for order in late:
             self._carry_out(order)
 
@@ -244,6 +248,7 @@ class _Capture:
                 self._set(order.name).detach()
                 self._tails.end(order.name)
                 del self._sets[order.name]
+                self._narrow()
             case RotateOrder():
                 chosen = self._sets.values() if order.name is None else [self._set(order.name)]
                 for running in chosen:
@@ -262,10 +267,32 @@ class _Capture:
         if old is not None and has_spool((*old.order.outputs, *order.outputs)):
             hint = "drop it, and add it again"
             raise OrderRefused(f"'{order.name}' has a spool, which two sets cannot write", hint)
-        new = RunningSet(order, self._around, old)
-        if old is not None:
-            self._tails.end(order.name, new.queries)
-        self._sets[order.name] = new
+        self._widen()
+        try:
+            new = RunningSet(order, self._around, old)
+            if old is not None:
+                self._tails.end(order.name, new.queries)
+            self._sets[order.name] = new
+        finally:
+            self._narrow()
+
+    # ---- what the kernel rejects ----
+
+    @property
+    def _has_prefilter(self) -> bool:
+        return any(link.settings.kernel_prefilter for link in self._start.links)
+
+    def _widen(self) -> None:
+        """Let all pass for a set that comes: what was rejected until now it has not seen."""
+        if self._has_prefilter and self._around.has_started:
+            self._around.engine.set_prefilter(None)
+            self._around.engine.unseen(time.time_ns())
+
+    def _narrow(self) -> None:
+        """Let the kernel reject again what no set can accept."""
+        if self._has_prefilter and self._around.has_started:
+            plans = [plan for running in self._sets.values() for plan in running.plans]
+            self._around.engine.set_prefilter(kernel_filter(plans))
 
     def _set(self, name: str) -> RunningSet:
         if name not in self._sets:

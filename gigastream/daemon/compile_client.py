@@ -50,7 +50,7 @@ class CompileClient:
 
     async def _ask(self, request: CompileRequest) -> CompileResult:
         async with self._places:
-            child = self._launching.compiler()
+            child, writer = self._launching.compiler(), None
             try:
                 async with asyncio.timeout(_PATIENCE_S):
                     reader, writer = await asyncio.open_connection(sock=child.channel)
@@ -58,13 +58,15 @@ class CompileClient:
                     result = await _result(reader)
                     code = await child.ended if result is None else 0
             except TimeoutError:
-                self._launching.kill(child)
                 return _failed("it did not end in time", "fewer or simpler queries in one set")
             except (DaemonError, FrameError, OSError) as error:
-                self._launching.kill(child)
                 return _failed(str(error), None)
             finally:
-                child.channel.close()
+                self._launching.kill(child)  # where it has not ended: nobody waits for it any more
+                if writer is not None:
+                    writer.transport.abort()  # the loop lets go of the socket before it is closed
+                else:
+                    child.channel.close()
             return result or _failed(f"the compile helper ended: {told_end(code)}", None)
 
 

@@ -13,12 +13,13 @@ from gigastream.daemon.edges import Edge, edges_of
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
-from gigastream.daemon.targets import Target, open_targets
+from gigastream.daemon.targets import Target, has_spool, open_targets
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
+from gigastream.plan import Plan
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.spooled_set import SpooledSet
 from gigastream.settings import Settings
@@ -106,11 +107,22 @@ class RunningSet:
         """Whose rows it puts out."""
         return tuple(query.name for query in self._output_queries)
 
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """Its own, and that of a set that it replaces."""
+        return (self.plan, *(() if self._old is None else self._old.plans))
+
     def _attach(self, *, whole: bool) -> AttachedSet:
         """Outputs give batches without rows, too: their bounds say which windows are out."""
         around = self._around
         settings = replace(around.settings, output_punctuation=True)
-        attached = AttachedSet(self.plan, settings, interfaces=around.interfaces, only_whole=whole)
+        attached = AttachedSet(
+            self.plan,
+            settings,
+            interfaces=around.interfaces,
+            only_whole=whole,
+            low_taps=has_spool(self.order.outputs),
+        )
         try:
             around.engine.attach(attached)
         except BaseException:

@@ -159,6 +159,7 @@ class Supervisor:
         await asyncio.wait((prepare, stopping), return_when=asyncio.FIRST_COMPLETED)
         if not prepare.done():
             prepare.cancel()
+            await asyncio.gather(prepare, return_exceptions=True)
             return 0 if self._failure is None else 1
         await prepare
         capture = asyncio.create_task(self.keeper.run())

@@ -44,8 +44,9 @@ class Tails:
             return
         arrow = _stream_of(batch.to_arrow())
         for tail in found:
-            rows = TailRows(tail=tail.number, arrow=arrow, lost=tail.lost)
-            tail.lost = 0 if self._channel.tail(rows) else tail.lost + batch.row_count
+            count = batch.row_count
+            rows = TailRows(tail=tail.number, arrow=arrow, rows=count, lost=tail.lost)
+            tail.lost = 0 if self._channel.tail(rows) else tail.lost + count
 
     def end(self, set_name: str, staying: Collection[str] = ()) -> None:
         """Of the set that has gone, or whose queries are now others: tell who watches the rest."""

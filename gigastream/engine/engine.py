@@ -168,6 +168,13 @@ class Engine:
         length = len(packed) // _INSTRUCTION.size
         check(lib.gs_engine_set_prefilter(self.native, native, length, self._error), self._error)
 
+    def unseen(self, until_ns: int) -> None:
+        """Say that links may have had packets up to this time whose reader has crashed.
+
+        For sets that are attached after the start windows that reach so far are cut.
+        """
+        lib.gs_engine_unseen(self.native, until_ns)
+
     def want(self, interface: str, timestamp_ns: int) -> None:
         """Ask on behalf of who gets the sets' batches: for packet time to come so far."""
         lib.gs_engine_want(self.native, os.fsencode(interface), timestamp_ns)

@@ -18,7 +18,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gigastream.daemon.messages import AttachOrder, CaptureReport, DetachOrder, LinkSpec
+from gigastream.daemon.messages import (
+    AttachOrder,
+    CaptureReport,
+    DetachOrder,
+    LinkSpec,
+    OverloadSettings,
+)
 from gigastream.engine.live import open_packet_sockets
 from gigastream.sources.live import LiveSettings
 from tests.daemon.capture import Captured, capturing, object_of, output_to, start_of
@@ -143,7 +149,7 @@ def site(space: Namespace, folder: Path, tmp_path: Path) -> Iterator[Site]:
 def accounted(report: CaptureReport) -> dict[str, int]:
     (source,) = report.sources
     terms = source.undecodable + source.filtered + source.late + source.skew + source.decoded
-    assert source.read == terms
+    assert source.read == terms + source.sampled_out
     assert source.kernel_received == source.read + source.kernel_dropped
     return {"read": source.read, "dropped": source.kernel_dropped, "late": source.late}
 
@@ -197,3 +203,32 @@ def test_no_window_comes_twice_where_a_capture_was_killed(site: Site) -> None:
     seconds = [json.loads(row)["tb"] for row in rows.elements()]
     assert len(seconds) == len(set(seconds)) >= 4
     assert rows <= answer_of_file(site.tcpdump.path, "-e", FRAMES)
+
+
+def test_under_overload_flows_are_sampled(site: Site) -> None:
+    """Where any ring is too full, so that overload needs no luck."""
+    overload = OverloadSettings(policy="sample", high_percent=0, most=3)
+    with site.capturing(sets=(site.order("frames", FRAMES),), overload=overload) as capture:
+        capture.wait(CaptureReport, lambda report: report.sampling_shift == 3)
+        with site.traffic(1):
+            pass
+        sent = site.tcpdump.stop()
+        report = capture.end().report
+    assert accounted(report) == {"read": sent, "dropped": 0, "late": 0}
+    assert 0 < report.sources[0].sampled_out < sent
+
+
+def test_under_overload_the_least_set_rests(site: Site) -> None:
+    """And the others go on."""
+    sets = (replace(site.order("frames", FRAMES), priority=1), site.order("pairs", PAIRS))
+    overload = OverloadSettings(policy="shed", high_percent=0)
+    with site.capturing(sets=sets, overload=overload) as capture:
+        capture.wait(CaptureReport, lambda report: any(each.shed for each in report.sets))
+        with site.traffic(1):
+            pass
+        sent = site.tcpdump.stop()
+        report = capture.end().report
+    assert {each.name: each.shed for each in report.sets} == {"frames": False, "pairs": True}
+    assert accounted(report) == {"read": sent, "dropped": 0, "late": 0}
+    assert site.rows("frames") == answer_of_file(site.tcpdump.path, "-e", FRAMES)
+    assert site.lines("pairs") == []
