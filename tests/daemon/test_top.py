@@ -90,17 +90,18 @@ def test_a_set_that_goes_and_one_that_comes(daemon: Daemon, traffic: None, scree
 
 @pytest.mark.privileged
 def test_rows_that_are_left_are_not_followed_any_more(daemon: Daemon, screen: Screen) -> None:
+    before = _descriptors(daemon)
     screen.press(*"n" * 40)
     screen.press("n")
-    wait_until(lambda: 1 <= _connections(daemon) <= 2, "that it has hung up")
+    wait_until(lambda: _descriptors(daemon) <= before + 1, "that it has hung up")
+    screen.wait_for("talkers.senders   n next query")
     screen.press("q")
     assert screen.ended() == 0
 
 
-def _connections(daemon: Daemon) -> int:
-    """To its socket: lines that have its path, but the one that listens."""
-    lines = daemon.space.run("cat", "/proc/net/unix").splitlines()
-    return sum(line.endswith(f" {daemon.folder}/socket") for line in lines) - 1
+def _descriptors(daemon: Daemon) -> int:
+    """Of the supervisor, of which each connection has one."""
+    return len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
 
 
 def test_no_daemon() -> None:
