@@ -33,7 +33,9 @@ def soak(minutes: float, rate: int) -> None:
             assert daemon.stop() == 0
             if source.kernel_dropped == 0:
                 check_all(rows_of(daemon, "numbers"), sender.sent)
-            print(f"{changes:,} changes; {sender.sent:,} packets, {source.kernel_dropped:,} dropped")
+            print(
+                f"{changes:,} changes; {sender.sent:,} packets, {source.kernel_dropped:,} dropped"
+            )
         finally:
             end(daemon)
 

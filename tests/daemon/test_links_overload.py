@@ -18,8 +18,6 @@ import pytest
 from tests.daemon.links import (
     EACH,
     NUMBERS,
-    RING,
-    check_whole,
     pulse_until,
     rows_of,
     sending,
