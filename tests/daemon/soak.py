@@ -4,7 +4,8 @@
     python -m tests.daemon.soak MINUTES [PACKETS_PER_SECOND]
 
 says once in ten seconds what the capture process has of memory and descriptors, and at the end
-whether every packet was in the answer once. For root. It is no test: it takes as long as it is given.
+whether every packet was in the answer once. For root. It takes as
+long as it is given, so that it is no test.
 """
 
 from __future__ import annotations

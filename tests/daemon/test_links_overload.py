@@ -92,8 +92,8 @@ def test_sums_of_sampled_flows_can_be_scaled(space: Namespace, common_folder: Pa
 def deviation(rows: list[dict[str, int]]) -> float:
     """Of the scaled sum, at the most: flows of one size, whose rates go with each other.
 
-    A flow that is in at rate r counts r times, with the chance 1/r: r - 1 is the square of the error
-    of one packet.
+    A flow that is in at rate r counts r times, with the chance 1/r: r - 1 is the square of the
+    error of one packet.
     """
     by_rate: dict[int, int] = defaultdict(int)
     for row in rows:
