@@ -115,13 +115,13 @@ def send(space: Namespace, count: int, **how: int) -> int:
 # ---- rows ----
 
 
-def rows_of(daemon: Daemon, name: str, query: str | None = None) -> list[dict[str, int]]:
+def rows_of(daemon: Daemon, name: str) -> list[dict[str, int]]:
     """Of a set's CSV, but `srcIP`; a line that is not whole is one that is wrong."""
     path = daemon.folder / "out" / f"{name}.csv"
     text = path.read_text()
     assert text.endswith("\n") or not text, f"a row that is not whole: {text[-80:]!r}"
     return [
-        {name: int(value) for name, value in row.items() if name not in ("srcIP",)}
+        {name: int(value) for name, value in row.items() if name != "srcIP"}
         for row in csv.DictReader(text.splitlines())
     ]
 
@@ -170,7 +170,11 @@ def _received(daemon: Daemon) -> int:
 
 
 def check_account(daemon: Daemon, sent: int) -> tuple[SourceStatistics, ...]:
+<<<<<<< HEAD
     """Received = dropped + undecodable + filtered + late + skew + sampled out + decoded = sent."""
+=======
+    """Sent = received = dropped + undecodable + filtered + late + skew + sampled out + decoded."""
+>>>>>>> e-links
     sources = daemon.report().sources
     check_sources(sources, sent)
     return sources
@@ -251,6 +255,4 @@ def _fills(daemon: Daemon) -> Callable[[], bool]:
 
 
 RING_PACKETS = 4000
-"""More than a ring of RING has place for, of packets of 100 bytes."""
-RING = ("--ring", "1MiB", "--ring-block", "64kiB")
-"""Of 192 bytes a packet or more."""
+"""More than a ring of 1 MiB has place for: each takes 192 bytes or more, headers among them."""
