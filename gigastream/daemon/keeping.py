@@ -103,12 +103,8 @@ class Keeper:
                 promises = {**promises, **link.last_report.promises}
             if not link.was_ready:
                 self._refuse_first(code)
-<<<<<<< HEAD
             self.lived_s = time.monotonic() - begun
-            pause = _FIRST_PAUSE_S if self.lived_s > _WELL_AFTER_S else pause * 2
-=======
-            pause = _FIRST_PAUSE_S if time.monotonic() - begun > pause else pause * 2
->>>>>>> e-links
+            pause = _FIRST_PAUSE_S if self.lived_s > pause else pause * 2
             self._crashed(link, code)
             await self._ends_within(min(pause, _LONGEST_PAUSE_S))
         return 1 if self.restarts else 0

@@ -170,11 +170,7 @@ def _received(daemon: Daemon) -> int:
 
 
 def check_account(daemon: Daemon, sent: int) -> tuple[SourceStatistics, ...]:
-<<<<<<< HEAD
-    """Received = dropped + undecodable + filtered + late + skew + sampled out + decoded = sent."""
-=======
     """Sent = received = dropped + undecodable + filtered + late + skew + sampled out + decoded."""
->>>>>>> e-links
     sources = daemon.report().sources
     check_sources(sources, sent)
     return sources

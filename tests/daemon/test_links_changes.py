@@ -57,24 +57,12 @@ def test_sets_come_and_go_under_load(measured: Daemon, times: int, rate: int) ->
     sources = wait_for_all(measured, sender.sent)
     check_metrics(measured, METRICS, sender.sent)
     assert received_by_device(measured.space, measured.space.near) == (sender.sent, 0)
-<<<<<<< HEAD
-    assert [source.kernel_dropped for source in sources] == [0], (
-        f"at {sender.sent / sender.seconds:,.0f} packets/s"
-    )
-    assert measured.stop() == 0
-    check_all(rows_of(measured, "numbers"), sender.sent)
-    assert totals(rows_of(measured, "flows")) == sums(sender.sent)
-    print(
-        f"\n{times} sets at {sender.sent / sender.seconds:,.0f} packets/s, {sender.sent:,} in all"
-    )
-=======
     speed = f"{sender.sent / sender.seconds:,.0f} packets/s"
     assert [source.kernel_dropped for source in sources] == [0], speed
     assert measured.stop() == 0
     check_all(rows_of(measured, "numbers"), sender.sent)
     assert totals(rows_of(measured, "flows")) == sums(sender.sent)
     print(f"\n{times} sets came and went at {speed}: {sender.sent:,} in all")
->>>>>>> e-links
 
 
 @pytest.mark.parametrize("times", [4, pytest.param(50, marks=pytest.mark.slow)])
