@@ -215,7 +215,7 @@ def _answered(tmp_path: Path, answer: object, *words: str) -> Result:
 
 def test_a_status_is_for_a_person(tmp_path: Path) -> None:
     shown = _answered(tmp_path, STATUS, "status").out.decode()
-    assert "capture process 42, restarted 1 time (counters are since the last)" in shown
+    assert "capture process 42, restarted 1 time (counters of sets are since the last)" in shown
     assert (
         "eth0 (eth0): received 110 = dropped 7 + read 100 = "
         "undecodable 1 + filtered 2 + late 3 + skew 4 + decoded 90"
