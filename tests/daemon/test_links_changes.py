@@ -71,7 +71,7 @@ def test_sets_come_and_go_under_load(measured: Daemon, times: int, rate: int) ->
 def test_a_parameter_is_set_under_load(daemon: Daemon, times: int) -> None:
     """Every window comes once, and whole."""
     daemon.add("numbers", NUMBERS)
-    with sending(daemon.space) as sender:
+    with sending(daemon.space, size=200) as sender:
         for value in range(1, times + 1):
             daemon.ask(SetParameter(name="numbers", parameter="least", value=str(value)))
             before = len(daemon.rows("numbers"))
