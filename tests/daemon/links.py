@@ -34,23 +34,28 @@ GUESTS = tuple(
     "FROM IP WHERE len >= 40 GROUP BY time AS tb, srcIP"
     for each in range(3)
 )
+FAST = 100_000
 _TERMS = ("undecodable", "filtered", "late", "skew", "sampled_out", "decoded")
 _CHUNK = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
 
 
 @functools.cache
-def _sender() -> Path:
-    """The program, made once a session."""
+def _sender(name: str) -> Path:
+    """A program, made once a session."""
     need("cc")
     folder = Path(tempfile.mkdtemp(prefix="gigastream-numbered-"))
-    source = Path(__file__).with_name("numbered.c")
-    subprocess.run(["cc", "-O2", "-o", folder / "numbered", source], check=True)
-    return folder / "numbered"
+    source = Path(__file__).with_name(f"{name}.c")
+    subprocess.run(["cc", "-O2", "-o", folder / name, source], check=True)
+    return folder / name
 
 
 @dataclass
 class Sender:
-    """Sends from the far end of the cable until it is stopped, or has sent all."""
+    """Sends from the far end of the cable until it is stopped, or has sent all.
+
+    More than FAST packets a second do not pass a socket: they are put into the near end, whose own
+    counters do not count them.
+    """
 
     space: Namespace
     rate: int = 20_000
@@ -65,7 +70,10 @@ class Sender:
     def start(self, count: int = 0) -> None:
         """Begin; 0: without an end."""
         words = (self.space.far, self.rate, count, self.flows, self.size, self.vlan, self.first)
-        self._process = self.space.start(_sender(), *words, stdout=subprocess.PIPE)
+        program: tuple[object, ...] = (_sender("numbered"), *words)
+        if self.rate > FAST:
+            program = (_sender("numbered_fast"), self.space.near, self.rate, self.flows)
+        self._process = self.space.start(*program, stdout=subprocess.PIPE)
 
     def stop(self) -> int:
         """End it, in good order; how many it has sent."""

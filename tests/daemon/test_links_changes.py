@@ -11,6 +11,7 @@ import pytest
 
 from gigastream.daemon.messages import DropSet, SetParameter
 from tests.daemon.links import (
+    FAST,
     FLOWS,
     GUESTS,
     NUMBERS,
@@ -56,7 +57,8 @@ def test_sets_come_and_go_under_load(measured: Daemon, times: int, rate: int) ->
             measured.ask(DropSet(name="guest"))
     sources = wait_for_all(measured, sender.sent)
     check_metrics(measured, METRICS, sender.sent)
-    assert received_by_device(measured.space, measured.space.near) == (sender.sent, 0)
+    if rate <= FAST:
+        assert received_by_device(measured.space, measured.space.near) == (sender.sent, 0)
     speed = f"{sender.sent / sender.seconds:,.0f} packets/s"
     assert [source.kernel_dropped for source in sources] == [0], speed
     assert measured.stop() == 0
@@ -69,7 +71,7 @@ def test_sets_come_and_go_under_load(measured: Daemon, times: int, rate: int) ->
 def test_a_parameter_is_set_under_load(daemon: Daemon, times: int) -> None:
     """Every window comes once, and whole."""
     daemon.add("numbers", NUMBERS)
-    with sending(daemon.space) as sender:
+    with sending(daemon.space, size=200) as sender:
         for value in range(1, times + 1):
             daemon.ask(SetParameter(name="numbers", parameter="least", value=str(value)))
             before = len(daemon.rows("numbers"))
