@@ -401,8 +401,8 @@ function chart() {
 // In UTC, as the rows have it.
 const clockOf = (seconds) => new Date(seconds * 1000).toISOString().slice(11, 19);
 
-// A window alone stands in the middle; left to itself, uPlot would show years around it.
-const aroundOne = (first, last) => first === last ? [first - ALONE, last + ALONE] : [first, last];
+// A window alone stands in the middle; left to itself, uPlot would show the years behind it.
+const rangeOf = (times) => times.length > 1 ? {} : { range: [times[0] - ALONE, times[0] + ALONE] };
 
 function lines(times, greatest) {
   const points = { show: times.length < 40 };
@@ -413,7 +413,7 @@ function lines(times, greatest) {
   const options = {
     width: Math.max(300, $("chart").clientWidth), height: 220,
     series: [{ label: watched.columns[windowAt()] }, ...series],
-    scales: { x: { time: isTime, range: (_, first, last) => aroundOne(first, last) } },
+    scales: { x: { time: isTime, ...rangeOf(times) } },
     axes: [isTime ? { ...axis, incrs: TICKS_S, space: 80, values: (_, at) => at.map(clockOf) }
       : { ...axis, space: 110, values: (_, at) => at.map(String) },
       { ...axis, size: 60, values: (_, at) => at.map(short) }],
