@@ -411,7 +411,7 @@ function lines(times, greatest) {
   const isTime = watched.times[windowAt()];
   const axis = { stroke: getComputedStyle(document.body).color, grid: { stroke: "#8883" } };
   const options = {
-    width: Math.max(300, $("chart").clientWidth), height: 220,
+    width: Math.max(300, $("chart").clientWidth), height: 220, padding: [null, 32, null, null],
     series: [{ label: watched.columns[windowAt()] }, ...series],
     scales: { x: { time: isTime, ...rangeOf(times) } },
     axes: [isTime ? { ...axis, incrs: TICKS_S, space: 80, values: (_, at) => at.map(clockOf) }
