@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
@@ -23,6 +22,7 @@ from gigastream.daemon.messages import (
     QuerySetSpec,
     SetState,
 )
+from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.targets_of_sets import check_places
 from gigastream.daemon.trial import Trial
 
@@ -43,11 +43,11 @@ class QuerySets:
     """By name; changes are made one after the other, and compiled before they are."""
 
     def __init__(
-        self, keeper: Keeper, compiler: CompileClient, folders: Sequence[Path], told: Told
+        self, keeper: Keeper, compiler: CompileClient, places: OutputPlaces, told: Told
     ) -> None:
         self._keeper = keeper
         self._compiler = compiler
-        self._folders = folders
+        self._places = places
         self._told = told
         self._held: dict[str, _Held] = {}
         self._change = asyncio.Lock()
@@ -64,7 +64,7 @@ class QuerySets:
         held, warnings = await self._compiled(spec, uid, from_config)
         async with self._change:
             self._check_new(spec)
-            check_places(spec, self._folders, self._others(spec.name))
+            self._check_places(spec, from_config)
             await self._attach(held)
             self._held[spec.name] = held
         return warnings
@@ -173,7 +173,7 @@ class QuerySets:
         return done, failed
 
     async def _compiled(self, spec: QuerySetSpec, uid: int, from_config: bool) -> tuple[_Held, str]:
-        outputs = check_places(spec, self._folders, self._others(spec.name))
+        outputs = self._check_places(spec, from_config)
         result = await self._compiler.compile(spec)
         if not result.check.ok:
             raise DaemonError(result.check.message, result.hint)
@@ -206,14 +206,15 @@ class QuerySets:
         if len(self._held) >= SETS_MAX:
             raise DaemonError(f"there are {SETS_MAX:,} sets, which is the most", "drop one")
 
+    def _check_places(self, spec: QuerySetSpec, from_config: bool) -> tuple[OutputSpec, ...]:
+        others = [held.state.spec for other, held in self._held.items() if other != spec.name]
+        return check_places(spec, self._places, others, is_configured=from_config)
+
     def _named(self, name: str) -> _Held:
         if name not in self._held:
             names = ", ".join(self._held) or "none"
             raise DaemonError(f"there is no set called {name[:100]}", f"there are: {names}")
         return self._held[name]
-
-    def _others(self, name: str) -> list[QuerySetSpec]:
-        return [held.state.spec for other, held in self._held.items() if other != name]
 
 
 def _check(done: OrderDone) -> None:

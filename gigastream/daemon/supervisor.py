@@ -35,6 +35,7 @@ from gigastream.daemon.messages import (
     TailRows,
 )
 from gigastream.daemon.notify import Notifier
+from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
@@ -52,6 +53,8 @@ class Inherited:
     config: DaemonConfig
     links: tuple[LinkSpec, ...]
     folders: tuple[Path, ...]
+    """Below which the kernel lets the capture process change files."""
+    places: OutputPlaces
     listening: socket.socket
     launcher: socket.socket
     objects: Path
@@ -92,7 +95,7 @@ class Supervisor:
             self._told,
             self._config.watchdog_s,
         )
-        self.sets = QuerySets(self.keeper, self.compiler, inherited.folders, self._told)
+        self.sets = QuerySets(self.keeper, self.compiler, inherited.places, self._told)
         self.tails = Followers(self.keeper)
         answering = Answering(self, inherited.audit)
         self._server = ControlServer(inherited.listening, inherited.allowed, answering)
