@@ -147,9 +147,11 @@ class QuerySets:
             self._held[spec.name] = held
         return warnings
 
-    async def reload(self, specs: Sequence[QuerySetSpec], uid: int) -> tuple[list[str], list[str]]:
+    async def reload(
+        self, specs: Sequence[QuerySetSpec], uid: int
+    ) -> tuple[list[str], list[DaemonError]]:
         """Make the configured sets be these; what was done, and what could not be."""
-        done, failed = [], []
+        done, failed = list[str](), list[DaemonError]()
         wanted = {spec.name: spec for spec in specs}
         configured = {n: h.state for n, h in self._held.items() if h.state.from_config}
         for name, spec in wanted.items():
@@ -163,13 +165,13 @@ class QuerySets:
                     await self.replace(spec, uid, from_config=True)
                 done.append(f"{'added' if before is None else 'changed'} {name}")
             except DaemonError as error:
-                failed.append(f"{name}: {error}")
+                failed.append(_of_set(name, error))
         for name in set(configured) - set(wanted):
             try:
                 await self.drop(name)
                 done.append(f"dropped {name}")
             except DaemonError as error:
-                failed.append(f"{name}: {error}")
+                failed.append(_of_set(name, error))
         return done, failed
 
     async def _compiled(self, spec: QuerySetSpec, uid: int, from_config: bool) -> tuple[_Held, str]:
@@ -215,6 +217,12 @@ class QuerySets:
             names = ", ".join(self._held) or "none"
             raise DaemonError(f"there is no set called {name[:100]}", f"there are: {names}")
         return self._held[name]
+
+
+def _of_set(name: str, error: DaemonError) -> DaemonError:
+    """An error that says whose it is."""
+    text = str(error).removeprefix(f"{name}: ")
+    return DaemonError(f"{name}: {text}", error.hint)
 
 
 def _check(done: OrderDone) -> None:
