@@ -443,7 +443,7 @@ def test_a_disk_that_has_room_again_is_written_again(small_disk: Kept) -> None:
     assert len(kept.numbers()) == output.rows == 101 - output.lost
 
 
-@pytest.mark.parametrize(("name", "there"), [("table", "n  text\n"), ("json", "ssh-rsa AAAA\n")])
+@pytest.mark.parametrize(("name", "there"), [("table", "old\n"), ("json", "ssh-rsa AAAA\n")])
 def test_nothing_is_added_to_what_does_not_begin_as_ours(kept: Kept, name: str, there: str) -> None:
     place = kept.path / f"rows.{name}"
     place.write_text(there)
