@@ -21,7 +21,9 @@ WORD_MOST = 255
 """Characters of a name that a client says: more is refused, and told in short."""
 _TEXT_MOST = 4096
 """Characters of a file's or an output's name, as the kernel has it."""
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+SET_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
+SET_NAME_HINT = "at most 100 letters, digits, _ . -, of which the first is no . or -"
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NO_FOLDER = (
     "--folder FOLDER at the daemon's start, or the key folders of its configuration, names one "
     "below which sets that come later may write"
@@ -115,7 +117,7 @@ def check_words(spec: QuerySetSpec) -> None:
     words = {"file": (spec.file,), "output": spec.outputs, "parameter": spec.parameters}
     for what, texts in words.items():
         for text in texts:
-            if found := _CONTROL.search(text):
+            if found := CONTROL.search(text):
                 raise DaemonError(
                     f"{spec.name}: the {what} {text[:WORD_MOST]!r} has the character "
                     f"U+{ord(found[0]):04X}",

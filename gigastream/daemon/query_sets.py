@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +21,11 @@ from gigastream.daemon.messages import (
     QuerySetSpec,
     SetState,
 )
-from gigastream.daemon.places import OutputPlaces
+from gigastream.daemon.places import SET_NAME, SET_NAME_HINT, WORD_MOST, OutputPlaces
 from gigastream.daemon.targets_of_sets import check_places
 from gigastream.daemon.trial import Trial
 
 SETS_MAX = 1000
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +197,8 @@ class QuerySets:
         )
 
     def _check_new(self, spec: QuerySetSpec) -> None:
-        if _NAME.fullmatch(spec.name) is None:
-            raise DaemonError(f"'{spec.name[:100]}' is no name of a set", "letters, digits, _ . -")
+        if SET_NAME.fullmatch(spec.name) is None:
+            raise DaemonError(f"{spec.name[:WORD_MOST]!r} is no name of a set", SET_NAME_HINT)
         if spec.name in self._held:
             raise DaemonError(
                 f"there is a set called {spec.name}", "drop it first, or give another name"
