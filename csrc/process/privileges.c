@@ -31,7 +31,7 @@ static long capabilities_call(long call, struct capabilities *capabilities)
 /* ---- before there are other threads ---- */
 
 /* Only who has CAP_SETPCAP can empty the bounding set; to others no_new_privs says the same. */
-static void empty_bounding_set(void)
+void gs_empty_bounding_set(void)
 {
     for (unsigned long capability = 0; capability <= CAPABILITY_MAX; capability++)
         if (prctl(PR_CAPBSET_READ, capability) == 1)
@@ -46,12 +46,10 @@ static int set_capabilities(const struct capabilities *own, struct capabilities 
     return capabilities_call(SYS_capset, wanted) == 0 ? GS_OK : failed(error, "capset");
 }
 
-/* The bounding set is each thread's own: those that libraries make inherit an empty one. */
 int gs_gain_no_privileges(struct gs_error *error)
 {
     struct capabilities own, wanted;
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    empty_bounding_set();
     if (capabilities_call(SYS_capget, &own) != 0) return failed(error, "capget");
     wanted = own;
     for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
@@ -64,7 +62,7 @@ int gs_gain_no_privileges(struct gs_error *error)
 int gs_drop_capabilities(struct gs_error *error)
 {
     struct capabilities own, none = {0};
-    empty_bounding_set();
+    gs_empty_bounding_set();
     if (capabilities_call(SYS_capget, &own) != 0) return failed(error, "capget");
     return set_capabilities(&own, &none, error);
 }
@@ -121,7 +119,7 @@ static int check_threads(bool is_other_user, struct gs_error *error)
 int gs_give_up_privileges(uint32_t user, uint32_t group, struct gs_error *error)
 {
     bool is_other_user = user != GS_SAME_USER;
-    empty_bounding_set();
+    gs_empty_bounding_set();
     if (is_other_user) GS_RETURN_IF_ERROR(become(user, group, error));
     GS_RETURN_IF_ERROR(gs_drop_capabilities(error));
     return check_threads(is_other_user, error);

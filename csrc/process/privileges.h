@@ -17,6 +17,9 @@
  * makes. What the process may do by itself stays as it is. */
 int gs_gain_no_privileges(struct gs_error *error);
 
+/* No program that this thread, or one that it makes from now on, runs has a capability. */
+void gs_empty_bounding_set(void);
+
 /* Gives up every capability of this thread, and of those that it makes from now on. */
 int gs_drop_capabilities(struct gs_error *error);
 

@@ -17,8 +17,6 @@ from gigastream.daemon.messages import CaptureStart, EndOrder, Order, OrderDone,
 
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 30.0
-_WELL_AFTER_S = 60.0
-"""A capture process that ran as long begins again at once."""
 _READY_WITHIN_S = 120.0
 _LOOK_EVERY_S = 1.0
 AT_ONCE_S = 10.0
@@ -88,7 +86,10 @@ class Keeper:
         return await self.link.order(order)
 
     async def run(self) -> int:
-        """Until the input is over, or the end was asked for: 0, or 1 where that went wrong."""
+        """Until the input is over, or the end was asked for: 0, or 1 where that went wrong.
+
+        Nobody reads for longer than was read before: the pause grows where one ends at once.
+        """
         pause, promises = _FIRST_PAUSE_S, dict[str, int]()
         while not self._is_ending:
             begun = time.monotonic()
@@ -103,7 +104,7 @@ class Keeper:
             if not link.was_ready:
                 self._refuse_first(code)
             self.lived_s = time.monotonic() - begun
-            pause = _FIRST_PAUSE_S if self.lived_s > _WELL_AFTER_S else pause * 2
+            pause = _FIRST_PAUSE_S if self.lived_s > pause else pause * 2
             self._crashed(link, code)
             await self._ends_within(min(pause, _LONGEST_PAUSE_S))
         return 1 if self.restarts else 0

@@ -113,10 +113,11 @@ def _prepare(user: str, cache: Path) -> None:
     stays the same, capabilities have gone before.
     """
     from gigastream.daemon.loading import load_all
-    from gigastream.engine.privileges import give_up_privileges
+    from gigastream.engine.privileges import give_up_privileges, run_nothing_privileged
     from gigastream.paths import copy_headers
 
     os.environ["XDG_CACHE_HOME"] = str(cache)
+    run_nothing_privileged()
     load_all()
     copy_headers(cache / "include")
     give_up_privileges(user)

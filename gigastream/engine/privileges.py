@@ -98,6 +98,14 @@ def gain_no_privileges(user: str) -> None:
         check(lib.gs_drop_capabilities(error), error)
 
 
+def run_nothing_privileged() -> None:
+    """From now on no program that this process runs has a capability, were it root's own.
+
+    Call it before there is a second thread, which would keep what it may hand on.
+    """
+    lib.gs_empty_bounding_set()
+
+
 def open_link(opening: Callable[[], int]) -> int:
     """Open a link by a call that needs the capability to."""
     return opening() if _holder is None else _holder.call(opening)

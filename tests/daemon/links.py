@@ -34,23 +34,28 @@ GUESTS = tuple(
     "FROM IP WHERE len >= 40 GROUP BY time AS tb, srcIP"
     for each in range(3)
 )
+FAST = 100_000
 _TERMS = ("undecodable", "filtered", "late", "skew", "sampled_out", "decoded")
 _CHUNK = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())"
 
 
 @functools.cache
-def _sender() -> Path:
-    """The program, made once a session."""
+def _sender(name: str) -> Path:
+    """A program, made once a session."""
     need("cc")
     folder = Path(tempfile.mkdtemp(prefix="gigastream-numbered-"))
-    source = Path(__file__).with_name("numbered.c")
-    subprocess.run(["cc", "-O2", "-o", folder / "numbered", source], check=True)
-    return folder / "numbered"
+    source = Path(__file__).with_name(f"{name}.c")
+    subprocess.run(["cc", "-O2", "-o", folder / name, source], check=True)
+    return folder / name
 
 
 @dataclass
 class Sender:
-    """Sends from the far end of the cable until it is stopped, or has sent all."""
+    """Sends from the far end of the cable until it is stopped, or has sent all.
+
+    More than FAST packets a second do not pass a socket: they are put into the near end, whose own
+    counters do not count them.
+    """
 
     space: Namespace
     rate: int = 20_000
@@ -65,7 +70,10 @@ class Sender:
     def start(self, count: int = 0) -> None:
         """Begin; 0: without an end."""
         words = (self.space.far, self.rate, count, self.flows, self.size, self.vlan, self.first)
-        self._process = self.space.start(_sender(), *words, stdout=subprocess.PIPE)
+        program: tuple[object, ...] = (_sender("numbered"), *words)
+        if self.rate > FAST:
+            program = (_sender("numbered_fast"), self.space.near, self.rate, self.flows)
+        self._process = self.space.start(*program, stdout=subprocess.PIPE)
 
     def stop(self) -> int:
         """End it, in good order; how many it has sent."""
@@ -115,13 +123,13 @@ def send(space: Namespace, count: int, **how: int) -> int:
 # ---- rows ----
 
 
-def rows_of(daemon: Daemon, name: str, query: str | None = None) -> list[dict[str, int]]:
+def rows_of(daemon: Daemon, name: str) -> list[dict[str, int]]:
     """Of a set's CSV, but `srcIP`; a line that is not whole is one that is wrong."""
     path = daemon.folder / "out" / f"{name}.csv"
     text = path.read_text()
     assert text.endswith("\n") or not text, f"a row that is not whole: {text[-80:]!r}"
     return [
-        {name: int(value) for name, value in row.items() if name not in ("srcIP",)}
+        {name: int(value) for name, value in row.items() if name != "srcIP"}
         for row in csv.DictReader(text.splitlines())
     ]
 
@@ -170,7 +178,7 @@ def _received(daemon: Daemon) -> int:
 
 
 def check_account(daemon: Daemon, sent: int) -> tuple[SourceStatistics, ...]:
-    """Received = dropped + undecodable + filtered + late + skew + sampled out + decoded = sent."""
+    """Sent = received = dropped + undecodable + filtered + late + skew + sampled out + decoded."""
     sources = daemon.report().sources
     check_sources(sources, sent)
     return sources
@@ -251,6 +259,4 @@ def _fills(daemon: Daemon) -> Callable[[], bool]:
 
 
 RING_PACKETS = 4000
-"""More than a ring of RING has place for, of packets of 100 bytes."""
-RING = ("--ring", "1MiB", "--ring-block", "64kiB")
-"""Of 192 bytes a packet or more."""
+"""More than a ring of 1 MiB has place for: each takes 192 bytes or more, headers among them."""

@@ -11,6 +11,7 @@ import pytest
 
 from gigastream.daemon.messages import DropSet, SetParameter
 from tests.daemon.links import (
+    FAST,
     FLOWS,
     GUESTS,
     NUMBERS,
@@ -56,23 +57,21 @@ def test_sets_come_and_go_under_load(measured: Daemon, times: int, rate: int) ->
             measured.ask(DropSet(name="guest"))
     sources = wait_for_all(measured, sender.sent)
     check_metrics(measured, METRICS, sender.sent)
-    assert received_by_device(measured.space, measured.space.near) == (sender.sent, 0)
-    assert [source.kernel_dropped for source in sources] == [0], (
-        f"at {sender.sent / sender.seconds:,.0f} packets/s"
-    )
+    if rate <= FAST:
+        assert received_by_device(measured.space, measured.space.near) == (sender.sent, 0)
+    speed = f"{sender.sent / sender.seconds:,.0f} packets/s"
+    assert [source.kernel_dropped for source in sources] == [0], speed
     assert measured.stop() == 0
     check_all(rows_of(measured, "numbers"), sender.sent)
     assert totals(rows_of(measured, "flows")) == sums(sender.sent)
-    print(
-        f"\n{times} sets at {sender.sent / sender.seconds:,.0f} packets/s, {sender.sent:,} in all"
-    )
+    print(f"\n{times} sets came and went at {speed}: {sender.sent:,} in all")
 
 
 @pytest.mark.parametrize("times", [4, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_parameter_is_set_under_load(daemon: Daemon, times: int) -> None:
     """Every window comes once, and whole."""
     daemon.add("numbers", NUMBERS)
-    with sending(daemon.space) as sender:
+    with sending(daemon.space, size=200) as sender:
         for value in range(1, times + 1):
             daemon.ask(SetParameter(name="numbers", parameter="least", value=str(value)))
             before = len(daemon.rows("numbers"))

@@ -133,14 +133,13 @@ def test_a_spool_has_the_answer_of_the_capture(
 ) -> None:
     """The low level goes into a spool; read afterwards it answers as tcpdump's file does."""
     need("tcpdump")
-    spool = common_folder / "out" / "spool"
+    spool = common_folder / "out" / "flows.spool"
     tcpdump = Tcpdump(daemon.space, tmp_path / "seen.pcap", "-i", daemon.space.near)
     daemon.add("flows", FLOWS, output="spool", first_window="cut")
     sent = send(daemon.space, 10 * COUNT)
     wait_for_all(daemon, sent)
     assert tcpdump.stop(sent) == sent
     assert daemon.stop() == 0
-    spools = [spool if spool.exists() else next((common_folder / "out").iterdir())]
-    rows = answer(tmp_path, "spooled", "--spool", spools[0], "-e", FLOWS)
+    rows = answer(tmp_path, "spooled", "--spool", spool, "-e", FLOWS)
     assert len(rows) > 1
     assert rows == answer(tmp_path, "file", "-r", f"near={tcpdump.path}", "-e", FLOWS)

@@ -47,7 +47,11 @@ REPORT = CaptureReport(
             queries=("talkers", "silent"),
             lftas=(LftaStatistics("talkers_low", "uplink", 1, 2, 3, 4, 76, 5),),
             operators=(OperatorStatistics("groups", "aggregate", 9, 8, None, 0, 1, 0),),
-            outputs=(OutputStatistics(format="csv", path='/a "b"\n\\c', rows=8, lost=1),),
+            outputs=(
+                OutputStatistics(
+                    format="csv", path='/a "b"\n\\c', rows=8, lost=1, oldest_ns=1_500_000_000
+                ),
+            ),
             rows={"talkers": 8, "silent": 0},
             newest_ns={"talkers": 500_000_000, "silent": NONE},
         ),
@@ -152,3 +156,10 @@ def test_it_is_served(port: int) -> None:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         text = answer.read().decode()
     assert "gigastream_up 1.0" in text
+
+
+def test_the_age_of_a_spool_is_told() -> None:
+    """Where there is one."""
+    text = generate_latest(registry(lambda: STATUS)).decode()
+    (line,) = (line for line in text.splitlines() if line.startswith("gigastream_spool_oldest"))
+    assert line.endswith(" 0.5")
