@@ -7,6 +7,7 @@ checks and compiles it, it does to a process that reads no packets and has no pr
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import tempfile
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 1 << 16
 _STDERR = 2
+_ROOM = "make room on the disk of the cache, or let cache name a folder elsewhere"
+_NO_ROOM = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: "a greater limit of the size of files (ulimit -f, LimitFSIZE= of a service)",
+}
 
 
 class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +152,10 @@ def _written(request: CompileRequest, plan: Plan, texts: QueryTexts) -> Path:
     assert request.folder is not None
     digest = hashlib.sha256(msgspec.msgpack.encode(request)).hexdigest()[:16]
     target = Path(request.folder, f"{request.spec.name}-{digest}.so")
-    return write_object(plan, texts, target, texts.include)
+    try:
+        return write_object(plan, texts, target, texts.include)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or str(target)) from None
 
 
 def _refused(error: Exception) -> CompileResult:
@@ -153,7 +163,11 @@ def _refused(error: Exception) -> CompileResult:
     ours = type(error).__module__.startswith("gigastream.")
     message = getattr(error, "message", str(error)) if ours else _fault(error)
     check = CheckAnswer(ok=False, message=message)
-    return CompileResult(check=check, hint=getattr(error, "hint", None))
+    return CompileResult(check=check, hint=getattr(error, "hint", None) or _hint(error))
+
+
+def _hint(error: Exception) -> str | None:
+    return _NO_ROOM.get(error.errno or 0) if isinstance(error, OSError) else None
 
 
 def _fault(error: Exception) -> str:

@@ -243,7 +243,8 @@ class _DaemonConfigReader:
     def _query(self, path: KeyPath, found: dict[str, Any]) -> QuerySetSpec:
         table, chosen = self._table(path, found, QueryTable, SPOOL_OPTIONS)
         spec = self._query_set(path, table, SpoolSpec(**chosen))
-        if chosen and not any(map(_is_spool, spec.outputs)):
+        is_whole = len(spec.outputs) == len(table.output)
+        if chosen and is_whole and not any(map(_is_spool, spec.outputs)):
             name = next(option.name for option in SPOOL_OPTIONS if option.name in found)
             message = f"{name} is for a spool, and no output is one"
             self._refuse((*path, name), message, 'output = ["spool:PATH"]')
@@ -253,8 +254,16 @@ class _DaemonConfigReader:
 
     def _query_set(self, path: KeyPath, table: QueryTable, spool: SpoolSpec) -> QuerySetSpec:
         name, text, file = self._text_of(path, table)
-        outputs = tuple(self._output((*path, "output"), text) for text in table.output)
-        if table.low_level_only and not (outputs and all(map(_is_spool, outputs))):
+        named = (
+            self._noted(lambda: self._output((*path, "output"), text))  # noqa: B023
+            for text in table.output
+        )
+        outputs = tuple(output for output in named if output is not None)
+        if (
+            len(outputs) == len(table.output)
+            and table.low_level_only
+            and not (outputs and all(map(_is_spool, outputs)))
+        ):
             message = "low-level-only is for spools, and not every output is one"
             self._refuse((*path, "low-level-only"), message, 'output = ["spool:PATH"]')
         if table.keep is not None and table.keep < 1:
