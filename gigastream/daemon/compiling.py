@@ -7,7 +7,6 @@ checks and compiles it, it does to a process that reads no packets and has no pr
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import tempfile
@@ -20,6 +19,7 @@ import msgspec
 
 from gigastream.daemon.framing import FrameReader, frame
 from gigastream.daemon.messages import CheckAnswer, QuerySetSpec, ShownColumn
+from gigastream.daemon.room import file_words
 
 if TYPE_CHECKING:
     from gigastream.plan import Plan
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 1 << 16
 _STDERR = 2
-_ROOM = "make room on the disk of the cache, or let cache name a folder elsewhere"
-_NO_ROOM = {
-    errno.ENOSPC: _ROOM,
-    errno.EDQUOT: _ROOM,
-    errno.EFBIG: "a greater limit of the size of files (ulimit -f, LimitFSIZE= of a service)",
-}
 
 
 class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,29 +146,19 @@ def _written(request: CompileRequest, plan: Plan, texts: QueryTexts) -> Path:
     assert request.folder is not None
     digest = hashlib.sha256(msgspec.msgpack.encode(request)).hexdigest()[:16]
     target = Path(request.folder, f"{request.spec.name}-{digest}.so")
-    try:
-        return write_object(plan, texts, target, texts.include)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, error.filename or str(target)) from None
+    return write_object(plan, texts, target, texts.include)
 
 
 def _refused(error: Exception) -> CompileResult:
     """An error that is meant for a person is told; another is a fault of ours, and is called so."""
-    ours = type(error).__module__.startswith("gigastream.")
-    message = getattr(error, "message", str(error)) if ours else _fault(error)
-    check = CheckAnswer(ok=False, message=message)
-    return CompileResult(check=check, hint=getattr(error, "hint", None) or _hint(error))
-
-
-def _hint(error: Exception) -> str | None:
-    return _NO_ROOM.get(error.errno or 0) if isinstance(error, OSError) else None
-
-
-def _fault(error: Exception) -> str:
-    if isinstance(error, OSError):
-        what = error.strerror or str(error)
-        return f"{error.filename}: {what}" if error.filename else what
-    return f"a fault in Gigastream itself: {type(error).__name__}: {error}"
+    hint = getattr(error, "hint", None)
+    if type(error).__module__.startswith("gigastream."):
+        message = getattr(error, "message", str(error))
+    elif isinstance(error, OSError):
+        message, hint = file_words(error, "the cache of compiled sets")
+    else:
+        message = f"a fault in Gigastream itself: {type(error).__name__}: {error}"
+    return CompileResult(check=CheckAnswer(ok=False, message=message), hint=hint)
 
 
 def _keep_only(descriptor: int) -> None:

@@ -102,7 +102,7 @@ def normal(path: str) -> str:
 def owner_hint(folder: Path, user: str) -> str:
     """What to do where a user cannot write; a folder that all share is given to nobody."""
     if folder.parent in _SHARED or any(_is_in(folder, each) for each in _SYSTEM):
-        return f"a folder that {user} owns: a new one, elsewhere or below it"
+        return f"a new folder, elsewhere or below it, with the owner '{user}'"
     return f"chown {user} {folder}; or user with another name"
 
 
