@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from gigastream.settings import parse_bytes, parse_count, parse_period
 
 if TYPE_CHECKING:
     from gigastream.daemon.client import ControlClient
-    from gigastream.daemon.messages import Request
+    from gigastream.daemon.messages import CaptureReport, Request
 
 DEFAULT_SOCKET = "/run/gigastream/control.sock"
 _SOCKET_VARIABLE = "GIGASTREAM_SOCKET"
@@ -218,19 +219,33 @@ def _tail(arguments: argparse.Namespace) -> int:
     request = TailRequest(
         query, arguments.set or set_name or None, wanted, arguments.count, arguments.duration
     )
-    with _connected(arguments) as client:
-        try:
+    try:
+        with _connected(arguments) as client:
             return print_tail(client, request)
-        except RefusedError as error:
-            raise RefusedError(str(error), error.hint or _queries_there(arguments, query)) from None
+    except RefusedError as error:
+        refused = error
+    report = _report(arguments)
+    if (only := _only_query(report, arguments.name)) is not None and arguments.set is None:
+        with _connected(arguments) as client:
+            return print_tail(client, replace(request, query=only, set_name=arguments.name))
+    raise RefusedError(str(refused), refused.hint or _queries_there(report, query))
 
 
-def _queries_there(arguments: argparse.Namespace, wanted: str) -> str:
+def _report(arguments: argparse.Namespace) -> CaptureReport | None:
+    with _connected(arguments) as client:
+        return client.status().report
+
+
+def _only_query(report: CaptureReport | None, name: str) -> str | None:
+    """Return the query of a set of that name, where it has one."""
+    found = next((each for each in (report.sets if report else ()) if each.name == name), None)
+    return found.queries[0] if found is not None and len(found.queries) == 1 else None
+
+
+def _queries_there(report: CaptureReport | None, wanted: str) -> str:
     """Return the hint where a query is asked for that is not there."""
     from gigastream.gsql.diagnostics import did_you_mean
 
-    with _connected(arguments) as client:
-        report = client.status().report
     names = [query for each in (report.sets if report else ()) for query in each.queries]
     return did_you_mean(wanted, names) or (
         f"one of {', '.join(names)}" if names else "gigastream ctl add FILE.gsql adds one"
@@ -268,7 +283,7 @@ def _set_words(parser: argparse.ArgumentParser) -> None:
 
 
 def _tail_words(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="[SET.]NAME", help="of a query")
+    parser.add_argument("name", metavar="[SET.]NAME", help="of a query, or of a set that has one")
     parser.add_argument("--set", metavar="NAME", help="where two sets have a query of that name")
     parser.add_argument(
         "-o", "--output", metavar="FORMAT[:PATH]", help="table, csv, json, arrow or parquet"

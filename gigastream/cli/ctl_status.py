@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pwd
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.summary import lfta_line, operator_line, remarks, source_lines
-from gigastream.words import are, counted
+from gigastream.daemon.losses import loss_text, seconds_text
+from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.daemon.messages import (
@@ -113,8 +115,15 @@ def _state_of(found: SetStatistics | None) -> str:
 
 
 def _whose(state: SetState) -> str:
-    whose = "of the configuration" if state.from_config else f"added by user {state.by_uid}"
+    whose = "of the configuration" if state.from_config else f"added by user {_user(state.by_uid)}"
     return f"{whose}, since {_clock(state.since_ns)}"
+
+
+def _user(uid: int) -> str:
+    try:
+        return f"{pwd.getpwuid(uid).pw_name} ({uid})"
+    except KeyError:
+        return str(uid)
 
 
 def _reached(found: SetStatistics, query: str, at_ns: int) -> str:
@@ -123,8 +132,12 @@ def _reached(found: SetStatistics, query: str, at_ns: int) -> str:
     if newest is None or not 0 < newest < 1 << 62:
         return ""
     behind_s = (at_ns - newest) / _SECOND_NS
-    behind = f" ({behind_s:.3g} s behind)" if behind_s > 0 else ""
+    behind = f" ({_behind(behind_s)} behind)" if behind_s > 0 else ""
     return f", answered up to {_clock(newest)}{behind}"
+
+
+def _behind(seconds: float) -> str:
+    return seconds_text(seconds) if seconds < _MINUTE_S else _span(seconds)
 
 
 def _output(output: OutputStatistics) -> str:
@@ -150,15 +163,7 @@ def _losses(losses: tuple[Loss, ...]) -> Iterator[str]:
     if len(losses) > LOSSES_SHOWN:
         yield f"{len(losses) - LOSSES_SHOWN:,} losses before these (--json)"
     for loss in losses[-LOSSES_SHOWN:]:
-        packets = ", ".join(
-            f"{counted(count, 'packet')} of {interface}"
-            for interface, count in loss.packets.items()
-        )
-        total = sum(loss.packets.values())
-        yield (
-            f"crash at {_clock(loss.at_ns)}: {packets or 'no packet'} {are(total or 1)} lost, "
-            f"{loss.away_ns / _SECOND_NS:.3g} s without a capture process ({loss.reason})"
-        )
+        yield f"crash at {_clock(loss.at_ns)}: {loss_text(loss)} ({loss.reason})"
 
 
 def _statistics(report: CaptureReport) -> Statistics:

@@ -12,6 +12,8 @@ import msgspec
 from gigastream.sources.files import SourceError
 
 _NAME = "audit.jsonl"
+_SUBJECT_MOST, _MESSAGE_MOST = 255, 4096
+"""Characters; who may ask does not thereby fill the disk of the log."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -53,9 +55,9 @@ class AuditLog:
             uid=uid,
             pid=pid,
             what=what,
-            subject=subject,
+            subject=_short(subject, _SUBJECT_MOST),
             ok=ok,
-            message=(missing if self.lost else "") + message,
+            message=(missing if self.lost else "") + _short(message, _MESSAGE_MOST),
         )
         self._append(msgspec.json.encode(entry) + b"\n")
 
@@ -77,6 +79,10 @@ class AuditLog:
             return
         self.lost += 1
         self._is_torn = self._is_torn or written > 0
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _open(folder: Path) -> int:

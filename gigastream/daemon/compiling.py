@@ -19,6 +19,7 @@ import msgspec
 
 from gigastream.daemon.framing import FrameReader, frame
 from gigastream.daemon.messages import CheckAnswer, QuerySetSpec, ShownColumn
+from gigastream.daemon.room import file_words
 
 if TYPE_CHECKING:
     from gigastream.plan import Plan
@@ -150,17 +151,14 @@ def _written(request: CompileRequest, plan: Plan, texts: QueryTexts) -> Path:
 
 def _refused(error: Exception) -> CompileResult:
     """An error that is meant for a person is told; another is a fault of ours, and is called so."""
-    ours = type(error).__module__.startswith("gigastream.")
-    message = getattr(error, "message", str(error)) if ours else _fault(error)
-    check = CheckAnswer(ok=False, message=message)
-    return CompileResult(check=check, hint=getattr(error, "hint", None))
-
-
-def _fault(error: Exception) -> str:
-    if isinstance(error, OSError):
-        what = error.strerror or str(error)
-        return f"{error.filename}: {what}" if error.filename else what
-    return f"a fault in Gigastream itself: {type(error).__name__}: {error}"
+    hint = getattr(error, "hint", None)
+    if type(error).__module__.startswith("gigastream."):
+        message = getattr(error, "message", str(error))
+    elif isinstance(error, OSError):
+        message, hint = file_words(error, "the cache of compiled sets")
+    else:
+        message = f"a fault in Gigastream itself: {type(error).__name__}: {error}"
+    return CompileResult(check=CheckAnswer(ok=False, message=message), hint=hint)
 
 
 def _keep_only(descriptor: int) -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, get_args
 
@@ -28,6 +27,7 @@ from gigastream.daemon.config_tables import (
     TopTable,
     Word,
 )
+from gigastream.daemon.config_toml import read_toml, refuse_all
 from gigastream.daemon.daemon_config import (
     DEFAULT_SOCKET,
     DaemonConfig,
@@ -42,9 +42,9 @@ from gigastream.daemon.messages import (
     QuerySetSpec,
     SpoolSpec,
 )
+from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, no_disk
 from gigastream.daemon.targets_of_sets import table_refusal
 from gigastream.gsql.diagnostics import did_you_mean
-from gigastream.gsql.source import UNDECODED, read_text
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
@@ -63,9 +63,10 @@ _PERCENT = 100
 _SOCKET_PATH_BYTES = 107
 """As the kernel has it, in struct sockaddr_un."""
 _MOST_SHIFT = 30
-_TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 _MSGSPEC_PLACE = re.compile(r"(.*?)(?: - at `\$\.?([^`.\[]*)[^`]*`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
+_NO_DEVICE = re.compile(r"[\s/\x00-\x1f\x7f-\x9f]")
+_GREATEST_PRIORITY = 1_000_000_000
 _KINDS = {
     "str": "a text",
     "int": "a whole number",
@@ -80,61 +81,69 @@ _Table = TypeVar("_Table", bound=msgspec.Struct)
 _Value = TypeVar("_Value")
 
 
+@dataclass(frozen=True, slots=True)
+class ReadConfig:
+    """What a file says where it is right, and all that is wrong in it."""
+
+    config: DaemonConfig
+    wrong: tuple[ConfigError, ...]
+    place_of: Callable[[KeyPath], str]
+    """FILE:LINE of a key."""
+    text_places: Mapping[str, str]
+    """By set: FILE:LINE of a text that is in the file itself."""
+
+
 def load_daemon_config(path: str | os.PathLike[str]) -> DaemonConfig:
     """Read a configuration file; ConfigError says where it is wrong, why, and what is meant."""
+    read = read_daemon_config(path)
+    refuse_all(read.wrong)
+    return read.config
+
+
+def read_daemon_config(path: str | os.PathLike[str]) -> ReadConfig:
+    """Read a configuration file as far as it is right. ConfigError where it is none at all."""
     name = os.fspath(path)
-    try:
-        text = read_text(name)
-    except OSError as error:
-        raise ConfigError(f"{name}: {error.strerror}", "-c FILE.toml") from None
-    if UNDECODED.search(text):
-        raise ConfigError(f"{name}: this is no UTF-8")
-    try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _no_toml(name, text, str(error)) from None
-    return _DaemonConfigReader(name, text).config(found)
-
-
-def _no_toml(name: str, text: str, message: str) -> ConfigError:
-    found = _TOML_PLACE.fullmatch(message)
-    what = found[1] if found else message
-    line = found[2] if found and found[2] else len(text.splitlines())
-    return ConfigError(f"{name}:{line}: this is no TOML: {what}")
+    text, found = read_toml(name)
+    return _DaemonConfigReader(name, text).read(found)
 
 
 class _DaemonConfigReader:
-    """Takes a parsed file apart, table by table."""
+    """Takes a parsed file apart, table by table; a table that is wrong is left out, and told."""
 
     def __init__(self, name: str, text: str) -> None:
         self._name = name
         self._lines = KeyLines(text)
         self._folder = Path(name).resolve().parent
+        self._wrong: list[tuple[int, ConfigError]] = []
+        self._text_places: dict[str, str] = {}
 
-    def config(self, found: dict[str, Any]) -> DaemonConfig:
+    def read(self, found: dict[str, Any]) -> ReadConfig:
+        config = self._noted(lambda: self._config(found)) or DaemonConfig()
+        wrong = (error for _, error in sorted(self._wrong, key=lambda each: each[0]))
+        told = tuple({str(error): error for error in wrong}.values())
+        return ReadConfig(config, told, self._place_of, self._text_places)
+
+    def _config(self, found: dict[str, Any]) -> DaemonConfig:
         top, chosen = self._table((), found, TopTable, OPTIONS)
-        links = self._links(top)
-        files = tuple(
-            self._file(("file", at), table)
-            for at, table in enumerate(self._tables("file", top.file, FileTable))
-        )
-        if not links and not files:
-            self._refuse((), "there is no [[link]] and no [[file]]: nothing to read")
-        config = self._overall(top)
+        if not top.link and not top.file:
+            self._note((), "there is no [[link]] and no [[file]]: nothing to read")
+        config = self._noted(lambda: self._overall(top)) or DaemonConfig()
+        settings = self._noted(lambda: self._settings(chosen, top))
         return replace(
             config,
-            links=links,
-            files=files,
-            settings=self._settings(chosen, top),
+            links=self._links(top),
+            files=self._files(top),
+            settings=settings or config.settings,
             query_sets=self._query_sets(top),
         )
 
     def _overall(self, top: TopTable) -> DaemonConfig:
         control, _ = self._table(("control",), top.control, ControlTable)
         metrics, _ = self._table(("metrics",), top.metrics, MetricsTable)
-        watchdog_ns = self._parsed(("watchdog",), parse_period, top.watchdog)
+        watchdog_ns = self._noted(lambda: self._parsed(("watchdog",), parse_period, top.watchdog))
+        log = self._noted(lambda: self._one_of(("log",), top.log, get_args(LogFormat)))
         return DaemonConfig(
-            socket=self._socket(control.socket),
+            socket=self._noted(lambda: self._socket(control.socket)) or DEFAULT_SOCKET,
             user=top.user,
             socket_group=control.group,
             cache=self._beside(top.cache) if top.cache else None,
@@ -142,33 +151,59 @@ class _DaemonConfigReader:
             state=self._beside(top.state) if top.state else None,
             definitions=tuple(str(self._beside(each)) for each in top.definitions),
             library=str(self._beside(top.library)) if top.library else None,
-            overload=self._overload(top),
-            metrics=self._address(metrics.address),
-            watchdog_s=watchdog_ns / _SECOND_NS,
-            log_format=self._one_of(("log",), top.log, get_args(LogFormat)),
+            overload=self._noted(lambda: self._overload(top)) or OverloadSettings(),
+            metrics=self._noted(lambda: self._address(metrics.address)),
+            watchdog_s=(watchdog_ns or _SECOND_NS) / _SECOND_NS,
+            log_format=log or "lines",
             is_strict=top.strict,
         )
 
     # ---- what is read ----
 
     def _links(self, top: TopTable) -> tuple[LinkConfig, ...]:
-        links = []
+        links: dict[str, LinkConfig] = {}
         for at, found in enumerate(top.link):
-            path = ("link", at)
-            table, chosen = self._table(path, found, LinkTable, LINK_OPTIONS)
-            settings = LiveSettings(**chosen, user=top.user)
-            try:
-                settings.check()
-            except SourceError as error:
-                self._refuse(path, str(error), getattr(error, "hint", None))
-            name = table.name or table.device
-            links.append(LinkConfig(name, table.device, settings, _words(table.properties)))
-        return tuple(links)
+            link = self._noted(lambda: self._link(("link", at), found, top.user))  # noqa: B023
+            if link is None:
+                continue
+            if link.device in links:
+                what = f"{link.device} has a [[link]] already: each packet would count twice"
+                self._note(("link", at, "device"), what, "fanout = 2 reads one with two rings")
+            links[link.device] = link
+        return tuple(links.values())
 
-    def _file(self, path: KeyPath, table: FileTable) -> FileConfig:
+    def _link(self, path: KeyPath, found: dict[str, Any], user: str) -> LinkConfig:
+        table, chosen = self._table(path, found, LinkTable, LINK_OPTIONS)
+        if _NO_DEVICE.search(table.device) or not table.device:
+            what = f"{table.device!r} is no name of a device"
+            self._refuse((*path, "device"), what, "gigastream interfaces lists them")
+        settings = LiveSettings(**chosen, user=user)
+        try:
+            settings.check()
+        except SourceError as error:
+            self._refuse(path, str(error), getattr(error, "hint", None))
+        name = self._name_of(path, table.name or table.device)
+        return LinkConfig(name, table.device, settings, self._words(path, table.properties))
+
+    def _files(self, top: TopTable) -> tuple[FileConfig, ...]:
+        made = [
+            self._noted(lambda: self._file(("file", at), found))  # noqa: B023
+            for at, found in enumerate(top.file)
+        ]
+        return tuple(file for file in made if file is not None)
+
+    def _name_of(self, path: KeyPath, name: str) -> str:
+        if CONTROL.search(name):
+            self._refuse((*path, "name"), f"name: {name!r} has a control character")
+        return name
+
+    def _file(self, path: KeyPath, found: dict[str, Any]) -> FileConfig:
+        table, _ = self._table(path, found, FileTable)
         if not table.path:
             self._refuse((*path, "path"), "the path is empty")
-        return FileConfig(table.name, str(self._beside(table.path)), _words(table.properties))
+        name = self._name_of(path, table.name)
+        place = str(self._beside(table.path))
+        return FileConfig(name, place, self._words(path, table.properties))
 
     def _settings(self, chosen: dict[str, Any], top: TopTable) -> Settings:
         try:
@@ -188,7 +223,7 @@ class _DaemonConfigReader:
                     if name in table
                 }
                 if chosen:
-                    interface = table.get("name") or table["device"]
+                    interface = table.get("name") or table.get("device", "")
                     own.append((interface, replace(settings, **chosen).liveness))
         return tuple(own)
 
@@ -198,30 +233,52 @@ class _DaemonConfigReader:
         specs: dict[str, QuerySetSpec] = {}
         for at, found in enumerate(top.query):
             path = ("query", at)
-            table, chosen = self._table(path, found, QueryTable, SPOOL_OPTIONS)
-            spec = self._query_set(path, table, SpoolSpec(**chosen))
-            if chosen and not any(map(_is_spool, spec.outputs)):
-                name = next(option.name for option in SPOOL_OPTIONS if option.name in found)
-                message = f"{name} is for a spool, and no output is one"
-                self._refuse((*path, name), message, 'output = ["spool:PATH"]')
-            if spec.name in specs:
-                self._refuse(path, f"there are two sets called {spec.name}", 'name = "another"')
-            specs[spec.name] = spec
+            spec = self._noted(lambda: self._query(path, found))  # noqa: B023
+            if spec is not None and spec.name in specs:
+                self._note(path, f"there are two sets called {spec.name}", 'name = "another"')
+            elif spec is not None:
+                specs[spec.name] = spec
         return tuple(specs.values())
+
+    def _query(self, path: KeyPath, found: dict[str, Any]) -> QuerySetSpec:
+        table, chosen = self._table(path, found, QueryTable, SPOOL_OPTIONS)
+        spec = self._query_set(path, table, SpoolSpec(**chosen))
+        is_whole = len(spec.outputs) == len(table.output)
+        if chosen and is_whole and not any(map(_is_spool, spec.outputs)):
+            name = next(option.name for option in SPOOL_OPTIONS if option.name in found)
+            message = f"{name} is for a spool, and no output is one"
+            self._refuse((*path, name), message, 'output = ["spool:PATH"]')
+        if table.text is not None:
+            self._text_places[spec.name] = self._place_of((*path, "text"))
+        return spec
 
     def _query_set(self, path: KeyPath, table: QueryTable, spool: SpoolSpec) -> QuerySetSpec:
         name, text, file = self._text_of(path, table)
-        outputs = tuple(self._output((*path, "output"), text) for text in table.output)
-        if table.low_level_only and not (outputs and all(map(_is_spool, outputs))):
+        named = (
+            self._noted(lambda: self._output((*path, "output"), text))  # noqa: B023
+            for text in table.output
+        )
+        outputs = tuple(output for output in named if output is not None)
+        if (
+            len(outputs) == len(table.output)
+            and table.low_level_only
+            and not (outputs and all(map(_is_spool, outputs)))
+        ):
             message = "low-level-only is for spools, and not every output is one"
             self._refuse((*path, "low-level-only"), message, 'output = ["spool:PATH"]')
         if table.keep is not None and table.keep < 1:
             self._refuse((*path, "keep"), "keep is at least 1")
+        if abs(table.priority) > _GREATEST_PRIORITY:
+            what = f"priority is from -{_GREATEST_PRIORITY:,} to {_GREATEST_PRIORITY:,}"
+            self._refuse((*path, "priority"), what)
+        if SET_NAME.fullmatch(name) is None:
+            what = f"{name[:WORD_MOST]!r} is no name of a set"
+            self._refuse((*path, "name"), what, f"name = …: {SET_NAME_HINT}")
         return QuerySetSpec(
             name=name,
             text=text,
             file=file,
-            parameters=_words(table.param),
+            parameters=self._words(path, table.param),
             outputs=outputs,
             first_window=self._one_of(
                 (*path, "first-window"), table.first_window, get_args(FirstWindow)
@@ -263,7 +320,10 @@ class _DaemonConfigReader:
             self._refuse(path, *table_refusal(kind))
         if place in ("", "-"):
             self._refuse(path, f"{text} names no path, and a daemon has no stdout", f"{kind}:PATH")
-        return f"{kind}:{self._beside(place)}"
+        whole = self._beside(place)
+        if why := no_disk(whole):
+            self._refuse(path, why, f"{kind}:PATH on a disk")
+        return f"{kind}:{whole}"
 
     # ---- the rest ----
 
@@ -300,10 +360,9 @@ class _DaemonConfigReader:
     def _beside(self, name: str) -> Path:
         if "\0" in name:
             self._refuse((), f"a path has a byte that none can have: {name!r}")
+        if CONTROL.search(name):
+            self._refuse((), f"a path has a control character: {name!r}")
         return Path(os.path.abspath(self._folder / name))
-
-    def _tables(self, key: str, found: list[dict[str, Any]], kind: type[_Table]) -> list[_Table]:
-        return [self._table((key, at), table, kind)[0] for at, table in enumerate(found)]
 
     def _table(
         self,
@@ -318,26 +377,37 @@ class _DaemonConfigReader:
         for key in found:
             if key not in own and key not in by_name:
                 hint = did_you_mean(key, [*own, *by_name])
-                self._refuse((*path, key), f"unknown key '{key}'{_within(path)}", hint)
-        chosen = {
-            option.field: self._parsed((*path, name), option.parse, found[name])
-            for name, option in by_name.items()
-            if name in found and name not in own
-        }
+                self._note((*path, key), f"unknown key '{key}'{_within(path)}", hint)
+        chosen: dict[str, Any] = {}
+        for name, option in by_name.items():
+            if name in found and name not in own:
+                value = self._noted(lambda: self._parsed((*path, name), option.parse, found[name]))  # noqa: B023
+                chosen |= {} if value is None else {option.field: value}
         rest = {key: value for key, value in found.items() if key in own}
-        try:
-            return msgspec.convert(rest, kind), chosen
-        except msgspec.ValidationError as error:
-            self._refuse_value(path, str(error))
+        return self._converted(path, rest, kind), chosen
 
-    def _refuse_value(self, path: KeyPath, message: str) -> NoReturn:
+    def _converted(self, path: KeyPath, found: dict[str, Any], kind: type[_Table]) -> _Table:
+        """Return a table without the keys that are wrong, which are told. ConfigError."""
+        while True:
+            try:
+                return msgspec.convert(found, kind)
+            except msgspec.ValidationError as error:
+                key, told = self._wrong_value(path, str(error))
+                if key not in found:
+                    raise told from None
+                self._wrong.append((self._lines.line_of((*path, key)), told))
+                del found[key]
+
+    def _wrong_value(self, path: KeyPath, message: str) -> tuple[str, ConfigError]:
         if missing := _MISSING.match(message):
-            self._refuse(path, f"{missing[1]} is missing{_within(path)}", f"{missing[1]} = …")
+            what = f"{missing[1]} is missing{_within(path)}"
+            return "", self._error(path, what, f"{missing[1]} = …")
         found = _MSGSPEC_PLACE.fullmatch(message)
         assert found is not None
         what = re.sub(r"`([^`]*)`", lambda kinds: _in_words(kinds[1]), found[1])
-        key = found[2]
-        self._refuse((*path, key) if key else path, f"{key}: {what[:1].lower()}{what[1:]}")
+        key = found[2] or ""
+        where = (*path, key) if key else path
+        return key, self._error(where, f"{key}: {what[:1].lower()}{what[1:]}")
 
     def _parsed(self, path: KeyPath, parse: Callable[[str], _Value], value: object) -> _Value:
         """Return what the text of a value says, as the command line would read it."""
@@ -359,8 +429,34 @@ class _DaemonConfigReader:
             self._refuse(path, f"{path[-1]}: '{text}' is none of {', '.join(words)}", hint)
         return text
 
+    def _words(self, path: KeyPath, values: dict[str, Word]) -> dict[str, str]:
+        try:
+            return {key: _word(value) for key, value in values.items()}
+        except ValueError:
+            self._refuse(path, "a number has too many digits")
+
+    # ---- what is wrong ----
+
     def _refuse(self, path: KeyPath, message: str, hint: str | None = None) -> NoReturn:
-        raise ConfigError(f"{self._name}:{self._lines.line_of(path)}: {message}", hint)
+        raise self._error(path, message, hint)
+
+    def _error(self, path: KeyPath, message: str, hint: str | None = None) -> ConfigError:
+        return ConfigError(f"{self._place_of(path)}: {message}", hint)
+
+    def _note(self, path: KeyPath, message: str, hint: str | None = None) -> None:
+        self._wrong.append((self._lines.line_of(path), self._error(path, message, hint)))
+
+    def _noted(self, make: Callable[[], _Value]) -> _Value | None:
+        """Return what is made; None where that is wrong, which is told with the rest."""
+        try:
+            return make()
+        except ConfigError as error:
+            line = int(str(error).removeprefix(f"{self._name}:").partition(":")[0])
+            self._wrong.append((line, error))
+            return None
+
+    def _place_of(self, path: KeyPath) -> str:
+        return f"{self._name}:{self._lines.line_of(path)}"
 
 
 def _within(path: KeyPath) -> str:
@@ -384,10 +480,6 @@ def _positive_bytes(text: str) -> int:
     if size == 0:
         raise ValueError("a size above 0, such as 64MiB")
     return size
-
-
-def _words(values: dict[str, Word]) -> dict[str, str]:
-    return {key: _word(value) for key, value in values.items()}
 
 
 def _word(value: Word) -> str:

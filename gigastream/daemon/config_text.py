@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import grp
 import json
+import pwd
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 
-from gigastream.daemon.config import LINK_OPTIONS, load_daemon_config
+from gigastream.config import ConfigError
+from gigastream.daemon.config import LINK_OPTIONS, ReadConfig, read_daemon_config
+from gigastream.daemon.config_toml import refuse_all
 from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig
 from gigastream.daemon.messages import QuerySetSpec
+from gigastream.gsql.diagnostics import GsqlError
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.query_texts import QueryTexts, check_texts
@@ -27,10 +32,17 @@ _SIZES = {"GiB": 2**30, "MiB": 2**20, "kiB": 2**10, "": 1}
 def check_text(path: str) -> str:
     """Check a file and every query in it; say what there is.
 
-    ConfigError of the file, GsqlError of a query: nothing is opened, compiled or written.
+    ConfigError with all that is wrong: nothing is opened, compiled or written.
     """
-    config = load_daemon_config(path)
-    queries = sum(check_query_set(config, spec) for spec in config.query_sets)
+    read = read_daemon_config(path)
+    config, wrong = read.config, [*read.wrong, *_nobody(read)]
+    queries = 0
+    for spec in config.query_sets:
+        try:
+            queries += check_query_set(config, spec)
+        except GsqlError as error:
+            wrong.append(_wrong_query(read, spec.name, error))
+    refuse_all(wrong)
     sources = [
         counted(len(found), noun)
         for found, noun in ((config.links, "link"), (config.files, "file"))
@@ -39,6 +51,28 @@ def check_text(path: str) -> str:
     sets = counted(len(config.query_sets), "query set")
     names = f"{sets} of {queries} {'query' if queries == 1 else 'queries'}" if queries else sets
     return f"{path}: {', '.join([*sources, names])}: nothing is wrong with it"
+
+
+def _nobody(read: ReadConfig) -> Iterator[ConfigError]:
+    """Tell of users and groups that are not there."""
+    config = read.config
+    asked = (
+        (("user",), "user", config.user, pwd.getpwnam),
+        (("control", "group"), "group", config.socket_group, grp.getgrnam),
+    )
+    for key, noun, name, look_up in asked:
+        try:
+            look_up(name or "root")
+        except (KeyError, ValueError):
+            place = read.place_of(key)
+            yield ConfigError(f"{place}: there is no {noun} '{name}'", "one that getent finds")
+
+
+def _wrong_query(read: ReadConfig, name: str, error: GsqlError) -> ConfigError:
+    """Tell of a text, and where in the file it begins if it is there."""
+    place = read.text_places.get(name)
+    where = f"{place}: in this text, that of the set {name}:\n" if place else ""
+    return ConfigError(f"{where}{error}")
 
 
 def check_query_set(config: DaemonConfig, spec: QuerySetSpec) -> int:

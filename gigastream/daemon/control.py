@@ -11,6 +11,7 @@ import asyncio
 import grp
 import os
 import pwd
+import re
 import socket
 import stat
 import struct
@@ -36,6 +37,7 @@ PARTIAL_LINE_S = 30.0
 WRITE_S = 30.0
 """Within which a client must take an answer."""
 _CREDENTIALS = struct.Struct("3i")
+_TOO_LONG = re.compile(r"Expected `str(?: \| null)?` of length <= (\d+) - at `\$\.(\w+)`")
 _BACKLOG = 16
 _IGNORED_BYTES = 4096
 
@@ -216,6 +218,8 @@ class ControlServer:
         try:
             request = self._decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            if (long := _TOO_LONG.fullmatch(str(error))) is not None:
+                return _refused(f"the {long[2]} has more than {long[1]} characters", None)
             return _refused(f"this is no request: {error}", None)
         try:
             return await self._handler(request, client)

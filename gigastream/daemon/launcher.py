@@ -22,6 +22,7 @@ from typing import NoReturn
 import msgspec
 
 from gigastream.daemon.messages import CaptureStart
+from gigastream.daemon.room import file_words
 
 MAX_PACKET_BYTES = 1 << 18
 _FAULT = 70
@@ -98,8 +99,10 @@ def _run(channel: socket.socket, user: str, cache: Path, folders: Sequence[Path]
         _prepare(user, cache)
         _confine((cache, *folders))
     except Exception as error:
-        hint = getattr(error, "hint", None)
-        channel.send(msgspec.msgpack.encode(LauncherReady(error=str(error), hint=hint)))
+        message, hint = str(error), getattr(error, "hint", None)
+        if isinstance(error, OSError) and hint is None:
+            message, hint = file_words(error, str(cache))
+        channel.send(msgspec.msgpack.encode(LauncherReady(error=message, hint=hint)))
         return 1
     channel.send(msgspec.msgpack.encode(LauncherReady()))
     _Launcher(channel).run()

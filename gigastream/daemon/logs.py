@@ -28,8 +28,12 @@ class DaemonLog:
         return tuple(self._last)
 
     def __call__(self, text: str) -> None:
-        """Tell it."""
+        """Tell it, and keep it."""
         self._last.append(text)
+        self.tell(text)
+
+    def tell(self, text: str) -> None:
+        """Tell what is of no use later: it is not kept."""
         line = f"gigastream: {text}"
         if self._is_json:
             line = msgspec.json.encode({"at_ns": time.time_ns(), "text": text}).decode()

@@ -11,8 +11,12 @@ from msgspec.structs import replace as with_changes
 
 from gigastream.daemon.messages import CaptureReport, Loss
 from gigastream.engine.statistics import SourceStatistics
+from gigastream.words import are, counted
 
 _KEPT = 100
+_SECOND_NS = 10**9
+_LEAST_S = 0.01
+_FEW_S = 10
 _SUMMED = (
     *("read", "undecodable", "filtered", "late", "skew", "sampled_out", "decoded", "truncated"),
     *("bytes", "kernel_received", "kernel_dropped", "freezes", "nic_dropped", "oversized"),
@@ -58,17 +62,18 @@ class Losses:
         loss = Loss(incarnation=incarnation, at_ns=now, away_ns=away, packets={}, reason=reason)
         self._all.append(loss)
 
-    def goes_on(self, report: CaptureReport) -> None:
-        """Take what a report tells of; the first of an incarnation says what is lost.
+    def goes_on(self, report: CaptureReport) -> Loss | None:
+        """Take what a report tells of; the first of an incarnation says what is lost: its loss.
 
         That is what those before it have taken of the ring, or the kernel has told them to be
         dropped, and no report tells of. What lies in the ring is not lost: it is read.
         """
-        if self._is_open:
-            self._is_open = False
+        closes, self._is_open = self._is_open, False
+        if closes:
             self._close(report)
         for source in report.sources:
             self._told[_key(source)] = _before(source) + source.read + source.kernel_dropped
+        return self._all[-1] if closes else None
 
     def _close(self, report: CaptureReport) -> None:
         packets = Counter[str]()
@@ -79,6 +84,23 @@ class Losses:
         last = self._all[-1]
         away = report.at_ns - self._since_ns
         self._all[-1] = with_changes(last, away_ns=away, packets=dict(packets))
+
+
+def loss_text(loss: Loss) -> str:
+    """What a crash took, for a person."""
+    taken = {name: count for name, count in loss.packets.items() if count}
+    packets = ", ".join(f"{counted(count, 'packet')} of {name}" for name, count in taken.items())
+    lost = f"{packets} {are(sum(taken.values()))} lost" if taken else "no packet is lost"
+    return f"{lost}, {seconds_text(loss.away_ns / _SECOND_NS)} without a capture process"
+
+
+def seconds_text(seconds: float) -> str:
+    """A short time, as precise as anybody reads it."""
+    if 0 < seconds < _LEAST_S:
+        return f"less than {_LEAST_S} s"
+    digits = 2 if seconds < _FEW_S else 0
+    text = f"{seconds:,.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if digits else text} s"
 
 
 class Totals:

@@ -55,6 +55,8 @@ class CheckText(_Asked, tag="check", frozen=True, kw_only=True):
     parameters: dict[str, str] = {}
 
 
+Name = Annotated[str, msgspec.Meta(max_length=255)]
+"""That a client says: none is longer."""
 _Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Amount = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -104,21 +106,21 @@ class AddSet(_Asked, tag="add", frozen=True, kw_only=True):
 class DropSet(_Asked, tag="drop", frozen=True, kw_only=True):
     """Detach a set: its open windows are answered, marked as cut."""
 
-    name: str
+    name: Name
 
 
 class SetParameter(_Asked, tag="set", frozen=True, kw_only=True):
     """Give a set a parameter's new value, from a window's edge on."""
 
-    name: str
-    parameter: str
+    name: Name
+    parameter: Name
     value: str
 
 
 class RotateOutputs(_Asked, tag="rotate", frozen=True, kw_only=True):
     """Begin new files for the outputs of a set, or of all."""
 
-    name: str | None = None
+    name: Name | None = None
 
 
 class ReloadConfig(_Asked, tag="reload", frozen=True, kw_only=True):
@@ -132,8 +134,8 @@ class StopDaemon(_Asked, tag="stop", frozen=True, kw_only=True):
 class TailQuery(_Asked, tag="tail", frozen=True, kw_only=True):
     """Subscribe to a query's rows: an Answered, then TailLine after TailLine."""
 
-    query: str
-    set_name: str | None = None
+    query: Name
+    set_name: Name | None = None
     """Where two sets have a query of that name."""
 
 

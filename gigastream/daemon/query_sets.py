@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
@@ -23,11 +21,11 @@ from gigastream.daemon.messages import (
     QuerySetSpec,
     SetState,
 )
+from gigastream.daemon.places import SET_NAME, SET_NAME_HINT, WORD_MOST, OutputPlaces
 from gigastream.daemon.targets_of_sets import check_places
 from gigastream.daemon.trial import Trial
 
 SETS_MAX = 1000
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +41,11 @@ class QuerySets:
     """By name; changes are made one after the other, and compiled before they are."""
 
     def __init__(
-        self, keeper: Keeper, compiler: CompileClient, folders: Sequence[Path], told: Told
+        self, keeper: Keeper, compiler: CompileClient, places: OutputPlaces, told: Told
     ) -> None:
         self._keeper = keeper
         self._compiler = compiler
-        self._folders = folders
+        self._places = places
         self._told = told
         self._held: dict[str, _Held] = {}
         self._change = asyncio.Lock()
@@ -64,7 +62,7 @@ class QuerySets:
         held, warnings = await self._compiled(spec, uid, from_config)
         async with self._change:
             self._check_new(spec)
-            check_places(spec, self._folders, self._others(spec.name))
+            self._check_places(spec, from_config)
             await self._attach(held)
             self._held[spec.name] = held
         return warnings
@@ -147,9 +145,11 @@ class QuerySets:
             self._held[spec.name] = held
         return warnings
 
-    async def reload(self, specs: Sequence[QuerySetSpec], uid: int) -> tuple[list[str], list[str]]:
+    async def reload(
+        self, specs: Sequence[QuerySetSpec], uid: int
+    ) -> tuple[list[str], list[DaemonError]]:
         """Make the configured sets be these; what was done, and what could not be."""
-        done, failed = [], []
+        done, failed = list[str](), list[DaemonError]()
         wanted = {spec.name: spec for spec in specs}
         configured = {n: h.state for n, h in self._held.items() if h.state.from_config}
         for name, spec in wanted.items():
@@ -163,17 +163,17 @@ class QuerySets:
                     await self.replace(spec, uid, from_config=True)
                 done.append(f"{'added' if before is None else 'changed'} {name}")
             except DaemonError as error:
-                failed.append(f"{name}: {error}")
+                failed.append(_of_set(name, error))
         for name in set(configured) - set(wanted):
             try:
                 await self.drop(name)
                 done.append(f"dropped {name}")
             except DaemonError as error:
-                failed.append(f"{name}: {error}")
+                failed.append(_of_set(name, error))
         return done, failed
 
     async def _compiled(self, spec: QuerySetSpec, uid: int, from_config: bool) -> tuple[_Held, str]:
-        outputs = check_places(spec, self._folders, self._others(spec.name))
+        outputs = self._check_places(spec, from_config)
         result = await self._compiler.compile(spec)
         if not result.check.ok:
             raise DaemonError(result.check.message, result.hint)
@@ -197,8 +197,8 @@ class QuerySets:
         )
 
     def _check_new(self, spec: QuerySetSpec) -> None:
-        if _NAME.fullmatch(spec.name) is None:
-            raise DaemonError(f"'{spec.name[:100]}' is no name of a set", "letters, digits, _ . -")
+        if SET_NAME.fullmatch(spec.name) is None:
+            raise DaemonError(f"{spec.name[:WORD_MOST]!r} is no name of a set", SET_NAME_HINT)
         if spec.name in self._held:
             raise DaemonError(
                 f"there is a set called {spec.name}", "drop it first, or give another name"
@@ -206,14 +206,21 @@ class QuerySets:
         if len(self._held) >= SETS_MAX:
             raise DaemonError(f"there are {SETS_MAX:,} sets, which is the most", "drop one")
 
+    def _check_places(self, spec: QuerySetSpec, from_config: bool) -> tuple[OutputSpec, ...]:
+        others = [held.state.spec for other, held in self._held.items() if other != spec.name]
+        return check_places(spec, self._places, others, is_configured=from_config)
+
     def _named(self, name: str) -> _Held:
         if name not in self._held:
             names = ", ".join(self._held) or "none"
             raise DaemonError(f"there is no set called {name[:100]}", f"there are: {names}")
         return self._held[name]
 
-    def _others(self, name: str) -> list[QuerySetSpec]:
-        return [held.state.spec for other, held in self._held.items() if other != name]
+
+def _of_set(name: str, error: DaemonError) -> DaemonError:
+    """An error that says whose it is."""
+    text = str(error).removeprefix(f"{name}: ")
+    return DaemonError(f"{name}: {text}", error.hint)
 
 
 def _check(done: OrderDone) -> None:

@@ -17,8 +17,9 @@ from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.messages import LinkSpec, StatusAnswer
 from gigastream.daemon.notify import Notifier
+from gigastream.daemon.places import owner_hint, places_of
 from gigastream.daemon.supervisor import Inherited, Supervisor
-from gigastream.daemon.targets_of_sets import folders_of
+from gigastream.daemon.targets_of_sets import folders_of, output_paths
 from gigastream.destination import make_folder
 from gigastream.engine.live import open_packet_sockets
 from gigastream.engine.privileges import (
@@ -49,7 +50,10 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
         for link in config.links
     )
     folders = folders_of(config.folders, config.query_sets)
-    cache = _made_folders(config, folders)
+    cache = config.cache or (ROOTS_CACHE if os.geteuid() == 0 else cache_directory() / "daemon")
+    outputs = [path for spec in config.query_sets for path in output_paths(spec)]
+    places = places_of(config, cache, outputs)
+    _make_folders(config, (cache, *folders))
     allowed = Allowed(config.user, started_by, config.socket_group)
     listening = listen(config.socket, started_by, allowed.gid, user_to_become(config.user))
     metrics = _metrics(config)
@@ -68,6 +72,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
             config=config,
             links=links,
             folders=folders,
+            places=places,
             listening=listening,
             launcher=channel,
             objects=objects,
@@ -99,18 +104,16 @@ def _load_own() -> None:
         import_module(name)
 
 
-def _made_folders(config: DaemonConfig, folders: tuple[Path, ...]) -> Path:
-    """Make the folders that are not there, for who will write them; the cache. DaemonError."""
+def _make_folders(config: DaemonConfig, folders: tuple[Path, ...]) -> None:
+    """Make the folders that are not there, for who will write them. DaemonError."""
     user = user_to_become(config.user)
-    cache = config.cache or (ROOTS_CACHE if os.geteuid() == 0 else cache_directory() / "daemon")
-    for folder in (cache, *folders):
+    for folder in folders:
         _make(folder, user)
         if user is not None and not _may_write(folder, user):
             raise DaemonError(
                 f"{folder} cannot be written by {config.user}, whom root becomes",
-                f"chown {config.user} {folder}; or user with another name",
+                owner_hint(folder, config.user),
             )
-    return cache
 
 
 def _make(folder: Path, user: tuple[int, int] | None) -> None:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
-from gigastream.daemon.losses import Totals
+from gigastream.daemon.losses import Totals, loss_text
 from gigastream.daemon.messages import (
     CaptureNote,
     CaptureReport,
@@ -35,6 +34,7 @@ from gigastream.daemon.messages import (
     TailRows,
 )
 from gigastream.daemon.notify import Notifier
+from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
@@ -42,6 +42,8 @@ from gigastream.version import __version__
 _END_PATIENCE_S = 60.0
 _RELOADED = ("query_sets", "is_strict")
 """Of the configuration: what a reload changes. The rest needs a restart."""
+_SHOWN = {"socket_group": "group", "watchdog_s": "watchdog", "log_format": "log"}
+"""As the file calls them."""
 _STALE_S = 10.0
 
 
@@ -52,6 +54,8 @@ class Inherited:
     config: DaemonConfig
     links: tuple[LinkSpec, ...]
     folders: tuple[Path, ...]
+    """Below which the kernel lets the capture process change files."""
+    places: OutputPlaces
     listening: socket.socket
     launcher: socket.socket
     objects: Path
@@ -92,7 +96,7 @@ class Supervisor:
             self._told,
             self._config.watchdog_s,
         )
-        self.sets = QuerySets(self.keeper, self.compiler, inherited.folders, self._told)
+        self.sets = QuerySets(self.keeper, self.compiler, inherited.places, self._told)
         self.tails = Followers(self.keeper)
         answering = Answering(self, inherited.audit)
         self._server = ControlServer(inherited.listening, inherited.allowed, answering)
@@ -142,7 +146,10 @@ class Supervisor:
     async def reload(self, uid: int) -> str:
         """Read the configuration again, and change what is different. DaemonError."""
         if self._has.read_again is None:
-            raise DaemonError("the daemon was started without a configuration file", "-c FILE")
+            raise DaemonError(
+                "there is nothing to read again: the daemon was begun by words, without a file",
+                "gigastream capture -c FILE begins one that can be; add and drop change this one",
+            )
         self._has.notifier.reloading()
         try:
             config = await asyncio.to_thread(self._has.read_again)
@@ -152,10 +159,14 @@ class Supervisor:
             raise DaemonError(message, getattr(error, "hint", None)) from None
         finally:
             self._has.notifier.ready("running")
-        for name in _changed(self._config, config):
-            done.append(f"{name} has changed, which a restart puts into force")
+        if changed := _changed(self._config, config):
+            have = "has" if len(changed) == 1 and not changed[0].endswith("s") else "have"
+            names = " and ".join(filter(None, (", ".join(changed[:-1]), changed[-1])))
+            done.append(f"{names} {have} changed, which a restart puts into force")
         if failed:
-            raise DaemonError("; ".join([*failed, *done]), "what was not named is as it was")
+            hint = "; ".join(dict.fromkeys(error.hint for error in failed if error.hint))
+            rest = "the sets that are not named are as they were"
+            raise DaemonError("\n".join([*map(str, failed), *done]), hint or rest)
         return "; ".join(done) or "nothing has changed"
 
     async def _capture(self) -> int:
@@ -188,7 +199,7 @@ class Supervisor:
     async def _ready(self) -> None:
         await self.keeper.is_ready.wait()
         names = ", ".join(link.device for link in self._has.links)
-        self._told(f"running: {names or 'files'}; control socket {self._config.socket}")
+        self._told.tell(f"running: {names or 'files'}; control socket {self._config.socket}")
         self._has.notifier.ready(f"running: {names}")
 
     async def _attached(self, done: Any) -> None:
@@ -225,7 +236,8 @@ class Supervisor:
         elif isinstance(report, CaptureReport):
             self._report = report
             self._totals.take(report)
-            self.keeper.losses.goes_on(report)
+            if loss := self.keeper.losses.goes_on(report):
+                self._told(f"after the crash: {loss_text(loss)}")
         elif isinstance(report, CaptureNote):
             self._told(report.text)
 
@@ -255,10 +267,8 @@ class Supervisor:
 
 def _changed(before: DaemonConfig, now: DaemonConfig) -> list[str]:
     """The parts of a configuration that a reload leaves as they were."""
-    names = (field.name for field in fields(DaemonConfig) if field.name not in _RELOADED)
-    different = partial(_differs, before, now)
-    return [name for name in names if different(name)]
-
-
-def _differs(before: DaemonConfig, now: DaemonConfig, name: str) -> bool:
-    return bool(getattr(before, name) != getattr(now, name))
+    return [
+        _SHOWN.get(field.name, field.name)
+        for field in fields(DaemonConfig)
+        if field.name not in _RELOADED and getattr(before, field.name) != getattr(now, field.name)
+    ]

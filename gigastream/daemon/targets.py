@@ -137,8 +137,8 @@ def spool_settings(spec: SpoolSpec) -> SpoolSettings:
 def _check_writable(path: Path) -> None:
     folder = path if path.is_dir() else path.parent
     if not os.access(folder, os.W_OK | os.X_OK):
-        hint = "chown it to the daemon's user, or another place"
-        raise OutputError(f"{folder} cannot be written by the daemon", hint)
+        message = f"{folder} cannot be written by the daemon"
+        raise OutputError(message, "a folder that the daemon's user owns")
 
 
 Target = FileTarget | SpoolTarget

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import OutputSpec, QuerySetSpec, SpoolSpec
+from gigastream.daemon.places import OutputPlaces, check_words, no_disk, normal
 from gigastream.outputs import FORMATS
 from gigastream.sinks import SINKS
 
@@ -16,8 +17,9 @@ SPOOL = "spool"
 
 def output_specs(spec: QuerySetSpec) -> tuple[OutputSpec, ...]:
     """Where the rows of a set go. DaemonError."""
+    check_words(spec)
     found = tuple(_output(spec, text) for text in spec.outputs)
-    paths = [output.path for output in found]
+    paths = [Path(output.path) for output in found]
     if len(set(paths)) < len(paths):
         raise DaemonError(f"{spec.name}: two of its outputs have one path", "a path each")
     if spec.low_level_only and {output.format for output in found} != {SPOOL}:
@@ -45,14 +47,16 @@ def _output(spec: QuerySetSpec, text: str) -> OutputSpec:
     if name not in FORMATS and name != SPOOL:
         known = ", ".join((*FORMATS, SPOOL))
         raise DaemonError(f"{spec.name}: there is no output format '{name}'", f"one of {known}")
-    if not Path(path).is_absolute() or ".." in Path(path).parts:
+    if not path.startswith("/"):
         raise DaemonError(
             f"{spec.name}: the output {text} names no absolute path",
             f"{name}:/FOLDER/FILE: the daemon has no folder that it is in",
         )
+    if refused := no_disk(Path(normal(path))):
+        raise DaemonError(f"{spec.name}: {refused}", f"{name}:/FOLDER/FILE on a disk")
     return OutputSpec(
         format=name,
-        path=path,
+        path=normal(path),
         rotate_bytes=spec.rotate_bytes,
         rotate_ns=spec.rotate_ns,
         keep=spec.keep,
@@ -61,27 +65,25 @@ def _output(spec: QuerySetSpec, text: str) -> OutputSpec:
 
 
 def check_places(
-    spec: QuerySetSpec, folders: Sequence[Path], others: Iterable[QuerySetSpec]
+    spec: QuerySetSpec, places: OutputPlaces, others: Iterable[QuerySetSpec], *, is_configured: bool
 ) -> tuple[OutputSpec, ...]:
     """The outputs of a set, none of which another set has, or lies where none may. DaemonError."""
     found = output_specs(spec)
-    taken = {o.path: other.name for other in others for o in output_specs(other)}
+    taken = {path: other.name for other in others for path in output_paths(other)}
     for output in found:
-        if output.path in taken:
-            raise DaemonError(
-                f"{spec.name}: {output.path} is an output of {taken[output.path]}", "another path"
-            )
-        if not any(Path(output.path).is_relative_to(folder) for folder in folders):
-            below = ", ".join(map(str, folders)) or "none: no folder was given at the start"
-            raise DaemonError(
-                f"{spec.name}: {output.path} is below no folder that may be written",
-                f"folders that may: {below}",
-            )
+        path = Path(output.path)
+        if path in taken:
+            raise DaemonError(f"{spec.name}: {path} is an output of {taken[path]}", "another path")
+        places.check(spec.name, path, is_configured=is_configured)
     return found
 
 
+def output_paths(spec: QuerySetSpec) -> tuple[Path, ...]:
+    """Where the rows of a set go, each by its one name. DaemonError."""
+    return tuple(Path(output.path) for output in output_specs(spec))
+
+
 def folders_of(given: Sequence[Path], specs: Iterable[QuerySetSpec]) -> tuple[Path, ...]:
-    """Folders below which files may change: those that are given, and the sets' own."""
-    own = (Path(o.path) for spec in specs for o in output_specs(spec))
-    folders = [*given, *(path.parent for path in own)]
-    return tuple(dict.fromkeys(folders))
+    """Folders below which the kernel lets files change: those that are given, and the sets' own."""
+    own = (path.parent for spec in specs for path in output_paths(spec))
+    return tuple(dict.fromkeys((*given, *own)))

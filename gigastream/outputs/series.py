@@ -24,6 +24,9 @@ from gigastream.outputs.whole_lines import whole_lines_end
 
 LINE_FORMATS = ("csv", "json", "table")
 """What a killed run has left of them is good up to its last whole line."""
+_BEGINS = {"csv": b"", "json": b'{"'}
+"""How a file begins that rows may be added to, besides its header: a table has nothing of its own
+by which it is known."""
 INCOMPLETE = ".incomplete"
 _PART = ".part"
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -236,9 +239,10 @@ class FileInPlace:
 
     def _whole_end(self, descriptor: int, header: bytes) -> int | None:
         """Where rows can be added; None: nowhere."""
-        if self._format not in LINE_FORMATS:
+        if self._format not in _BEGINS:
             return None
-        if os.pread(descriptor, len(header), 0) != header:
+        known = header or _BEGINS[self._format]
+        if os.pread(descriptor, len(known), 0) != known:
             return None
         return cut_torn_line(descriptor, self._format)[1]
 

@@ -31,7 +31,7 @@ SPEC = QuerySetSpec(
     outputs=("csv:/srv/rows",),
     priority=3,
 )
-STATE = SetState(spec=SPEC, since_ns=SINCE_NS, by_uid=1000, from_config=False)
+STATE = SetState(spec=SPEC, since_ns=SINCE_NS, by_uid=4_000_000_000, from_config=False)
 LINK = SourceStatistics(
     label="eth0",
     interface="eth0",

@@ -31,6 +31,15 @@ def test_a_line_for_each_change(tmp_path: Path) -> None:
     assert isinstance(found[0]["at_ns"], int)
 
 
+def test_who_asks_much_fills_no_disk(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path)
+    log.note(1000, "set", "x" * 1_000_000, False, "y" * 1_000_000)
+    log.close()
+    (entry,) = lines(tmp_path)
+    assert entry["subject"] == "x" * 255 + "…"
+    assert len(str(entry["message"])) == 4097
+
+
 def test_a_full_disk_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be written is counted, and told by the next entry, on a line of its own."""
     import signal

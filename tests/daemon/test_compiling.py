@@ -8,6 +8,7 @@ from pathlib import Path
 from gigastream.compiled import read_object
 from gigastream.daemon.compiling import CompileRequest, answer
 from gigastream.daemon.messages import QuerySetSpec
+from tests.room import files_no_larger_than
 
 TEXT = (
     "DEFINE { query_name q; } PARAM { least uint 5; } SELECT time, len FROM PKT WHERE len > $least"
@@ -55,3 +56,12 @@ def test_where_the_object_cannot_be_written(tmp_path: Path) -> None:
     result = answer(request(TEXT, tmp_path / "file"))
     assert not result.check.ok
     assert "fault" not in result.check.message
+
+
+def test_a_cache_without_room_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    answer(request(TEXT, tmp_path / "first"))  # fills the compiler's own cache, not meant here
+    with files_no_larger_than(1000):
+        result = answer(request(TEXT, tmp_path))
+    assert result.check.message.startswith(f"{tmp_path}/")
+    assert "ulimit -f" in (result.hint or "")

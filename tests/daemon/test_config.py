@@ -17,7 +17,6 @@ from gigastream.daemon.config import LINK_OPTIONS, load_daemon_config
 from gigastream.daemon.config_text import check_text, dump_text
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.messages import SpoolSpec
-from gigastream.gsql.diagnostics import GsqlError
 from gigastream.liveness import Liveness
 from gigastream.options import OPTIONS
 
@@ -275,8 +274,72 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 def test_a_check_has_the_carets_of_a_query_that_is_wrong(folder: Path) -> None:
     path = folder / "gigastream.toml"
     path.write_text(f'{LINK}[[query]]\nname = "a"\ntext = "SELECT srcPI FROM IP"\n')
-    with pytest.raises(GsqlError, match="did you mean srcIP"):
+    with pytest.raises(ConfigError, match="did you mean srcIP") as caught:
         check_text(str(path))
+    assert str(caught.value).startswith(f"{path}:5: in this text, that of the set a:\na.gsql:1:8: ")
+
+
+def test_all_that_is_wrong_is_said_at_once(folder: Path) -> None:
+    path = folder / "gigastream.toml"
+    path.write_text(ALL_WRONG)
+    with pytest.raises(ConfigError) as caught:
+        check_text(str(path))
+    told = [
+        line.removeprefix(f"{path}:")
+        for line in str(caught.value).splitlines()
+        if line.startswith(f"{path}:")
+    ]
+    assert [line.partition(":")[0] for line in told] == [
+        *("1", "2", "4", "6", "7", "10", "14", "19", "22", "12", "26")
+    ]
+    assert "eth0 has a [[link]] already" in told[5]
+    assert "there is no group 'nobody-there'" in told[9]
+
+
+ALL_WRONG = """\
+usr = "x"
+watchdog = "soon"
+[[link]]
+device = "a/b"
+[[link]]
+ring = "much"
+fanout = []
+device = "eth0"
+[[link]]
+device = "eth0"
+[control]
+group = "nobody-there"
+[[query]]
+name = "a\\u0001b"
+text = "SELECT 1"
+[[query]]
+name = "kernel"
+text = "SELECT srcIP FROM IP"
+output = ["csv:/proc/self/x"]
+[[query]]
+name = "far"
+priority = 99999999999999999999
+text = "SELECT srcIP FROM IP"
+[[query]]
+name = "wrong"
+text = "SELECT srcPI FROM IP"
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        ("[" * 100_000, "too many brackets in each other"),
+        ("{a=" * 100_000, "too many brackets in each other"),
+        ("1" * 5_000, "a number has too many digits"),
+        ("0x" + "f" * 5_000, "a number has too many digits"),
+    ],
+    ids=["brackets", "tables", "digits", "hexadecimal"],
+)
+def test_what_no_parser_takes_is_wrong_too(folder: Path, value: str, what: str) -> None:
+    said, _ = _refused(folder, f"{LINK}properties = {{ x = {value} }}\n")
+    assert said.endswith(what)
+    assert said.partition(":")[0] in ("1", "3")
 
 
 VALUES = (

@@ -67,6 +67,9 @@ def test_requests_are_answered_in_turn(tmp_path: Path) -> None:
         assert await ask(reader, writer, b'\n{"do":"stop"}\n') == Answered(
             ok=False, message="no", hint="never"
         )
+        long = b'{"do":"rotate","name":"' + b"x" * 256 + b'"}\n'
+        told = (await ask(reader, writer, long)).message
+        assert told == "the name has more than 255 characters"
         for garbage in (b"{}\n", b"\xff\xfe\n", b'{"do":"status","more":1}\n', b"[" * 9000 + b"\n"):
             assert not (await ask(reader, writer, garbage)).ok
         assert (await ask(reader, writer, b'{"do":"status"}\n')).ok

@@ -20,14 +20,17 @@ import pytest
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, Result, gigastream
 
+from gigastream.cli.ctl_status import queries_text
 from gigastream.cli.main import run_command_line
 from gigastream.daemon.client import ControlClient, ControlError, RefusedError
+from gigastream.daemon.losses import loss_text
 from gigastream.daemon.messages import (
     AddSet,
     Answered,
     CheckAnswer,
     CheckText,
     DropSet,
+    Loss,
     QueriesAnswer,
     QuerySetSpec,
     ReloadConfig,
@@ -40,7 +43,7 @@ from gigastream.daemon.messages import (
 )
 from gigastream.library import run
 from tests.daemon.speaking import Speaking, speaking, tail_line
-from tests.daemon.states import STATE, STATUS
+from tests.daemon.states import REPORT, SET, STATE, STATUS
 from tests.waiting import wait_until
 
 EVERY_TYPE = """
@@ -221,7 +224,7 @@ def test_a_status_is_for_a_person(tmp_path: Path) -> None:
         "undecodable 1 + filtered 2 + late 3 + skew 4 + decoded 90"
     ) in shown
     assert "rings in use: eth0 3 of 64 blocks" in shown
-    assert "set talkers, added by user 1000, since 2026-01-02 03:04:05 UTC: running" in shown
+    assert "set talkers, added by user 4000000000, since 2026-01-02 03:04:05 UTC: running" in shown
     assert "  talkers on eth0: decoded 90 = rejected 30 + accepted 60" in shown
     assert "  talkers: 12 rows, answered up to 2026-01-02 03:04:00 UTC (10 s behind)" in shown
     assert "  csv:/srv/rows: 12 rows, 1 kB in 2 files, 3 lost; failed: no space" in shown
@@ -254,7 +257,7 @@ def test_a_status_before_the_first_report(tmp_path: Path) -> None:
 def test_queries_are_shown_with_texts_and_outputs(tmp_path: Path) -> None:
     answer = QueriesAnswer(sets={"talkers": STATE})
     shown = _answered(tmp_path, answer, "queries").lines
-    assert shown[0].startswith("talkers, added by user 1000, since")
+    assert shown[0].startswith("talkers, added by user 4000000000, since")
     assert shown[1:] == ["  port = 443", "  → csv:/srv/rows", "    SELECT srcIP", "    FROM IP"]
     assert json.loads(_answered_again(tmp_path, answer)) is not None
 
@@ -325,6 +328,37 @@ def test_a_query_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -
     assert near.code == 1
     assert near.err == "gigastream: there is no talker\nhint: did you mean talkers?\n"
     assert far.err.endswith("hint: one of talkers\n")
+
+
+def test_a_set_with_one_query_is_tailed_by_its_own_name(
+    tmp_path: Path, batches: list[pyarrow.RecordBatch]
+) -> None:
+    alone = msgspec.structs.replace(SET, name="my.set", queries=("q",))
+    status = msgspec.structs.replace(STATUS, report=msgspec.structs.replace(REPORT, sets=(alone,)))
+
+    def say(request: object) -> object:
+        if not isinstance(request, TailQuery):
+            return status
+        known = (request.set_name, request.query) == ("my.set", "q")
+        return Answered(ok=known, message="there is none")
+
+    with speaking(tmp_path / "s", say=say, rows=[tail_line(batches[0])], holds=False):
+        found = _ctl(tmp_path / "s", "tail", "my.set", "-o", "csv", "--count", "1")
+    assert (found.code, found.err) == (0, "")
+
+
+def test_users_have_their_names() -> None:
+    mine = msgspec.structs.replace(STATE, by_uid=0)
+    assert queries_text(QueriesAnswer(sets={"x": mine})).startswith(
+        "talkers, added by user root (0)"
+    )
+
+
+def test_a_crash_that_took_nothing_says_so() -> None:
+    loss = Loss(incarnation=0, at_ns=0, away_ns=1_000, packets={"eth0": 0}, reason="signal 9")
+    assert loss_text(loss) == "no packet is lost, less than 0.01 s without a capture process"
+    taken = msgspec.structs.replace(loss, packets={"eth0": 1, "eth1": 0}, away_ns=12_345_678_901)
+    assert loss_text(taken) == "1 packet of eth0 is lost, 12 s without a capture process"
 
 
 def test_what_others_have_named_moves_no_cursor(tmp_path: Path) -> None:

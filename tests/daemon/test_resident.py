@@ -138,6 +138,12 @@ def test_a_reload_changes_what_is_different(space: Namespace, common_folder: Pat
         wait_until(lambda: list(daemon.status().sets) == ["same", "new"], "the reload")
         assert daemon.status().sets["same"].since_ns == since
         assert daemon.ask(ReloadConfig()).message == "nothing has changed"
+        wrong = written.replace("SELECT", "SELEKT", 1).replace("'gone'", "'new'")
+        config.write_text(f"watchdog = '9s'\nlog = 'json'\n{wrong}")
+        with pytest.raises(RefusedError, match="watchdog and log have changed") as told:
+            daemon.ask(ReloadConfig())
+        assert str(told.value).startswith("same: same.gsql:1:")
+        assert told.value.hint
         config.write_text("nonsense")
         with pytest.raises(RefusedError):
             daemon.ask(ReloadConfig())

@@ -441,3 +441,15 @@ def test_a_disk_that_has_room_again_is_written_again(small_disk: Kept) -> None:
     assert output.failure is None
     output.close()
     assert len(kept.numbers()) == output.rows == 101 - output.lost
+
+
+@pytest.mark.parametrize(("name", "there"), [("table", "old\n"), ("json", "ssh-rsa AAAA\n")])
+def test_nothing_is_added_to_what_does_not_begin_as_ours(kept: Kept, name: str, there: str) -> None:
+    place = kept.path / f"rows.{name}"
+    place.write_text(there)
+    output = kept.open(name, path=str(place))
+    output.write("q", batch(1))
+    output.close()
+    assert (kept.path / f"rows-{STAMP}.{name}").read_text() == there
+    assert there not in place.read_text()
+    assert "rows cannot be added to what is there" in kept.told[0]
