@@ -8,7 +8,7 @@ import asyncio
 from gigastream.daemon.compiling import CompileRequest, CompileResult, result_reader
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.framing import FrameError, frame
-from gigastream.daemon.launching import DaemonError, Launching, told_end
+from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.messages import CheckAnswer, QuerySetSpec
 
 _AT_ONCE = 2
@@ -56,7 +56,8 @@ class CompileClient:
                     reader, writer = await asyncio.open_connection(sock=child.channel)
                     writer.write(frame(request))
                     result = await _result(reader)
-                    code = await child.ended if result is None else 0
+                    if result is None:
+                        await asyncio.shield(child.ended)
             except TimeoutError:
                 return _failed("it did not end in time", "fewer or simpler queries in one set")
             except (DaemonError, FrameError, OSError) as error:
@@ -67,7 +68,7 @@ class CompileClient:
                     writer.transport.abort()  # the loop lets go of the socket before it is closed
                 else:
                     child.channel.close()
-            return result or _failed(f"the compile helper ended: {told_end(code)}", None)
+            return result or _failed(f"the compile helper ended: {child.told_end}", None)
 
 
 async def _result(reader: asyncio.StreamReader) -> CompileResult | None:

@@ -22,7 +22,7 @@ from gigastream.daemon.control import Allowed, ControlServer
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
-from gigastream.daemon.launching import DaemonError, Launching
+from gigastream.daemon.launching import LAUNCHER_LOST, DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.losses import Totals
 from gigastream.daemon.messages import (
@@ -40,6 +40,7 @@ from gigastream.engine.privileges import confine
 from gigastream.version import __version__
 
 _END_PATIENCE_S = 60.0
+_KILLED_WITHIN_S = 10.0
 _RELOADED = ("query_sets", "is_strict")
 """Of the configuration: what a reload changes. The rest needs a restart."""
 _STALE_S = 10.0
@@ -178,6 +179,10 @@ class Supervisor:
         if not capture.done():
             self._has.notifier.stopping()
             await self.keeper.end(_END_PATIENCE_S)
+            await asyncio.wait((capture,), timeout=_KILLED_WITHIN_S)
+        if not capture.done():
+            capture.cancel()
+            raise DaemonError("the capture process cannot be ended", "kill -9, by its number")
         return await capture
 
     async def _prepare(self) -> None:
@@ -230,7 +235,7 @@ class Supervisor:
             self._told(report.text)
 
     def _launcher_lost(self) -> None:
-        self._failure = "the launcher has ended: no process can be begun any more"
+        self._failure = LAUNCHER_LOST
         self._stopping.set()
 
     def _mind_signals(self) -> None:
