@@ -84,7 +84,7 @@ def load_daemon_config(path: str | os.PathLike[str]) -> DaemonConfig:
     """Read a configuration file; ConfigError says where it is wrong, why, and what is meant."""
     name = os.fspath(path)
     try:
-        text = read_text(name)
+        text = read_text(name, is_regular=True)
     except OSError as error:
         raise ConfigError(f"{name}: {error.strerror}", "-c FILE.toml") from None
     if UNDECODED.search(text):

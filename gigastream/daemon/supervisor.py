@@ -36,11 +36,14 @@ from gigastream.daemon.messages import (
 )
 from gigastream.daemon.notify import Notifier
 from gigastream.daemon.query_sets import QuerySets
+from gigastream.daemon.reloading import within
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
 
 _END_PATIENCE_S = 60.0
 _KILLED_WITHIN_S = 10.0
+_READ_WITHIN_S = 30.0
+"""A file system that answers no more must not hold up what comes after a reload."""
 _RELOADED = ("query_sets", "is_strict")
 """Of the configuration: what a reload changes. The rest needs a restart."""
 _STALE_S = 10.0
@@ -81,6 +84,9 @@ class Supervisor:
         self._totals = Totals()
         self._stopping = asyncio.Event()
         self._failure: str | None = None
+        self._reloads = asyncio.Lock()
+        self._is_to_reload = False
+        """A signal has asked for it, and it has not begun."""
         self._tasks: set[asyncio.Task[Any]] = set()
         launching = Launching(inherited.launcher, self._launcher_lost)
         self._launching = launching
@@ -144,9 +150,13 @@ class Supervisor:
         """Read the configuration again, and change what is different. DaemonError."""
         if self._has.read_again is None:
             raise DaemonError("the daemon was started without a configuration file", "-c FILE")
+        async with self._reloads:
+            return await self._reload(self._has.read_again, uid)
+
+    async def _reload(self, read_again: Callable[[], DaemonConfig], uid: int) -> str:
         self._has.notifier.reloading()
         try:
-            config = await asyncio.to_thread(self._has.read_again)
+            config = await within(_READ_WITHIN_S, read_again, "the configuration's reading")
             done, failed = await self.sets.reload(config.query_sets, uid)
         except Exception as error:
             message = str(error) or type(error).__name__
@@ -242,9 +252,17 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload_by_signal()))
+        loop.add_signal_handler(signal.SIGHUP, self._hang_up)
+
+    def _hang_up(self) -> None:
+        """One that waits for its turn does what was asked meanwhile, too."""
+        if not self._is_to_reload:
+            self._is_to_reload = True
+            self._spawn(self._reload_by_signal())
 
     async def _reload_by_signal(self) -> None:
+        async with self._reloads:
+            self._is_to_reload = False  # what is written from here on may not be read
         try:
             done, is_done = await self.reload(os.geteuid()), True
         except DaemonError as error:
