@@ -55,6 +55,8 @@ class CaptureLink:
         self._writer: asyncio.StreamWriter | None = None
         self._opened = asyncio.Event()
         """The channel is open, or has been."""
+        self.closed = asyncio.Event()
+        """It has hung up."""
 
     @property
     def was_ready(self) -> bool:
@@ -137,6 +139,7 @@ class CaptureLink:
 
     def _let_go(self) -> None:
         self._opened.set()
+        self.closed.set()
         if self._writer is not None:
             self._writer.close()
             self._writer = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 1 << 16
 _STDERR = 2
+_NICENESS = 10
+_OOM_SCORE = 500
+"""Of 1,000: where memory ends, it is ended before who reads packets."""
+MEMORY_MAX = 2 << 30
+"""Of addresses, in bytes: more than what the launcher had already."""
+CPU_MAX_S = 120
 
 
 class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +69,7 @@ def result_reader() -> FrameReader[CompileResult]:
 def run_compiler(descriptor: int) -> int:
     """Answer the one request that comes over a channel."""
     _keep_only(descriptor)
+    _limit()
     reader = request_reader()
     while received := os.read(descriptor, _READ_BYTES):
         for request in reader.feed(received):
@@ -69,6 +77,19 @@ def run_compiler(descriptor: int) -> int:
             _write_all(descriptor, frame(answer(request)))
             return 0
     return 1
+
+
+def _limit() -> None:
+    """It stands back behind who reads packets; each program that it runs has the same limits."""
+    os.nice(_NICENESS)
+    with suppress(OSError):  # where there is no /proc that may be written
+        Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE))
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + MEMORY_MAX
+    for limit, value in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, CPU_MAX_S)):
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (value, value))
 
 
 def _confine(request: CompileRequest) -> None:
@@ -150,6 +171,9 @@ def _written(request: CompileRequest, plan: Plan, texts: QueryTexts) -> Path:
 
 def _refused(error: Exception) -> CompileResult:
     """An error that is meant for a person is told; another is a fault of ours, and is called so."""
+    if isinstance(error, MemoryError):
+        told = f"it needs more memory than a query set may have, {MEMORY_MAX >> 30} GiB"
+        return CompileResult(check=CheckAnswer(ok=False, message=told), hint="smaller sets")
     ours = type(error).__module__.startswith("gigastream.")
     message = getattr(error, "message", str(error)) if ours else _fault(error)
     check = CheckAnswer(ok=False, message=message)

@@ -127,7 +127,7 @@ class Keeper:
         try:
             async with asyncio.timeout(patience_s):
                 await link.order(EndOrder(number=self.next_number()))
-                await asyncio.shield(link.child.ended)
+                await link.closed.wait()
         except TimeoutError:
             self._told(f"the capture process did not end within {patience_s:g} s: it is killed")
             link.hang_up()

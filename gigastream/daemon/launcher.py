@@ -127,10 +127,13 @@ def _prepare(user: str, cache: Path) -> None:
 
 
 def _confine(folders: Sequence[Path]) -> None:
-    """What all children together need; each confines itself to its own part of it."""
+    """What all children together need; each confines itself to its own part of it.
+
+    In /proc a compile helper says that it is the first to be ended where memory ends.
+    """
     from gigastream.engine.privileges import confine
 
-    confine([*folders, Path(tempfile.gettempdir()), Path("/dev")], "compiler")
+    confine([*folders, Path(tempfile.gettempdir()), *map(Path, ("/dev", "/proc"))], "compiler")
 
 
 class _Launcher:

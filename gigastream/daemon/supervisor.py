@@ -107,6 +107,7 @@ class Supervisor:
     async def run(self) -> int:
         """The exit code."""
         self._mind_signals()
+        asyncio.get_running_loop().set_exception_handler(self._tell_fault)
         await self._server.start()
         end_metrics = self._has.metrics(self.status) if self._has.metrics else None
         confine([self._config.socket.parent], "supervisor")  # all that listens is there
@@ -247,6 +248,12 @@ class Supervisor:
     def _launcher_lost(self) -> None:
         self._failure = LAUNCHER_LOST
         self._stopping.set()
+
+    def _tell_fault(self, _: asyncio.AbstractEventLoop, fault: dict[str, Any]) -> None:
+        """What nobody else has heard of, in a line."""
+        error = fault.get("exception")
+        what = f": {type(error).__name__}: {error}" if error is not None else ""
+        self._told(f"{fault.get('message', 'a fault')}{what}".replace("\n", " "))
 
     def _mind_signals(self) -> None:
         loop = asyncio.get_running_loop()
