@@ -7,6 +7,7 @@ checks and compiles it, it does to a process that reads no packets and has no pr
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import resource
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 1 << 16
 _STDERR = 2
+_PR_SET_DUMPABLE = 4
 _NICENESS = 10
 _OOM_SCORE = 500
 """Of 1,000: where memory ends, it is ended before who reads packets."""
@@ -82,14 +84,26 @@ def run_compiler(descriptor: int) -> int:
 def _limit() -> None:
     """It stands back behind who reads packets; each program that it runs has the same limits."""
     os.nice(_NICENESS)
-    with suppress(OSError):  # where there is no /proc that may be written
-        Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE))
+    _end_first()
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + MEMORY_MAX
     for limit, value in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, CPU_MAX_S)):
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(limit, (value, value))
+
+
+def _end_first() -> None:
+    """Be who is ended where memory ends; where that cannot be said, memory is limited all the same.
+
+    What root has begun as another user has its files in /proc owned by root, but while it may be
+    dumped: for a moment, with nothing in it yet but what is everybody's.
+    """
+    prctl = ctypes.CDLL(None).prctl
+    prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE))
+    prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def _confine(request: CompileRequest) -> None:
