@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from typing import Protocol
 
 from gigastream.daemon.audit import AuditLog
-from gigastream.daemon.compile_client import CompileClient
+from gigastream.daemon.compile_client import CompileClient, asker
 from gigastream.daemon.control import Client
 from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
@@ -64,6 +64,7 @@ class Answering:
 
     async def __call__(self, request: Request, client: Client) -> Answer | None:
         """The answer; None: a tail has had all its lines."""
+        asker.set(None if isinstance(request, ReloadConfig) else client.hangs_up)
         match request:
             case AskStatus():
                 return self._daemon.status()

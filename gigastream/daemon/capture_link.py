@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable
 
 from gigastream.daemon.framing import FrameError, frame, report_reader
 from gigastream.daemon.launching import Child, Launching
 from gigastream.daemon.messages import (
-    AttachOrder,
     CaptureOver,
     CaptureReady,
     CaptureReport,
+    CaptureStart,
     Order,
     OrderDone,
     Report,
 )
+from gigastream.daemon.start_frames import start_frames
 
 _READ_BYTES = 1 << 18
+_BURIED_WITHIN_S = 5.0
+"""After it has hung up, its end is known."""
 _GONE = "the capture process ended before it had done it"
 
 
@@ -30,9 +34,9 @@ class CaptureLink:
         launching: Launching,
         child: Child,
         heard: Callable[[Report], None],
-        begun_with: Sequence[AttachOrder] = (),
+        start: CaptureStart,
     ) -> None:
-        """`heard` gets every report but the ends of orders; `begun_with` are those of its start."""
+        """`heard` gets every report but the ends of orders."""
         self.child = child
         self.ready: asyncio.Future[CaptureReady] = asyncio.get_running_loop().create_future()
         self.last_report: CaptureReport | None = None
@@ -42,14 +46,17 @@ class CaptureLink:
         self._launching = launching
         self._heard = heard
         loop = asyncio.get_running_loop()
-        self.begun_with = {order.name: loop.create_future() for order in begun_with}
+        self.begun_with = {order.name: loop.create_future() for order in start.sets}
         """What becomes of the orders that it began with, by set."""
         self._waiting: dict[int, asyncio.Future[OrderDone]] = {
-            order.number: self.begun_with[order.name] for order in begun_with
+            order.number: self.begun_with[order.name] for order in start.sets
         }
+        self._start = start
         self._writer: asyncio.StreamWriter | None = None
         self._opened = asyncio.Event()
         """The channel is open, or has been."""
+        self.closed = asyncio.Event()
+        """It has hung up."""
 
     @property
     def was_ready(self) -> bool:
@@ -65,6 +72,7 @@ class CaptureLink:
         """Hear it until it is gone; its exit code."""
         try:
             reader, self._writer = await asyncio.open_connection(sock=self.child.channel)
+            self._writer.writelines(start_frames(self._start))
             self._opened.set()
             frames = report_reader()
             while received := await reader.read(_READ_BYTES):
@@ -75,7 +83,21 @@ class CaptureLink:
             self.kill()
         finally:
             self._let_go()
-        return await self.child.ended
+        return await self._end()
+
+    async def _end(self) -> int:
+        """The exit code; of one whose launcher says nothing of it, what it said at last."""
+        try:
+            async with asyncio.timeout(_BURIED_WITHIN_S):
+                return await asyncio.shield(self.child.ended)
+        except TimeoutError:
+            self.kill()
+        return -signal.SIGKILL if self.over is None else int(self.over.error is not None)
+
+    @property
+    def told_end(self) -> str:
+        """How it ended, for a person."""
+        return self.child.told_end if self.child.ended.done() else "the launcher does not say how"
 
     async def order(self, order: Order) -> OrderDone:
         """Give an order and wait until it is carried out, or the process is gone."""
@@ -94,6 +116,12 @@ class CaptureLink:
         """End it at once."""
         self._launching.kill(self.child)
 
+    def hang_up(self) -> None:
+        """End it at once, and hear it no more, if it is there or not."""
+        self.kill()
+        if self._writer is not None:
+            self._writer.transport.abort()
+
     def _take(self, report: Report) -> None:
         if isinstance(report, OrderDone):
             waiting = self._waiting.get(report.number)
@@ -111,6 +139,7 @@ class CaptureLink:
 
     def _let_go(self) -> None:
         self._opened.set()
+        self.closed.set()
         if self._writer is not None:
             self._writer.close()
             self._writer = None

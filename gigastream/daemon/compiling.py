@@ -7,8 +7,10 @@ checks and compiles it, it does to a process that reads no packets and has no pr
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
+import resource
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 1 << 16
 _STDERR = 2
+_PR_SET_DUMPABLE = 4
+_NICENESS = 10
+_OOM_SCORE = 500
+"""Of 1,000: where memory ends, it is ended before who reads packets."""
+MEMORY_MAX = 2 << 30
+"""Of addresses, in bytes: more than what the launcher had already."""
+CPU_MAX_S = 120
 
 
 class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +72,7 @@ def result_reader() -> FrameReader[CompileResult]:
 def run_compiler(descriptor: int) -> int:
     """Answer the one request that comes over a channel."""
     _keep_only(descriptor)
+    _limit()
     reader = request_reader()
     while received := os.read(descriptor, _READ_BYTES):
         for request in reader.feed(received):
@@ -70,6 +80,31 @@ def run_compiler(descriptor: int) -> int:
             _write_all(descriptor, frame(answer(request)))
             return 0
     return 1
+
+
+def _limit() -> None:
+    """It stands back behind who reads packets; each program that it runs has the same limits."""
+    os.nice(_NICENESS)
+    _end_first()
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + MEMORY_MAX
+    for limit, value in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, CPU_MAX_S)):
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (value, value))
+
+
+def _end_first() -> None:
+    """Be who is ended where memory ends; where that cannot be said, memory is limited all the same.
+
+    What root has begun as another user has its files in /proc owned by root, but while it may be
+    dumped: for a moment, with nothing in it yet but what is everybody's.
+    """
+    prctl = ctypes.CDLL(None).prctl
+    prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(str(_OOM_SCORE))
+    prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def _confine(request: CompileRequest) -> None:
@@ -151,6 +186,9 @@ def _written(request: CompileRequest, plan: Plan, texts: QueryTexts) -> Path:
 
 def _refused(error: Exception) -> CompileResult:
     """An error that is meant for a person is told; another is a fault of ours, and is called so."""
+    if isinstance(error, MemoryError):
+        told = f"it needs more memory than a query set may have, {MEMORY_MAX >> 30} GiB"
+        return CompileResult(check=CheckAnswer(ok=False, message=told), hint="smaller sets")
     hint = getattr(error, "hint", None)
     if type(error).__module__.startswith("gigastream."):
         message = getattr(error, "message", str(error))

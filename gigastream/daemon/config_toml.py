@@ -19,7 +19,7 @@ _MANY_DIGITS = re.compile(r"[0-9_]{4300}")
 def read_toml(name: str) -> tuple[str, dict[str, Any]]:
     """Read a file: its text, and what that says. ConfigError."""
     try:
-        text = read_text(name)
+        text = read_text(name, is_regular=True)
     except OSError as error:
         raise ConfigError(f"{name}: {error.strerror}", "-c FILE.toml") from None
     if UNDECODED.search(text):

@@ -12,6 +12,7 @@ import grp
 import os
 import pwd
 import re
+import select
 import socket
 import stat
 import struct
@@ -32,6 +33,8 @@ from gigastream.daemon.messages import (
 )
 
 CLIENTS_MAX = 64
+ROOTS_PLACES = 8
+"""More, for root alone: others who are connected do not keep root out."""
 PARTIAL_LINE_S = 30.0
 """Within which a line that was begun must end."""
 WRITE_S = 30.0
@@ -39,6 +42,7 @@ WRITE_S = 30.0
 _CREDENTIALS = struct.Struct("3i")
 _TOO_LONG = re.compile(r"Expected `str(?: \| null)?` of length <= (\d+) - at `\$\.(\w+)`")
 _BACKLOG = 16
+_LOOK_EVERY_S = 0.2
 _IGNORED_BYTES = 4096
 
 
@@ -149,6 +153,16 @@ class Client:
             while await self._reader.read(_IGNORED_BYTES):
                 pass
 
+    async def hangs_up(self) -> None:
+        """Wait until it has closed its end; one that only says no more waits for answers."""
+        descriptor = self._writer.get_extra_info("socket").fileno()
+        if descriptor < 0:
+            return
+        poll = select.poll()
+        poll.register(descriptor, 0)
+        while not (self._writer.is_closing() or poll.poll(0)):
+            await asyncio.sleep(_LOOK_EVERY_S)
+
     def put(self, message: Any) -> None:
         """Send without waiting; the caller looks at waiting_bytes."""
         if not self._writer.is_closing():
@@ -206,8 +220,9 @@ class ControlServer:
         if not self._allowed(client.peer):
             await client.answer(_refused("this user may not control the daemon", _WHO_MAY))
             return
-        if len(self._clients) > CLIENTS_MAX:
-            await client.answer(_refused(f"{CLIENTS_MAX} clients are connected already", None))
+        most = CLIENTS_MAX + (ROOTS_PLACES if client.peer.uid == 0 else 0)
+        if len(self._clients) > most:
+            await client.answer(_refused(f"{most} clients are connected already", None))
             return
         while (line := await _line(reader, client)) is not None:
             answer = await self._answer(line, client)

@@ -12,7 +12,7 @@ import msgspec
 from gigastream.daemon.messages import Order, Report
 
 MAX_FRAME_BYTES = 64 << 20
-_LENGTH = struct.Struct("<I")
+LENGTH = struct.Struct("<I")
 _Message = TypeVar("_Message")
 
 
@@ -25,7 +25,7 @@ def frame(message: Any) -> bytes:
     packed = msgspec.msgpack.encode(message)
     if len(packed) > MAX_FRAME_BYTES:
         raise FrameError(f"a message of {len(packed):,} bytes")
-    return _LENGTH.pack(len(packed)) + packed
+    return LENGTH.pack(len(packed)) + packed
 
 
 class FrameReader(Generic[_Message]):
@@ -38,14 +38,14 @@ class FrameReader(Generic[_Message]):
     def feed(self, received: bytes) -> Iterator[_Message]:
         """The messages that these bytes complete. FrameError."""
         self._waiting += received
-        while len(self._waiting) >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(self._waiting)
+        while len(self._waiting) >= LENGTH.size:
+            (length,) = LENGTH.unpack_from(self._waiting)
             if length > MAX_FRAME_BYTES:
                 raise FrameError(f"a frame of {length:,} bytes")
-            end = _LENGTH.size + length
+            end = LENGTH.size + length
             if len(self._waiting) < end:
                 return
-            packed = bytes(self._waiting[_LENGTH.size : end])
+            packed = bytes(self._waiting[LENGTH.size : end])
             del self._waiting[:end]
             try:
                 yield self._decoder.decode(packed)

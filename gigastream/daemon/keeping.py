@@ -11,13 +11,16 @@ from contextlib import suppress
 from typing import Protocol
 
 from gigastream.daemon.capture_link import CaptureLink
-from gigastream.daemon.launching import DaemonError, Launching, told_end
+from gigastream.daemon.launcher import NOT_BEGUN
+from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.losses import Losses
 from gigastream.daemon.messages import CaptureStart, EndOrder, Order, OrderDone, Report
 
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 30.0
 _READY_WITHIN_S = 120.0
+_BEGUN_WITHIN_S = 10.0
+"""For the launcher, to whom an end comes first."""
 _LOOK_EVERY_S = 1.0
 AT_ONCE_S = 10.0
 """A capture process that ends within has ended at once."""
@@ -93,7 +96,11 @@ class Keeper:
         pause, promises = _FIRST_PAUSE_S, dict[str, int]()
         while not self._is_ending:
             begun = time.monotonic()
-            code = await self._one(promises)
+            try:
+                code = await self._one(promises)
+            except DaemonError as error:
+                pause = await self._not_begun(error, pause)
+                continue
             link, self.link = self.link, None
             self.is_ready.clear()
             assert link is not None
@@ -102,7 +109,7 @@ class Keeper:
             if link.last_report is not None:
                 promises = {**promises, **link.last_report.promises}
             if not link.was_ready:
-                self._refuse_first(code)
+                self._refuse_first(link, code)
             self.lived_s = time.monotonic() - begun
             pause = _FIRST_PAUSE_S if self.lived_s > pause else pause * 2
             self._crashed(link, code)
@@ -116,18 +123,20 @@ class Keeper:
         link = self.link
         if link is None:
             return
+        if self.pid is None:
+            patience_s = min(patience_s, _BEGUN_WITHIN_S)
         try:
             async with asyncio.timeout(patience_s):
                 await link.order(EndOrder(number=self.next_number()))
-                await asyncio.shield(link.child.ended)
+                await link.closed.wait()
         except TimeoutError:
             self._told(f"the capture process did not end within {patience_s:g} s: it is killed")
-            link.kill()
+            link.hang_up()
 
     async def _one(self, promises: dict[str, int]) -> int:
         start = self._start(self.incarnation, promises)
-        child = self._launching.capture(start)
-        link = self.link = CaptureLink(self._launching, child, self._heard, start.sets)
+        child = self._launching.capture()
+        link = self.link = CaptureLink(self._launching, child, self._heard, start)
         watch = asyncio.create_task(self._watch(link))
         prepare = asyncio.create_task(self._prepare(link))
         try:
@@ -156,24 +165,32 @@ class Keeper:
         self._told(f"the capture process has said nothing for {self._watchdog_s:g} s: it is killed")
         link.kill()
 
+    async def _not_begun(self, error: DaemonError, pause: float) -> float:
+        """There was no way to ask for one. DaemonError if it is the first; the next pause."""
+        if self.incarnation == 0:
+            raise error
+        self._told(f"{error}; it is tried again")
+        await self._ends_within(min(pause, _LONGEST_PAUSE_S))
+        return pause * 2
+
     def _crashed(self, link: CaptureLink, code: int) -> None:
-        reason = told_end(code)
+        reason = link.told_end
         if link.over is not None and link.over.error is not None:
             reason = link.over.error
         self._told(f"the capture process ended: {reason}; the next one begins")
-        if code != -signal.SIGKILL:  # which is somebody else's doing
+        if code not in (-signal.SIGKILL, NOT_BEGUN):  # which is somebody else's doing
             self.ended_at_once = self.ended_at_once + 1 if self.lived_s < AT_ONCE_S else 0
         self.losses.crash(self.incarnation, link.last_report, reason)
         self.incarnation += 1
         self.restarts += 1
 
-    def _refuse_first(self, code: int) -> None:
+    def _refuse_first(self, link: CaptureLink, code: int) -> None:
         """One that ends by itself before it is ready, and the first, will the next time, too.
 
         One that a signal ended may have been killed by somebody, or by a set.
         """
         if self.incarnation == 0 and code >= 0:
-            raise DaemonError(f"the capture process did not begin: {told_end(code)}")
+            raise DaemonError(f"the capture process did not begin: {link.told_end}")
 
     def _is_over(self, link: CaptureLink) -> bool:
         """The input has ended; or the first one could not even begin it."""
@@ -187,7 +204,7 @@ class Keeper:
     def _verdict(self, link: CaptureLink, code: int) -> int:
         over = link.over
         if over is None:
-            self._told(f"the capture process did not end well: {told_end(code)}")
+            self._told(f"the capture process did not end well: {link.told_end}")
             return 1
         if over.error is not None:
             self._told(over.error + (f"\nhint: {over.hint}" if over.hint else ""))

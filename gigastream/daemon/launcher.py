@@ -8,6 +8,7 @@ with the descriptor of the new process's channel.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -21,12 +22,14 @@ from typing import NoReturn
 
 import msgspec
 
-from gigastream.daemon.messages import CaptureStart
 from gigastream.daemon.room import file_words
+from gigastream.daemon.start_frames import read_start
 
-MAX_PACKET_BYTES = 1 << 18
+MAX_PACKET_BYTES = 1 << 16
 _FAULT = 70
 """Exit code of a child that ended by an exception (EX_SOFTWARE)."""
+NOT_BEGUN = 71
+"""In the place of an exit code: there was no process (EX_OSERR)."""
 
 
 class _Launch(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -37,9 +40,7 @@ class _Launch(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class LaunchCapture(_Launch, frozen=True, kw_only=True, tag=True):
-    """Fork a capture process, whose channel comes with this."""
-
-    start: CaptureStart
+    """Fork a capture process, whose channel comes with this, and on that its start."""
 
 
 class LaunchCompiler(_Launch, frozen=True, kw_only=True, tag=True):
@@ -51,7 +52,7 @@ class KillChild(_Launch, frozen=True, kw_only=True, tag=True):
 
 
 class ChildStarted(_Launch, frozen=True, kw_only=True, tag=True):
-    """It is there."""
+    """It is there; a descriptor of the process comes with this."""
 
     pid: int
 
@@ -60,6 +61,8 @@ class ChildEnded(_Launch, frozen=True, kw_only=True, tag=True):
     """It is no more: with an exit code, or less than 0 by a signal."""
 
     code: int
+    error: str | None = None
+    """Why it was never there (NOT_BEGUN)."""
 
 
 class LauncherReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -128,10 +131,13 @@ def _prepare(user: str, cache: Path) -> None:
 
 
 def _confine(folders: Sequence[Path]) -> None:
-    """What all children together need; each confines itself to its own part of it."""
+    """What all children together need; each confines itself to its own part of it.
+
+    In /proc a compile helper says that it is the first to be ended where memory ends.
+    """
     from gigastream.engine.privileges import confine
 
-    confine([*folders, Path(tempfile.gettempdir()), Path("/dev")], "compiler")
+    confine([*folders, Path(tempfile.gettempdir()), *map(Path, ("/dev", "/proc"))], "compiler")
 
 
 class _Launcher:
@@ -165,22 +171,31 @@ class _Launcher:
         if isinstance(order, KillChild):
             self._kill(order.number)
             return True
-        self._fork(order, descriptors[0])
+        try:
+            self._fork(order, descriptors)
+        except OSError as error:  # this one is not begun; the next one may be
+            why = f"no process could be begun: {error.strerror}"
+            self._say(ChildEnded(number=order.number, code=NOT_BEGUN, error=why))
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
         return True
 
-    def _fork(self, order: LaunchCapture | LaunchCompiler, descriptor: int) -> None:
+    def _fork(self, order: LaunchCapture | LaunchCompiler, descriptors: Sequence[int]) -> None:
+        """OSError: there is no such process."""
+        if not descriptors:  # the kernel leaves out what there is no place for
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         sys.stderr.flush()
         pid = os.fork()
         if pid == 0:
             self._channel.close()
             for other in self._children:
                 os.close(other)
-            _end_with(lambda: _work(order, descriptor))
-        os.close(descriptor)
-        watched = os.pidfd_open(pid)
+            _end_with(lambda: _work(order, descriptors[0]))
+        watched = _watched(pid)
         self._children[watched] = (order.number, pid)
         self._poll.register(watched, select.POLLIN)
-        self._say(ChildStarted(number=order.number, pid=pid))
+        self._say(ChildStarted(number=order.number, pid=pid), watched)
 
     def _kill(self, number: int) -> None:
         for child, pid in self._children.values():
@@ -194,16 +209,27 @@ class _Launcher:
         _, status = os.waitpid(pid, 0)
         self._say(ChildEnded(number=number, code=os.waitstatus_to_exitcode(status)))
 
-    def _say(self, word: LauncherWord) -> None:
+    def _say(self, word: LauncherWord, *descriptors: int) -> None:
         with suppress(OSError):  # a supervisor that is gone is seen by _obey
-            self._channel.send(msgspec.msgpack.encode(word))
+            socket.send_fds(self._channel, [msgspec.msgpack.encode(word)], descriptors)
+
+
+def _watched(pid: int) -> int:
+    """A descriptor of a child; one that cannot be had ends the child. OSError."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise
 
 
 def _work(order: LaunchCapture | LaunchCompiler, descriptor: int) -> int:
     if isinstance(order, LaunchCapture):
         from gigastream.daemon.capture_process import run_capture
 
-        return run_capture(descriptor, order.start) or 0
+        start = read_start(descriptor)
+        return _FAULT if start is None else run_capture(descriptor, start)
     from gigastream.daemon.compiling import run_compiler
 
     return run_compiler(descriptor)

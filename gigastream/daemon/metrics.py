@@ -7,16 +7,18 @@ the running capture process's and begin again when one has crashed, as Prometheu
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
 
 from gigastream.daemon.messages import CaptureReport, SetStatistics, StatusAnswer
+from gigastream.daemon.metrics_server import bounded_server
 from gigastream.engine.statistics import END, NONE
 
 if TYPE_CHECKING:
@@ -289,7 +291,9 @@ def serve_metrics(
     status: Callable[[], StatusAnswer], address: str, port: int
 ) -> Callable[[], None]:
     """Answer at http://address:port/metrics in threads of its own; gives what ends it. OSError."""
-    server, thread = start_http_server(port, address, registry=registry(status))
+    server = bounded_server(address, port, make_wsgi_app(registry(status)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
 
     def end() -> None:
         server.shutdown()

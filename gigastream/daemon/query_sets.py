@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -22,10 +23,12 @@ from gigastream.daemon.messages import (
     SetState,
 )
 from gigastream.daemon.places import SET_NAME, SET_NAME_HINT, WORD_MOST, OutputPlaces
+from gigastream.daemon.reloading import Change, changes
 from gigastream.daemon.targets_of_sets import check_places
 from gigastream.daemon.trial import Trial
 
 SETS_MAX = 1000
+_DETACHED_WITHIN_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +104,15 @@ class QuerySets:
             if end.error is not None:
                 self._leave_out(name, end.error)
         if self._trial.is_on:
-            async with self._change:
-                await self._try_each()
+            await self._try_each()
 
     async def _try_each(self) -> None:
+        """Between two of them others may be dropped, or added, which is a trial, too."""
         for name, held in list(self._held.items()):
-            done = await self._trial.attach(name, self._order(held))
+            async with self._change:
+                if self._held.get(name) is not held:
+                    continue
+                done = await self._trial.attach(name, self._order(held))
             if done is None:
                 return
             if done.error is not None:
@@ -117,13 +123,27 @@ class QuerySets:
         if self._held.pop(name, None) is not None:
             self._told(f"the set {name} is left out: {why}")
 
-    async def drop(self, name: str) -> None:
-        """Detach a set. DaemonError."""
+    async def drop(self, name: str) -> str:
+        """Detach a set; what there is to say about it. DaemonError."""
         async with self._change:
             self._named(name)
-            number = self._keeper.next_number()
-            _check(await self._keeper.order(DetachOrder(number=number, name=name)))
+            said = await self._detach(name)
             del self._held[name]
+        return said
+
+    async def _detach(self, name: str) -> str:
+        """From the capture process, if it is there and answers; the next one begins without it."""
+        order = DetachOrder(number=self._keeper.next_number(), name=name)
+        link = self._keeper.link
+        try:
+            async with asyncio.timeout(_DETACHED_WITHIN_S):
+                done = await self._keeper.order(order)
+        except TimeoutError:
+            return "the capture process does not answer: it goes with its end, or when it does"
+        is_attached = link is not None and link.is_open and not self._trial.is_on
+        if done.error is not None and is_attached:
+            raise DaemonError(done.error, done.hint)
+        return ""
 
     async def set_parameter(self, name: str, parameter: str, value: str, uid: int) -> str:
         """Run a set with another value, from a window's edge on. DaemonError."""
@@ -148,32 +168,59 @@ class QuerySets:
     async def reload(
         self, specs: Sequence[QuerySetSpec], uid: int
     ) -> tuple[list[str], list[DaemonError]]:
-        """Make the configured sets be these; what was done, and what could not be."""
+        """Make the configured sets be these; what was done, and what could not be.
+
+        One that goes makes place first; one whose output goes to another set goes with its coming.
+        """
         done, failed = list[str](), list[DaemonError]()
-        wanted = {spec.name: spec for spec in specs}
-        configured = {n: h.state for n, h in self._held.items() if h.state.from_config}
-        for name, spec in wanted.items():
-            before = self._held.get(name)
-            if before is not None and before.state.spec == spec:
-                continue
+        before = {name: held.state for name, held in self._held.items() if held.state.from_config}
+        for change in changes(before, specs):
             try:
-                if before is None:
-                    await self.add(spec, uid, from_config=True)
-                else:
-                    await self.replace(spec, uid, from_config=True)
-                done.append(f"{'added' if before is None else 'changed'} {name}")
+                await self._make(change, uid)
+                done.append(change.told)
             except DaemonError as error:
-                failed.append(_of_set(name, error))
-        for name in set(configured) - set(wanted):
-            try:
-                await self.drop(name)
-                done.append(f"dropped {name}")
-            except DaemonError as error:
-                failed.append(_of_set(name, error))
+                failed.append(_of_set(change.name, error))
         return done, failed
 
-    async def _compiled(self, spec: QuerySetSpec, uid: int, from_config: bool) -> tuple[_Held, str]:
-        outputs = self._check_places(spec, from_config)
+    async def _make(self, change: Change, uid: int) -> None:
+        spec = change.spec
+        if spec is None:
+            await self.drop(change.name)
+        elif change.heirs_of:
+            await self._inherit(spec, change.heirs_of, uid)
+        elif spec.name in self._held:
+            await self.replace(spec, uid, from_config=True)
+        else:
+            await self.add(spec, uid, from_config=True)
+
+    async def _inherit(self, spec: QuerySetSpec, names: Sequence[str], uid: int) -> None:
+        """Put a set in the place of others, whose outputs it has; if it fails, they are back."""
+        if spec.name not in self._held:
+            _check_name(spec)
+        held, _ = await self._compiled(spec, uid, True, without=names)
+        async with self._change:
+            gone = [self._named(name) for name in names]
+            for name in names:
+                await self._detach(name)
+            try:
+                await self._attach(held, replaces=spec.name in self._held)
+            except DaemonError:
+                for each in gone:
+                    await self._put_back(each)
+                raise
+            for name in names:
+                del self._held[name]
+            self._held[spec.name] = held
+
+    async def _put_back(self, held: _Held) -> None:
+        with suppress(DaemonError):  # it is held: the next capture process begins with it
+            await self._attach(held)
+
+    async def _compiled(
+        self, spec: QuerySetSpec, uid: int, from_config: bool, without: Sequence[str] = ()
+    ) -> tuple[_Held, str]:
+        """Compile a set beside the others, but those that make place for it. DaemonError."""
+        outputs = self._check_places(spec, from_config, without)
         result = await self._compiler.compile(spec)
         if not result.check.ok:
             raise DaemonError(result.check.message, result.hint)
@@ -197,8 +244,7 @@ class QuerySets:
         )
 
     def _check_new(self, spec: QuerySetSpec) -> None:
-        if SET_NAME.fullmatch(spec.name) is None:
-            raise DaemonError(f"{spec.name[:WORD_MOST]!r} is no name of a set", SET_NAME_HINT)
+        _check_name(spec)
         if spec.name in self._held:
             raise DaemonError(
                 f"there is a set called {spec.name}", "drop it first, or give another name"
@@ -206,8 +252,10 @@ class QuerySets:
         if len(self._held) >= SETS_MAX:
             raise DaemonError(f"there are {SETS_MAX:,} sets, which is the most", "drop one")
 
-    def _check_places(self, spec: QuerySetSpec, from_config: bool) -> tuple[OutputSpec, ...]:
-        others = [held.state.spec for other, held in self._held.items() if other != spec.name]
+    def _check_places(
+        self, spec: QuerySetSpec, from_config: bool, without: Sequence[str] = ()
+    ) -> tuple[OutputSpec, ...]:
+        others = self._others(spec.name, *without)
         return check_places(spec, self._places, others, is_configured=from_config)
 
     def _named(self, name: str) -> _Held:
@@ -216,11 +264,19 @@ class QuerySets:
             raise DaemonError(f"there is no set called {name[:100]}", f"there are: {names}")
         return self._held[name]
 
+    def _others(self, *names: str) -> list[QuerySetSpec]:
+        return [held.state.spec for other, held in self._held.items() if other not in names]
+
 
 def _of_set(name: str, error: DaemonError) -> DaemonError:
     """An error that says whose it is."""
     text = str(error).removeprefix(f"{name}: ")
     return DaemonError(f"{name}: {text}", error.hint)
+
+
+def _check_name(spec: QuerySetSpec) -> None:
+    if SET_NAME.fullmatch(spec.name) is None:
+        raise DaemonError(f"{spec.name[:WORD_MOST]!r} is no name of a set", SET_NAME_HINT)
 
 
 def _check(done: OrderDone) -> None:

@@ -21,7 +21,7 @@ from gigastream.daemon.control import Allowed, ControlServer
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
-from gigastream.daemon.launching import DaemonError, Launching
+from gigastream.daemon.launching import LAUNCHER_LOST, DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.losses import Totals, loss_text
 from gigastream.daemon.messages import (
@@ -36,10 +36,14 @@ from gigastream.daemon.messages import (
 from gigastream.daemon.notify import Notifier
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
+from gigastream.daemon.reloading import within
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
 
 _END_PATIENCE_S = 60.0
+_KILLED_WITHIN_S = 10.0
+_READ_WITHIN_S = 30.0
+"""A file system that answers no more must not hold up what comes after a reload."""
 _RELOADED = ("query_sets", "is_strict")
 """Of the configuration: what a reload changes. The rest needs a restart."""
 _SHOWN = {"socket_group": "group", "watchdog_s": "watchdog", "log_format": "log"}
@@ -84,6 +88,9 @@ class Supervisor:
         self._totals = Totals()
         self._stopping = asyncio.Event()
         self._failure: str | None = None
+        self._reloads = asyncio.Lock()
+        self._is_to_reload = False
+        """A signal has asked for it, and it has not begun."""
         self._tasks: set[asyncio.Task[Any]] = set()
         launching = Launching(inherited.launcher, self._launcher_lost)
         self._launching = launching
@@ -104,6 +111,7 @@ class Supervisor:
     async def run(self) -> int:
         """The exit code."""
         self._mind_signals()
+        asyncio.get_running_loop().set_exception_handler(self._tell_fault)
         await self._server.start()
         end_metrics = self._has.metrics(self.status) if self._has.metrics else None
         confine([self._config.socket.parent], "supervisor")  # all that listens is there
@@ -150,9 +158,13 @@ class Supervisor:
                 "there is nothing to read again: the daemon was begun by words, without a file",
                 "gigastream capture -c FILE begins one that can be; add and drop change this one",
             )
+        async with self._reloads:
+            return await self._reload(self._has.read_again, uid)
+
+    async def _reload(self, read_again: Callable[[], DaemonConfig], uid: int) -> str:
         self._has.notifier.reloading()
         try:
-            config = await asyncio.to_thread(self._has.read_again)
+            config = await within(_READ_WITHIN_S, read_again, "the configuration's reading")
             done, failed = await self.sets.reload(config.query_sets, uid)
         except Exception as error:
             message = str(error) or type(error).__name__
@@ -189,6 +201,10 @@ class Supervisor:
         if not capture.done():
             self._has.notifier.stopping()
             await self.keeper.end(_END_PATIENCE_S)
+            await asyncio.wait((capture,), timeout=_KILLED_WITHIN_S)
+        if not capture.done():
+            capture.cancel()
+            raise DaemonError("the capture process cannot be ended", "kill -9, by its number")
         return await capture
 
     async def _prepare(self) -> None:
@@ -242,16 +258,30 @@ class Supervisor:
             self._told(report.text)
 
     def _launcher_lost(self) -> None:
-        self._failure = "the launcher has ended: no process can be begun any more"
+        self._failure = LAUNCHER_LOST
         self._stopping.set()
+
+    def _tell_fault(self, _: asyncio.AbstractEventLoop, fault: dict[str, Any]) -> None:
+        """What nobody else has heard of, in a line."""
+        error = fault.get("exception")
+        what = f": {type(error).__name__}: {error}" if error is not None else ""
+        self._told(f"{fault.get('message', 'a fault')}{what}".replace("\n", " "))
 
     def _mind_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload_by_signal()))
+        loop.add_signal_handler(signal.SIGHUP, self._hang_up)
+
+    def _hang_up(self) -> None:
+        """One that waits for its turn does what was asked meanwhile, too."""
+        if not self._is_to_reload:
+            self._is_to_reload = True
+            self._spawn(self._reload_by_signal())
 
     async def _reload_by_signal(self) -> None:
+        async with self._reloads:
+            self._is_to_reload = False  # what is written from here on may not be read
         try:
             done, is_done = await self.reload(os.geteuid()), True
         except DaemonError as error:

@@ -13,11 +13,17 @@ from gigastream.outputs import FORMATS
 from gigastream.sinks import SINKS
 
 SPOOL = "spool"
+OUTPUTS_MAX = 64
+"""Of a set."""
 
 
 def output_specs(spec: QuerySetSpec) -> tuple[OutputSpec, ...]:
     """Where the rows of a set go. DaemonError."""
     check_words(spec)
+    if len(spec.outputs) > OUTPUTS_MAX:
+        raise DaemonError(
+            f"{spec.name}: {len(spec.outputs):,} outputs, of {OUTPUTS_MAX} at the most", "a folder"
+        )
     found = tuple(_output(spec, text) for text in spec.outputs)
     paths = [Path(output.path) for output in found]
     if len(set(paths)) < len(paths):

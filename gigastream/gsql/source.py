@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,18 +19,25 @@ MOST_BYTES = 4 * MAX_CHARACTERS
 """What is read of a file of text: whatever is longer has too many characters."""
 
 
-def read_text(path: str | Path) -> str:
+def read_text(path: str | Path, *, is_regular: bool = False) -> str:
     """The text of a file of queries, definitions or settings: no more is read than it may have.
 
-    OSError says why there is none.
+    OSError says why there is none. `is_regular`: nobody is waited for who writes into a pipe.
     """
-    with open(path, "rb") as stream:
-        if os.fstat(stream.fileno()).st_size > MOST_BYTES:
+    with open(path, "rb", opener=_open_at_once if is_regular else None) as stream:
+        found = os.fstat(stream.fileno())
+        if is_regular and not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "this is no regular file", str(path))
+        if found.st_size > MOST_BYTES:
             raise OSError(errno.EFBIG, TOO_LONG, str(path))
         data = stream.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise OSError(errno.EFBIG, TOO_LONG, str(path))
     return decode(data)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 TOO_LONG = f"longer than {MOST_BYTES >> 20} MiB, which is no text of this kind"

@@ -22,6 +22,7 @@ ALL_BYTES = [byte for byte in range(256) if byte != ord("\n")]
 STATUS = b'{"do":"status"}\n'
 LARGE = 8 << 20
 """More than the kernel keeps for who does not read."""
+MOST = control.CLIENTS_MAX + (control.ROOTS_PLACES if os.geteuid() == 0 else 0)
 Play = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Any]]
 
 
@@ -136,10 +137,10 @@ def test_so_many_clients_and_no_more(tmp_path: Path) -> None:
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert (await ask(reader, writer, STATUS)).ok
-        found = [await connect() for _ in range(control.CLIENTS_MAX - 1)]
+        found = [await connect() for _ in range(MOST - 1)]
         assert all(answer.ok for answer, _ in found)
         refused, last = await connect()
-        assert refused.message == "64 clients are connected already"
+        assert refused.message == f"{MOST} clients are connected already"
         last.close()
         found.pop()[1].close()
         while not (answer := await connect())[0].ok:
@@ -148,6 +149,26 @@ def test_so_many_clients_and_no_more(tmp_path: Path) -> None:
             each.close()
 
     play(tmp_path, script)
+
+
+def test_root_has_places_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others who are connected and say nothing do not keep it out."""
+    uids = iter([*(1234 for _ in range(control.CLIENTS_MAX + 1)), 0])
+    monkeypatch.setattr(control, "_peer_of", lambda _: Peer(next(uids), 1, 1))
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert (await ask(reader, writer, STATUS)).ok
+        found = []
+        for _ in range(control.CLIENTS_MAX - 1):
+            found.append(await asyncio.open_unix_connection(tmp_path / "socket"))
+            assert (await ask(*found[-1], STATUS)).ok
+        for is_ok in (False, True):
+            found.append(await asyncio.open_unix_connection(tmp_path / "socket"))
+            assert (await ask(*found[-1], STATUS)).ok == is_ok
+        for _, each in found:
+            each.close()
+
+    play(tmp_path, script, allowed=lambda _: True)
 
 
 def test_who_may_ask(tmp_path: Path) -> None:

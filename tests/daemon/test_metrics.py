@@ -8,6 +8,7 @@ import re
 import socket
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from captures import ROOT
@@ -23,6 +24,7 @@ from gigastream.daemon.messages import (
     StatusAnswer,
 )
 from gigastream.daemon.metrics import registry, serve_metrics
+from gigastream.daemon.metrics_server import CONNECTIONS_MAX
 from gigastream.engine.statistics import (
     NONE,
     LftaStatistics,
@@ -163,3 +165,27 @@ def test_the_age_of_a_spool_is_told() -> None:
     text = generate_latest(registry(lambda: STATUS)).decode()
     (line,) = (line for line in text.splitlines() if line.startswith("gigastream_spool_oldest"))
     assert line.endswith(" 0.5")
+
+
+def test_requests_that_do_not_end_hold_up_nobody(port: int) -> None:
+    """However many: the daemon has few of them open, and ends the oldest for one that comes."""
+    half = [socket.create_connection(("127.0.0.1", port)) for _ in range(200)]
+    for each in half:
+        with suppress(OSError):  # it has been ended
+            each.sendall(b"GET /metrics HTT")
+    test_it_is_served(port)
+    ended = sum(is_over(each) for each in half)
+    assert ended >= len(half) - CONNECTIONS_MAX
+    for each in half:
+        each.close()
+
+
+def is_over(connection: socket.socket) -> bool:
+    """Whether the other end is closed now."""
+    connection.setblocking(False)
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True

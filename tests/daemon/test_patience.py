@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon whose parts hang, and clients who do not wait for what they have asked."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gigastream.daemon.messages import AddSet, DropSet, QuerySetSpec
+from tests.daemon.resident import Daemon
+from tests.processes import descendants
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.privileged
+
+
+LARGE = "DEFINE { query_name large; } SELECT " + ", ".join(f"len + {n} AS c{n}" for n in range(400))
+"""Takes seconds."""
+
+
+def test_who_hangs_up_waits_for_nothing(daemon: Daemon) -> None:
+    """The compile helper, which stands back behind who reads packets, is ended."""
+    spec = QuerySetSpec(name="large", text=f"{LARGE} FROM PKT")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(daemon.folder / "socket"))
+        client.sendall(msgspec.json.encode(AddSet(query_set=spec)) + b"\n")
+        client.shutdown(socket.SHUT_WR)  # which is no end
+        wait_until(lambda: len(helpers(daemon)) > 0, "a compile helper")
+        helper = helpers(daemon)[0]
+        wait_until(lambda: oom_score(helper) == "500", "that it stands back")
+        with suppress(FileNotFoundError):
+            nice = Path(f"/proc/{helper}/stat").read_text().rpartition(")")[2].split()[16]
+            limits = Path(f"/proc/{helper}/limits").read_text()
+            assert int(nice) >= 10
+            assert "Max cpu time              120" in limits
+    wait_until(lambda: helper not in helpers(daemon), "the end of it")
+    wait_until(lambda: "hung up" in (daemon.folder / "state/audit.jsonl").read_text(), "the audit")
+    assert daemon.status().sets == {}
+
+
+def helpers(daemon: Daemon) -> list[int]:
+    """Processes beside the launcher and the capture process."""
+    known = {descendants(daemon.process.pid)[0], daemon.status().capture_pid}
+    return [found for found in descendants(daemon.process.pid) if found not in known]
+
+
+def oom_score(process: int) -> str:
+    """What the kernel has noted."""
+    with suppress(FileNotFoundError):
+        return Path(f"/proc/{process}/oom_score_adj").read_text().strip()
+    raise AssertionError("it ended before it was looked at")
+
+
+def test_a_set_is_dropped_while_the_capture_process_hangs(daemon: Daemon) -> None:
+    """The next one begins without it, and with the others."""
+    daemon.add("hangs")
+    daemon.add("stays")
+    pid = daemon.status().capture_pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    assert "does not answer" in daemon.ask(DropSet(name="hangs")).message
+    assert list(daemon.status().sets) == ["stays"]
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: daemon.status().incarnation == 1, "the next one")
+    wait_until(lambda: daemon.report().incarnation == 1, "its report")
+    assert [s.name for s in daemon.report().sets] == ["stays"]
+    assert daemon.stop() == 0

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reloads: what comes in the place of what goes, in which order, and what cannot be read."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from gigastream.config import ConfigError
+from gigastream.daemon.client import RefusedError
+from gigastream.daemon.config import load_daemon_config
+from gigastream.daemon.launching import DaemonError
+from gigastream.daemon.messages import QuerySetSpec, ReloadConfig, SetState
+from gigastream.daemon.reloading import changes, within
+from tests.daemon.resident import COUNTS, end, started
+from tests.live.namespace import Namespace
+from tests.processes import descendants
+from tests.waiting import wait_until
+
+
+def spec(name: str, *outputs: str, text: str = "") -> QuerySetSpec:
+    """A set of the configuration."""
+    return QuerySetSpec(name=name, text=text, outputs=outputs)
+
+
+def test_the_order_of_changes() -> None:
+    """Who only goes is first; who leaves an output goes with who has it from then on."""
+    before = [spec("a", "csv:/1"), spec("b", "csv:/2"), spec("c"), spec("same", "csv:/3")]
+    states = {s.name: SetState(spec=s, since_ns=0, by_uid=0, from_config=True) for s in before}
+    wanted = [spec("new"), spec("heir", "arrow:/1"), spec("c", "csv:/2"), before[-1]]
+    assert [each.told for each in changes(states, wanted)] == [
+        "added new",
+        "added heir, dropped a",
+        "changed c, dropped b",
+    ]
+    assert [each.told for each in changes(states, wanted[:1])][:2] == ["dropped a", "dropped b"]
+
+
+def test_a_reading_that_does_not_end() -> None:
+    """Is waited for so long, and what it gives later is nobody's."""
+    goes_on = threading.Event()
+
+    async def script() -> None:
+        with pytest.raises(DaemonError, match="the reading took more than"):
+            await within(0.01, goes_on.wait, "the reading")
+        goes_on.set()
+        assert await within(60, lambda: 5, "this") == 5
+
+    asyncio.run(script())
+
+
+def test_a_pipe_is_no_configuration(tmp_path: Path) -> None:
+    """Nobody is waited for who may write into it."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigError, match="this is no regular file"):
+        load_daemon_config(tmp_path / "pipe")
+
+
+@pytest.mark.privileged
+def test_a_set_by_another_name(space: Namespace, common_folder: Path) -> None:
+    """Has the output of the one before; where it cannot come, that one stays."""
+    config = common_folder / "gigastream.toml"
+
+    def write(name: str, text: str = COUNTS) -> None:
+        config.write_text(
+            f"[[link]]\ndevice = '{space.near}'\n[[query]]\nname = '{name}'\n"
+            f"output = ['csv:{common_folder}/out/rows.csv']\ntext = '''{text}'''\n"
+        )
+
+    write("before")
+    daemon = started(space, common_folder, "-c", config)
+    try:
+        write("after", "SELECT nothing FROM PKT")
+        with pytest.raises(RefusedError, match="no column nothing"):
+            daemon.ask(ReloadConfig())
+        assert list(daemon.status().sets) == ["before"]
+        write("after")
+        assert daemon.ask(ReloadConfig()).message == "added after, dropped before"
+        wait_until(lambda: [s.name for s in daemon.report().sets] == ["after"], "the report")
+        for _ in range(100):
+            daemon.signal(signal.SIGHUP)
+        wait_until(lambda: "reload: nothing has changed" in daemon.told(), "the reload")
+        assert daemon.told().count("reload:") < 50
+        config.unlink()
+        os.mkfifo(config)
+        with pytest.raises(RefusedError, match="this is no regular file"):
+            daemon.ask(ReloadConfig())
+        assert daemon.stop() == 0
+    finally:
+        end(daemon)
+
+
+@pytest.mark.privileged
+def test_an_end_while_the_launcher_is_stopped(space: Namespace, common_folder: Path) -> None:
+    """It is waited for a while, and killed."""
+    daemon = started(space, common_folder)
+    try:
+        launcher = descendants(daemon.process.pid)[0]
+        os.kill(launcher, signal.SIGSTOP)
+        assert daemon.stop() == 0
+        assert not Path(f"/proc/{launcher}").exists()
+    finally:
+        end(daemon)
