@@ -55,6 +55,8 @@ class CaptureLink:
         self._writer: asyncio.StreamWriter | None = None
         self._opened = asyncio.Event()
         """The channel is open, or has been."""
+        self.is_hung = False
+        """It was killed since it said nothing any more."""
         self.closed = asyncio.Event()
         """It has hung up."""
 
@@ -67,6 +69,11 @@ class CaptureLink:
     def is_open(self) -> bool:
         """Whether it hears orders."""
         return self._writer is not None
+
+    @property
+    def silent_s(self) -> float:
+        """Since when it has said nothing."""
+        return asyncio.get_running_loop().time() - self.spoke_at
 
     async def run(self) -> int:
         """Hear it until it is gone; its exit code."""

@@ -163,6 +163,7 @@ class Keeper:
         while loop.time() - link.spoke_at < self._watchdog_s:
             await asyncio.sleep(min(_LOOK_EVERY_S, self._watchdog_s / 4))
         self._told(f"the capture process has said nothing for {self._watchdog_s:g} s: it is killed")
+        link.is_hung = True
         link.kill()
 
     async def _not_begun(self, error: DaemonError, pause: float) -> float:
@@ -178,8 +179,9 @@ class Keeper:
         if link.over is not None and link.over.error is not None:
             reason = link.over.error
         self._told(f"the capture process ended: {reason}; the next one begins")
-        if code not in (-signal.SIGKILL, NOT_BEGUN):  # which is somebody else's doing
-            self.ended_at_once = self.ended_at_once + 1 if self.lived_s < AT_ONCE_S else 0
+        soon_s = AT_ONCE_S + (self._watchdog_s if link.is_hung else 0)
+        if link.is_hung or code not in (-signal.SIGKILL, NOT_BEGUN):  # or somebody else's doing
+            self.ended_at_once = self.ended_at_once + 1 if self.lived_s < soon_s else 0
         self.losses.crash(self.incarnation, link.last_report, reason)
         self.incarnation += 1
         self.restarts += 1

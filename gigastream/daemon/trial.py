@@ -11,6 +11,8 @@ from gigastream.daemon.messages import AttachOrder, OrderDone
 _CRASHES = 3
 """At once, and in a row, after which a set is sought out."""
 _LEAST_S = 1.0
+_SILENT_S = 3.0
+"""More than between two reports."""
 
 
 class Trial:
@@ -38,6 +40,8 @@ class Trial:
         if done.error is None:
             await asyncio.sleep(self._watched_s)
         link = self._keeper.link
+        while link is not None and link.is_open and link.silent_s > _SILENT_S:
+            await asyncio.sleep(_LEAST_S)  # until it speaks, or the watchdog ends it
         if link is None or not link.is_open:
             return None
         self.suspect = None

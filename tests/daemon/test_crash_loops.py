@@ -49,6 +49,27 @@ def test_a_set_that_crashes_at_once_is_sought_out(space: Namespace, common_folde
         end(daemon)
 
 
+def test_a_set_that_hangs_is_sought_out(space: Namespace, common_folder: Path) -> None:
+    """By the watchdog's ends in a row."""
+    (common_folder / "own.gsql").write_text(DECLARED)
+    loop = "volatile int on = 1; while (x > 0 && on) ;"
+    (common_folder / "own.h").write_text(HEADER.replace("if (x > 0) __builtin_trap();", loop))
+    config = common_folder / "gigastream.toml"
+    sets = {"broken": BROKEN, "last": COUNTS}
+    tables = "".join(f"[[query]]\nname = '{n}'\ntext = '''{t}'''\n" for n, t in sets.items())
+    head = "watchdog = '2s'\ndefinitions = ['own.gsql']\n"
+    config.write_text(f"{head}[[link]]\ndevice = '{space.near}'\n{tables}")
+    daemon = started(space, common_folder, "-c", config)
+    try:
+        with sending(space):
+            wait_until(lambda: "broken" not in daemon.status().sets, "that it is left out")
+            wait_until(lambda: [s.name for s in daemon.report().sets] == ["last"], "the other")
+        assert "the set broken is left out: the capture process has crashed" in daemon.told()
+        assert daemon.stop() == 0
+    finally:
+        end(daemon)
+
+
 def test_one_that_is_killed_before_it_reads_is_followed(
     space: Namespace, common_folder: Path
 ) -> None:
