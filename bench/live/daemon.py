@@ -58,6 +58,7 @@ class Question:
 
 QUESTIONS = {
     "count": Question([COUNT]),
+    "count, whole packets": Question([COUNT], ("--snap", "262144")),
     "groups": Question([groups(0)]),
     "eight": Question([";".join(map(groups, range(8)))]),
     "eight sets": Question([*map(groups, range(8))]),

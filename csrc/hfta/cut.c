@@ -74,8 +74,9 @@ bool gs_cut_begin(struct gs_operator_state *op, uint32_t port, const gs_bound *c
     return has_room;
 }
 
-void gs_cut_end(struct gs_operator_state *op)
+void gs_cut_end(struct gs_operator_state *op, bool is_kept)
 {
+    op->cut.is_kept = is_kept;
     op->cut.is_over = op->cut.has_windows;
     if (op->cut.is_over && holds(op)) op->cut.is_now = true;
 }

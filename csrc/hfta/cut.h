@@ -23,6 +23,7 @@ struct gs_cut {
     bool has_windows; /* what comes out is of windows */
     bool is_begun;    /* packets came before it was there: up to `last` their rows are not seen */
     bool is_over;     /* its input was broken off: what comes out now lacks rows */
+    bool is_kept;     /* and is put out for all that, with its mark: nothing comes after it */
     bool is_now;      /* some of the rows that wait to be sent may be cut */
     gs_bound *last;   /* by column, then its own values; NULL until it is begun */
     uint64_t rows;    /* of an output: left out */
@@ -32,7 +33,7 @@ void gs_cut_close(struct gs_operator_state *op);
 /* An input of this port lacks rows up to these values of its columns. False: no memory. */
 bool gs_cut_begin(struct gs_operator_state *op, uint32_t port, const gs_bound *columns);
 /* The input is about to be broken off. */
-void gs_cut_end(struct gs_operator_state *op);
+void gs_cut_end(struct gs_operator_state *op, bool is_kept);
 /* Whether the window of these values is cut. */
 bool gs_cut_has_window(const struct gs_operator_state *op, const gs_bound *values, uint32_t count);
 /* Whether a row of a batch that came in is: `op` is an output, whose columns are the batch's. */

@@ -107,7 +107,7 @@ static void on_batch(struct gs_operator_state *op, uint32_t port, struct gs_batc
     uint32_t cut = cut_rows(op, batch);
     op->base.counters.rows_in += batch->row_count;
     if (cut == 0) batch->missing &= ~GS_MISSING_CUT; /* it was said of what might be */
-    if (cut > 0 && ((struct output_state *)op)->only_whole)
+    if (cut > 0 && ((struct output_state *)op)->only_whole && !op->cut.is_kept)
         queue_whole(op, batch, cut);
     else
         queue_rows(op, batch);

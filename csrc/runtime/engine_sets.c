@@ -99,7 +99,7 @@ void gs_engine_detach(struct gs_engine *engine, struct gs_attached_set *set)
     if (set->engine != engine) return;
     if (gs_attached_is_running(set)) {
         gs_engine_tell_set(engine, set);
-        gs_graph_cut_end(&set->graph);
+        gs_graph_cut_end(&set->graph, false);
     }
     end(set);
     gs_engine_remove(engine, set);

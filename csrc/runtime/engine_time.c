@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time in the engine: from the sources of an interface to its LFTAs (OPERATORS section 2). */
 #include "engine_state.h"
+#include "graph_cut.h"
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -99,11 +100,29 @@ static bool is_due(const struct gs_attached_set *set, const struct gs_interface 
     return gs_attached_is_due(set, index, interface->high_ns, interface->promise_ns);
 }
 
+static bool reads(const struct gs_attached_set *set, uint32_t interface)
+{
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++)
+        if (set->graph.ports[at].interface == interface) return true;
+    return false;
+}
+
+/* The stop of an engine that would go on ends an interface amid its windows. */
+static void break_off(const struct gs_engine *engine, uint32_t index)
+{
+    if (!engine->is_stopping || !engine->settings.is_resident) return;
+    if (!all_sources_ended(engine, index)) return;
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (gs_attached_is_running(engine->sets[s]) && reads(engine->sets[s], index))
+            gs_graph_cut_end(&engine->sets[s]->graph, true);
+}
+
 static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
 {
     struct gs_interface *interface = &engine->interfaces[index];
     int64_t high_ns, promise_ns;
     if (interface->is_ended) return;
+    break_off(engine, index);
     observe_interface(engine, index, &high_ns, &promise_ns);
     if (high_ns > interface->high_ns) interface->high_ns = high_ns;
     if (promise_ns > interface->promise_ns) interface->promise_ns = promise_ns;

@@ -123,12 +123,12 @@ static void put_out_closed(struct gs_graph *graph)
     if (!graph->failed) gs_graph_flush_output(graph);
 }
 
-void gs_graph_cut_end(struct gs_graph *graph)
+void gs_graph_cut_end(struct gs_graph *graph, bool is_kept)
 {
     find_windows(graph);
     put_out_closed(graph);
     for (uint32_t n = 0; n < graph->query_set->node_count; n++) {
-        if (maker_of(graph, n) != NULL) gs_cut_end(maker_of(graph, n));
-        if (graph->taps[n] != NULL) gs_cut_end(graph->taps[n]);
+        if (maker_of(graph, n) != NULL) gs_cut_end(maker_of(graph, n), is_kept);
+        if (graph->taps[n] != NULL) gs_cut_end(graph->taps[n], is_kept);
     }
 }

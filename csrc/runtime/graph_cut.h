@@ -10,7 +10,7 @@
  * INT64_MIN: there were none. False: no memory. */
 bool gs_graph_cut_begin(struct gs_graph *graph, const int64_t *seen_ns);
 /* Its input is about to be broken off: what is closed by now is put out, as whole; what comes out
- * behind that is cut. */
-void gs_graph_cut_end(struct gs_graph *graph);
+ * behind that is cut. `is_kept`: with only_whole, too, it is put out. */
+void gs_graph_cut_end(struct gs_graph *graph, bool is_kept);
 
 #endif

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UsageError(
             "the console's server is not installed", "pip install 'gigastream[daemon]'"
         )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
     from gigastream.console.access import ConsoleAccess
     from gigastream.console.feed import Feed
     from gigastream.console.server import serve_console
@@ -65,6 +68,11 @@ def execute(arguments: argparse.Namespace) -> int:
     )
     serve_console(Feed(Path(arguments.socket)), access, _tell)
     return 0
+
+
+def _end(_number: int, _frame: object) -> None:
+    """A signal before it serves, or behind: the end that was asked for, too."""
+    raise SystemExit(0)
 
 
 def _tell(access: ConsoleAccess) -> None:

@@ -152,10 +152,12 @@ class _Follower(threading.Thread):
 
     def run(self) -> None:
         """Take rows until they end, or others are shown."""
+        from gigastream.cli.ctl_tail import TailDamageError
         from gigastream.daemon.messages import TailQuery
 
         set_name, _, query = self._newest.query.rpartition(".")
-        with suppress(ControlError), ControlClient(self._path, ANSWER_S) as client:
+        ends = (ControlError, TailDamageError)
+        with suppress(*ends), ControlClient(self._path, ANSWER_S) as client:
             self._client = client
             if self._has_left:
                 return
@@ -173,22 +175,21 @@ class _Follower(threading.Thread):
 
 
 def _take(newest: NewestRows, line: TailLine) -> None:
-    import base64
     import json
 
-    import pyarrow
-
+    from gigastream.cli.ctl_tail import batches_of
     from gigastream.engine.arrow_rows import batch_of_arrow
+    from gigastream.gsql.types import Type
 
     newest.lost += line.lost
-    if not line.arrow:
-        return
-    with pyarrow.ipc.open_stream(base64.b64decode(line.arrow)) as reader:
-        newest.columns = tuple(reader.schema.names)
-        for batch in reader:
-            for row in batch_of_arrow(batch).json(None).splitlines():
-                values = json.loads(row, parse_int=str, parse_float=str).values()
-                newest.rows.append(tuple("" if v is None else str(v) for v in values))
+    for batch, schema, _ in batches_of(line.arrow):
+        columns = list(enumerate(schema.columns))
+        newest.columns = tuple(column.name for _, column in columns)
+        newest.numeric = frozenset(at for at, column in columns if column.type.is_numeric)
+        newest.times = frozenset(at for at, column in columns if column.type is Type.TIMESTAMP)
+        for row in batch_of_arrow(batch).json(None).splitlines():
+            values = json.loads(row, parse_int=str, parse_float=str).values()
+            newest.rows.append(tuple("" if v is None else str(v) for v in values))
 
 
 @contextmanager

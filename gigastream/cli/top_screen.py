@@ -4,23 +4,26 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from gigastream.daemon.messages import CaptureReport, SetStatistics, StatusAnswer
 from gigastream.engine.statistics import END, NONE, SourceStatistics
+from gigastream.outputs.cells import Times, cut, printable
 from gigastream.words import counted
 
 _BARS = "▁▂▃▄▅▆▇█"
 _NS = 1e-9
 HISTORY = 60
 """Looks that a sparkline shows, where there is room."""
-_LEAST_BARS, _TABLE_WIDTH = 8, 80
-"""Characters: of a sparkline on a narrow screen, and of what is left of it on a wide one."""
+_LEAST_BARS, _LEAST_TEXT, _GAP = 8, 8, 2
+"""Characters: of a sparkline, or it is left out; of a text that gives way; between columns."""
 
 
 def sparkline(values: Sequence[float], width: int = HISTORY) -> str:
@@ -103,10 +106,13 @@ class History:
 
 @dataclass(slots=True)
 class NewestRows:
-    """The rows at the bottom: of which query, and the newest of them."""
+    """The rows at the bottom: of which query, and the newest of them, with their whole times."""
 
     query: str = ""
     columns: tuple[str, ...] = ()
+    numeric: frozenset[int] = frozenset()
+    """Which columns are numbers, which are times: these are never cut."""
+    times: frozenset[int] = frozenset()
     rows: deque[tuple[str, ...]] = field(default_factory=lambda: deque(maxlen=100))
     lost: int = 0
 
@@ -119,12 +125,11 @@ def screen(history: History, newest: NewestRows, height: int, width: int = 120) 
     parts: list[RenderableType] = [_title(status)]
     used = 1
     if status.report is not None:
-        bars = max(_LEAST_BARS, min(HISTORY, width - _TABLE_WIDTH))
-        links = _links(history, status.report, bars)
-        queries = _queries(history, status.report, newest, bars, max(1, height // 3))
+        links = _links(history, status.report, width)
+        queries = _queries(history, status.report, newest, width, max(1, height // 3))
         parts += [links, queries]
         used += links.row_count + queries.row_count + 2
-    parts.append(_rows(newest, max(1, height - used - 3)))
+    parts.append(_rows(newest, max(1, height - used - 3), width))
     return Group(*parts)
 
 
@@ -142,57 +147,123 @@ def _title(status: StatusAnswer) -> Text:
     return Text(text, style="bold", no_wrap=True, overflow="ellipsis")
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=None, expand=True, header_style="dim", pad_edge=False)
-    for place, column in enumerate(columns):
-        is_text = place == 0 or column == ""
-        table.add_column(column, justify="left" if is_text else "right", no_wrap=True)
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Figures behind a name, and their course, which is shown where there is room behind them."""
+
+    cells: tuple[str, ...]
+    course: Sequence[float]
+    styles: dict[int, str] = field(default_factory=dict)
+
+
+def _figures(columns: Sequence[str], lines: Sequence[_Line], width: int) -> Table:
+    """A table whose figures are whole: the course gives way to them, then the end of the names."""
+    widths = _widths(columns, [line.cells for line in lines])
+    room = width - _wide(widths)
+    widths = _fitting(widths, {0}, width)
+    table = _table(columns, widths, {0})
+    bars = min(HISTORY, room - _GAP)
+    if bars >= _LEAST_BARS:
+        table.add_column("", no_wrap=True)
+    for line in lines:
+        cells = [
+            Text(cut(cell, widths[at]), style=line.styles.get(at, ""))
+            for at, cell in enumerate(line.cells[: len(widths)])
+        ]
+        table.add_row(*cells, *([sparkline(line.course, bars)] if bars >= _LEAST_BARS else []))
     return table
 
 
-def _links(history: History, report: CaptureReport, bars: int) -> Table:
-    table = _table("link", "state", "packets/s", "bit/s", "dropped", "ring", "behind", "")
+def _table(columns: Sequence[str], widths: Sequence[int], left: Iterable[int]) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, _GAP, 0, 0))
+    for at, (column, width) in enumerate(zip(columns, widths, strict=False)):
+        justify: Literal["left", "right"] = "left" if at in left else "right"
+        table.add_column(Text(column), justify=justify, no_wrap=True, min_width=width)
+    return table
+
+
+def _widths(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[int]:
+    widths = [cell_len(column) for column in columns]
+    for row in rows:
+        widths = [max(width, cell_len(cell)) for width, cell in zip(widths, row, strict=True)]
+    return widths
+
+
+def _wide(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _fitting(widths: Sequence[int], texts: Iterable[int], limit: int) -> list[int]:
+    """The widths there is room for: the widest texts give way, then the last columns."""
+    fitted = list(widths)
+    while _wide(fitted) > limit:
+        text = max((at for at in texts if at < len(fitted)), key=fitted.__getitem__, default=None)
+        if text is not None and fitted[text] > _LEAST_TEXT:
+            fitted[text] -= 1
+        elif len(fitted) > 1:
+            fitted = list(widths[: len(fitted) - 1])
+        else:
+            break
+    return fitted
+
+
+_LINK_COLUMNS = ("link", "state", "packets/s", "bit/s", "dropped", "ring", "behind")
+
+
+def _links(history: History, report: CaptureReport, width: int) -> Table:
     rings = {ring.label: ring for ring in report.rings}
+    lines = []
     for source in report.sources:
         ring = rings.get(source.label)
-        full = f"{100 * ring.used // max(1, ring.blocks)} %" if ring is not None else "-"
-        table.add_row(
-            source.label,
+        cells = (
+            printable(source.label),
             source.link or "file",
             short(history.packets_per_second(source)),
             short(history.bits_per_second(source)),
-            Text(short(source.kernel_dropped), style="red" if source.kernel_dropped else ""),
-            full,
+            short(source.kernel_dropped),
+            f"{100 * ring.used // max(1, ring.blocks)} %" if ring is not None else "-",
             f"{source.lag_ns * _NS:.1f} s",
-            sparkline(history.rates.get(f"source:{source.label}", ()), bars),
         )
-    return table
+        styles = {4: "red"} if source.kernel_dropped else {}
+        lines.append(_Line(cells, history.rates.get(f"source:{source.label}", ()), styles))
+    return _figures(_LINK_COLUMNS, lines, width)
+
+
+_QUERY_COLUMNS = ("query", "selects", "evicted", "state", "behind", "lost", "rows/s", "rows")
 
 
 def _queries(
-    history: History, report: CaptureReport, newest: NewestRows, bars: int, most: int
+    history: History, report: CaptureReport, newest: NewestRows, width: int, most: int
 ) -> Table:
-    table = _table("query", "selects", "evicted", "state", "behind", "lost", "rows/s", "rows", "")
     every = [(queries, query) for queries in report.sets for query in queries.rows]
     names = [f"{queries.name}.{query}" for queries, query in every]
     chosen = names.index(newest.query) if newest.query in names else 0
     first = max(0, min(chosen - most // 2, len(every) - most))  # the chosen one is on the screen
+    lines = []
     for queries, query in every[first : first + most]:
         name = f"{queries.name}.{query}"
-        table.add_row(
-            Text(name, style="reverse" if name == newest.query else ""),
-            _selectivity(queries),
-            short(sum(lfta.evicted for lfta in queries.lftas)),
-            short(sum(o.held_bytes for o in queries.operators)) + "B",
-            _behind(report, queries, query),
-            short(sum(output.lost for output in queries.outputs)),
-            short(history.rows_per_second(queries, query)),
-            short(queries.rows[query]),
-            sparkline(history.rates.get(f"query:{name}", ()), bars),
-        )
+        styles = {0: "reverse"} if name == newest.query else {}
+        course = history.rates.get(f"query:{name}", ())
+        lines.append(_Line(_query_cells(history, report, queries, query), course, styles))
+    table = _figures(_QUERY_COLUMNS, lines, width)
     if len(every) > most:
         table.add_row(Text(f"{most} of {len(every):,} queries", style="dim"))
     return table
+
+
+def _query_cells(
+    history: History, report: CaptureReport, queries: SetStatistics, query: str
+) -> tuple[str, ...]:
+    return (
+        f"{queries.name}.{query}",
+        _selectivity(queries),
+        short(sum(lfta.evicted for lfta in queries.lftas)),
+        short(sum(o.held_bytes for o in queries.operators)) + "B",
+        _behind(report, queries, query),
+        short(sum(output.lost for output in queries.outputs)),
+        short(history.rows_per_second(queries, query)),
+        short(queries.rows[query]),
+    )
 
 
 def _selectivity(queries: SetStatistics) -> str:
@@ -210,15 +281,31 @@ def _behind(report: CaptureReport, queries: SetStatistics, query: str) -> str:
     return "-" if newest_ns in (NONE, END) else f"{(report.at_ns - newest_ns) * _NS:.1f} s"
 
 
-def _rows(newest: NewestRows, most: int) -> RenderableType:
+def _rows(newest: NewestRows, most: int, width: int) -> RenderableType:
+    """The newest rows, times below their day, which is told in the line above them."""
     title = newest.query or "no query yet"
     lost = f", {newest.lost:,} rows were not shown in time" if newest.lost else ""
-    head = Text(f"{title}{lost}   n next query, q quit", style="dim")
-    table = _table(*newest.columns)
-    for row in _last(newest.rows, most):
-        table.add_row(*row)
-    return Group(Text(""), head, table)
+    day, rows = _shortened(newest, most)
+    head = f"{title}{day}{lost}   n next query, q quit"
+    widths = _widths(newest.columns, rows)
+    texts = [at for at in range(len(widths)) if at not in newest.numeric | newest.times]
+    widths = _fitting(widths, texts, width)
+    table = _table(newest.columns, widths, {*texts, *newest.times})
+    for row in rows:
+        table.add_row(*(Text(cut(cell, room)) for cell, room in zip(row, widths, strict=False)))
+    heading = Text(head, style="dim", no_wrap=True, overflow="ellipsis")
+    is_empty = newest.query != "" and not newest.rows
+    return Group(Text(""), heading, Text(_WAITING) if is_empty else table)
 
 
-def _last(rows: Iterable[tuple[str, ...]], most: int) -> Iterator[tuple[str, ...]]:
-    yield from list(rows)[-most:]
+_WAITING = "waiting for the first window"
+
+
+def _shortened(newest: NewestRows, most: int) -> tuple[str, list[list[str]]]:
+    """The newest rows with short times, and their first day; those of another day tell it."""
+    rows = [[printable(cell) for cell in row] for row in list(newest.rows)[-most:]]
+    found = Times(sorted(newest.times)).shorten(rows)
+    days = [day for day, _ in found if day is not None]
+    if len(days) < 2:
+        return "".join(f", {day}" for day in days), [row for _, row in found]
+    return "", [list(row) for row in list(newest.rows)[-most:]]  # over midnight: as they are

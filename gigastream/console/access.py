@@ -3,7 +3,8 @@
 
 A page of another site can make a browser send requests to the loopback. So a request must name a
 host that is ours (which a name that was bound to 127.0.0.1 afterwards is not), come from our own
-page, and show the token: once in the address, from then on as a cookie.
+page, and show the token. The page takes it from the fragment of its address, which browsers do not
+send, and shows it in a header: a cookie would go to every other port of this host, too.
 """
 
 from __future__ import annotations
@@ -12,11 +13,10 @@ import hmac
 import ipaddress
 import secrets
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from gigastream.console.errors import ConsoleError
 
-COOKIE = "gigastream_token"
+_SCHEME = "Bearer "
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -54,22 +54,32 @@ class ConsoleAccess:
     @property
     def address(self) -> str:
         """What to open in a browser, with the token."""
-        scheme = "http" if self.certificate is None else "https"
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{scheme}://{host}:{self.port}/?token={self.token}"
+        return f"{self._scheme}://{host}:{self.port}/#token={self.token}"
 
-    def knows(self, shown: str | None) -> bool:
-        """Whether this is the token."""
-        return shown is not None and hmac.compare_digest(shown.encode(), self.token.encode())
+    @property
+    def _scheme(self) -> str:
+        return "http" if self.certificate is None else "https"
+
+    def knows(self, authorization: str | None) -> bool:
+        """Whether the header Authorization shows the token."""
+        if authorization is None or not authorization.startswith(_SCHEME):
+            return False
+        shown = authorization.removeprefix(_SCHEME)
+        return hmac.compare_digest(shown.encode(), self.token.encode())
 
     def is_ours(self, host: str | None) -> bool:
-        """Whether the header Host, or the host of an Origin, names us."""
+        """Whether the header Host names us."""
         if host is None:
             return False
         own = f"[{self.host}]" if ":" in self.host else self.host
         name = host.rpartition(":")[0] if host.endswith(f":{self.port}") else host
         return name in (*_LOOPBACK_NAMES, own, *self.names)
 
-    def is_own_origin(self, origin: str | None) -> bool:
-        """Whether a request that changes something comes from our page; none: no browser."""
-        return origin is None or self.is_ours(urlsplit(origin).netloc)
+    def is_own_origin(self, origin: str | None, host: str | None) -> bool:
+        """Whether a request to this host comes from our page; none: from no other page.
+
+        Scheme, host and port are to be those that the browser calls us by: a page of another port
+        of the same host is another's.
+        """
+        return origin is None or origin == f"{self._scheme}://{host}"

@@ -17,7 +17,6 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import (
     FileResponse,
     JSONResponse,
-    RedirectResponse,
     Response,
     StreamingResponse,
 )
@@ -25,8 +24,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gigastream.console.access import COOKIE, ConsoleAccess
-from gigastream.console.errors import ConsoleError
+from gigastream.console.access import ConsoleAccess
+from gigastream.console.errors import ConsoleError, TooLongError
 from gigastream.console.feed import Feed
 from gigastream.daemon.messages import (
     MAX_REQUEST_BYTES,
@@ -89,28 +88,16 @@ class _Gate:
         return await self._app(scope, receive, _with_headers(send))
 
     def _refusal(self, request: HttpRequest) -> Response | None:
-        if not self._access.is_ours(request.headers.get("host")):
+        """The page itself says nothing of the daemon: who has no token may load it."""
+        host = request.headers.get("host")
+        if not self._access.is_ours(host):
             return _refused("this host is not called so", 421)
-        if not self._access.is_own_origin(request.headers.get("origin")):
+        if not self._access.is_own_origin(request.headers.get("origin"), host):
             return _refused("this comes from another site", 403)
-        shown = request.query_params.get("token")
-        if request.url.path == "/" and self._access.knows(shown):
-            return self._welcome(request)
-        if not self._access.knows(request.cookies.get(COOKIE)):
+        is_page = request.url.path == "/" or request.url.path.startswith("/page/")
+        if not is_page and not self._access.knows(request.headers.get("authorization")):
             return _refused("open the address that gigastream console has printed", 401)
         return None
-
-    def _welcome(self, request: HttpRequest) -> Response:
-        """The token goes from the address, which browsers keep, into a cookie of this session."""
-        answer = RedirectResponse("/", 303, _HEADERS)
-        answer.set_cookie(
-            COOKIE,
-            self._access.token,
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-        )
-        return answer
 
 
 def _with_headers(send: Send) -> Send:
@@ -129,7 +116,8 @@ def _refused(message: str, status: int) -> Response:
 
 def _unanswered(_request: HttpRequest, error: Exception) -> Response:
     hint = getattr(error, "hint", None)
-    return JSONResponse({"ok": False, "message": str(error), "hint": hint}, 503)
+    status = getattr(error, "status", 503)
+    return JSONResponse({"ok": False, "message": str(error), "hint": hint}, status)
 
 
 def _misunderstood(_request: HttpRequest, error: Exception) -> Response:
@@ -200,12 +188,12 @@ def _json(answer: Any) -> Response:
 
 
 async def _body(request: HttpRequest) -> bytes:
-    """What was sent. ConsoleError where it is more than a query can be."""
+    """What was sent. TooLongError where it is more than a query can be."""
     received = bytearray()
     async for chunk in request.stream():
         received += chunk
         if len(received) > MAX_REQUEST_BYTES:
-            raise ConsoleError("that is too long for a query")
+            raise TooLongError("that is too long for a query")
     return bytes(received)
 
 

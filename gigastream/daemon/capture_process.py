@@ -11,7 +11,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
@@ -44,7 +44,6 @@ from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.engine import Engine
 from gigastream.engine.privileges import confine, gain_no_privileges, give_up_privileges
-from gigastream.engine.statistics import NONE
 from gigastream.outputs import FORMATS
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import Source, adopted_rings
@@ -95,6 +94,8 @@ class _Capture:
         self._channel, self._start = channel, start
         self._sources: list[Source] = []
         self._sets: dict[str, RunningSet] = {}
+        self._prepared: dict[int, RunningSet] = {}
+        """By the number of its order: opened, and not attached yet."""
         self._tails = Tails(channel)
         self._engine: Engine | None = None
         self._relief: Relief | None = None
@@ -105,11 +106,7 @@ class _Capture:
     # ---- beginning ----
 
     def begin(self, opened: ExitStack) -> None:
-        """Open the input, give up what privileges are left, and attach the sets that are there.
-
-        One that goes on where another has crashed attaches them behind the start: the windows that
-        were running then are cut.
-        """
+        """Open the input, give up what privileges are left, attach the sets that are there."""
         start = self._start
         memory.default_budget()
         gain_no_privileges(start.user)
@@ -134,21 +131,28 @@ class _Capture:
         )
 
     def _attach_first(self, engine: Engine) -> None:
-        """Those with a spool before the start, which then goes on behind what it has promised."""
-        early, late = list(self._start.sets), list[AttachOrder]()
-        if self._start.incarnation > 0:
-            late = [order for order in early if not has_spool(order.outputs)]
-            early = [order for order in early if has_spool(order.outputs)]
-        for order in early:
-            self._carry_out(order)
-        for running in self._sets.values():
+        """Spools are opened before the start, which then goes on behind what they have promised.
+
+        Sets are attached behind it: of links, windows that are running by now are cut.
+        """
+        orders = [order for order in self._start.sets if self._has_prepared(order)]
+        for running in self._prepared.values():
             for target in running.targets:
                 engine.add_files((), _greatest(self._start.promises, target.promises()))
         engine.start()
         self._around.has_started = True
-        engine.unseen(time.time_ns() if self._start.incarnation > 0 else NONE)
-        for order in late:
+        engine.unseen(time.time_ns())
+        for order in orders:
             self._carry_out(order)
+
+    def _has_prepared(self, order: AttachOrder) -> bool:
+        """Open what is to be there before the start; False: it could not be, which is said."""
+
+        def prepare() -> None:
+            if has_spool(order.outputs):
+                self._prepared[order.number] = RunningSet(order, self._around, None)
+
+        return self._has_done(order, prepare)
 
     def _open_sources(self, engine: Engine) -> None:
         start = self._start
@@ -262,13 +266,18 @@ class _Capture:
 
     def _carry_out(self, order: Order) -> None:
         """And say how it went."""
-        done = OrderDone(number=order.number)
+        if self._has_done(order, lambda: self._do(order)):
+            self._channel.say(OrderDone(number=order.number))
+
+    def _has_done(self, order: Order, work: Callable[[], None]) -> bool:
+        """False: it could not be done, which has been said."""
         try:
-            self._do(order)
+            work()
         except Exception as problem:
             hint = getattr(problem, "hint", None)
-            done = OrderDone(number=order.number, error=_told(problem), hint=hint)
-        self._channel.say(done)
+            self._channel.say(OrderDone(number=order.number, error=_told(problem), hint=hint))
+            return False
+        return True
 
     def _do(self, order: Order) -> None:
         match order:
@@ -296,7 +305,9 @@ class _Capture:
             raise OrderRefused(f"there is a query set '{order.name}'", "another name, or drop it")
         self._widen()
         try:
-            new = RunningSet(order, self._around, old)
+            prepared = self._prepared.pop(order.number, None)
+            new = prepared or RunningSet(order, self._around, old)
+            new.begin()
             if old is not None:
                 self._tails.end(order.name, new.queries)
             self._sets[order.name] = new

@@ -60,13 +60,13 @@ class Surroundings:
 
 
 class RunningSet:
-    """Attached to an engine as soon as it is made, with its outputs open."""
+    """Its outputs are open as soon as it is made; begin() attaches it."""
 
     def __init__(self, order: AttachOrder, around: Surroundings, old: RunningSet | None) -> None:
-        """Read the object, open all that it needs, attach it; where that fails, nothing is changed.
+        """Read the object, and open all that it needs; where that fails, nothing is changed.
 
         `old` is the set that it replaces, which goes on to this one's first window. CompiledError,
-        UntrustedError, OSError, EngineError, BudgetError, OutputError, SeveralSourcesError.
+        UntrustedError, OSError, EngineError, OutputError, SeveralSourcesError.
         """
         self.order, self._around = order, around
         self.plan, self._texts = read_object(Path(order.object_path))
@@ -88,10 +88,17 @@ class RunningSet:
         self.is_shed = False
         if has_spool(order.outputs):
             refuse_unspooled(self.plan)
-        lent = [] if old is None else self._lent_by(old)
-        self.targets = [*lent, *self._opened({target.spec.path for target in lent})]
+        self._replaced, self._borrowed = old, [] if old is None else self._lent_by(old)
+        but = {target.spec.path for target in self._borrowed}
+        self.targets = [*self._borrowed, *self._opened(but)]
+
+    def begin(self) -> None:
+        """Attach it; where that fails its outputs are ended. EngineError, BudgetError."""
+        old, self._replaced = self._replaced, None
+        lent, self._borrowed = self._borrowed, []
+        is_whole = self.order.first_window == "edge" or old is not None
         try:
-            self._attached = self._attach(whole=order.first_window == "edge" or old is not None)
+            self._attached = self._attach(whole=is_whole)
         except BaseException:
             self._lent = lent
             self.end_outputs()

@@ -31,9 +31,11 @@ def test_tokens_are_not_guessed() -> None:
     other = ConsoleAccess("127.0.0.1", 8642)
     assert access.token != other.token
     assert len(access.token) >= 32
-    assert access.knows(access.token)
-    for shown in (None, "", access.token[:-1], other.token, "ä"):
-        assert not access.knows(shown)
+    assert access.knows(f"Bearer {access.token}")
+    assert not access.knows(access.token)
+    assert not access.knows(None)
+    for shown in ("", access.token[:-1], other.token, "ä"):
+        assert not access.knows(f"Bearer {shown}")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,17 @@ def test_a_name_bound_to_the_loopback_is_not_ours(host: str | None, is_ours: boo
 
 def test_pages_of_others_change_nothing() -> None:
     access = ConsoleAccess("127.0.0.1", 8642)
-    assert access.is_own_origin(None)
-    assert access.is_own_origin("http://127.0.0.1:8642")
-    for origin in ("http://evil.example", "null", "http://evil.example:8642", "file://"):
-        assert not access.is_own_origin(origin)
+    assert access.is_own_origin(None, "127.0.0.1:8642")
+    assert access.is_own_origin("http://127.0.0.1:8642", "127.0.0.1:8642")
+    for origin in (
+        *("http://evil.example", "null", "http://evil.example:8642", "file://", "http://[::1", ""),
+        *("http://127.0.0.1", "http://127.0.0.1:80", "http://localhost:8642"),
+        "https://127.0.0.1:8642",
+    ):
+        assert not access.is_own_origin(origin, "127.0.0.1:8642")
+
+
+def test_a_page_with_tls_is_of_its_scheme() -> None:
+    access = ConsoleAccess("0.0.0.0", 443, "cert.pem", "key.pem", names=("probe.example",))
+    assert access.is_own_origin("https://probe.example", "probe.example")
+    assert not access.is_own_origin("http://probe.example", "probe.example")

@@ -36,15 +36,15 @@ class Consoled:
     @property
     def root(self) -> str:
         """The address without the token."""
-        return self.address.partition("/?")[0]
+        return self.address.partition("/#")[0]
 
     @property
-    def cookie(self) -> str:
-        """As the browser sends it when the address has been opened."""
-        return f"gigastream_token={self.address.partition('token=')[2]}"
+    def token(self) -> str:
+        """The header by which the page shows it."""
+        return f"Bearer {self.address.partition('#token=')[2]}"
 
     def asked(self, path: str, body: bytes | None = None, **headers: str) -> tuple[int, str]:
-        """The status and the text of an answer; redirections are followed without the cookie."""
+        """The status and the text of an answer."""
         request = urllib.request.Request(self.root + path, data=body, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:

@@ -22,6 +22,7 @@ from gigastream.daemon.messages import (
     AttachOrder,
     CaptureReport,
     DetachOrder,
+    FirstWindow,
     LinkSpec,
     OverloadSettings,
 )
@@ -82,12 +83,13 @@ class Site:
     link: LinkSpec
     tcpdump: Tcpdump
 
-    def order(self, name: str, text: str) -> AttachOrder:
+    def order(self, name: str, text: str, first_window: FirstWindow = "cut") -> AttachOrder:
         return AttachOrder(
             number=-1,
             name=name,
             object_path=str(object_of(self.folder, name, text, ["default"])),
             outputs=(output_to(self.folder / f"{name}.json", "json"),),
+            first_window=first_window,
         )
 
     @contextmanager
@@ -190,9 +192,27 @@ def test_a_set_that_is_replaced_by_its_like_gives_every_row_once(site: Site, tex
     assert found.cut_rows == 0
 
 
-def test_no_window_comes_twice_where_a_capture_was_killed(site: Site) -> None:
+def test_the_window_that_is_running_at_the_start_is_left_out(site: Site) -> None:
+    """And counted; the one that is running at the end comes."""
+    sets = (site.order("frames", FRAMES, "edge"),)
+    with site.traffic(8), site.capturing(sets=sets) as capture:
+        wait_until(lambda: capture.hear(0.1) and len(site.lines("frames")) > 1, "rows")
+        over = capture.end()
+    site.tcpdump.stop()
+    rows, answer = site.rows("frames"), answer_of_file(site.tcpdump.path, "-e", FRAMES)
+    assert over.report.sets[0].cut_rows >= 1
+    seconds = [row["tb"] for row in map(json.loads, site.lines("frames"))]
+    assert min(seconds) > min(json.loads(row)["tb"] for row in answer)
+    assert (rows - answer).total() <= 1  # of the second of the end
+
+
+@pytest.mark.parametrize("has_spool", [False, True], ids=["alone", "with-spool"])
+def test_no_window_comes_twice_where_a_capture_was_killed(site: Site, has_spool: bool) -> None:
     """And each that comes is whole: the next one begins behind what the last has said."""
-    frames, promises = site.order("frames", FRAMES), dict[str, int]()
+    frames, promises = site.order("frames", FRAMES, "edge"), dict[str, int]()
+    if has_spool:
+        spool = output_to(site.folder / "spool", "spool")
+        frames = replace(frames, outputs=(*frames.outputs, spool))
     with site.traffic(20):
         for incarnation in range(4):
             promises = site.killed_amid_rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import signal
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,38 +29,60 @@ def lonely(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Consoled]:
         yield made
 
 
-@pytest.mark.parametrize("path", ["/", "/?token=wrong", "/api/status", "/page/console.js"])
+@pytest.mark.parametrize("path", ["/api/status", "/api/tail?query=x", "/api/none", "/none"])
 def test_without_the_token_nothing_is_shown(lonely: Consoled, path: str) -> None:
-    status, text = lonely.asked(path)
-    assert status == 401
-    assert "open the address that gigastream console has printed" in text
-    assert lonely.asked(path, Cookie="gigastream_token=wrong")[0] == 401
+    token = lonely.token.removeprefix("Bearer ")
+    for shown in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": token}):
+        status, text = lonely.asked(path, **shown)
+        assert status == 401
+        assert "open the address that gigastream console has printed" in text
+    assert lonely.asked(path, Cookie=f"gigastream_token={token}")[0] == 401
+
+
+def test_the_page_is_loaded_without_it(lonely: Consoled) -> None:
+    """The token is in the fragment of the address, which no browser sends, and in no cookie."""
+    for path in ("/", "/page/console.js"):
+        with urllib.request.urlopen(lonely.root + path, timeout=PATIENCE_S) as answer:
+            assert answer.status == 200
+            assert "Set-Cookie" not in answer.headers
+            assert lonely.token.removeprefix("Bearer ") not in answer.read().decode()
 
 
 @pytest.mark.parametrize("body", [b'{"name": "x", "text": "y"}', None])
-def test_a_token_in_the_address_opens_the_page_alone(lonely: Consoled, body: bytes | None) -> None:
-    token = lonely.address.partition("?")[2]
+def test_a_token_in_the_address_opens_nothing(lonely: Consoled, body: bytes | None) -> None:
+    token = lonely.address.partition("#")[2]
     assert lonely.asked(f"/api/{'add' if body else 'status'}?{token}", body)[0] == 401
 
 
 def test_a_name_of_another_site_is_refused(lonely: Consoled) -> None:
-    headers = {"Cookie": lonely.cookie}
+    headers = {"Authorization": lonely.token}
     assert lonely.asked("/", **headers)[0] == 200
     assert lonely.asked("/", **headers, Host=f"evil.example:{lonely.port}")[0] == 421
     assert lonely.asked("/", **headers, Host=f"localhost:{lonely.port}")[0] == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://[::1",
+        "http://localhost",
+        "http://127.0.0.1:1",
+        "",
+        "é",
+    ],
+)
 def test_a_page_of_another_site_changes_nothing(lonely: Consoled, origin: str) -> None:
     body = b'{"name": "x", "text": "SELECT len FROM IP"}'
-    headers = {"Cookie": lonely.cookie, "Origin": origin}
+    headers = {"Authorization": lonely.token, "Origin": origin}
     status, text = lonely.asked("/api/add", body, **headers)
     assert status == 403
     assert "another site" in text
 
 
 def test_without_a_daemon_it_says_so(lonely: Consoled) -> None:
-    status, text = lonely.asked("/api/status", Cookie=lonely.cookie)
+    status, text = lonely.asked("/api/status", Authorization=lonely.token)
     assert status == 503
     answer = json.loads(text)
     assert not answer["ok"]
@@ -70,8 +93,8 @@ def test_without_a_daemon_it_says_so(lonely: Consoled) -> None:
 def test_a_daemon_of_another_version(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     with speaking(path, say=lambda _: b'{"ok":true,"new":1}\n'), console(path) as made:
-        status, text = made.asked("/api/status", Cookie=made.cookie)
-        _, events = made.asked("/api/tail?query=x", Cookie=made.cookie)
+        status, text = made.asked("/api/status", Authorization=made.token)
+        _, events = made.asked("/api/tail?query=x", Authorization=made.token)
     assert status == 503
     assert "is it of another version" in json.loads(text)["hint"]
     assert events.startswith("event: refused\n")
@@ -82,7 +105,7 @@ def test_a_tail_that_hangs_up_ends(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     rows = tail_line(pyarrow.RecordBatch.from_pydict({"n": [1, 2**60]}), lost=3)
     with speaking(path, rows=[rows], holds=False), console(path) as made:
-        status, events = made.asked("/api/tail?query=x", Cookie=made.cookie)
+        status, events = made.asked("/api/tail?query=x", Authorization=made.token)
     assert status == 200
     shown = json.loads(events.partition("data: ")[2])
     assert shown["rows"] == [["1"], [str(2**60)]]  # a browser's numbers would end before that
@@ -91,15 +114,15 @@ def test_a_tail_that_hangs_up_ends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"name": 3}', b'{"text": "x", "more": 1}'])
 def test_what_is_no_request_is_told(lonely: Consoled, body: bytes) -> None:
-    status, text = lonely.asked("/api/check", body, Cookie=lonely.cookie)
+    status, text = lonely.asked("/api/check", body, Authorization=lonely.token)
     assert status == 400
     assert not json.loads(text)["ok"]
 
 
 def test_a_query_that_has_no_end(lonely: Consoled) -> None:
     body = json.dumps({"text": "x" * (2 << 20)}).encode()
-    status, text = lonely.asked("/api/check", body, Cookie=lonely.cookie)
-    assert status == 503
+    status, text = lonely.asked("/api/check", body, Authorization=lonely.token)
+    assert status == 413
     assert "too long for a query" in text
 
 
@@ -110,6 +133,20 @@ def test_signals_end_it(tmp_path: Path, number: signal.Signals) -> None:
         assert made.process.wait(PATIENCE_S) == 0
         assert made.process.stderr is not None
         assert made.process.stderr.read() == ""
+
+
+def test_a_signal_ends_it_though_rows_are_followed(tmp_path: Path) -> None:
+    rows = tail_line(pyarrow.RecordBatch.from_pydict({"n": [1]}))
+    path = tmp_path / "socket"
+    with speaking(path, rows=[rows]), console(path) as made:
+        asked = urllib.request.Request(
+            f"{made.root}/api/tail?query=x", headers={"Authorization": made.token}
+        )
+        with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:
+            assert answer.readline() == b"event: rows\n"
+            for _ in range(2):
+                made.process.send_signal(signal.SIGTERM)
+            assert made.process.wait(PATIENCE_S) == 0
 
 
 def test_a_port_that_is_taken(lonely: Consoled) -> None:

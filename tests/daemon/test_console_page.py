@@ -63,7 +63,7 @@ def shown(daemon: Daemon, traffic: None, chromium: Any) -> Iterator[Shown]:
     """The page of a daemon that has a query."""
     daemon.add("talkers", TALKERS)
     with console(daemon.folder / "socket") as made:
-        page = chromium.new_page()
+        page = chromium.new_context().new_page()
         page.set_default_timeout(PATIENCE_MS)
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text))
@@ -71,8 +71,9 @@ def shown(daemon: Daemon, traffic: None, chromium: Any) -> Iterator[Shown]:
         page.on("dialog", lambda dialog: dialog.accept())
         page.goto(made.address)
         assert page.url == made.root + "/"  # the token is not where it is kept
+        assert page.context.cookies() == []  # nor where other ports of this host would get it
         yield Shown(page, complaints)
-        page.close()
+        page.context.close()
 
 
 def test_the_account_the_rows_and_their_charts(shown: Shown) -> None:
@@ -110,7 +111,8 @@ def test_a_query_is_written_added_watched_and_dropped(daemon: Daemon, shown: Sho
     page.fill("#name", "vlans")
     page.click("#add")
     shown.wait_for("#title", "vlans.vlans")
-    shown.wait_for("#rows td", "Z")
+    shown.wait_for("#rows td", ":")
+    shown.wait_for("#day", "UTC")
     assert daemon.status().sets["vlans"].spec.parameters == {"least": "60"}
     page.click("#add")
     shown.wait_for("#diagnostics", "vlans")  # there is one of that name
@@ -121,6 +123,63 @@ def test_a_query_is_written_added_watched_and_dropped(daemon: Daemon, shown: Sho
     shown.wait_for("#title", "talkers.talkers")
     shown.wait_for("#rows td", "10.20.0.")
     assert shown.complaints == []
+
+
+WIDE = """async () => {
+  leave();
+  watched.triedAt = Infinity; // no row of another window comes
+  const source = { label: "enp193s0f0np0.4094", link: "up", read: 123456789012, kernel_dropped: 123456789012 };
+  for (const name of Object.keys(ACCOUNT)) source[name] = 123456789012;
+  before = null;
+  showLinks({ incarnation: -1, at_ns: 1, sources: [source] });
+  const time = "2026-11-25T14:30:02.000000000Z", columns = ["begins", "ends", "srcIP", "destIP", "packets", "bytes"];
+  const row = [time, time, "2001:db8:1234:5678:9abc:def0:1234:5678", "2001:db8:1234:5678::1", "123456789", "123456789012"];
+  Object.assign(watched, { columns, numeric: columns.map((_, at) => at > 3), times: columns.map((_, at) => at < 2), rows: [row] });
+  offer();
+  show();
+  await new Promise(requestAnimationFrame);
+  const places = ["#account", "#queries", "#editor", "#watched", "#watched .scrolled"].map((one) => document.querySelector(one));
+  return {
+    clipped: places.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.id || one.className),
+    cells: [...$("rows").rows[1].cells].map((one) => one.textContent),
+    day: $("day").textContent,
+    axis: [plot.scales.x.min, plot.scales.x.max],
+    at: windowOf(row),
+  };
+}"""  # noqa: E501
+
+
+def test_a_narrow_page_shows_all_of_a_window(shown: Shown) -> None:
+    shown.wait_for("#rows td", "10.20.0.")
+    shown.page.set_viewport_size({"width": 1280, "height": 900})
+    found = shown.page.evaluate(WIDE)
+    assert found["clipped"] == []
+    assert found["cells"][:2] == ["14:30:02", "14:30:02"]
+    assert found["day"] == "2026-11-25 UTC"
+    assert found["axis"] == [found["at"] - 10, found["at"] + 10]  # seconds, not years
+
+
+def test_a_query_that_has_no_window_yet(daemon: Daemon, shown: Shown) -> None:
+    shown.wait_for("#rows td", "10.20.0.")
+    assert not shown.page.is_visible("#waiting")
+    daemon.add("hours", "SELECT tb, count(*) AS n FROM IP GROUP BY time/360000 AS tb")
+    shown.page.click("#sets tr:has-text('hours') td")
+    shown.wait_for("#title", "hours")
+    assert shown.page.is_visible("#waiting")
+    assert shown.text("#waiting") == "waiting for the first window"
+
+
+def test_a_page_without_the_token_says_what_to_open(shown: Shown) -> None:
+    """As in another tab: the token is of the one that had the address."""
+    address = shown.page.url
+    other = shown.page.context.new_page()
+    other.goto(address)
+    other.locator("#state", has_text="open the address that gigastream console").wait_for()
+    token = shown.page.evaluate("() => sessionStorage.getItem('token')")
+    other.goto(f"{address}#token={token}")  # into the same page, which is not loaded anew
+    other.locator("#rows td", has_text="10.20.0.").first.wait_for()
+    assert other.url == address
+    other.close()
 
 
 def test_rows_without_a_window_are_a_table(daemon: Daemon, shown: Shown) -> None:

@@ -112,6 +112,24 @@ def test_rows_of_a_window_that_was_cut_say_so(daemon: Daemon) -> None:
     assert (marks[b"gs.cut"], marks[b"gs.cut_rows"]) == (b"true", b"1")
 
 
+def test_a_window_that_the_stop_cuts_comes_with_a_mark(
+    space: Namespace, common_folder: Path
+) -> None:
+    """Though it was running at the start, too: nothing comes after it."""
+    rows = common_folder / "out" / "eras.parquet"
+    text = f"DEFINE {{ query_name eras; }} SELECT era, count(*) AS n FROM PKT GROUP BY {ERA} AS era"
+    daemon = started(space, common_folder, "-o", f"parquet:{rows}", "-e", text)
+    try:
+        daemon.send(50)
+        wait_until(lambda: daemon.read() >= 50, "the packets")
+        assert daemon.stop() == 0
+        assert pyarrow.parquet.read_table(rows)["n"].to_pylist() == [50]
+        marks = pyarrow.parquet.read_metadata(rows).metadata
+        assert (marks[b"gs.cut"], marks[b"gs.cut_rows"]) == (b"true", b"1")
+    finally:
+        end(daemon)
+
+
 def test_the_log_as_json(space: Namespace, common_folder: Path) -> None:
     """Each line is an object with a time and a text."""
     config = common_folder / "gigastream.toml"

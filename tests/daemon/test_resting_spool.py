@@ -40,6 +40,7 @@ def test_a_set_that_rests_goes_on_with_its_spool(tmp_path: Path) -> None:
         around = Surroundings(engine, [source], settings, tails, told.append)
         engine.add_files([source])
         running = RunningSet(order, around, None)
+        running.begin()
         engine.start()
         around.has_started = True
         for _ in range(TURNS):

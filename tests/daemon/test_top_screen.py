@@ -54,9 +54,9 @@ def status(second: int, packets: int, rows: int, incarnation: int = 0) -> Status
     )
 
 
-def shown(history: History, newest: NewestRows, height: int = 24) -> str:
-    console = Console(file=io.StringIO(), width=120, height=height)
-    console.print(screen(history, newest, height))
+def shown(history: History, newest: NewestRows, height: int = 24, width: int = 120) -> str:
+    console = Console(file=io.StringIO(), width=width, height=height)
+    console.print(screen(history, newest, height, width))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -84,6 +84,52 @@ def test_rates_are_of_the_time_between_two_looks() -> None:
     assert "8.0M" in text
     assert "25 %" in text  # of the ring, and the selectivity
     assert "3.0 s" in text
+
+
+@pytest.mark.parametrize(("width", "bars"), [(200, 30), (120, 30), (80, 13), (70, 0)])
+def test_the_course_gives_way_to_the_figures(width: int, bars: int) -> None:
+    history = History()
+    for second in range(30):
+        history.look(status(second, 1_000_000 * second, 5_000 * second))
+    lines = shown(history, NewestRows("mine.talkers"), width=width).splitlines()
+    queries = next(line for line in lines if line.startswith("mine.talkers"))
+    figures = [word for word in queries.split() if not set(word) & set("▁▂▃▄▅▆▇█")]
+    assert figures == ["mine.talkers", "25.0", "%", "7", "0B", "3.0", "s", "5", "5.0k", "145k"]
+    assert sum(queries.count(bar) for bar in "▁▂▃▄▅▆▇█") == bars
+    assert max(map(len, lines)) <= width
+    assert "   " * 5 not in queries  # columns stand beside each other, however wide it is
+
+
+@pytest.mark.parametrize("width", [120, 80, 50])
+def test_times_are_short_and_whole(width: int) -> None:
+    history = History()
+    history.look(status(10, 10, 5))
+    columns = ("tb", "name", "ends", "packets")
+    newest = NewestRows("mine.talkers", columns, frozenset({3}), frozenset({0, 2}))
+    for second in range(3):
+        times = [f"2026-11-25T14:{minute}:0{second}.000000000Z" for minute in (30, 31)]
+        newest.rows.append((times[0], "a long name of a talker " * 3, times[1], f"1234{second}"))
+    lines = shown(history, newest, width=width).splitlines()
+    assert any("mine.talkers, 2026-11-25 UTC" in line for line in lines)
+    last = lines[-1].split()
+    assert (last[0], *last[-2:]) == ("14:30:02", "14:31:02", "12342")
+    assert len(lines[-1]) <= width
+
+
+def test_rows_on_both_sides_of_midnight_have_their_day() -> None:
+    newest = NewestRows("mine.talkers", ("tb",), times=frozenset({0}))
+    newest.rows.append(("2026-11-25T23:59:59.000000000Z",))
+    newest.rows.append(("2026-11-26T00:00:00.000000000Z",))
+    history = History()
+    history.look(status(10, 10, 5))
+    assert "2026-11-25T23:59:59" in shown(history, newest)
+    assert "2026-11-26T00:00:00" in shown(history, newest)
+
+
+def test_no_row_yet() -> None:
+    history = History()
+    history.look(status(10, 10, 5))
+    assert "waiting for the first window" in shown(history, NewestRows("mine.talkers"))
 
 
 def test_a_crash_gives_no_negative_rate() -> None:

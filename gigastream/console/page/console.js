@@ -7,8 +7,11 @@ const MOST_ROWS = 2000;
 const SHOWN_ROWS = 200;
 const MOST_LINES = 8;
 const MOST_BARS = 10;
+const ALONE = 10;
+const TICKS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200, 86400];
 const LOOK_MS = 1000;
 const AGAIN_MS = 2000;
+const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.(\d{9})Z$/;
 const COLOURS = ["#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f"];
 
 // `wanted` is the set that was added here: its first query is shown as soon as the status has it.
@@ -17,12 +20,29 @@ let before = null;
 let shownQueries = [];
 let plot = null;
 
+// ---- who asks ----
+
+// The token comes with the address and stays in this tab: a cookie would go to other ports, too.
+function enter() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token === null) return;
+  sessionStorage.setItem("token", token);
+  history.replaceState(null, "", location.pathname);
+}
+
+const permitted = () => ({ Authorization: `Bearer ${sessionStorage.getItem("token") || ""}` });
+
+addEventListener("hashchange", () => {
+  enter();
+  check();
+});
+
 // ---- small things ----
 
 async function ask(path, body) {
-  const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   try {
-    const answer = await fetch(path, options);
+    const answer = await fetch(path, { ...sent, headers: permitted() });
     return await answer.json();
   } catch {
     return { ok: false, message: "the console's server does not answer", hint: "gigastream console" };
@@ -75,7 +95,7 @@ function short(number) {
 const grouped = (number) => Number(number).toLocaleString("en");
 const text = (shown, bad) => [shown, bad ? "bad" : ""];
 const count = (number, bad) => [grouped(number), bad ? "number bad" : "number"];
-const cell = (shown, isNumber) => element("td", shown, isNumber ? "number" : "");
+const cell = (shown) => element("td", shown);
 
 // ---- status: links, queries, the account ----
 
@@ -206,27 +226,52 @@ function watch(set, query) {
   show();
 }
 
-const isOver = () => watched.source === null || watched.source.readyState === EventSource.CLOSED;
+const isOver = () => watched.source === null;
 
 // Rows that have come stay while the daemon is away; what comes afterwards is put behind them.
 function follow() {
   leave();
   $("title").textContent = `${watched.set}.${watched.query}`;
   watched.triedAt = Date.now();
-  const source = new EventSource(`/api/tail?${new URLSearchParams({ query: watched.query, set: watched.set })}`);
+  const source = new AbortController();
   watched.source = source;
-  source.addEventListener("rows", (event) => { if (source === watched.source) take(JSON.parse(event.data)); });
-  source.addEventListener("refused", (event) => {
-    // The browser would ask again by itself; there is nothing to ask for until a status has it.
-    if (source !== watched.source) return;
-    leave();
-    watched.refusal = told(JSON.parse(event.data));
-    warn();
-  });
+  read(source, `/api/tail?${new URLSearchParams({ query: watched.query, set: watched.set })}`);
+}
+
+// Events of a stream, as EventSource would read them if it could show the token. `choose` asks again.
+async function read(source, path) {
+  try {
+    const answer = await fetch(path, { headers: permitted(), signal: source.signal });
+    if (!answer.ok) return refuse(source, await answer.json());
+    const texts = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (let part = await texts.read(); !part.done; part = await texts.read()) {
+      const events = (rest + part.value).split("\n\n");
+      rest = events.pop();
+      for (const event of events) heed(source, event);
+    }
+  } catch {
+    // It was left, or the server has gone, which the status tells.
+  }
+  if (source === watched.source) leave();
+}
+
+function heed(source, event) {
+  const [name, data] = event.split("\n").map((line) => line.slice(line.indexOf(": ") + 2));
+  if (source !== watched.source) return;
+  if (name === "rows") take(JSON.parse(data));
+  else refuse(source, JSON.parse(data));
+}
+
+function refuse(source, answer) {
+  if (source !== watched.source) return;
+  leave();
+  watched.refusal = told(answer);
+  warn();
 }
 
 function leave() {
-  if (watched.source) watched.source.close();
+  if (watched.source) watched.source.abort();
   watched.source = null;
 }
 
@@ -268,6 +313,7 @@ function warn() {
   const lost = `${grouped(watched.lost)} rows were not shown: this page was too slow, or the capture began again`;
   $("lost").textContent = watched.refusal || (watched.lost ? lost : "");
   $("lost").hidden = !$("lost").textContent;
+  $("waiting").hidden = watched.rows.length > 0 || watched.refusal !== "";
 }
 
 // The newest window first, its rows in their order.
@@ -283,13 +329,34 @@ function newestFirst(rows) {
 
 function show() {
   warn();
-  const rows = newestFirst(watched.rows.slice(-SHOWN_ROWS)).map((row) => {
+  const newest = newestFirst(watched.rows.slice(-SHOWN_ROWS));
+  const shorten = shortTimes(newest);
+  const rows = newest.map((row) => {
     const line = element("tr");
-    row.forEach((value, at) => line.append(cell(value === null ? "" : String(value), watched.numeric[at])));
+    row.forEach((value, at) => {
+      const shown = value === null ? "" : watched.times[at] ? shorten(String(value)) : String(value);
+      line.append(element("td", shown, watched.numeric[at] ? "number" : watched.times[at] ? "time" : ""));
+    });
     return line;
   });
   fill($("rows"), watched.columns.map((name, at) => [name, watched.numeric[at]]), rows);
   chart();
+}
+
+// `09:08:00` below the day, which stands in every cell where there are two; fractions in threes of digits.
+function shortTimes(rows) {
+  const times = rows.flatMap((row) => row.filter((_, at) => watched.times[at]).map((value) => TIME.exec(value)));
+  const known = times.filter((found) => found);
+  const days = new Set(known.map((found) => found[1]));
+  const needed = Math.max(0, ...known.map((found) => found[3].replace(/0+$/, "").length));
+  const digits = 3 * Math.ceil(needed / 3);
+  $("day").textContent = days.size === 1 ? `${[...days][0]} UTC` : "";
+  return (value) => {
+    const found = TIME.exec(value);
+    if (!found) return value;
+    const clock = found[2] + (digits ? `.${found[3].slice(0, digits)}` : "");
+    return days.size === 1 ? clock : `${found[1]} ${clock}`;
+  };
 }
 
 // ---- its charts ----
@@ -331,6 +398,12 @@ function chart() {
   if (group >= 0) bars(sums, times[times.length - 1]);
 }
 
+// In UTC, as the rows have it.
+const clockOf = (seconds) => new Date(seconds * 1000).toISOString().slice(11, 19);
+
+// A window alone stands in the middle; left to itself, uPlot would show the years behind it.
+const rangeOf = (times) => times.length > 1 ? {} : { range: [times[0] - ALONE, times[0] + ALONE] };
+
 function lines(times, greatest) {
   const points = { show: times.length < 40 };
   const series = greatest.map(([name], at) => ({ label: name, stroke: COLOURS[at % COLOURS.length], width: 2, points }));
@@ -338,10 +411,11 @@ function lines(times, greatest) {
   const isTime = watched.times[windowAt()];
   const axis = { stroke: getComputedStyle(document.body).color, grid: { stroke: "#8883" } };
   const options = {
-    width: Math.max(300, $("chart").clientWidth), height: 220,
+    width: Math.max(300, $("chart").clientWidth), height: 220, padding: [null, 32, null, null],
     series: [{ label: watched.columns[windowAt()] }, ...series],
-    scales: { x: { time: isTime } },
-    axes: [isTime ? axis : { ...axis, space: 110, values: (_, at) => at.map(String) },
+    scales: { x: { time: isTime, ...rangeOf(times) } },
+    axes: [isTime ? { ...axis, incrs: TICKS_S, space: 80, values: (_, at) => at.map(clockOf) }
+      : { ...axis, space: 110, values: (_, at) => at.map(String) },
       { ...axis, size: 60, values: (_, at) => at.map(short) }],
     legend: { live: false },
   };
@@ -414,5 +488,6 @@ $("add").addEventListener("click", async () => {
   $("add").disabled = false;
 });
 
+enter();
 check();
 look();
