@@ -148,7 +148,7 @@ def _title(status: StatusAnswer) -> Text:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _Course:
     """Figures behind a name, and their course, which is shown where there is room behind them."""
 
     cells: tuple[str, ...]
@@ -156,7 +156,7 @@ class _Line:
     styles: dict[int, str] = field(default_factory=dict)
 
 
-def _figures(columns: Sequence[str], lines: Sequence[_Line], width: int) -> Table:
+def _figures(columns: Sequence[str], lines: Sequence[_Course], width: int) -> Table:
     """A table whose figures are whole: the course gives way to them, then the end of the names."""
     widths = _widths(columns, [line.cells for line in lines])
     room = width - _wide(widths)
@@ -225,7 +225,7 @@ def _links(history: History, report: CaptureReport, width: int) -> Table:
             f"{source.lag_ns * _NS:.1f} s",
         )
         styles = {4: "red"} if source.kernel_dropped else {}
-        lines.append(_Line(cells, history.rates.get(f"source:{source.label}", ()), styles))
+        lines.append(_Course(cells, history.rates.get(f"source:{source.label}", ()), styles))
     return _figures(_LINK_COLUMNS, lines, width)
 
 
@@ -244,7 +244,7 @@ def _queries(
         name = f"{queries.name}.{query}"
         styles = {0: "reverse"} if name == newest.query else {}
         course = history.rates.get(f"query:{name}", ())
-        lines.append(_Line(_query_cells(history, report, queries, query), course, styles))
+        lines.append(_Course(_query_cells(history, report, queries, query), course, styles))
     table = _figures(_QUERY_COLUMNS, lines, width)
     if len(every) > most:
         table.add_row(Text(f"{most} of {len(every):,} queries", style="dim"))
