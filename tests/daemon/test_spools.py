@@ -57,6 +57,7 @@ def generations(root: Path) -> set[int]:
 
 def output(daemon: Daemon) -> OutputStatistics:
     """Of the one set, by the last report."""
+    wait_until(lambda: bool(daemon.report().sets), "a report of the set")
     (running,) = daemon.report().sets
     return next(each for each in running.outputs if each.format == "spool")
 
