@@ -7,6 +7,7 @@ comes over the channel, and no output, ends the loop: what fails is told and lea
 
 from __future__ import annotations
 
+import gc
 import math
 import os
 import signal
@@ -113,6 +114,7 @@ class _Capture:
         engine = opened.enter_context(Engine(start.settings, is_resident=True))
         self._open_sources(engine)
         _import_all()
+        gc.freeze()  # what is loaded by now stays: no collection need walk over it
         give_up_privileges(start.user)
         held = confine([Path(folder) for folder in start.folders])
         self._around = Surroundings(engine, self._sources, start.settings, self._tails, self._note)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyarrow import compute
 
@@ -30,14 +30,27 @@ class Edge:
 
     def before(self, batch: NativeBatch) -> NativeBatch | None:
         """The rows before it; None: there are none."""
-        table = batch.to_arrow()
-        values = table.column(self._column.place).cast("int64")
-        values = compute.negate(values) if self._column.falls else values
-        is_before = compute.less(values, self._first)
+        table, is_before = self._compared(batch)
         count = compute.sum(is_before).as_py() or 0
         if count == batch.row_count:
             return batch
         return NativeBatch.from_arrow(table.filter(is_before), self._schema) if count else None
+
+    def behind(self, batch: NativeBatch, schema: Schema) -> NativeBatch | None:
+        """The rows of the other set from it on; None: there are none."""
+        table, is_before = self._compared(batch)
+        count = compute.sum(is_before).as_py() or 0
+        if count == 0:
+            return batch
+        rest = table.filter(compute.invert(is_before))
+        return NativeBatch.from_arrow(rest, schema) if rest.num_rows else None
+
+    def _compared(self, batch: NativeBatch) -> tuple[Any, Any]:
+        """The rows, and of each whether it is before."""
+        table = batch.to_arrow()
+        values = table.column(self._column.place).cast("int64")
+        values = compute.negate(values) if self._column.falls else values
+        return table, compute.less(values, self._first)
 
 
 def edges_of(

@@ -79,6 +79,8 @@ class RunningSet:
         """Rows left out by those that it has replaced, or before it rested."""
         self._edges: dict[str, Edge] = {}
         """Of a set that is being replaced."""
+        self._begins: dict[str, Edge] | None = None
+        """Where it has taken over, query by query; None: from nobody."""
         self._reached: set[str] = set()
         self._old: RunningSet | None = None
         self._attached: AttachedSet | None = None
@@ -200,6 +202,7 @@ class RunningSet:
             schemas = {node.name: node.schema for node in old.plan.outputs}
             edges = edges_of(self._attached, old._output_queries, schemas)
         old._edges, self._old = edges or {}, old
+        self._begins = edges or {}
         if edges is None:
             self._let_old_go(old)
 
@@ -277,8 +280,18 @@ class RunningSet:
                 continue
             if edge is not None:
                 batch = edge.before(event.batch)
+            elif event.batch.is_cut and self._begins is not None:
+                batch = self._own_of_last(event.query, event.batch)
             if batch is not None:
                 self._write(event.query, batch)
+
+    def _own_of_last(self, query: str, batch: NativeBatch) -> NativeBatch | None:
+        """The stop answers windows, too, that its predecessor has had: they are not its own."""
+        edge = (self._begins or {}).get(query)
+        schema = next(node.schema for node in self.plan.outputs if node.name == query)
+        own = None if edge is None else edge.behind(batch, schema)
+        self._cut_before += batch.row_count - (0 if own is None else own.row_count)
+        return own
 
     def _write(self, query: str, batch: NativeBatch) -> None:
         self._rows[query] += batch.row_count

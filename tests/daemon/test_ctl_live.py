@@ -21,7 +21,7 @@ from tests.live.namespace import Namespace, needs
 from tests.live.test_veth import DEMO_CAPTURE, replay
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.privileged, needs("ip", "tcpreplay")]
+pytestmark = [pytest.mark.privileged, pytest.mark.long, needs("ip", "tcpreplay")]
 CONFIG = """\
 cache = "cache"
 folders = ["rows"]

@@ -29,7 +29,7 @@ WIDE = "DEFINE { query_name wide; } SELECT " + ", ".join(
 )
 ENOUGH = 4 * (8 << 20) // (8 * COLUMNS)
 """Rows that are more than a slow client is let wait for."""
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 
 
 def test_a_supervisor_that_is_killed_leaves_nobody(space: Namespace, common_folder: Path) -> None:

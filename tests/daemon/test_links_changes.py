@@ -70,8 +70,9 @@ def test_sets_come_and_go_under_load(measured: Daemon, times: int, rate: int) ->
 @pytest.mark.parametrize("times", [4, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_parameter_is_set_under_load(daemon: Daemon, times: int) -> None:
     """Every window comes once, and whole."""
-    daemon.add("numbers", NUMBERS)
+    daemon.add("numbers", NUMBERS, first_window="cut")
     with sending(daemon.space, size=200) as sender:
+        wait_until((daemon.folder / "out" / "numbers.csv").exists, "a window")
         for value in range(1, times + 1):
             daemon.ask(SetParameter(name="numbers", parameter="least", value=str(value)))
             before = len(daemon.rows("numbers"))
@@ -89,7 +90,7 @@ def test_a_reload_leaves_what_is_the_same_alone(space: Namespace, common_folder:
     def write(**sets: str) -> None:
         parts = [f"[[link]]\ndevice = '{space.near}'\n"]
         for name, text in sets.items():
-            output = f"output = ['csv:{common_folder}/out/{name}.csv']"
+            output = f"first-window = 'cut'\noutput = ['csv:{common_folder}/out/{name}.csv']"
             parts.append(f"[[query]]\nname = '{name}'\n{output}\ntext = '''{text}'''\n")
         config.write_text("".join(parts))
 

@@ -26,7 +26,7 @@ from tests.live.namespace import Namespace, need
 from tests.live.test_veth import Tcpdump
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 TAGS = """DEFINE { query_name tags; }
     SELECT tb, vlan, count(*) AS n, sum(sequence_number) AS total, sum(len) AS bytes
     FROM TCP GROUP BY time AS tb, vlan"""

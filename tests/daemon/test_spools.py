@@ -30,7 +30,7 @@ from tests.daemon.resident import COUNTS, Daemon, end, started
 from tests.live.namespace import Namespace
 from tests.waiting import PATIENCE_S, wait_until
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 
 FRAMES = "DEFINE { query_name frames; } SELECT time, len, timestamp FROM PKT"
 SOON = SpoolSpec(segment_age_ns=50_000_000)
@@ -57,6 +57,7 @@ def generations(root: Path) -> set[int]:
 
 def output(daemon: Daemon) -> OutputStatistics:
     """Of the one set, by the last report."""
+    wait_until(lambda: bool(daemon.report().sets), "a report of the set")
     (running,) = daemon.report().sets
     return next(each for each in running.outputs if each.format == "spool")
 
