@@ -29,9 +29,11 @@ class Screen:
 
     def _tmux(self, *words: str) -> str:
         command = ["tmux", "-S", str(self._server), *words]
-        # Readline, which pytest loads, puts the size of its own terminal behind Python's back.
+        # Readline, which pytest loads, puts the size of its own terminal behind Python's back, and
+        # whom pytest has started, as its workers, has it before their eyes.
+        ours = {name: text for name, text in os.environ.items() if name not in ("COLUMNS", "LINES")}
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ)
+            command, capture_output=True, text=True, timeout=60, check=False, env=ours
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
