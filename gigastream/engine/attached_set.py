@@ -54,6 +54,7 @@ class AttachedSet:
         self._nodes = [node.name for node in plan.nodes]
         self._times = base_times(plan)
         self._error = ffi.new("struct gs_error *")
+        self._known_outputs: dict[str, list[int]] = {}
         path = compiled(plan, include, is_low_elsewhere=is_low_elsewhere)
         native = set_settings(settings)
         native.default_slot_count = default_slots(plan, interfaces)
@@ -134,9 +135,12 @@ class AttachedSet:
         """The (low node, interface) of each port, once it is opened."""
         return tuple(ports(self.native))
 
-    @cached_property
+    @property
     def _outputs(self) -> dict[str, list[int]]:
-        return counters.outputs(self.native)
+        """They are known once it is opened, and do not change then."""
+        if not self._known_outputs:
+            self._known_outputs = counters.outputs(self.native)
+        return self._known_outputs
 
     @cached_property
     def _interfaces(self) -> list[str]:
