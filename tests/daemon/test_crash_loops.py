@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.resident import COUNTS, end, started
+from tests.daemon.resident import COUNTS, Daemon, end, started
 from tests.daemon.test_losses import sending
 from tests.live.namespace import Namespace
 from tests.processes import descendants
@@ -70,17 +70,29 @@ def test_a_set_that_hangs_is_sought_out(space: Namespace, common_folder: Path) -
         end(daemon)
 
 
+def grandchildren(process: int) -> list[int]:
+    """Of a daemon: what its launcher has forked."""
+    return [each for child in descendants(process) for each in descendants(child)]
+
+
+def reports(daemon: Daemon) -> int | None:
+    """Which capture process has reported last."""
+    report = daemon.status().report
+    return None if report is None else report.incarnation
+
+
 def test_one_that_is_killed_before_it_reads_is_followed(
     space: Namespace, common_folder: Path
 ) -> None:
     """That somebody killed it is no reason to end."""
     daemon = started(space, common_folder, waits=False)
     try:
-        while not (found := descendants(daemon.process.pid)[1:]):  # behind the launcher
+        while not (found := grandchildren(daemon.process.pid)):  # the launcher's child
             assert daemon.process.poll() is None
         os.kill(found[0], signal.SIGKILL)
         wait_until(lambda: "running:" in daemon.told(), "that it runs")
-        assert daemon.told().count("signal 9 (SIGKILL); the next one begins") == 1
+        wait_until(lambda: "signal 9 (SIGKILL); the next one begins" in daemon.told(), "a word")
+        wait_until(lambda: reports(daemon) == 1, "the next one to read")
         assert daemon.stop() == 0
     finally:
         end(daemon)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ PORT = (
     "WHERE destPort = 8080 OR srcPort = 8080"
 )
 PACKETS = 2010
+SETTLED_NS = 500_000_000
 OF_PORT = 46
 
 
@@ -32,17 +34,23 @@ def narrow(space: Namespace, common_folder: Path) -> Iterator[Daemon]:
         end(made)
 
 
+def settled(daemon: Daemon) -> int:
+    """Packets, by a report of some time after now: the ring's blocks have been handed over."""
+    then_ns = time.time_ns() + SETTLED_NS
+    wait_until(lambda: daemon.report().at_ns > then_ns, "a later report")
+    return daemon.read()
+
+
 def test_sets_come_and_go(narrow: Daemon) -> None:
     """The narrow set's rows are whole; a wide one that comes gets all; when it goes few pass."""
     narrow.add("port", PORT)
     narrow.send(PACKETS)
     wait_until(lambda: len(narrow.rows("port")) >= 1, "rows")
     narrow.add("counts", COUNTS, first_window="cut")
-    few = narrow.read()
+    few = settled(narrow)
     assert 0 < few < PACKETS
     narrow.send(PACKETS)
-    wait_until(lambda: narrow.read() >= few + PACKETS, "all packets")
-    assert narrow.read() == few + PACKETS
+    assert settled(narrow) == few + PACKETS
     narrow.ask(DropSet(name="counts"))
     narrow.send(PACKETS)
     wait_until(lambda: narrow.read() > few + PACKETS, "packets")
