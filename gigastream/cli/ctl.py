@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gigastream.cli.arguments import CommandParser, argument_type, parse_parameter
+from gigastream.cli.arguments import CommandParser, add_options, argument_type, parse_parameter
 from gigastream.cli.errors import UsageError
 from gigastream.cli.stderr import harmless, say
 from gigastream.options import SPOOL_OPTIONS
@@ -336,15 +336,7 @@ def _add_words(parser: argparse.ArgumentParser) -> None:
         "--low-level-only", action="store_true", help="nothing but the spool is written"
     )
     _add_rotation(parser)
-    spool = parser.add_argument_group("of a spool (-o spool:PATH)")
-    for option in SPOOL_OPTIONS:
-        spool.add_argument(
-            f"--{option.name}",
-            dest=option.field,
-            type=argument_type(option.parse),
-            metavar=option.metavar,
-            help=option.help,
-        )
+    add_options(parser.add_argument_group("of a spool (-o spool:PATH)"), SPOOL_OPTIONS)
 
 
 def _add_rotation(parser: argparse.ArgumentParser) -> None:

@@ -38,8 +38,8 @@ class OrderChannel:
         os.set_blocking(descriptor, False)
         self._reader = order_reader()
         self._room_bytes = tail_room_bytes
-        self._begun = b""
-        """Of a frame, what is still to be sent."""
+        self._begun = memoryview(b"")
+        """Of a frame, what is still to be sent: a view, so that a long one is not copied anew."""
         self._sure: deque[bytes] = deque()
         self._report: bytes | None = None
         self._tails: deque[bytes] = deque()
@@ -120,12 +120,12 @@ class OrderChannel:
     def _begin(self) -> bool:
         """Take up the next frame. Orders' answers first: a tail's precedes its rows."""
         if self._sure:
-            self._begun = self._sure.popleft()
+            self._begun = memoryview(self._sure.popleft())
         elif self._report is not None:
-            self._begun, self._report = self._report, None
+            self._begun, self._report = memoryview(self._report), None
         elif self._tails:
-            self._begun = self._tails.popleft()
+            self._begun = memoryview(self._tails.popleft())
             self._tail_bytes -= len(self._begun)
         else:
-            self._begun, self._last = self._last, b""
+            self._begun, self._last = memoryview(self._last), b""
         return bool(self._begun)
