@@ -8,6 +8,7 @@ import signal
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.waiting import wait_until
@@ -60,12 +61,28 @@ def is_alive(process: int) -> bool:
 
 def catches(process: int, number: signal.Signals) -> bool:
     """Whether it has a handler for a signal, which before would end it at once; or it is gone."""
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
+    lines = _lines_of(Path(f"/proc/{process}/status"))
+    if lines is None:
         return True
     caught = next(line for line in lines if line.startswith("SigCgt"))
     return bool(int(caught.split(":")[1], 16) >> (number - 1) & 1) or not is_alive(process)
+
+
+def threads_of(*processes: int) -> Iterator[dict[str, str]]:
+    """What /proc/N/status says of each of their threads; of one that ends meanwhile nothing."""
+    for process in processes:
+        with suppress(OSError):
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                if (lines := _lines_of(thread / "status")) is not None:
+                    pairs = (line.split(":", 1) for line in lines if ":" in line)
+                    yield {name: value.strip() for name, value in pairs}
+
+
+def _lines_of(path: Path) -> list[str] | None:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return None
 
 
 def _kill(process: int) -> bool:

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from tests.daemon.resident import Daemon
-from tests.processes import descendants
+from tests.processes import descendants, threads_of
 from tests.waiting import wait_until
 
 LARGE = "DEFINE { query_name large; } SELECT " + ", ".join(f"len + {n} AS c{n}" for n in range(200))
@@ -37,19 +34,10 @@ def test_no_process_keeps_a_privilege(daemon: Daemon) -> None:
 def check(daemon: Daemon) -> int:
     """Hold what every thread has against what is documented; how many processes there were."""
     processes = [daemon.process.pid, *descendants(daemon.process.pid)]
-    for found in threads_of(processes):
+    for found in threads_of(*processes):
         kept = {name: int(found[name], 16) for name in CAPABILITIES}
         assert kept == dict.fromkeys(CAPABILITIES, 0), found["Name"]
         assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2"), found["Name"]
         assert "0" not in (*found["Uid"].split(), *found["Gid"].split())
         assert found["Groups"].split() == []
     return len(processes)
-
-
-def threads_of(processes: list[int]) -> Iterator[dict[str, str]]:
-    """What the kernel says of each; of one that ends meanwhile nothing."""
-    for process in processes:
-        with suppress(FileNotFoundError, ProcessLookupError):
-            for thread in Path(f"/proc/{process}/task").iterdir():
-                lines = (thread / "status").read_text().splitlines()
-                yield dict(line.split(":\t", 1) for line in lines if ":\t" in line)

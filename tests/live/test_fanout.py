@@ -34,6 +34,7 @@ from tests.live.test_veth import (
     replay,
     rows_of,
 )
+from tests.processes import threads_of
 
 pytestmark = [pytest.mark.privileged, needs("tcpreplay", "tcpdump")]
 COUNT_ALL = "SELECT tb, count(*) AS n FROM PKT GROUP BY time/1000000000 AS tb"
@@ -84,11 +85,10 @@ def test_no_thread_keeps_a_privilege(space: Namespace, tmp_path: Path) -> None:
     with running(space, "-i", space.far, "--fanout", "3", "-e", QUERY_ALL, folder=tmp_path) as run:
         tasks = Path(f"/proc/{run.process.pid}/task")
         wait_until(lambda: len(list(tasks.iterdir())) >= 4, "the rings' threads")
-        for task in tasks.iterdir():
-            status = (task / "status").read_text()
-            for said in ("NoNewPrivs:\t1", f"CapEff:\t{0:016x}", f"CapPrm:\t{0:016x}"):
-                assert said in status
-            assert "\nUid:\t0" not in status
+        for status in threads_of(run.process.pid):
+            assert status["NoNewPrivs"] == "1"
+            assert (int(status["CapEff"], 16), int(status["CapPrm"], 16)) == (0, 0)
+            assert "0" not in status["Uid"].split()
         run.stop()
 
 

@@ -31,7 +31,7 @@ from tests.live.namespace import (
     running,
     wait_until,
 )
-from tests.processes import parts_of
+from tests.processes import parts_of, threads_of
 from tests.sanitizers import IS_SANITIZED
 
 pytestmark = pytest.mark.privileged
@@ -265,9 +265,8 @@ def test_a_user_with_the_capability(
         status = Path(f"/proc/{process.pid}/status")
         wait_until(lambda: process.poll() is not None or has_begun(status), "the last step")
         assert process.poll() is None, process.communicate()[1]
-        for task in status.parent.joinpath("task").iterdir():
-            assert "CapEff:\t0000000000000000" in (task / "status").read_text()
-            assert "CapPrm:\t0000000000000000" in (task / "status").read_text()
+        for found in threads_of(process.pid):
+            assert (int(found["CapEff"], 16), int(found["CapPrm"], 16)) == (0, 0)
         wait_until(lambda: ends_well(process), "signals to be minded")
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE_S)
@@ -284,10 +283,9 @@ def test_the_kernel_refuses_what_a_capture_never_needs(
     space: Namespace, folder: Path, words: list[str]
 ) -> None:
     with running(space, "-i", space.far, "-e", QUERY_ALL, *words, folder=folder) as run:
-        tasks = Path(f"/proc/{run.process.pid}/task")
-        wait_until(lambda: has_begun(tasks.parent / "status"), "the filter")
-        for task in tasks.iterdir():
-            assert has_begun(task / "status")
+        wait_until(lambda: has_begun(Path(f"/proc/{run.process.pid}/status")), "the filter")
+        for found in threads_of(run.process.pid):
+            assert found["Seccomp"] == "2"
         held = run.stop()["confinement"]
     assert held["user"] == "nobody"
     assert held["seccomp"] is True

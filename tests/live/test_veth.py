@@ -32,7 +32,7 @@ from tests.live.namespace import (
     wait_for_delivery,
     wait_until,
 )
-from tests.processes import program
+from tests.processes import program, threads_of
 
 pytestmark = [pytest.mark.privileged, needs("tcpreplay", "tcpdump")]
 ROOT = Path(__file__).resolve().parents[2]
@@ -270,12 +270,10 @@ def _is_dropped(status: str) -> bool:
 def test_all_privileges_are_gone_in_every_thread(space: Namespace, tmp_path: Path) -> None:
     words = ["-i", space.far, "-e", QUERY_ALL, "--user", "daemon"]
     with running(space, *words, folder=tmp_path) as run:
-        tasks = Path(f"/proc/{run.process.pid}/task")
-        wait_until(lambda: _is_dropped((tasks.parent / "status").read_text()), "the drop")
-        for task in tasks.iterdir():
-            lines = (line.split(":") for line in (task / "status").read_text().splitlines())
-            status = {name: " ".join(value.split()) for name, value, *_ in lines}
-            assert status["Uid"] == status["Gid"] == "1 1 1 1"
+        status_of_it = Path(f"/proc/{run.process.pid}/status")
+        wait_until(lambda: _is_dropped(status_of_it.read_text()), "the drop")
+        for status in threads_of(run.process.pid):
+            assert status["Uid"].split() == status["Gid"].split() == ["1"] * 4
             assert status["Groups"] == ""
             assert status["NoNewPrivs"] == "1"
             for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
