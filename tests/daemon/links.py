@@ -258,5 +258,5 @@ def _fills(daemon: Daemon) -> Callable[[], bool]:
     return lambda: received_by_device(daemon.space, daemon.space.near)[0] - begun > RING_PACKETS
 
 
-RING_PACKETS = 4000
-"""More than a ring of 1 MiB has place for: each takes 192 bytes or more, headers among them."""
+RING_PACKETS = 6000
+"""More than a ring of 1 MiB has place for: each takes 184 bytes or more, headers among them."""
