@@ -55,7 +55,8 @@ class Daemon:
             return client.status()
 
     def report(self) -> CaptureReport:
-        """The last one."""
+        """The last one; there is one a second after the capture process has begun."""
+        wait_until(lambda: self.status().report is not None, "a report")
         found = self.status().report
         assert found is not None
         return found

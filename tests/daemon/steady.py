@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 
-from tests.live.adopted import PACE_PACKETS, PACE_S, numbered
+from tests.live.adopted import PACE_PACKETS, PACE_S, numbered, send_one
 
 
 def main(device: str) -> None:
@@ -21,8 +21,7 @@ def main(device: str) -> None:
     sent = 0
     while signal.sigtimedwait([signal.SIGTERM], PACE_S) is None:
         for _ in range(PACE_PACKETS):
-            link.send(numbered(sent))
-            sent += 1
+            sent += send_one(link, numbered(sent))
     print(sent)
 
 

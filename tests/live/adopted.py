@@ -10,6 +10,7 @@ to end, at the end.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -88,10 +89,21 @@ def send(child: _Child, device: str, said: Path) -> None:
     sent = 0
     while not child.is_to_end:
         for _ in range(PACE_PACKETS):
-            link.send(numbered(sent))
-            sent += 1
+            sent += send_one(link, numbered(sent))
         signal.sigtimedwait([], PACE_S)
     said.write_text(str(sent))
+
+
+def send_one(link: socket.socket, packet: bytes) -> int:
+    """Send it; 0: it was refused, since a busy kernel has not handed over those before it."""
+    try:
+        link.send(packet)
+    except OSError as error:
+        if error.errno != errno.ENOBUFS:
+            raise
+        time.sleep(PACE_S)
+        return 0
+    return 1
 
 
 def told(engine: Engine) -> bytes:
