@@ -73,8 +73,9 @@ class Daemon:
         wait_for_delivery()
 
     def rows(self, name: str) -> list[str]:
-        """Of a set's CSV, but the line of names."""
-        return (self.folder / "out" / f"{name}.csv").read_text().splitlines()[1:]
+        """Of a set's CSV, but the line of names; none before the first rows, which make it."""
+        path = self.folder / "out" / f"{name}.csv"
+        return path.read_text().splitlines()[1:] if path.exists() else []
 
     def told(self) -> str:
         """Its log."""

@@ -70,12 +70,6 @@ def received(daemon: Daemon) -> int:
     return sum(s.taken_before + s.dropped_before + s.kernel_received for s in sources)
 
 
-def windows(daemon: Daemon) -> int:
-    """In the file so far, which the first of them makes."""
-    is_there = (daemon.folder / "out" / "numbers.csv").exists()
-    return len(daemon.rows("numbers")) if is_there else 0
-
-
 @pytest.mark.parametrize("times", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_nothing_comes_twice_where_it_is_killed(daemon: Daemon, times: int) -> None:
     """Windows are whole and come once, single packets too; each crash is told with its time."""
@@ -85,8 +79,8 @@ def test_nothing_comes_twice_where_it_is_killed(daemon: Daemon, times: int) -> N
     with sending(daemon.space, rate=5_000) as sender:
         for _ in range(times):
             kill_in_a_moment(daemon, chance, heard)
-        rows = windows(daemon)
-        wait_until(lambda: windows(daemon) > rows, "a window of the last one")
+        rows = len(daemon.rows("numbers"))
+        wait_until(lambda: len(daemon.rows("numbers")) > rows, "a window of the last one")
     wait_until(lambda: received(daemon) == sender.sent, "all packets, by one reader or another")
     status = daemon.status()
     assert (status.restarts, list(status.sets)) == (times, ["numbers", "flows", "each"])
