@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gigastream.engine.statistics import SourceStatistics
 from tests.daemon.resident import Daemon
-from tests.live.namespace import Namespace, need, wait_for_delivery
+from tests.live.namespace import Namespace, ends_well, need, wait_for_delivery
 from tests.waiting import PATIENCE_S, wait_until
 
 NUMBERS = """DEFINE { query_name numbers; } PARAM { least uint 0; }
@@ -77,8 +77,10 @@ class Sender:
 
     def stop(self) -> int:
         """End it, in good order; how many it has sent."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
+        process = self._process
+        assert process is not None
+        wait_until(lambda: ends_well(process), "the sender to mind signals")
+        process.send_signal(signal.SIGTERM)
         return self.wait()
 
     def wait(self) -> int:
