@@ -17,7 +17,8 @@ from pathlib import Path
 
 from gigastream.engine.statistics import SourceStatistics
 from tests.daemon.resident import Daemon
-from tests.live.namespace import Namespace, ends_well, need, wait_for_delivery
+from tests.live.namespace import Namespace, need, wait_for_delivery
+from tests.processes import catches, holds_back
 from tests.waiting import PATIENCE_S, wait_until
 
 NUMBERS = """DEFINE { query_name numbers; } PARAM { least uint 0; }
@@ -79,7 +80,8 @@ class Sender:
         """End it, in good order; how many it has sent."""
         process = self._process
         assert process is not None
-        wait_until(lambda: ends_well(process), "the sender to mind signals")
+        minds = holds_back if self.rate > FAST else catches
+        wait_until(lambda: minds(process.pid, signal.SIGTERM), "the sender to mind signals")
         process.send_signal(signal.SIGTERM)
         return self.wait()
 
