@@ -25,7 +25,7 @@ KILLS = 4
 MOST_S = 1.5
 """Between a process that reads and its end: reports come once a second."""
 SMALL = ("--ring", "256kiB")
-pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 
 
 @pytest.mark.parametrize("more", [(), ("--fanout", 2), SMALL], ids=["one", "fanout", "full"])

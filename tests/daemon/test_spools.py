@@ -30,7 +30,7 @@ from tests.daemon.resident import COUNTS, Daemon, end, started
 from tests.live.namespace import Namespace
 from tests.waiting import PATIENCE_S, wait_until
 
-pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 
 FRAMES = "DEFINE { query_name frames; } SELECT time, len, timestamp FROM PKT"
 SOON = SpoolSpec(segment_age_ns=50_000_000)
