@@ -95,6 +95,7 @@ def test_a_capture_process_that_is_killed_is_followed_by_another(daemon: Daemon)
     assert 0 <= lost.packets["near"] <= 100
     assert lost.reason == "signal 9 (SIGKILL)"
     assert lost.away_ns > 0
+    assert lost.held is not None
     assert list(daemon.status().sets) == ["counts"]
     assert daemon.report().sets[0].name == "counts"
 
