@@ -77,6 +77,11 @@ class Keeper:
         link = self.link
         return link.child.pid.result() if link is not None and link.child.pid.done() else None
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether there is a capture process that takes orders."""
+        return self.link is not None and self.link.is_open
+
     def next_number(self) -> int:
         """Of an order."""
         self._numbers += 1

@@ -56,8 +56,8 @@ class QuerySets:
 
     @property
     def states(self) -> dict[str, SetState]:
-        """The sets that there are, oldest first."""
-        return {name: held.state for name, held in self._held.items()}
+        """The sets that there are, oldest first. From any thread."""
+        return {name: held.state for name, held in self._held.copy().items()}
 
     async def add(self, spec: QuerySetSpec, uid: int, *, from_config: bool = False) -> str:
         """Compile a set and attach it; what there is to say about it. DaemonError."""

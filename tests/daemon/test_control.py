@@ -128,6 +128,21 @@ def test_a_client_that_never_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     play(tmp_path, script)
 
 
+def test_a_client_that_says_no_more_gets_all(tmp_path: Path) -> None:
+    """Though it ends its side at once, and reads slowly: as `echo … | nc -N -U` does."""
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b'{"do":"queries"}\n')
+        writer.write_eof()
+        came = bytearray()
+        while received := await reader.read(1 << 12):
+            came += received
+        assert came.endswith(b"\n"), f"{len(came):,} bytes, and no more"
+        assert len(came) > LARGE
+
+    play(tmp_path, script)
+
+
 def test_so_many_clients_and_no_more(tmp_path: Path) -> None:
     """One more is told so; when one has left there is room."""
 
