@@ -90,7 +90,8 @@ class Keeper:
     async def order(self, order: Order) -> OrderDone:
         """Give the process of now an order."""
         if self.link is None:
-            return OrderDone(number=order.number, error="no capture process runs at the moment")
+            error = "no capture process runs at the moment"
+            return OrderDone(number=order.number, error=error, hint="once more in a while")
         return await self.link.order(order)
 
     async def run(self) -> int:

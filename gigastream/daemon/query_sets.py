@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -72,22 +71,21 @@ class QuerySets:
 
     async def prepare(self, specs: Sequence[QuerySetSpec], uid: int, *, strict: bool) -> None:
         """Compile the sets of the configuration, before anything is read. DaemonError if strict."""
-
-        async def one(spec: QuerySetSpec) -> tuple[QuerySetSpec, _Held | DaemonError]:
+        made = [self._compiled(spec, uid, True) for spec in specs]
+        found = await asyncio.gather(*made, return_exceptions=True)
+        for spec, compiled in zip(specs, found, strict=True):
             try:
+                if isinstance(compiled, BaseException):
+                    raise compiled
                 self._check_new(spec)
-                return spec, (await self._compiled(spec, uid, True))[0]
+                self._check_places(spec, True)  # now that those before it are held
             except DaemonError as error:
-                return spec, error
-
-        for spec, made in await asyncio.gather(*map(one, specs)):
-            if isinstance(made, _Held):
-                self._held[spec.name] = made
-                continue
-            if strict:
-                raise made
-            hint = f"\nhint: {made.hint}" if made.hint else ""
-            self._told(f"the set {spec.name} is left out: {made}{hint}")
+                if strict:
+                    raise
+                hint = f"\nhint: {error.hint}" if error.hint else ""
+                self._told(f"the set {spec.name} is left out: {error}{hint}")
+            else:
+                self._held[spec.name] = compiled[0]
 
     def orders(self) -> tuple[AttachOrder, ...]:
         """What a capture process begins with: nothing, where one of the sets is sought out."""
@@ -134,14 +132,12 @@ class QuerySets:
     async def _detach(self, name: str) -> str:
         """From the capture process, if it is there and answers; the next one begins without it."""
         order = DetachOrder(number=self._keeper.next_number(), name=name)
-        link = self._keeper.link
         try:
             async with asyncio.timeout(_DETACHED_WITHIN_S):
                 done = await self._keeper.order(order)
         except TimeoutError:
             return "the capture process does not answer: it goes with its end, or when it does"
-        is_attached = link is not None and link.is_open and not self._trial.is_on
-        if done.error is not None and is_attached:
+        if done.error is not None and self._keeper.is_heard and not self._trial.is_on:
             raise DaemonError(done.error, done.hint)
         return ""
 
@@ -161,6 +157,7 @@ class QuerySets:
         async with self._change:
             if self._held.get(spec.name) is not before:
                 raise DaemonError(f"the set {spec.name} was changed at the same time", "once more")
+            self._check_places(spec, is_configured)
             await self._attach(held, replaces=True)
             self._held[spec.name] = held
         return warnings
@@ -173,7 +170,7 @@ class QuerySets:
         One that goes makes place first; one whose output goes to another set goes with its coming.
         """
         done, failed = list[str](), list[DaemonError]()
-        before = {name: held.state for name, held in self._held.items() if held.state.from_config}
+        before = {name: held.state for name, held in self._held.copy().items() if held.state.from_config}
         for change in changes(before, specs):
             try:
                 await self._make(change, uid)
@@ -199,10 +196,13 @@ class QuerySets:
             _check_name(spec)
         held, _ = await self._compiled(spec, uid, True, without=names)
         async with self._change:
-            gone = [self._named(name) for name in names]
-            for name in names:
-                await self._detach(name)
+            going = [self._named(name) for name in names]
+            self._check_places(spec, True, names)
+            gone = list[_Held]()
             try:
+                for each in going:
+                    await self._detach(each.state.spec.name)
+                    gone.append(each)
                 await self._attach(held, replaces=spec.name in self._held)
             except DaemonError:
                 for each in gone:
@@ -213,8 +213,11 @@ class QuerySets:
             self._held[spec.name] = held
 
     async def _put_back(self, held: _Held) -> None:
-        with suppress(DaemonError):  # it is held: the next capture process begins with it
+        try:
             await self._attach(held)
+        except DaemonError as error:
+            if self._keeper.is_heard:  # else the next capture process begins with it
+                self._leave_out(held.state.spec.name, str(error))
 
     async def _compiled(
         self, spec: QuerySetSpec, uid: int, from_config: bool, without: Sequence[str] = ()
