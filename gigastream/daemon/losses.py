@@ -124,6 +124,8 @@ class Totals:
     def __init__(self) -> None:
         self._ended: dict[_Key, SourceStatistics] = {}
         self._last: CaptureReport | None = None
+        self.sources: tuple[SourceStatistics, ...] = ()
+        """In the order of the newest report; made with it, since other threads read them."""
 
     def take(self, report: CaptureReport) -> None:
         """The newest report."""
@@ -131,11 +133,7 @@ class Totals:
         if last is not None and last.incarnation != report.incarnation:
             self._ended |= {_key(source): _at_end(self._total(source)) for source in last.sources}
         self._last = report
-
-    @property
-    def sources(self) -> tuple[SourceStatistics, ...]:
-        """In the order of the newest report."""
-        return tuple(map(self._total, self._last.sources if self._last is not None else ()))
+        self.sources = tuple(map(self._total, report.sources))
 
     def _total(self, source: SourceStatistics) -> SourceStatistics:
         ended = self._ended.get(_key(source))
