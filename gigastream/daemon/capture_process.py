@@ -182,6 +182,7 @@ class _Capture:
     def _obey(self) -> None:
         for order in self._channel.orders():
             self._carry_out(order)
+            self._all_is_sent = self._channel.flush()  # a turn may take a second
         if (self._ends or self._channel.is_over) and self._engine is not None:
             self._ends = True
             self._engine.stop()
