@@ -53,6 +53,8 @@ PACKET_BUDGET = 1 << 20
 """Packets of a turn at the most: a turn costs what some 1,000 of them do."""
 IDLE_S = 0.05
 """Between two looks for orders where nothing is read."""
+BEHIND_S = 0.02
+"""Between two tries to send what the supervisor was too slow for."""
 ROWS_REPORT_S = 0.05
 """Between reports that are sent since rows go out."""
 _PATIENCE_S = 10.0
@@ -100,6 +102,7 @@ class _Capture:
         self._relief: Relief | None = None
         self._ends = False
         self._report_at = self._reported_at = 0.0
+        self._all_is_sent = True
         self._last: CaptureReport | None = None
 
     # ---- beginning ----
@@ -179,6 +182,7 @@ class _Capture:
     def _obey(self) -> None:
         for order in self._channel.orders():
             self._carry_out(order)
+            self._all_is_sent = self._channel.flush()  # a turn may take a second
         if (self._ends or self._channel.is_over) and self._engine is not None:
             self._ends = True
             self._engine.stop()
@@ -199,6 +203,8 @@ class _Capture:
     def _turn_ms(self) -> int:
         """Until something is due; an order that comes ends the turn, of a busy link soon."""
         left_s = self._report_at - time.monotonic()
+        if not self._all_is_sent:
+            left_s = min(left_s, BEHIND_S)
         if self._relief is not None:
             left_s = min(left_s, self._relief.looks_after_s)
         return max(1, math.ceil(1000 * left_s))
@@ -225,7 +231,7 @@ class _Capture:
             for running in self._sets.values():
                 running.tick()
             self._report()
-        self._channel.flush()
+        self._all_is_sent = self._channel.flush()
 
     def _note(self, text: str) -> None:
         self._channel.say(CaptureNote(text=text))
