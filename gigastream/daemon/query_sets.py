@@ -104,7 +104,7 @@ class QuerySets:
         if (guilty := self._trial.suspect) is not None:
             self._leave_out(guilty, "the capture process has crashed with it, again and again")
         if (guilty := self._hangs.guilty) is not None:
-            self._leave_out(guilty, f"the capture process has hung in its turn {HANGS} times")
+            self._leave_out(guilty, f"the capture process hung in its turn {HANGS} times in a row")
             self._keeper.ended_at_once = 0  # whose fault it was is known
         if self._trial.begins():
             self._told("crashes at once: the sets are attached one after another, to find whose")

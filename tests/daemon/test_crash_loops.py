@@ -67,7 +67,7 @@ def test_a_set_that_hangs_is_sought_out(space: Namespace, common_folder: Path) -
             wait_until(lambda: [s.name for s in daemon.report().sets] == ["last"], "the other")
         hangs = daemon.told().count("the capture process hung in the turn of the set broken")
         assert hangs == daemon.status().restarts == HANGS
-        assert "the set broken is left out: the capture process has hung" in daemon.told()
+        assert "the set broken is left out: the capture process hung in its turn" in daemon.told()
         assert "to find whose" not in daemon.told()
         assert daemon.stop() == 0
     finally:
