@@ -93,6 +93,8 @@ class QuerySetSpec(_Told, frozen=True, kw_only=True):
     rotate_ns: int | None = None
     keep: int | None = None
     """Of its files, as OutputSpec has them; all None: they are written in place."""
+    cut_column: bool = False
+    """Rows in csv and JSON say in a column, gs.cut, whether their window was cut."""
     spool: SpoolSpec = SpoolSpec()
     """Of its spools."""
 
@@ -205,6 +207,7 @@ class OutputSpec(_Told, frozen=True, kw_only=True):
     rotate_ns: int | None = None
     keep: int | None = None
     """How many ended files are kept; None: all."""
+    cut_column: bool = False
     spool: SpoolSpec = SpoolSpec()
 
 
