@@ -467,6 +467,8 @@ class StatusAnswer(_Told, frozen=True, kw_only=True):
     """Of the capture process of now, or the last one."""
     sources: tuple[SourceStatistics, ...] = ()
     """Their counters since the daemon began, over all capture processes."""
+    set_totals: tuple[SetStatistics, ...] = ()
+    """The sets of the report, with counters since the daemon began, or the set came."""
     losses: tuple[Loss, ...] = ()
     """The last of them."""
     lost_packets: dict[str, int] = {}
