@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.daemon.channel import OrderChannel
+from gigastream.daemon.hangs import TURN
 from gigastream.daemon.messages import (
     AttachOrder,
     CaptureNote,
@@ -217,7 +218,8 @@ class _Capture:
             self._channel.flush()
         for running in self._sets.values():
             try:
-                running.give()
+                with TURN.of(running.order.number):
+                    running.give()
             except Exception as problem:
                 running.fail(_told(problem))
             running.look_for_failure()
@@ -229,7 +231,8 @@ class _Capture:
         if now >= self._report_at:
             self._report_at = now + self._start.report_ns / 1e9
             for running in self._sets.values():
-                running.tick()
+                with TURN.of(running.order.number):
+                    running.tick()
             self._report()
         self._all_is_sent = self._channel.flush()
 
@@ -288,7 +291,8 @@ class _Capture:
     def _do(self, order: Order) -> None:
         match order:
             case AttachOrder():
-                self._attach(order)
+                with TURN.of(order.number):
+                    self._attach(order)
             case DetachOrder():
                 self._set(order.name).detach()
                 self._tails.end(order.name)
