@@ -170,7 +170,7 @@ class QuerySets:
         One that goes makes place first; one whose output goes to another set goes with its coming.
         """
         done, failed = list[str](), list[DaemonError]()
-        before = {name: held.state for name, held in self._held.copy().items() if held.state.from_config}
+        before = {name: held.state for name, held in self._held.items() if held.state.from_config}
         for change in changes(before, specs):
             try:
                 await self._make(change, uid)
