@@ -23,7 +23,7 @@ _SUMMED = (
     *("filtered_tagged", "carried", "clock_steps", "asked", "answered", "failures"),
 )
 """Of a source: what goes on where an incarnation before has ended; the rest is of now."""
-
+_NAMES_SHOWN = 3
 
 _Key = tuple[str, str]
 """Of a source: its label, and its interface."""
@@ -59,7 +59,10 @@ class Losses:
             self._since_ns = last.at_ns
         self._is_open = True
         away = now - self._since_ns
-        loss = Loss(incarnation=incarnation, at_ns=now, away_ns=away, packets={}, reason=reason)
+        held = None if last is None else _held(last)
+        loss = Loss(
+            incarnation=incarnation, at_ns=now, away_ns=away, packets={}, reason=reason, held=held
+        )
         self._all.append(loss)
 
     def goes_on(self, report: CaptureReport) -> Loss | None:
@@ -91,7 +94,19 @@ def loss_text(loss: Loss) -> str:
     taken = {name: count for name, count in loss.packets.items() if count}
     packets = ", ".join(f"{counted(count, 'packet')} of {name}" for name, count in taken.items())
     lost = f"{packets} {are(sum(taken.values()))} lost" if taken else "no packet is lost"
-    return f"{lost}, {seconds_text(loss.away_ns / _SECOND_NS)} without a capture process"
+    away = f"{seconds_text(loss.away_ns / _SECOND_NS)} without a capture process"
+    return f"{lost}, {away}{_held_text(loss.held or {})}"
+
+
+def _held_text(held: dict[str, int]) -> str:
+    if not held:
+        return ""
+    most = sorted(held, key=lambda name: -held[name])
+    shown = [f"{held[name]:,} of {name}" for name in most[:_NAMES_SHOWN]]
+    if more := most[_NAMES_SHOWN:]:
+        shown.append(f"{sum(held[name] for name in more):,} of others")
+    gone = "groups and rows that were open went with it, by its last report"
+    return f"; {gone}: {', '.join(shown)}"
 
 
 def seconds_text(seconds: float) -> str:
@@ -135,6 +150,16 @@ def _key(source: SourceStatistics) -> _Key:
 def _at_end(source: SourceStatistics) -> SourceStatistics:
     """What lay in the ring, unread, is the next one's."""
     return replace(source, kernel_received=source.read + source.kernel_dropped, unread=0)
+
+
+def _held(report: CaptureReport) -> dict[str, int]:
+    """Groups and rows by who holds them: of an LFTA in all of its interfaces' tables."""
+    found = Counter[str]()
+    for each in report.sets:
+        found.update({f"{each.name}/{node.name}": node.held for node in each.operators})
+        for lfta in each.lftas:
+            found[f"{each.name}/{lfta.name}"] += lfta.groups
+    return dict(+found)
 
 
 def _before(source: SourceStatistics) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -37,6 +38,11 @@ class _Held:
     state: SetState
     object_path: str
     outputs: tuple[OutputSpec, ...]
+
+    @property
+    def name(self) -> str:
+        """The set's."""
+        return self.state.spec.name
 
 
 class QuerySets:
@@ -155,8 +161,7 @@ class QuerySets:
         is_configured = before.state.from_config if from_config is None else from_config
         held, warnings = await self._compiled(spec, uid, is_configured)
         async with self._change:
-            if self._held.get(spec.name) is not before:
-                raise DaemonError(f"the set {spec.name} was changed at the same time", "once more")
+            self._check_same(spec.name, before)
             self._check_places(spec, is_configured)
             await self._attach(held, replaces=True)
             self._held[spec.name] = held
@@ -167,63 +172,91 @@ class QuerySets:
     ) -> tuple[list[str], list[DaemonError]]:
         """Make the configured sets be these; what was done, and what could not be.
 
-        One that goes makes place first; one whose output goes to another set goes with its coming.
+        One that goes makes place first; sets whose outputs go from one to another change together.
         """
         done, failed = list[str](), list[DaemonError]()
         before = {name: held.state for name, held in self._held.items() if held.state.from_config}
         for change in changes(before, specs):
             try:
                 await self._make(change, uid)
-                done.append(change.told)
+                done.append(change.told(before))
             except DaemonError as error:
-                failed.append(_of_set(change.name, error))
+                failed.append(_of_sets(change.names, error))
         return done, failed
 
     async def _make(self, change: Change, uid: int) -> None:
-        spec = change.spec
-        if spec is None:
-            await self.drop(change.name)
-        elif change.heirs_of:
-            await self._inherit(spec, change.heirs_of, uid)
-        elif spec.name in self._held:
-            await self.replace(spec, uid, from_config=True)
+        if change.moved:
+            await self._exchange(change, uid)
+        elif not change.specs:
+            await self.drop(change.gone[0])
+        elif change.specs[0].name in self._held:
+            await self.replace(change.specs[0], uid, from_config=True)
         else:
-            await self.add(spec, uid, from_config=True)
+            await self.add(change.specs[0], uid, from_config=True)
 
-    async def _inherit(self, spec: QuerySetSpec, names: Sequence[str], uid: int) -> None:
-        """Put a set in the place of others, whose outputs it has; if it fails, they are back."""
+    async def _exchange(self, change: Change, uid: int) -> None:
+        """Put sets in the place of others, whose outputs they have; if one fails, all are back."""
+        names = change.names
+        before = {name: self._held.get(name) for name in names}
+        coming = [await self._compiled_beside(spec, change, uid) for spec in change.specs]
+        async with self._change:
+            for name in names:
+                self._check_same(name, before[name])
+            for spec in change.specs:
+                self._check_places(spec, True, change.names)
+            await self._swap([held for held in before.values() if held], coming, change)
+            for name in change.gone:
+                del self._held[name]
+            self._held |= {held.name: held for held in coming}
+
+    async def _compiled_beside(self, spec: QuerySetSpec, change: Change, uid: int) -> _Held:
+        """Beside what all of a change become. DaemonError."""
         if spec.name not in self._held:
             _check_name(spec)
-        held, _ = await self._compiled(spec, uid, True, without=names)
-        async with self._change:
-            going = [self._named(name) for name in names]
-            self._check_places(spec, True, names)
-            gone = list[_Held]()
-            try:
-                for each in going:
-                    await self._detach(each.state.spec.name)
-                    gone.append(each)
-                await self._attach(held, replaces=spec.name in self._held)
-            except DaemonError:
-                for each in gone:
+        beside = [other for other in change.specs if other is not spec]
+        try:
+            return (await self._compiled(spec, uid, True, change.names, beside))[0]
+        except DaemonError as error:
+            raise _of_sets((spec.name,), error) from None
+
+    async def _swap(self, before: Sequence[_Held], coming: Sequence[_Held], change: Change) -> None:
+        """What moves ends first; the others go on to a window's edge, where they are replaced."""
+        stay = {held.name for held in before if held.name not in change.moved}
+        gone, come, name = set[str](), set[str](), ""
+        try:
+            for name in sorted(change.moved):
+                await self._detach(name)
+                gone.add(name)
+            for held in coming:
+                name = held.name
+                await self._attach(held, replaces=name in stay)
+                come.add(name)
+        except DaemonError as error:
+            for new in come:
+                with suppress(DaemonError):
+                    await self._detach(new)
+            for each in before:
+                if each.name in gone | come:
                     await self._put_back(each)
-                raise
-            for name in names:
-                del self._held[name]
-            self._held[spec.name] = held
+            raise _of_sets((name,), error) from None
 
     async def _put_back(self, held: _Held) -> None:
         try:
             await self._attach(held)
         except DaemonError as error:
             if self._keeper.is_heard:  # else the next capture process begins with it
-                self._leave_out(held.state.spec.name, str(error))
+                self._leave_out(held.name, str(error))
 
     async def _compiled(
-        self, spec: QuerySetSpec, uid: int, from_config: bool, without: Sequence[str] = ()
+        self,
+        spec: QuerySetSpec,
+        uid: int,
+        from_config: bool,
+        without: Sequence[str] = (),
+        beside: Sequence[QuerySetSpec] = (),
     ) -> tuple[_Held, str]:
         """Compile a set beside the others, but those that make place for it. DaemonError."""
-        outputs = self._check_places(spec, from_config, without)
+        outputs = self._check_places(spec, from_config, without, beside)
         result = await self._compiler.compile(spec)
         if not result.check.ok:
             raise DaemonError(result.check.message, result.hint)
@@ -256,10 +289,18 @@ class QuerySets:
             raise DaemonError(f"there are {SETS_MAX:,} sets, which is the most", "drop one")
 
     def _check_places(
-        self, spec: QuerySetSpec, from_config: bool, without: Sequence[str] = ()
+        self,
+        spec: QuerySetSpec,
+        is_configured: bool,
+        without: Sequence[str] = (),
+        beside: Sequence[QuerySetSpec] = (),
     ) -> tuple[OutputSpec, ...]:
-        others = self._others(spec.name, *without)
-        return check_places(spec, self._places, others, is_configured=from_config)
+        others = [*self._others(spec.name, *without), *beside]
+        return check_places(spec, self._places, others, is_configured=is_configured)
+
+    def _check_same(self, name: str, before: _Held | None) -> None:
+        if self._held.get(name) is not before:
+            raise DaemonError(f"the set {name} was changed at the same time", "once more")
 
     def _named(self, name: str) -> _Held:
         if name not in self._held:
@@ -271,10 +312,11 @@ class QuerySets:
         return [held.state.spec for other, held in self._held.items() if other not in names]
 
 
-def _of_set(name: str, error: DaemonError) -> DaemonError:
+def _of_sets(names: Sequence[str], error: DaemonError) -> DaemonError:
     """An error that says whose it is."""
-    text = str(error).removeprefix(f"{name}: ")
-    return DaemonError(f"{name}: {text}", error.hint)
+    if str(error).startswith(tuple(f"{name}: " for name in names)):
+        return error
+    return DaemonError(f"{', '.join(names)}: {error}", error.hint)
 
 
 def _check_name(spec: QuerySetSpec) -> None:

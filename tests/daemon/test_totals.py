@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec.structs import replace as replace_fields
+
 from gigastream.daemon.losses import Losses, Totals
 from gigastream.daemon.messages import CaptureReport
 from gigastream.engine.statistics import SourceStatistics
-from tests.daemon.states import LINK
+from tests.daemon.states import LFTA, LINK, OPERATOR, SET
 
 OTHER = replace(LINK, label="eth0/1")
 
@@ -54,6 +56,19 @@ def test_losses_of_long_ago_are_in_the_sum() -> None:
         losses.goes_on(report(number + 1, link(0, taken_before=number + 1)))
     assert len(losses.all) == 100
     assert losses.packets == {"eth0": 150}
+
+
+def test_what_was_open_goes_with_a_crash() -> None:
+    """By who held it: an LFTA in all of its tables; of one that never reported nothing is known."""
+    losses = Losses()
+    low = replace(LFTA, name="low", groups=3)
+    tables = low, replace(low, interface="other", groups=4)
+    operators = replace(OPERATOR, held=9), replace(OPERATOR, name="idle", held=0)
+    at_work = replace_fields(SET, lftas=tables, operators=operators)
+    losses.crash(0, replace_fields(report(0, link(1)), sets=(at_work,)), "signal 9")
+    losses.crash(1, None, "signal 9")
+    held = {"talkers/low": 7, "talkers/talkers": 9}
+    assert [loss.held for loss in losses.all] == [held, None]
 
 
 def test_counters_go_on_over_processes() -> None:
