@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.control import Allowed, listen
-from gigastream.daemon.daemon_config import DaemonConfig
+from gigastream.daemon.daemon_config import DaemonConfig, parse_address
 from gigastream.daemon.launcher import start_launcher
 from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.logs import DaemonLog
@@ -143,9 +143,17 @@ def _metrics(
 ) -> Callable[[Callable[[], StatusAnswer]], Callable[[], None]] | None:
     if config.metrics is None:
         return None
-    host, colon, port = config.metrics.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise DaemonError(f"metrics: {config.metrics} is no HOST:PORT", "127.0.0.1:9464")
+    try:
+        host, port = parse_address(config.metrics)
+    except ValueError as error:
+        raise DaemonError(f"metrics: {error}", "127.0.0.1:9464") from None
     from gigastream.daemon.metrics import serve_metrics
 
-    return lambda status: serve_metrics(status, host.strip("[]"), int(port))
+    def serve(status: Callable[[], StatusAnswer]) -> Callable[[], None]:
+        try:
+            return serve_metrics(status, host, port)
+        except OSError as error:
+            message = f"metrics at {config.metrics}: {error.strerror or error}"
+            raise DaemonError(message, "an address of this host, with a free port") from None
+
+    return serve
