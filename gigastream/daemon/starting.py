@@ -39,6 +39,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     """Run it to its end; the exit code. DaemonError, SourceError, UntrustedError, OSError."""
     started_by = int(os.environ.get("SUDO_UID", "")) if _is_by_sudo() else os.getuid()
     notifier, log = Notifier(), DaemonLog(config.log_format)
+    metrics = _metrics(config)
     audit = AuditLog(config.state)
     links = tuple(
         LinkSpec(
@@ -56,7 +57,6 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     _make_folders(config, (cache, *folders))
     allowed = Allowed(config.user, started_by, config.socket_group)
     listening = listen(config.socket, started_by, allowed.gid, user_to_become(config.user))
-    metrics = _metrics(config)
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
