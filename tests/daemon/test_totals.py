@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 from msgspec.structs import replace as replace_fields
@@ -88,10 +89,15 @@ def test_counters_go_on_over_processes() -> None:
 
 
 def test_threads_that_ask_see_one_moment() -> None:
-    """What a report comes to is made with it, and not while one asks."""
-    totals = Totals()
-    totals.take(report(0, link(50)))
-    assert totals.sources is totals.sources
+    """Counters that go on over processes never go back for them meanwhile."""
+    totals, seen = Totals(), [0]
+    taking = threading.Thread(
+        target=lambda: [totals.take(report(n, link(1))) for n in range(20_000)]
+    )
+    taking.start()
+    while taking.is_alive():
+        seen += [each.read for each in totals.sources]
+    assert seen == sorted(seen)
 
 
 def test_a_file_is_read_again() -> None:
