@@ -63,8 +63,8 @@ class QuerySets:
 
     @property
     def states(self) -> dict[str, SetState]:
-        """The sets that there are, oldest first."""
-        return {name: held.state for name, held in self._held.items()}
+        """The sets that there are, oldest first. From any thread."""
+        return {name: held.state for name, held in self._held.copy().items()}
 
     async def add(self, spec: QuerySetSpec, uid: int, *, from_config: bool = False) -> str:
         """Compile a set and attach it; what there is to say about it. DaemonError."""
@@ -72,30 +72,28 @@ class QuerySets:
         held, warnings = await self._compiled(spec, uid, from_config)
         async with self._change:
             self._check_new(spec)
-            others = self._others(spec.name)
-            check_places(spec, self._places, others, is_configured=from_config)
+            self._check_places(spec, from_config)
             await self._attach(held)
             self._held[spec.name] = held
         return warnings
 
     async def prepare(self, specs: Sequence[QuerySetSpec], uid: int, *, strict: bool) -> None:
         """Compile the sets of the configuration, before anything is read. DaemonError if strict."""
-
-        async def one(spec: QuerySetSpec) -> tuple[QuerySetSpec, _Held | DaemonError]:
+        made = [self._compiled(spec, uid, True) for spec in specs]
+        found = await asyncio.gather(*made, return_exceptions=True)
+        for spec, compiled in zip(specs, found, strict=True):
             try:
+                if isinstance(compiled, BaseException):
+                    raise compiled
                 self._check_new(spec)
-                return spec, (await self._compiled(spec, uid, True))[0]
+                self._check_places(spec, True)  # now that those before it are held
             except DaemonError as error:
-                return spec, error
-
-        for spec, made in await asyncio.gather(*map(one, specs)):
-            if isinstance(made, _Held):
-                self._held[spec.name] = made
-                continue
-            if strict:
-                raise made
-            hint = f"\nhint: {made.hint}" if made.hint else ""
-            self._told(f"the set {spec.name} is left out: {made}{hint}")
+                if strict:
+                    raise
+                hint = f"\nhint: {error.hint}" if error.hint else ""
+                self._told(f"the set {spec.name} is left out: {error}{hint}")
+            else:
+                self._held[spec.name] = compiled[0]
 
     def orders(self) -> tuple[AttachOrder, ...]:
         """What a capture process begins with: nothing, where one of the sets is sought out."""
@@ -147,14 +145,12 @@ class QuerySets:
     async def _detach(self, name: str) -> str:
         """From the capture process, if it is there and answers; the next one begins without it."""
         order = DetachOrder(number=self._keeper.next_number(), name=name)
-        link = self._keeper.link
         try:
             async with asyncio.timeout(_DETACHED_WITHIN_S):
                 done = await self._keeper.order(order)
         except TimeoutError:
             return "the capture process does not answer: it goes with its end, or when it does"
-        is_attached = link is not None and link.is_open and not self._trial.is_on
-        if done.error is not None and is_attached:
+        if done.error is not None and self._keeper.is_heard and not self._trial.is_on:
             raise DaemonError(done.error, done.hint)
         return ""
 
@@ -173,6 +169,7 @@ class QuerySets:
         held, warnings = await self._compiled(spec, uid, is_configured)
         async with self._change:
             self._check_same(spec.name, before)
+            self._check_places(spec, is_configured)
             await self._attach(held, replaces=True)
             self._held[spec.name] = held
         return warnings
@@ -185,7 +182,8 @@ class QuerySets:
         One that goes makes place first; sets whose outputs go from one to another change together.
         """
         done, failed = list[str](), list[DaemonError]()
-        before = {name: held.state for name, held in self._held.items() if held.state.from_config}
+        states = self.states
+        before = {name: state for name, state in states.items() if state.from_config}
         for change in changes(before, specs):
             try:
                 await self._make(change, uid)
@@ -212,6 +210,8 @@ class QuerySets:
         async with self._change:
             for name in names:
                 self._check_same(name, before[name])
+            for spec in change.specs:
+                self._check_places(spec, True, names, change.specs)
             await self._swap([held for held in before.values() if held], coming, change)
             for name in change.gone:
                 del self._held[name]
@@ -221,19 +221,19 @@ class QuerySets:
         """Beside what all of a change become. DaemonError."""
         if spec.name not in self._held:
             _check_name(spec)
-        beside = [other for other in change.specs if other is not spec]
         try:
-            return (await self._compiled(spec, uid, True, change.names, beside))[0]
+            return (await self._compiled(spec, uid, True, change.names, change.specs))[0]
         except DaemonError as error:
             raise _of_sets((spec.name,), error) from None
 
     async def _swap(self, before: Sequence[_Held], coming: Sequence[_Held], change: Change) -> None:
         """What moves ends first; the others go on to a window's edge, where they are replaced."""
         stay = {held.name for held in before if held.name not in change.moved}
-        come = list[_Held]()
-        for name in change.moved:
-            await self._detach(name)
+        gone, come = set[str](), list[_Held]()
         try:
+            for name in change.moved:
+                await self._detach(name)
+                gone.add(name)
             for held in coming:
                 await self._attach(held, replaces=held.name in stay)
                 come.append(held)
@@ -243,13 +243,16 @@ class QuerySets:
                 with suppress(DaemonError):
                     await self._detach(name)
             for each in before:
-                if each.name in change.moved or each.name in new:
+                if each.name in gone | new:
                     await self._put_back(each)
             raise _of_sets((coming[len(come)].name,), error) from None
 
     async def _put_back(self, held: _Held) -> None:
-        with suppress(DaemonError):  # it is held: the next capture process begins with it
+        try:
             await self._attach(held)
+        except DaemonError as error:
+            if self._keeper.is_heard:  # else the next capture process begins with it
+                self._leave_out(held.state.spec.name, str(error))
 
     async def _compiled(
         self,
@@ -260,8 +263,7 @@ class QuerySets:
         beside: Sequence[QuerySetSpec] = (),
     ) -> tuple[_Held, str]:
         """Compile a set beside the others, but those that make place for it. DaemonError."""
-        others = [*self._others(spec.name, *without), *beside]
-        outputs = check_places(spec, self._places, others, is_configured=from_config)
+        outputs = self._check_places(spec, from_config, without, beside)
         result = await self._compiler.compile(spec)
         if not result.check.ok:
             raise DaemonError(result.check.message, result.hint)
@@ -298,6 +300,18 @@ class QuerySets:
     def _check_same(self, name: str, before: _Held | None) -> None:
         if self._held.get(name) is not before:
             raise DaemonError(f"the set {name} was changed at the same time", "once more")
+
+    def _check_places(
+        self,
+        spec: QuerySetSpec,
+        from_config: bool,
+        without: Sequence[str] = (),
+        beside: Sequence[QuerySetSpec] = (),
+    ) -> tuple[OutputSpec, ...]:
+        """Beside the sets there are, but those `without`, and those that come with it."""
+        coming = (other for other in beside if other is not spec)
+        others = [*self._others(spec.name, *without), *coming]
+        return check_places(spec, self._places, others, is_configured=from_config)
 
     def _named(self, name: str) -> _Held:
         if name not in self._held:

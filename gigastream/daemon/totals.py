@@ -42,12 +42,16 @@ _Part = TypeVar("_Part", LftaStatistics, OperatorStatistics)
 
 
 class Totals:
-    """Those of the incarnations that ended, and of now."""
+    """Those of the incarnations that ended, and of now; made with a report: threads read them."""
 
     def __init__(self) -> None:
         self._ended: dict[_Key, SourceStatistics] = {}
         self._ended_sets: dict[str, SetStatistics] = {}
         self._last: CaptureReport | None = None
+        self.sources: tuple[SourceStatistics, ...] = ()
+        """In the order of the newest report."""
+        self.sets: tuple[SetStatistics, ...] = ()
+        """The same; where files are read, which begin anew, the sets do, too."""
 
     def take(self, report: CaptureReport, held: Container[str] = ()) -> None:
         """The newest report; sets that are held no more are forgotten."""
@@ -57,22 +61,14 @@ class Totals:
             self._ended_sets |= {each.name: each for each in self.sets}
         self._ended_sets = {n: each for n, each in self._ended_sets.items() if n in held}
         self._last = report
+        self.sources = tuple(map(self._total, report.sources))
+        self.sets = self._totals_of_sets(report)
 
-    @property
-    def sources(self) -> tuple[SourceStatistics, ...]:
-        """In the order of the newest report."""
-        return tuple(map(self._total, self._last.sources if self._last is not None else ()))
-
-    @property
-    def sets(self) -> tuple[SetStatistics, ...]:
-        """The same; where files are read, which begin anew, the sets do, too."""
-        last = self._last
-        if last is None:
-            return ()
-        if any(source.link is None for source in last.sources):
-            return last.sets
+    def _totals_of_sets(self, report: CaptureReport) -> tuple[SetStatistics, ...]:
+        if any(source.link is None for source in report.sources):
+            return report.sets
         ended = self._ended_sets
-        return tuple(_sum(ended[s.name], s) if s.name in ended else s for s in last.sets)
+        return tuple(_sum(ended[s.name], s) if s.name in ended else s for s in report.sets)
 
     def _total(self, source: SourceStatistics) -> SourceStatistics:
         ended = self._ended.get(_key(source))

@@ -87,6 +87,13 @@ def test_counters_go_on_over_processes() -> None:
     assert other == OTHER
 
 
+def test_threads_that_ask_see_one_moment() -> None:
+    """What a report comes to is made with it, and not while one asks."""
+    totals = Totals()
+    totals.take(report(0, link(50)))
+    assert totals.sources is totals.sources
+
+
 def test_a_file_is_read_again() -> None:
     """From its beginning: its counters are those of the process of now."""
     totals, file = Totals(), replace(LINK, link=None)
