@@ -287,6 +287,7 @@ class _DaemonConfigReader:
             rotate_bytes=self._maybe((*path, "rotate-bytes"), _positive_bytes, table.rotate_bytes),
             rotate_ns=self._maybe((*path, "rotate-every"), parse_period, table.rotate_every),
             keep=table.keep,
+            cut_column=table.cut_column,
             spool=spool,
         )
 

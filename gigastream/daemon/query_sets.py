@@ -175,7 +175,8 @@ class QuerySets:
         One that goes makes place first; sets whose outputs go from one to another change together.
         """
         done, failed = list[str](), list[DaemonError]()
-        before = {name: held.state for name, held in self._held.items() if held.state.from_config}
+        states = self.states
+        before = {name: state for name, state in states.items() if state.from_config}
         for change in changes(before, specs):
             try:
                 await self._make(change, uid)

@@ -23,7 +23,7 @@ from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import LAUNCHER_LOST, DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
-from gigastream.daemon.losses import Totals, loss_text
+from gigastream.daemon.losses import loss_text
 from gigastream.daemon.messages import (
     CaptureNote,
     CaptureReport,
@@ -37,6 +37,7 @@ from gigastream.daemon.notify import Notifier
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
 from gigastream.daemon.reloading import within
+from gigastream.daemon.totals import Totals
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
 
@@ -143,6 +144,7 @@ class Supervisor:
             sets=self.sets.states,
             report=self._report,
             sources=self._totals.sources,
+            set_totals=self._totals.sets,
             losses=keeper.losses.all,
             lost_packets=keeper.losses.packets,
             overload=self._config.overload,
@@ -258,7 +260,7 @@ class Supervisor:
             self.tails.take(report)
         elif isinstance(report, CaptureReport):
             self._report = report
-            self._totals.take(report)
+            self._totals.take(report, self.sets.states)
             if loss := self.keeper.losses.goes_on(report):
                 self._told(f"after the crash: {loss_text(loss)}")
         elif isinstance(report, CaptureNote):
