@@ -223,6 +223,8 @@ class _Capture:
             except Exception as problem:
                 running.fail(_told(problem))
             running.look_for_failure()
+            if running.failure is not None:
+                self._tails.end(running.name)
 
     def _tell(self) -> None:
         now = time.monotonic()
@@ -337,10 +339,13 @@ class _Capture:
             self._around.engine.unseen(time.time_ns())
 
     def _narrow(self) -> None:
-        """Let the kernel reject again what no set can accept."""
+        """Let the kernel reject again what no set can accept, if it does: more may pass."""
         if self._has_prefilter and self._around.has_started:
             plans = [plan for running in self._sets.values() for plan in running.plans]
-            self._around.engine.set_prefilter(kernel_filter(plans))
+            try:
+                self._around.engine.set_prefilter(kernel_filter(plans))
+            except EngineError as problem:
+                self._note(f"the kernel rejects less than it could: {problem}")
 
     def _set(self, name: str) -> RunningSet:
         if name not in self._sets:

@@ -29,7 +29,6 @@ from gigastream.daemon.config_tables import (
 )
 from gigastream.daemon.config_toml import read_toml, refuse_all
 from gigastream.daemon.daemon_config import (
-    DEFAULT_SOCKET,
     DaemonConfig,
     FileConfig,
     LinkConfig,
@@ -49,6 +48,7 @@ from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
+from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import QueryFileError, read_query_file
 from gigastream.settings import Settings, SettingsError, parse_bytes, parse_period
 from gigastream.shipped_queries import shipped_queries
@@ -142,7 +142,7 @@ class _DaemonConfigReader:
         watchdog_ns = self._noted(lambda: self._parsed(("watchdog",), parse_period, top.watchdog))
         log = self._noted(lambda: self._one_of(("log",), top.log, get_args(LogFormat)))
         return DaemonConfig(
-            socket=self._noted(lambda: self._socket(control.socket)) or DEFAULT_SOCKET,
+            socket=self._noted(lambda: self._socket(control.socket)) or CONTROL_SOCKET,
             user=top.user,
             socket_group=control.group,
             cache=self._beside(top.cache) if top.cache else None,
@@ -351,10 +351,10 @@ class _DaemonConfigReader:
         return text
 
     def _socket(self, name: str | None) -> Path:
-        path = DEFAULT_SOCKET if name is None else self._beside(name)
+        path = CONTROL_SOCKET if name is None else self._beside(name)
         if name == "" or len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
             message = f"the path of a socket has from 1 to {_SOCKET_PATH_BYTES} bytes"
-            self._refuse(("control", "socket"), message, str(DEFAULT_SOCKET))
+            self._refuse(("control", "socket"), message, str(CONTROL_SOCKET))
         return path
 
     def _beside(self, name: str) -> Path:

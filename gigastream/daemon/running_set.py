@@ -260,7 +260,10 @@ class RunningSet:
 
     def fail(self, reason: str) -> None:
         """It gets no more packets, and its outputs are ended: the others go on."""
+        if self.failure is not None:
+            return
         self.failure = reason
+        self._tell(f"it has failed, and gets no more packets: {reason}")
         if self._old is not None:
             self._old.close()
             self._old = None
@@ -366,7 +369,12 @@ class RunningSet:
 
     @property
     def cut_rows(self) -> int:
-        """Rows of windows that were not seen whole, left out."""
+        """Rows of windows that were not seen whole, left out.
+
+        Until it has taken over they are its predecessor's: it leaves out what that one still has.
+        """
+        if self._old is not None:
+            return self._cut_before + self._old.cut_rows
         own = 0 if self._attached is None else sum(self._attached.cut_rows.values())
         return self._cut_before + own
 
