@@ -170,7 +170,7 @@ class Supervisor:
             message = str(error) or type(error).__name__
             raise DaemonError(message, getattr(error, "hint", None)) from None
         finally:
-            self._has.notifier.ready("running")
+            self._has.notifier.ready(self._running)
         if changed := _changed(self._config, config):
             have = "has" if len(changed) == 1 and not changed[0].endswith("s") else "have"
             names = " and ".join(filter(None, (", ".join(changed[:-1]), changed[-1])))
@@ -214,9 +214,14 @@ class Supervisor:
 
     async def _ready(self) -> None:
         await self.keeper.is_ready.wait()
+        self._told.tell(f"{self._running}; control socket {self._config.socket}")
+        self._has.notifier.ready(self._running)
+
+    @property
+    def _running(self) -> str:
+        """What a service manager shows."""
         names = ", ".join(link.device for link in self._has.links)
-        self._told.tell(f"running: {names or 'files'}; control socket {self._config.socket}")
-        self._has.notifier.ready(f"running: {names}")
+        return f"running: {names or 'files'}"
 
     async def _attached(self, done: Any) -> None:
         await self.sets.attached(done)
@@ -286,6 +291,7 @@ class Supervisor:
             done, is_done = await self.reload(os.geteuid()), True
         except DaemonError as error:
             done, is_done = str(error), False
+            self._has.notifier.status(f"{self._running}; the last reload failed: {done}")
         self._has.audit.note(os.geteuid(), "reload", "SIGHUP", is_done, done)
         self._told(f"reload: {done}")
 
