@@ -99,7 +99,8 @@ def _packet_sockets(link: LinkConfig) -> tuple[int, ...]:
     except SourceError as error:
         if (_DEVICES / link.device).exists():
             raise
-        raise DaemonError(str(error), error.hint or "`ip link` lists those that are there") from None
+        hint = error.hint or "`ip link` lists those that are there"
+        raise DaemonError(str(error), hint) from None
 
 
 async def _supervise(inherited: Inherited) -> int:

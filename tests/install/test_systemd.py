@@ -203,6 +203,10 @@ def test_a_reload_changes_what_is_different(service: Booted) -> None:
     assert service.shows(UNIT, "ActiveState") == "active"
     assert processes(service)[0] == main
     assert "set more, of the configuration" in ask(service, "status")
+    config.write_text(right + more.replace(f"csv:{ROWS}", "csv:/srv"))
+    service.done("systemctl", "reload", UNIT)  # the file is right; what it asks for cannot be done
+    told = "running: near; the last reload failed: more: /srv/more.csv"
+    wait_until(lambda: service.shows(UNIT, "StatusText").startswith(told), "the failure")
 
 
 def test_a_capture_process_that_dies_has_a_successor(service: Booted) -> None:
