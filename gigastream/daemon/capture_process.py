@@ -72,8 +72,8 @@ class OrderRefused(Exception):  # noqa: N818 - an answer, not a fault
 
 def run_capture(channel_fd: int, start: CaptureStart) -> int:
     """Run in a process of its own, made by a fork; its exit code: 0 where all ended well."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the supervisor decides
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
+        signal.signal(number, signal.SIG_IGN)  # the supervisor decides: see the launcher
     channel = OrderChannel(channel_fd)
     capture = _Capture(channel, start)
     problem: Exception | None = None

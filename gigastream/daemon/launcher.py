@@ -95,9 +95,14 @@ def start_launcher(
     return pid, ours
 
 
+def mind_no_signals() -> None:
+    """The supervisor decides. A service manager's SIGABRT to all is for one that hangs."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
+        signal.signal(number, signal.SIG_IGN)  # a call of abort() ends the process all the same
+
+
 def _run(channel: socket.socket, user: str, cache: Path, folders: Sequence[Path]) -> int:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the supervisor decides
+    mind_no_signals()
     try:
         _prepare(user, cache)
         _confine((cache, *folders))

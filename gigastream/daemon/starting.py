@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.control import Allowed, listen
-from gigastream.daemon.daemon_config import DaemonConfig, parse_address
+from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig, parse_address
 from gigastream.daemon.launcher import start_launcher
 from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.logs import DaemonLog
@@ -29,9 +29,11 @@ from gigastream.engine.privileges import (
 )
 from gigastream.ownership import UntrustedError, check_folder
 from gigastream.paths import cache_directory
+from gigastream.sources.files import SourceError
 
 ROOTS_CACHE = Path("/var/cache/gigastream")
 _OBJECTS = "sets"
+_DEVICES = Path("/sys/class/net")
 _LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnostics", "tomllib")
 
 
@@ -45,7 +47,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
         LinkSpec(
             interface=link.interface,
             device=link.device,
-            sockets=open_packet_sockets(link.device, link.settings),
+            sockets=_packet_sockets(link),
             settings=link.settings,
         )
         for link in config.links
@@ -88,6 +90,17 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     finally:
         channel.close()
         wait_for(launcher)
+
+
+def _packet_sockets(link: LinkConfig) -> tuple[int, ...]:
+    """Open a link's. A link that is not there may come, unlike what is wrong: another exit code."""
+    try:
+        return open_packet_sockets(link.device, link.settings)
+    except SourceError as error:
+        if (_DEVICES / link.device).exists():
+            raise
+        hint = error.hint or "`ip link` lists those that are there"
+        raise DaemonError(str(error), hint) from None
 
 
 async def _supervise(inherited: Inherited) -> int:

@@ -225,7 +225,9 @@ class Supervisor:
 
     @property
     def _running(self) -> str:
-        return f"running: {', '.join(link.device for link in self._has.links) or 'files'}"
+        """What a service manager shows."""
+        names = ", ".join(link.device for link in self._has.links)
+        return f"running: {names or 'files'}"
 
     async def _attached(self, done: Any) -> None:
         await self.sets.attached(done)
@@ -295,6 +297,7 @@ class Supervisor:
             done, is_done = await self.reload(os.geteuid()), True
         except DaemonError as error:
             done, is_done = str(error), False
+            self._has.notifier.status(f"{self._running}; the last reload failed: {done}")
         self._has.audit.note(os.geteuid(), "reload", "SIGHUP", is_done, done)
         self._told(f"reload: {done}")
 
