@@ -216,6 +216,8 @@ class LinkSpec(_Told, frozen=True, kw_only=True):
     sockets: tuple[int, ...]
     """One a ring."""
     settings: LiveSettings
+    is_renewed: bool = False
+    """Of several rings: where the device is removed others are handed over (RenewOrder)."""
 
 
 class OverloadSettings(_Told, frozen=True, kw_only=True):
@@ -297,13 +299,24 @@ class UntailOrder(_Told, tag=True, frozen=True, kw_only=True):
     tail: int
 
 
+class RenewOrder(_Told, tag=True, frozen=True, kw_only=True):
+    """Go on with other rings of a link whose device was removed.
+
+    Their sockets come with the first bytes of this.
+    """
+
+    number: int
+    link: int
+    """Its place in CaptureStart.links."""
+
+
 class EndOrder(_Told, tag=True, frozen=True, kw_only=True):
     """End the input, answer the open windows, end the outputs, exit."""
 
     number: int
 
 
-Order = AttachOrder | DetachOrder | RotateOrder | TailOrder | UntailOrder | EndOrder
+Order = AttachOrder | DetachOrder | RotateOrder | TailOrder | UntailOrder | RenewOrder | EndOrder
 
 
 # ---- capture process to supervisor ----
@@ -313,6 +326,8 @@ class OrderDone(_Told, tag=True, frozen=True, kw_only=True):
     """An order was carried out, or refused and nothing is changed."""
 
     number: int
+    is_too_early: bool = False
+    """It is refused now, and may be carried out soon."""
     error: str | None = None
     hint: str | None = None
 

@@ -26,6 +26,7 @@ from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.losses import Totals, loss_text
 from gigastream.daemon.messages import (
     CaptureNote,
+    CaptureOver,
     CaptureReport,
     CaptureStart,
     LinkSpec,
@@ -34,9 +35,12 @@ from gigastream.daemon.messages import (
     TailRows,
 )
 from gigastream.daemon.notify import Notifier
+from gigastream.daemon.opener import Opener
+from gigastream.daemon.opening import Opening
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
 from gigastream.daemon.reloading import within
+from gigastream.daemon.reopening import Reopening
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
 
@@ -62,6 +66,8 @@ class Inherited:
     places: OutputPlaces
     listening: socket.socket
     launcher: socket.socket
+    opener: Opener | None
+    """None: no link is opened anew."""
     objects: Path
     """The folder of compiled sets."""
     audit: AuditLog
@@ -105,6 +111,9 @@ class Supervisor:
         )
         self.sets = QuerySets(self.keeper, self.compiler, inherited.places, self._told)
         self.tails = Followers(self.keeper)
+        opener = inherited.opener
+        opening = None if opener is None else Opening(opener, self._told)
+        self._reopening = Reopening(inherited.links, opening, self.keeper, launching, self._told)
         answering = Answering(self, inherited.audit)
         self._server = ControlServer(inherited.listening, inherited.allowed, answering)
 
@@ -124,6 +133,7 @@ class Supervisor:
             await self._server.close()
             for task in self._tasks:
                 task.cancel()
+            self._reopening.close()
             self._launching.close()
             self._has.audit.close()
             with suppress(OSError):
@@ -252,8 +262,11 @@ class Supervisor:
         elif isinstance(report, CaptureReport):
             self._report = report
             self._totals.take(report)
+            self._reopening.take(report)
             if loss := self.keeper.losses.goes_on(report):
                 self._told(f"after the crash: {loss_text(loss)}")
+        elif isinstance(report, CaptureOver):
+            self._reopening.take(report.report)
         elif isinstance(report, CaptureNote):
             self._told(report.text)
 
