@@ -31,7 +31,8 @@ def renew_rings(
             raise SourceError(f"{link.device}: its sockets could not all be taken over", hint)
         first = sum(len(before.sockets) for before in links[:place])
         rings = range(first, first + len(sockets))
-        if not all([engine.renew(ring, None) for ring in rings]):  # each is asked
+        read_out = [engine.renew(ring, None) for ring in rings]  # each begins to be
+        if not all(read_out):
             raise TooEarlyError(f"{link.device}: what it had is not read out yet")
         for ring, socket, inherited in zip(rings, sockets, link.sockets, strict=True):
             engine.renew(ring, socket)

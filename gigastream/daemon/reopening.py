@@ -108,7 +108,7 @@ class Reopening:
             order = RenewOrder(number=self._keeper.next_number(), link=place)
             done = await self._keeper.order(order, sockets)
             if done.error is None:
-                return self._keep(self._links[place], sockets)
+                self._keep(self._links[place], sockets)
             if not done.is_too_early:
                 break
             await asyncio.sleep(_READ_OUT_S)

@@ -50,7 +50,12 @@ _READ_WITHIN_S = 30.0
 """A file system that answers no more must not hold up what comes after a reload."""
 _RELOADED = ("query_sets", "is_strict")
 """Of the configuration: what a reload changes. The rest needs a restart."""
-_SHOWN = {"socket_group": "group", "watchdog_s": "watchdog", "log_format": "log"}
+_SHOWN = {
+    "socket_group": "group",
+    "watchdog_s": "watchdog",
+    "log_format": "log",
+    "reopens_links": "reopen-links",
+}
 """As the file calls them."""
 _STALE_S = 10.0
 
