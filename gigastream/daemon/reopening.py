@@ -28,6 +28,10 @@ _LOST = (
     "{}: the link was removed; its rings (fanout) cannot be bound again, and nothing more comes of "
     "it: restart the daemon; with reopen-links = true it opens such links anew"
 )
+_NOBODY_OPENS = (
+    "{}: the link was removed, and the opener, which would open its rings (fanout) anew, has ended: "
+    "restart the daemon"
+)
 
 
 class Reopening:
@@ -52,13 +56,18 @@ class Reopening:
     def take(self, report: CaptureReport) -> None:
         """The newest report."""
         self._gone = _places(self._links, report, "gone")
-        lost = _places(self._links, report, "lost")
-        for place in sorted(lost - self._lost):
-            self._told(_LOST.format(self._links[place].device))
-        self._lost = lost
+        if self._opening is None or self._opening.is_lost:
+            self._tell_lost(self._gone | _places(self._links, report, "lost"))
+            return
         for place in self._gone - self._work.keys():
-            if self._opening is not None and not self._opening.is_lost:
-                self._work[place] = asyncio.create_task(self._reopen(place, self._opening))
+            self._work[place] = asyncio.create_task(self._reopen(place, self._opening))
+
+    def _tell_lost(self, lost: set[int]) -> None:
+        """Once."""
+        why = _LOST if self._opening is None else _NOBODY_OPENS
+        for place in sorted(lost - self._lost):
+            self._told(why.format(self._links[place].device))
+        self._lost = lost
 
     def close(self) -> None:
         """No link is opened any more."""

@@ -24,7 +24,7 @@ from tests.daemon.links import (
 from tests.daemon.resident import Daemon, end, started
 from tests.live.namespace import Namespace
 from tests.processes import descendants, threads_of, wait_until_gone
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.privileged
 COUNT = 2_000
@@ -156,6 +156,16 @@ def test_without_the_option_the_loss_is_told_and_what_would_help(
         end(daemon)
 
 
+def test_a_daemon_ends_whose_only_link_is_lost(space: Namespace, common_folder: Path) -> None:
+    daemon = started(space, common_folder, "--fanout", 2)
+    try:
+        space.ip("link", "del", "near")
+        daemon.process.wait(PATIENCE_S)
+        assert "near: the link was removed" in daemon.told()
+    finally:
+        end(daemon)
+
+
 def test_without_its_opener_the_capture_goes_on_and_says_so(daemon: Daemon) -> None:
     os.kill(opener_of(daemon), signal.SIGKILL)
     wait_until(
@@ -169,5 +179,6 @@ def test_without_its_opener_the_capture_goes_on_and_says_so(daemon: Daemon) -> N
     wait_for_all(daemon, sent)
     assert daemon.stop() == 0
     told = daemon.told()
+    assert "near: the link was removed, and the opener" in told
     assert "signal 9 (SIGKILL)" in told
     assert "Traceback" not in told
