@@ -29,8 +29,8 @@ _LOST = (
     "it: restart the daemon; with reopen-links = true it opens such links anew"
 )
 _NOBODY_OPENS = (
-    "{}: the link was removed, and the opener, which would open its rings (fanout) anew, has ended: "
-    "restart the daemon"
+    "{}: the link was removed, and the opener, which would open its rings (fanout) anew, has "
+    "ended: restart the daemon"
 )
 
 
@@ -56,15 +56,17 @@ class Reopening:
     def take(self, report: CaptureReport) -> None:
         """The newest report."""
         self._gone = _places(self._links, report, "gone")
-        if self._opening is None or self._opening.is_lost:
-            self._tell_lost(self._gone | _places(self._links, report, "lost"))
+        if self._opening is None:
+            self._tell_lost(_places(self._links, report, "lost"), _LOST)
+            return
+        if self._opening.is_lost:
+            self._tell_lost(self._gone, _NOBODY_OPENS)
             return
         for place in self._gone - self._work.keys():
             self._work[place] = asyncio.create_task(self._reopen(place, self._opening))
 
-    def _tell_lost(self, lost: set[int]) -> None:
+    def _tell_lost(self, lost: set[int], why: str) -> None:
         """Once."""
-        why = _LOST if self._opening is None else _NOBODY_OPENS
         for place in sorted(lost - self._lost):
             self._told(why.format(self._links[place].device))
         self._lost = lost
