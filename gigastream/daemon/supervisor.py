@@ -39,7 +39,7 @@ from gigastream.daemon.opener import Opener
 from gigastream.daemon.opening import Opening
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
-from gigastream.daemon.reloading import within
+from gigastream.daemon.reloading import changed_links, within
 from gigastream.daemon.reopening import Reopening
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
@@ -190,6 +190,8 @@ class Supervisor:
             have = "has" if len(changed) == 1 and not changed[0].endswith("s") else "have"
             names = " and ".join(filter(None, (", ".join(changed[:-1]), changed[-1])))
             done.append(f"{names} {have} changed, which a restart puts into force")
+        if links := changed_links(self._config.links, config.links):
+            done.append(links)
         if failed:
             hint = "; ".join(dict.fromkeys(error.hint for error in failed if error.hint))
             rest = "the sets that are not named are as they were"

@@ -11,6 +11,7 @@ import pytest
 
 from tests.daemon.resident import Daemon, end, started
 from tests.live.namespace import Namespace
+from tests.live.test_privileges import AS_A_USER
 from tests.processes import descendants, threads_of, wait_until_gone
 from tests.waiting import wait_until
 
@@ -36,12 +37,20 @@ def test_no_process_keeps_a_privilege(daemon: Daemon) -> None:
     assert daemon.stop() == 0
 
 
-def test_who_opens_links_anew_keeps_that_alone(space: Namespace, common_folder: Path) -> None:
-    """One process has one capability, and hands it on to nobody; what it opens is the others'."""
-    daemon = started(space, common_folder, "--fanout", 2, "--reopen-links")
+@pytest.mark.parametrize("who", ["root", "user"])
+def test_who_opens_links_anew_keeps_that_alone(
+    space: Namespace, common_folder: Path, who: str
+) -> None:
+    """One process has one capability, and hands it on to nobody; what it opens is the others'.
+
+    A user who has it by a unit's AmbientCapabilities= keeps its bounding set.
+    """
+    common_folder.chmod(0o777)
+    before = () if who == "root" else (*AS_A_USER, "--bounding-set=-all,+net_raw")
+    daemon = started(space, common_folder, "--fanout", 2, "--reopen-links", before=before)
     try:
         (opener,) = openers_of(daemon)
-        check(daemon, opener)
+        check(daemon, opener, CAP_NET_RAW if who == "user" else 0)
         files = Path(f"/proc/{opener}/fd")
         links = [os.readlink(file) for file in files.iterdir() if int(file.name) > STDERR]
         assert [link.partition(":")[0] for link in links] == ["socket"], "its way to be asked"
@@ -69,13 +78,14 @@ def openers_of(daemon: Daemon) -> list[int]:
     ]
 
 
-def check(daemon: Daemon, opener: int | None = None) -> int:
+def check(daemon: Daemon, opener: int | None = None, bounding: int = 0) -> int:
     """Hold what every thread has against what is documented; how many processes there were."""
     processes = [daemon.process.pid, *descendants(daemon.process.pid)]
     for found in threads_of(*processes):
         kept = {name: int(found[name], 16) for name in CAPABILITIES}
         own = CAP_NET_RAW if int(found["Tgid"]) == opener else 0
         expected = dict.fromkeys(CAPABILITIES, 0) | {"CapPrm": own, "CapEff": own}
+        expected["CapBnd"] = bounding
         assert kept == expected, found["Name"]
         assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2"), found["Name"]
         assert "0" not in (*found["Uid"].split(), *found["Gid"].split())

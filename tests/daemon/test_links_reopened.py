@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gigastream.daemon.messages import ReloadConfig
 from tests.daemon.links import (
     FLOWS,
     NUMBERS,
@@ -152,6 +153,36 @@ def test_without_the_option_the_loss_is_told_and_what_would_help(
         (told,) = [text for text in daemon.status().notices if "near" in text]
         assert "the link was removed" in told
         assert [source.link for source in daemon.report().sources[:2]] == ["lost", "lost"]
+    finally:
+        end(daemon)
+
+
+def test_a_device_of_another_name_is_captured_until_one_has_the_name(daemon: Daemon) -> None:
+    """Then that one is, when what the other brought has been read."""
+    space = daemon.space
+    space.ip("link", "set", "near", "down")
+    space.ip("link", "set", "near", "name", "other")
+    space.ip("link", "set", "other", "up")
+    wait_for_state(daemon, "gone", 2)
+    wait_for_all(daemon, sent := send(space, COUNT))
+    space.ip("link", "set", "far", "down")
+    space.ip("link", "set", "far", "name", "another")
+    space.plug()
+    wait_for_state(daemon, "up", 2)
+    wait_for_all(daemon, sent + send(space, COUNT, first=sent))
+
+
+def test_a_reload_says_which_links_need_a_restart(space: Namespace, common_folder: Path) -> None:
+    config = common_folder / "gigastream.toml"
+    config.write_text("[[link]]\ndevice = 'near'\n")
+    config.chmod(0o644)
+    daemon = started(space, common_folder, "-c", config)
+    try:
+        config.write_text("[[link]]\ndevice = 'near'\nfanout = 2\n[[link]]\ndevice = 'far'\n")
+        told = daemon.ask(ReloadConfig()).message
+        assert "far is new, near has another fanout: a restart opens links" in told
+        config.write_text("[[link]]\ndevice = 'far'\n")
+        assert "far is new, near is gone" in daemon.ask(ReloadConfig()).message
     finally:
         end(daemon)
 
