@@ -18,6 +18,7 @@ from tests.waiting import wait_until
 LARGE = "DEFINE { query_name large; } SELECT " + ", ".join(f"len + {n} AS c{n}" for n in range(200))
 CAP_NET_RAW = 1 << 13
 STDERR = 2
+NOBODY = 65534
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 pytestmark = pytest.mark.privileged
 
@@ -45,8 +46,9 @@ def test_who_opens_links_anew_keeps_that_alone(
 
     A user who has it by a unit's AmbientCapabilities= keeps its bounding set.
     """
-    common_folder.chmod(0o777)
-    before = () if who == "root" else (*AS_A_USER, "--bounding-set=-all,+net_raw")
+    before = () if who == "root" else (*AS_A_USER, "--regid=65534", "--bounding-set=-all,+net_raw")
+    if who == "user":
+        os.chown(common_folder, NOBODY, NOBODY)
     daemon = started(space, common_folder, "--fanout", 2, "--reopen-links", before=before)
     try:
         (opener,) = openers_of(daemon)
