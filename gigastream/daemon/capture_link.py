@@ -133,7 +133,7 @@ class CaptureLink:
         while not sent and not writer.is_closing():
             await asyncio.sleep(_LOOK_AGAIN_S)
             if writer.transport.get_write_buffer_size() == 0:
-                with suppress(BlockingIOError):
+                with suppress(OSError):  # it is full; or they hung up, which is seen elsewhere
                     sent = socket.send_fds(self.child.channel, [framed], descriptors)
         writer.write(framed[sent:])
 

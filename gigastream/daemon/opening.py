@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -86,9 +87,11 @@ class Opening:
             self._answer.set_result((word, descriptors))
 
     def _end(self) -> None:
+        """It has hung up: whatever it does now, it is over."""
         self.close()
         code = 0
         with suppress(ChildProcessError):
+            os.kill(self._opener.pid, signal.SIGKILL)
             code = os.waitstatus_to_exitcode(os.waitpid(self._opener.pid, 0)[1])
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(DaemonError(OPENER_LOST, _RESTART))

@@ -80,7 +80,8 @@ class Reopening:
 
     async def _reopen(self, place: int, opening: Opening) -> None:
         """Until it is there again, or nobody is who could open it."""
-        device, pause, told = self._links[place].device, _LOOK_EVERY_S, ""
+        device, pause = self._links[place].device, _LOOK_EVERY_S
+        before = told = ""
         try:
             while place in self._gone and not opening.is_lost:
                 await asyncio.sleep(pause)
@@ -91,9 +92,10 @@ class Reopening:
                 if problem is None:
                     self._told(f"{device} is back: its rings are opened anew")
                     return
-                if problem != told:
+                if problem == before != told:  # a link that has just come is not up yet
                     self._told(f"{problem}; it is tried again")
-                pause, told = min(2 * pause, _LONGEST_PAUSE_S), problem
+                    told = problem
+                pause, before = min(2 * pause, _LONGEST_PAUSE_S), problem
         finally:
             del self._work[place]
 
