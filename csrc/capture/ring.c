@@ -311,10 +311,12 @@ static int ring_renew(struct gs_capture *capture, int socket, struct gs_error *e
     const struct gs_ring_device_ops *ops = capture->device->ops;
     if (ops->renew == NULL || capture->is_finished)
         return gs_fail(error, GS_ERROR, "it takes no other ring");
+    GS_RETURN_IF_ERROR(ops->renew(capture->device, -1, error));
     if (capture->packets_left > 0 || ring_has_unread(capture)) return GS_AGAIN;
+    if (socket < 0) return GS_OK;
     if (capture->holds_block) give_back(capture);
     GS_RETURN_IF_ERROR(ops->renew(capture->device, socket, error));
-    if (socket >= 0) capture->block = 0;
+    capture->block = 0;
     return GS_OK;
 }
 
