@@ -23,7 +23,7 @@ _ANSWERED_WITHIN_S = 60.0
 """A ring of GiB takes a while to be made."""
 
 
-class Opening:
+class LinkOpening:
     """Asks the opener, within the running loop; one question at a time."""
 
     def __init__(self, opener: Opener, lost: Callable[[str], None]) -> None:

@@ -15,7 +15,7 @@ from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.messages import CaptureReport, LinkSpec, RenewOrder
-from gigastream.daemon.opening import Opening
+from gigastream.daemon.opening import LinkOpening
 
 _LOOK_EVERY_S = 0.25
 """For a device of the name."""
@@ -40,7 +40,7 @@ class Reopening:
     def __init__(
         self,
         links: Sequence[LinkSpec],
-        opening: Opening | None,
+        opening: LinkOpening | None,
         keeper: Keeper,
         launching: Launching,
         told: DaemonLog,
@@ -78,7 +78,7 @@ class Reopening:
         if self._opening is not None:
             self._opening.close()
 
-    async def _reopen(self, place: int, opening: Opening) -> None:
+    async def _reopen(self, place: int, opening: LinkOpening) -> None:
         """Until it is there again, or nobody is who could open it."""
         device, pause = self._links[place].device, _LOOK_EVERY_S
         before = told = ""
@@ -99,7 +99,7 @@ class Reopening:
         finally:
             del self._work[place]
 
-    async def _try(self, place: int, opening: Opening) -> str | None:
+    async def _try(self, place: int, opening: LinkOpening) -> str | None:
         """Open it, and give it to whoever reads; None, or what went wrong, for a person."""
         link = self._links[place]
         try:

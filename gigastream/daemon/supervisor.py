@@ -36,7 +36,7 @@ from gigastream.daemon.messages import (
 )
 from gigastream.daemon.notify import Notifier
 from gigastream.daemon.opener import Opener
-from gigastream.daemon.opening import Opening
+from gigastream.daemon.opening import LinkOpening
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
 from gigastream.daemon.reloading import changed_links, within
@@ -117,7 +117,7 @@ class Supervisor:
         self.sets = QuerySets(self.keeper, self.compiler, inherited.places, self._told)
         self.tails = Followers(self.keeper)
         opener = inherited.opener
-        opening = None if opener is None else Opening(opener, self._told)
+        opening = None if opener is None else LinkOpening(opener, self._told)
         self._reopening = Reopening(inherited.links, opening, self.keeper, launching, self._told)
         answering = Answering(self, inherited.audit)
         self._server = ControlServer(inherited.listening, inherited.allowed, answering)
