@@ -23,7 +23,7 @@ from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import LAUNCHER_LOST, DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
-from gigastream.daemon.losses import Totals, loss_text
+from gigastream.daemon.losses import loss_text
 from gigastream.daemon.messages import (
     CaptureNote,
     CaptureOver,
@@ -41,6 +41,7 @@ from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
 from gigastream.daemon.reloading import changed_links, within
 from gigastream.daemon.reopening import Reopening
+from gigastream.daemon.totals import Totals
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
 
@@ -57,7 +58,6 @@ _SHOWN = {
     "reopens_links": "reopen-links",
 }
 """As the file calls them."""
-_STALE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,7 @@ class Supervisor:
         self._totals = Totals()
         self._stopping = asyncio.Event()
         self._failure: str | None = None
+        self._has_begun = asyncio.Event()
         self._reloads = asyncio.Lock()
         self._is_to_reload = False
         """A signal has asked for it, and it has not begun."""
@@ -127,9 +128,11 @@ class Supervisor:
         self._mind_signals()
         asyncio.get_running_loop().set_exception_handler(self._tell_fault)
         await self._server.start()
-        end_metrics = self._has.metrics(self.status) if self._has.metrics else None
-        confine([self._config.socket.parent], "supervisor")  # all that listens is there
+        end_metrics: Callable[[], None] | None = None
         try:
+            if self._has.metrics is not None:
+                end_metrics = self._has.metrics(self.status)
+            confine([self._config.socket.parent], "supervisor")  # all that listens is there
             return await self._capture()
         finally:
             if end_metrics is not None:
@@ -156,6 +159,7 @@ class Supervisor:
             sets=self.sets.states,
             report=self._report,
             sources=self._totals.sources,
+            set_totals=self._totals.sets,
             losses=keeper.losses.all,
             lost_packets=keeper.losses.packets,
             overload=self._config.overload,
@@ -173,6 +177,7 @@ class Supervisor:
                 "there is nothing to read again: the daemon was begun by words, without a file",
                 "gigastream capture -c FILE begins one that can be; add and drop change this one",
             )
+        await self._has_begun.wait()  # else its sets would be added to a capture that is none yet
         async with self._reloads:
             return await self._reload(self._has.read_again, uid)
 
@@ -185,7 +190,7 @@ class Supervisor:
             message = str(error) or type(error).__name__
             raise DaemonError(message, getattr(error, "hint", None)) from None
         finally:
-            self._has.notifier.ready("running")
+            self._has.notifier.ready(self._running)
         if changed := _changed(self._config, config):
             have = "has" if len(changed) == 1 and not changed[0].endswith("s") else "have"
             names = " and ".join(filter(None, (", ".join(changed[:-1]), changed[-1])))
@@ -231,9 +236,13 @@ class Supervisor:
 
     async def _ready(self) -> None:
         await self.keeper.is_ready.wait()
-        names = ", ".join(link.device for link in self._has.links)
-        self._told.tell(f"running: {names or 'files'}; control socket {self._config.socket}")
-        self._has.notifier.ready(f"running: {names}")
+        self._told.tell(f"{self._running}; control socket {self._config.socket}")
+        self._has.notifier.ready(self._running)
+        self._has_begun.set()
+
+    @property
+    def _running(self) -> str:
+        return f"running: {', '.join(link.device for link in self._has.links) or 'files'}"
 
     async def _attached(self, done: Any) -> None:
         await self.sets.attached(done)
@@ -268,7 +277,7 @@ class Supervisor:
             self.tails.take(report)
         elif isinstance(report, CaptureReport):
             self._report = report
-            self._totals.take(report)
+            self._totals.take(report, self.sets.states)
             self._reopening.take(report)
             if loss := self.keeper.losses.goes_on(report):
                 self._told(f"after the crash: {loss_text(loss)}")
