@@ -157,6 +157,7 @@ class _DaemonConfigReader:
             watchdog_s=(watchdog_ns or _SECOND_NS) / _SECOND_NS,
             log_format=log or "lines",
             is_strict=top.strict,
+            reopens_links=top.reopen_links,
         )
 
     # ---- what is read ----

@@ -17,6 +17,7 @@ from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.messages import LinkSpec, StatusAnswer
 from gigastream.daemon.notify import Notifier
+from gigastream.daemon.opener import Opener, start_opener
 from gigastream.daemon.places import owner_hint, places_of
 from gigastream.daemon.supervisor import Inherited, Supervisor
 from gigastream.daemon.targets_of_sets import folders_of, output_paths
@@ -39,6 +40,24 @@ _LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnos
 
 def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | None) -> int:
     """Run it to its end; the exit code. DaemonError, SourceError, UntrustedError, OSError."""
+    opener = start_opener(config.user) if _needs_opener(config) else None
+    try:
+        return _run_daemon(config, read_again, opener)
+    finally:
+        if opener is not None:
+            opener.end()
+
+
+def _needs_opener(config: DaemonConfig) -> bool:
+    """A link of one ring is bound again without."""
+    return config.reopens_links and any(link.settings.fanout > 1 for link in config.links)
+
+
+def _run_daemon(
+    config: DaemonConfig,
+    read_again: Callable[[], DaemonConfig] | None,
+    opener: Opener | None,
+) -> int:
     started_by = int(os.environ.get("SUDO_UID", "")) if _is_by_sudo() else os.getuid()
     notifier, log = Notifier(), DaemonLog(config.log_format)
     metrics = _metrics(config)
@@ -49,6 +68,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
             device=link.device,
             sockets=_packet_sockets(link),
             settings=link.settings,
+            is_renewed=opener is not None and link.settings.fanout > 1,
         )
         for link in config.links
     )
@@ -62,7 +82,8 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
-    launcher, channel = start_launcher(config.user, cache, folders, (listening.fileno(),))
+    own = [listening.fileno(), *([] if opener is None else [opener.channel.fileno()])]
+    launcher, channel = start_launcher(config.user, cache, folders, own)
     try:
         _load_own()
         give_up_privileges(config.user)
@@ -77,6 +98,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
             places=places,
             listening=listening,
             launcher=channel,
+            opener=opener,
             objects=objects,
             audit=audit,
             notifier=notifier,
