@@ -28,7 +28,7 @@ class Relief:
         self._is_needed = bool(start.links) and start.overload.policy != "drop"
         self._looked_at = 0.0
         if self._is_needed:
-            engine.alarm(start.overload.low_percent)
+            engine.alarm(max(1, start.overload.low_percent))
 
     @property
     def shift(self) -> int:
