@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gigastream.compiled import read_object
 from gigastream.daemon.edges import Edge, edges_of
+from gigastream.daemon.hangs import TURN
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
@@ -19,6 +20,7 @@ from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
+from gigastream.engine.turns import Turn
 from gigastream.plan import Plan
 from gigastream.sessions.low_session import refuse_unspooled
 from gigastream.sessions.row_windows import check_row_windows
@@ -134,6 +136,7 @@ class RunningSet:
             interfaces=around.interfaces,
             low_taps=has_spool(self.order.outputs),
             only_whole=whole and not self.order.low_level_only,
+            turn=Turn(TURN, self.order.number),
         )
         try:
             around.engine.attach(attached)
@@ -257,7 +260,10 @@ class RunningSet:
 
     def fail(self, reason: str) -> None:
         """It gets no more packets, and its outputs are ended: the others go on."""
+        if self.failure is not None:
+            return
         self.failure = reason
+        self._tell(f"it has failed, and gets no more packets: {reason}")
         if self._old is not None:
             self._old.close()
             self._old = None
@@ -363,7 +369,12 @@ class RunningSet:
 
     @property
     def cut_rows(self) -> int:
-        """Rows of windows that were not seen whole, left out."""
+        """Rows of windows that were not seen whole, left out.
+
+        Until it has taken over they are its predecessor's: it leaves out what that one still has.
+        """
+        if self._old is not None:
+            return self._cut_before + self._old.cut_rows
         own = 0 if self._attached is None else sum(self._attached.cut_rows.values())
         return self._cut_before + own
 

@@ -75,6 +75,7 @@ keep-age = "14d"
 rotate-bytes = "1GiB"
 rotate-every = "1h"
 keep = 3
+cut-column = true
 [[query]]
 name = "bare"
 text = \"\"\"
@@ -92,6 +93,10 @@ output = ["spool:spool"]
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "own_talkers.gsql").write_text("SELECT srcIP FROM IP")
     return tmp_path
+
+
+def test_the_packaged_one_is_right() -> None:
+    load_daemon_config(ROOT / "packaging" / "deb" / "gigastream.toml")
 
 
 def _loaded(folder: Path, text: str) -> DaemonConfig:
@@ -170,6 +175,7 @@ def test_everything_that_is_said_is_meant(folder: Path) -> None:
         segment_rows=1000, sync=10**10, keep_bytes=20 << 30, keep_age_ns=14 * 86400 * 10**9
     )
     assert (talkers.rotate_bytes, talkers.rotate_ns, talkers.keep) == (1 << 30, 3600 * 10**9, 3)
+    assert (talkers.cut_column, bare.cut_column) == (True, False)
     assert (bare.first_window, bare.priority, bare.low_level_only) == ("cut", -1, True)
 
 
@@ -269,6 +275,14 @@ def test_what_is_wrong_is_said_with_its_line(
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         load_daemon_config(tmp_path / "none.toml")
+
+
+def test_places_in_each_others_way_are_said_before_a_start(folder: Path) -> None:
+    message, hint = _refused(folder, f'state = "/srv"\nfolders = ["/srv/rows"]\n{LINK}')
+    assert message == (
+        "2: state is /srv, and /srv/rows is a folder that sets may write: one lies in the other"
+    )
+    assert hint == "state and folders apart from each other"
 
 
 def test_a_check_has_the_carets_of_a_query_that_is_wrong(folder: Path) -> None:

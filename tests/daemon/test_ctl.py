@@ -160,7 +160,7 @@ def test_a_set_is_added_with_all_that_is_said_of_it(tmp_path: Path) -> None:
         found = _ctl(
             *(tmp_path / "s", "add", str(query), "--param", "a=1", "--priority", "-2"),
             *("-o", f"csv:{tmp_path}/x", "-o", "spool:here", "--first-window", "cut"),
-            *("--rotate-every", "1h", "--rotate-bytes", "1MiB", "--keep", "3"),
+            *("--rotate-every", "1h", "--rotate-bytes", "1MiB", "--keep", "3", "--cut-column"),
         )
         again = _ctl(tmp_path / "s", "add", "-e", "SELECT len FROM IP", "--name", "n")
         shipped = _ctl(tmp_path / "s", "add", "talkers")
@@ -170,6 +170,7 @@ def test_a_set_is_added_with_all_that_is_said_of_it(tmp_path: Path) -> None:
     assert own.parameters == {"a": "1"}
     assert own.outputs == (f"csv:{tmp_path}/x", f"spool:{os.getcwd()}/here")
     assert (own.first_window, own.priority) == ("cut", -2)
+    assert (own.cut_column, named.cut_column) == (True, False)
     assert (own.rotate_bytes, own.rotate_ns, own.keep) == (1 << 20, 3600 * 10**9, 3)
     assert (named.name, named.text) == ("n", "SELECT len FROM IP")
     assert talkers.name == "talkers"
@@ -359,6 +360,16 @@ def test_a_crash_that_took_nothing_says_so() -> None:
     assert loss_text(loss) == "no packet is lost, less than 0.01 s without a capture process"
     taken = msgspec.structs.replace(loss, packets={"eth0": 1, "eth1": 0}, away_ns=12_345_678_901)
     assert loss_text(taken) == "1 packet of eth0 is lost, 12 s without a capture process"
+
+
+def test_a_crash_says_what_was_open() -> None:
+    """Who held most comes first; of many the rest is one number."""
+    held = {"a/low": 2, "a/top": 1_000, "b/low": 3, "b/top": 4, "c/top": 5}
+    loss = Loss(incarnation=0, at_ns=0, away_ns=10**9, packets={}, reason="signal 9", held=held)
+    assert loss_text(loss) == (
+        "no packet is lost, 1 s without a capture process; groups and rows that were open went "
+        "with it, by its last report: 1,000 of a/top, 5 of c/top, 4 of b/top, 5 of others"
+    )
 
 
 def test_what_others_have_named_moves_no_cursor(tmp_path: Path) -> None:
