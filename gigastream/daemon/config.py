@@ -230,6 +230,7 @@ class _DaemonConfigReader:
 
     def _query_sets(self, top: TopTable) -> tuple[QuerySetSpec, ...]:
         specs: dict[str, QuerySetSpec] = {}
+        taken: dict[str, str] = {}
         for at, found in enumerate(top.query):
             path = ("query", at)
             spec = self._noted(lambda: self._query(path, found))  # noqa: B023
@@ -237,7 +238,16 @@ class _DaemonConfigReader:
                 self._note(path, f"there are two sets called {spec.name}", 'name = "another"')
             elif spec is not None:
                 specs[spec.name] = spec
+                self._take(path, spec, taken)
         return tuple(specs.values())
+
+    def _take(self, path: KeyPath, spec: QuerySetSpec, taken: dict[str, str]) -> None:
+        """Note the places of outputs, each of which one set has, once."""
+        for place in (output.partition(":")[2] for output in spec.outputs):
+            if place in taken:
+                what = f"{place} is an output of {taken[place]} already"
+                self._note((*path, "output"), what, "a path each")
+            taken[place] = spec.name
 
     def _query(self, path: KeyPath, found: dict[str, Any]) -> QuerySetSpec:
         table, chosen = self._table(path, found, QueryTable, SPOOL_OPTIONS)

@@ -228,6 +228,12 @@ WRONG = [
         "6: there are two sets called a",
         None,
     ),
+    (
+        f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["csv:x"]\n'
+        '[[query]]\nname = "b"\ntext = "y"\noutput = ["json:./x"]',
+        "10: /",
+        "a path each",
+    ),
     (f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["csv"]', "6: csv names no path", None),
     (
         f'{LINK}[[query]]\nname = "a"\ntext = "x"\nlow-level-only = true',
