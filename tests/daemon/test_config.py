@@ -85,7 +85,7 @@ SELECT 'x' FROM IP\"\"\"
 first-window = "cut"
 priority = -1
 low-level-only = true
-output = ["spool:spool"]
+output = ["spool:bare"]
 """
 
 
