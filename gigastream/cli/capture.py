@@ -56,6 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", metavar="HOST:PORT", help="where Prometheus finds metrics")
     parser.add_argument("--strict", action="store_true", help="end where a set cannot be begun")
     links = parser.add_argument_group("links")
+    links.add_argument(
+        "--reopen-links", action="store_true",
+        help="a process keeps CAP_NET_RAW, and opens links with --fanout anew that were removed",
+    )  # fmt: skip
     for option in LIVE_OPTIONS:
         links.add_argument(
             f"--{option.name}", dest=option.field, metavar=option.metavar, help=option.help
@@ -99,6 +103,7 @@ def _config_of(arguments: argparse.Namespace) -> DaemonConfig:
         "metrics": arguments.metrics,
         "user": arguments.user,
         "is_strict": arguments.strict or None,
+        "reopens_links": arguments.reopen_links or None,
     }
     config = replace(config, **{name: v for name, v in given.items() if v is not None})
     settings = _live_settings(arguments, config.user)

@@ -42,7 +42,7 @@ from gigastream.daemon.messages import (
     QuerySetSpec,
     SpoolSpec,
 )
-from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, no_disk
+from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, misplaced, no_disk
 from gigastream.daemon.targets_of_sets import table_refusal
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
@@ -118,6 +118,8 @@ class _DaemonConfigReader:
 
     def read(self, found: dict[str, Any]) -> ReadConfig:
         config = self._noted(lambda: self._config(found)) or DaemonConfig()
+        if error := misplaced(config):
+            self._note(("folders",), str(error), error.hint)
         wrong = (error for _, error in sorted(self._wrong, key=lambda each: each[0]))
         told = tuple({str(error): error for error in wrong}.values())
         return ReadConfig(config, told, self._place_of, self._text_places)
@@ -155,6 +157,7 @@ class _DaemonConfigReader:
             watchdog_s=(watchdog_ns or _SECOND_NS) / _SECOND_NS,
             log_format=log or "lines",
             is_strict=top.strict,
+            reopens_links=top.reopen_links,
         )
 
     # ---- what is read ----

@@ -78,6 +78,8 @@ class DaemonConfig:
     watchdog_s: float = 30.0
     """After which a capture process that says nothing is restarted."""
     log_format: LogFormat = "lines"
+    reopens_links: bool = False
+    """A process keeps CAP_NET_RAW, which opens links anew that were removed."""
     is_strict: bool = False
     """A set of the configuration that fails ends the daemon."""
 

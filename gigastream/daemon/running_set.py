@@ -128,11 +128,8 @@ class RunningSet:
         return (self.plan, *(() if self._old is None else self._old.plans))
 
     def _attach(self, *, whole: bool) -> AttachedSet:
-        """Outputs give batches without rows, too: their bounds say which windows are out."""
         around = self._around
-        settings = replace(
-            around.settings, output_punctuation=True, low_level_only=self.order.low_level_only
-        )
+        settings = replace(around.settings, low_level_only=self.order.low_level_only)
         attached = AttachedSet(
             self.plan,
             settings,
@@ -204,6 +201,8 @@ class RunningSet:
         if self._attached is not None and old._attached is not None and old.failure is None:
             schemas = {node.name: node.schema for node in old.plan.outputs}
             edges = edges_of(self._attached, old._output_queries, schemas)
+        if edges and old._attached is not None:
+            old._attached.pass_punctuation()  # which says when its last window is out
         old._edges, self._old = edges or {}, old
         self._begins = edges or {}
         if edges is None:
