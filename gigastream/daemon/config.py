@@ -43,7 +43,7 @@ from gigastream.daemon.messages import (
     SpoolSpec,
 )
 from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, misplaced, no_disk
-from gigastream.daemon.targets_of_sets import table_refusal
+from gigastream.daemon.targets_of_sets import SPOOL, table_refusal
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
@@ -58,7 +58,6 @@ from gigastream.sources.live import LIVE_OPTIONS, LiveSettings
 
 LINK_OPTIONS = tuple(option for option in LIVE_OPTIONS if option.name != "user")
 """Of a [[link]]: the user is one for all of them."""
-SPOOL = "spool"
 _SECOND_NS = 10**9
 _PERCENT = 100
 _SOCKET_PATH_BYTES = 107
