@@ -43,7 +43,7 @@ from gigastream.daemon.messages import (
     SpoolSpec,
 )
 from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, misplaced, no_disk
-from gigastream.daemon.targets_of_sets import table_refusal
+from gigastream.daemon.targets_of_sets import SPOOL, table_refusal
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
@@ -58,7 +58,6 @@ from gigastream.sources.live import LIVE_OPTIONS, LiveSettings
 
 LINK_OPTIONS = tuple(option for option in LIVE_OPTIONS if option.name != "user")
 """Of a [[link]]: the user is one for all of them."""
-SPOOL = "spool"
 _SECOND_NS = 10**9
 _PERCENT = 100
 _SOCKET_PATH_BYTES = 107
@@ -233,6 +232,7 @@ class _DaemonConfigReader:
 
     def _query_sets(self, top: TopTable) -> tuple[QuerySetSpec, ...]:
         specs: dict[str, QuerySetSpec] = {}
+        taken: dict[str, str] = {}
         for at, found in enumerate(top.query):
             path = ("query", at)
             spec = self._noted(lambda: self._query(path, found))  # noqa: B023
@@ -240,7 +240,16 @@ class _DaemonConfigReader:
                 self._note(path, f"there are two sets called {spec.name}", 'name = "another"')
             elif spec is not None:
                 specs[spec.name] = spec
+                self._take(path, spec, taken)
         return tuple(specs.values())
+
+    def _take(self, path: KeyPath, spec: QuerySetSpec, taken: dict[str, str]) -> None:
+        """Note the places of outputs, each of which one set has, once."""
+        for place in (output.partition(":")[2] for output in spec.outputs):
+            if place in taken:
+                what = f"{place} is an output of {taken[place]} already"
+                self._note((*path, "output"), what, "a path each")
+            taken[place] = spec.name
 
     def _query(self, path: KeyPath, found: dict[str, Any]) -> QuerySetSpec:
         table, chosen = self._table(path, found, QueryTable, SPOOL_OPTIONS)
