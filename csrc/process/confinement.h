@@ -16,7 +16,8 @@ struct gs_confinement {
 enum gs_confined {
     GS_CONFINED_CAPTURE = 0, /* reads packets: no program, no process, no connection */
     GS_CONFINED_SUPERVISOR,  /* the same, but takes connections in, and sends */
-    GS_CONFINED_COMPILER     /* runs programs, makes processes, sends; connects to nobody */
+    GS_CONFINED_COMPILER,    /* runs programs, makes processes, sends; connects to nobody */
+    GS_CONFINED_OPENER       /* makes raw packet sockets, and no others; changes no file */
 };
 
 /* Confines this process; only below `folders` it makes, changes and removes files from now on. What

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gigastream.cli.arguments import parse_parameter
 from gigastream.cli.errors import UsageError
-from gigastream.daemon.daemon_config import DEFAULT_SOCKET, DaemonConfig, FileConfig, LinkConfig
+from gigastream.daemon.daemon_config import DaemonConfig, FileConfig, LinkConfig
 from gigastream.daemon.messages import QuerySetSpec
+from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import inline_queries, read_query_file
 from gigastream.shipped_queries import shipped_queries
 from gigastream.sources.live import LIVE_OPTIONS, LiveSettings, parse_live
@@ -43,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", action="append", default=[], metavar="FORMAT:PATH",
         help="where rows go; of several sets PATH is a folder",
     )  # fmt: skip
-    parser.add_argument("--socket", metavar="PATH", help=f"of control ({DEFAULT_SOCKET})")
+    parser.add_argument("--socket", metavar="PATH", help=f"of control ({CONTROL_SOCKET})")
     parser.add_argument("--group", help="whose members may control it, too")
     parser.add_argument("--cache", metavar="FOLDER", help="of compiled sets")
     parser.add_argument("--state", metavar="FOLDER", help="of the audit log")
@@ -53,6 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", metavar="HOST:PORT", help="where Prometheus finds metrics")
     parser.add_argument("--strict", action="store_true", help="end where a set cannot be begun")
     links = parser.add_argument_group("links")
+    links.add_argument(
+        "--reopen-links", action="store_true",
+        help="a process keeps CAP_NET_RAW, and opens links with --fanout anew that were removed",
+    )  # fmt: skip
     for option in LIVE_OPTIONS:
         links.add_argument(
             f"--{option.name}", dest=option.field, metavar=option.metavar, help=option.help
@@ -96,18 +103,34 @@ def _config_of(arguments: argparse.Namespace) -> DaemonConfig:
         "metrics": arguments.metrics,
         "user": arguments.user,
         "is_strict": arguments.strict or None,
+        "reopens_links": arguments.reopen_links or None,
     }
     config = replace(config, **{name: v for name, v in given.items() if v is not None})
     settings = _live_settings(arguments, config.user)
     links = tuple(LinkConfig(name, device, settings) for name, device in arguments.interface)
     files = tuple(FileConfig(Path(path).stem, str(_path(path))) for path in arguments.read)
-    return replace(
+    config = replace(
         config,
         links=(*config.links, *links),
         files=(*config.files, *files),
         folders=(*config.folders, *(Path(name).absolute() for name in arguments.folder)),
         query_sets=(*config.query_sets, *_sets_of(arguments)),
     )
+    _refuse_twice(config)
+    return config
+
+
+def _refuse_twice(config: DaemonConfig) -> None:
+    if device := _repeated(link.device for link in config.links):
+        what = f"{device} is named twice: each packet would count twice"
+        raise UsageError(what, "once; --fanout 2 reads it with two rings")
+    if name := _repeated(spec.name for spec in config.query_sets):
+        what = f"there are two query sets called {name}, as their files are"
+        raise UsageError(what, "-c FILE, where each [[query]] can have a name")
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def _live_settings(arguments: argparse.Namespace, user: str) -> LiveSettings:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.daemon.channel import OrderChannel
+from gigastream.daemon.hangs import TURN
 from gigastream.daemon.messages import (
     AttachOrder,
     CaptureNote,
@@ -32,11 +33,13 @@ from gigastream.daemon.messages import (
     EndOrder,
     Order,
     OrderDone,
+    RenewOrder,
     RotateOrder,
     TailOrder,
     UntailOrder,
 )
 from gigastream.daemon.relief import Relief
+from gigastream.daemon.renewing import TooEarlyError, renew_rings
 from gigastream.daemon.reports import promises_of, report_of
 from gigastream.daemon.running_set import RunningSet, Surroundings
 from gigastream.daemon.tails import Tails
@@ -53,6 +56,8 @@ PACKET_BUDGET = 1 << 20
 """Packets of a turn at the most: a turn costs what some 1,000 of them do."""
 IDLE_S = 0.05
 """Between two looks for orders where nothing is read."""
+BEHIND_S = 0.02
+"""Between two tries to send what the supervisor was too slow for."""
 ROWS_REPORT_S = 0.05
 """Between reports that are sent since rows go out."""
 _PATIENCE_S = 10.0
@@ -100,6 +105,7 @@ class _Capture:
         self._relief: Relief | None = None
         self._ends = False
         self._report_at = self._reported_at = 0.0
+        self._all_is_sent = True
         self._last: CaptureReport | None = None
 
     # ---- beginning ----
@@ -157,7 +163,10 @@ class _Capture:
     def _open_sources(self, engine: Engine) -> None:
         start = self._start
         for link in start.links:
-            rings = adopted_rings(link.interface, link.device, link.settings, link.sockets)
+            rings = adopted_rings(
+                *(link.interface, link.device, link.settings, link.sockets),
+                is_renewed=link.is_renewed,
+            )
             for ring in rings:
                 engine.add_link(ring)
             self._sources += rings
@@ -179,6 +188,7 @@ class _Capture:
     def _obey(self) -> None:
         for order in self._channel.orders():
             self._carry_out(order)
+            self._all_is_sent = self._channel.flush()  # a turn may take a second
         if (self._ends or self._channel.is_over) and self._engine is not None:
             self._ends = True
             self._engine.stop()
@@ -199,6 +209,8 @@ class _Capture:
     def _turn_ms(self) -> int:
         """Until something is due; an order that comes ends the turn, of a busy link soon."""
         left_s = self._report_at - time.monotonic()
+        if not self._all_is_sent:
+            left_s = min(left_s, BEHIND_S)
         if self._relief is not None:
             left_s = min(left_s, self._relief.looks_after_s)
         return max(1, math.ceil(1000 * left_s))
@@ -211,10 +223,13 @@ class _Capture:
             self._channel.flush()
         for running in self._sets.values():
             try:
-                running.give()
+                with TURN.of(running.order.number):
+                    running.give()
             except Exception as problem:
                 running.fail(_told(problem))
             running.look_for_failure()
+            if running.failure is not None:
+                self._tails.end(running.name)
 
     def _tell(self) -> None:
         now = time.monotonic()
@@ -223,9 +238,10 @@ class _Capture:
         if now >= self._report_at:
             self._report_at = now + self._start.report_ns / 1e9
             for running in self._sets.values():
-                running.tick()
+                with TURN.of(running.order.number):
+                    running.tick()
             self._report()
-        self._channel.flush()
+        self._all_is_sent = self._channel.flush()
 
     def _note(self, text: str) -> None:
         self._channel.say(CaptureNote(text=text))
@@ -274,15 +290,17 @@ class _Capture:
         try:
             work()
         except Exception as problem:
-            hint = getattr(problem, "hint", None)
-            self._channel.say(OrderDone(number=order.number, error=_told(problem), hint=hint))
+            hint, is_too_early = getattr(problem, "hint", None), isinstance(problem, TooEarlyError)
+            done = OrderDone(number=order.number, error=_told(problem), hint=hint)
+            self._channel.say(replace(done, is_too_early=is_too_early))
             return False
         return True
 
     def _do(self, order: Order) -> None:
         match order:
             case AttachOrder():
-                self._attach(order)
+                with TURN.of(order.number):
+                    self._attach(order)
             case DetachOrder():
                 self._set(order.name).detach()
                 self._tails.end(order.name)
@@ -296,6 +314,9 @@ class _Capture:
                 self._tails.add(order, self._whose(order).name)
             case UntailOrder():
                 self._tails.remove(order.tail)
+            case RenewOrder():
+                sockets = self._channel.handed()
+                renew_rings(self._around.engine, self._start.links, order.link, sockets)
             case EndOrder():
                 self._ends = True
 
@@ -327,10 +348,13 @@ class _Capture:
             self._around.engine.unseen(time.time_ns())
 
     def _narrow(self) -> None:
-        """Let the kernel reject again what no set can accept."""
+        """Let the kernel reject again what no set can accept, if it does: more may pass."""
         if self._has_prefilter and self._around.has_started:
             plans = [plan for running in self._sets.values() for plan in running.plans]
-            self._around.engine.set_prefilter(kernel_filter(plans))
+            try:
+                self._around.engine.set_prefilter(kernel_filter(plans))
+            except EngineError as problem:
+                self._note(f"the kernel rejects less than it could: {problem}")
 
     def _set(self, name: str) -> RunningSet:
         if name not in self._sets:

@@ -29,11 +29,11 @@ from gigastream.daemon.config_tables import (
 )
 from gigastream.daemon.config_toml import read_toml, refuse_all
 from gigastream.daemon.daemon_config import (
-    DEFAULT_SOCKET,
     DaemonConfig,
     FileConfig,
     LinkConfig,
     LogFormat,
+    parse_address,
 )
 from gigastream.daemon.messages import (
     FirstWindow,
@@ -48,6 +48,7 @@ from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
+from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import QueryFileError, read_query_file
 from gigastream.settings import Settings, SettingsError, parse_bytes, parse_period
 from gigastream.shipped_queries import shipped_queries
@@ -75,8 +76,6 @@ _KINDS = {
     "array": "a list",
     "object": "a table",
 }
-_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):([0-9]{1,5})")
-_GREATEST_PORT = (1 << 16) - 1
 _Table = TypeVar("_Table", bound=msgspec.Struct)
 _Value = TypeVar("_Value")
 
@@ -145,7 +144,7 @@ class _DaemonConfigReader:
         watchdog_ns = self._noted(lambda: self._parsed(("watchdog",), parse_period, top.watchdog))
         log = self._noted(lambda: self._one_of(("log",), top.log, get_args(LogFormat)))
         return DaemonConfig(
-            socket=self._noted(lambda: self._socket(control.socket)) or DEFAULT_SOCKET,
+            socket=self._noted(lambda: self._socket(control.socket)) or CONTROL_SOCKET,
             user=top.user,
             socket_group=control.group,
             cache=self._beside(top.cache) if top.cache else None,
@@ -158,6 +157,7 @@ class _DaemonConfigReader:
             watchdog_s=(watchdog_ns or _SECOND_NS) / _SECOND_NS,
             log_format=log or "lines",
             is_strict=top.strict,
+            reopens_links=top.reopen_links,
         )
 
     # ---- what is read ----
@@ -290,6 +290,7 @@ class _DaemonConfigReader:
             rotate_bytes=self._maybe((*path, "rotate-bytes"), _positive_bytes, table.rotate_bytes),
             rotate_ns=self._maybe((*path, "rotate-every"), parse_period, table.rotate_every),
             keep=table.keep,
+            cut_column=table.cut_column,
             spool=spool,
         )
 
@@ -345,18 +346,18 @@ class _DaemonConfigReader:
         )
 
     def _address(self, text: str | None) -> str | None:
-        if text is None:
-            return None
-        found = _ADDRESS.fullmatch(text)
-        if found is None or int(found[2]) > _GREATEST_PORT:
-            self._refuse(("metrics", "address"), f"'{text}' is no HOST:PORT", "127.0.0.1:9464")
+        if text is not None:
+            try:
+                parse_address(text)
+            except ValueError as error:
+                self._refuse(("metrics", "address"), str(error), "127.0.0.1:9464")
         return text
 
     def _socket(self, name: str | None) -> Path:
-        path = DEFAULT_SOCKET if name is None else self._beside(name)
+        path = CONTROL_SOCKET if name is None else self._beside(name)
         if name == "" or len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
             message = f"the path of a socket has from 1 to {_SOCKET_PATH_BYTES} bytes"
-            self._refuse(("control", "socket"), message, str(DEFAULT_SOCKET))
+            self._refuse(("control", "socket"), message, str(CONTROL_SOCKET))
         return path
 
     def _beside(self, name: str) -> Path:

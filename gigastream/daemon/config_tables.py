@@ -31,6 +31,7 @@ class TopTable(_ConfigTable, rename="kebab"):
     watchdog: Word = "30s"
     log: str = "lines"
     strict: bool = False
+    reopen_links: bool = False
     control: dict[str, Any] = {}
     overload: dict[str, Any] = {}
     metrics: dict[str, Any] = {}
@@ -73,6 +74,7 @@ class QueryTable(_ConfigTable, rename="kebab"):
     rotate_bytes: Word | None = None
     rotate_every: Word | None = None
     keep: int | None = None
+    cut_column: bool = False
 
 
 class ControlTable(_ConfigTable, rename="kebab"):

@@ -127,6 +127,7 @@ def _overall(config: DaemonConfig) -> Iterator[str]:
     yield _key("watchdog", _time(round(config.watchdog_s * _SECOND_NS)))
     yield _key("log", config.log_format)
     yield _key("strict", config.is_strict)
+    yield _key("reopen-links", config.reopens_links)
 
 
 def _link(settings: Settings, link: LinkConfig) -> Iterator[str]:
@@ -160,6 +161,7 @@ def _query_set(spec: QuerySetSpec) -> Iterator[str]:
         yield _key("rotate-every", _time(spec.rotate_ns))
     if spec.keep is not None:
         yield _key("keep", spec.keep)
+    yield _key("cut-column", spec.cut_column)
     yield from _options(SPOOL_OPTIONS, spec.spool)
     yield from _table("param", spec.parameters)
 

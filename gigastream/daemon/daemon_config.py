@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,12 +11,22 @@ from pathlib import Path
 from typing import Literal
 
 from gigastream.daemon.messages import OverloadSettings, QuerySetSpec
+from gigastream.paths import CONTROL_SOCKET
 from gigastream.settings import Settings
 from gigastream.sources.live import LiveSettings
 from gigastream.timestamps import EXTERNAL, IN_ORDER, PROPERTY
 
-DEFAULT_SOCKET = Path("/run/gigastream/control.sock")
 LogFormat = Literal["lines", "json"]
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):([0-9]{1,5})")
+_GREATEST_PORT = (1 << 16) - 1
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """HOST:PORT, apart; of [::1]:PORT without the brackets. ValueError."""
+    found = _ADDRESS.fullmatch(text)
+    if found is None or int(found[2]) > _GREATEST_PORT:
+        raise ValueError(f"'{text}' is no HOST:PORT")
+    return found[1].strip("[]"), int(found[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +57,7 @@ class DaemonConfig:
     links: tuple[LinkConfig, ...] = ()
     files: tuple[FileConfig, ...] = ()
     settings: Settings = field(default_factory=Settings)
-    socket: Path = DEFAULT_SOCKET
+    socket: Path = CONTROL_SOCKET
     """Of control."""
     user: str = "nobody"
     """Whom root becomes."""
@@ -67,6 +78,8 @@ class DaemonConfig:
     watchdog_s: float = 30.0
     """After which a capture process that says nothing is restarted."""
     log_format: LogFormat = "lines"
+    reopens_links: bool = False
+    """A process keeps CAP_NET_RAW, which opens links anew that were removed."""
     is_strict: bool = False
     """A set of the configuration that fails ends the daemon."""
 

@@ -93,6 +93,8 @@ class QuerySetSpec(_Told, frozen=True, kw_only=True):
     rotate_ns: int | None = None
     keep: int | None = None
     """Of its files, as OutputSpec has them; all None: they are written in place."""
+    cut_column: bool = False
+    """Rows in csv and JSON say in a column, gs.cut, whether their window was cut."""
     spool: SpoolSpec = SpoolSpec()
     """Of its spools."""
 
@@ -205,17 +207,19 @@ class OutputSpec(_Told, frozen=True, kw_only=True):
     rotate_ns: int | None = None
     keep: int | None = None
     """How many ended files are kept; None: all."""
+    cut_column: bool = False
     spool: SpoolSpec = SpoolSpec()
 
 
 class LinkSpec(_Told, frozen=True, kw_only=True):
-    """A link whose packet sockets the supervisor has opened; descriptors are inherited."""
+    """A link whose packet sockets are inherited, or renewed by a RenewOrder where it is removed."""
 
     interface: str
     device: str
     sockets: tuple[int, ...]
     """One a ring."""
     settings: LiveSettings
+    is_renewed: bool = False
 
 
 class OverloadSettings(_Told, frozen=True, kw_only=True):
@@ -297,22 +301,31 @@ class UntailOrder(_Told, tag=True, frozen=True, kw_only=True):
     tail: int
 
 
+class RenewOrder(_Told, tag=True, frozen=True, kw_only=True):
+    """Go on with other rings of a link, which was removed, whose sockets come with this."""
+
+    number: int
+    link: int
+    """Its place in CaptureStart.links."""
+
+
 class EndOrder(_Told, tag=True, frozen=True, kw_only=True):
     """End the input, answer the open windows, end the outputs, exit."""
 
     number: int
 
 
-Order = AttachOrder | DetachOrder | RotateOrder | TailOrder | UntailOrder | EndOrder
+Order = AttachOrder | DetachOrder | RotateOrder | TailOrder | UntailOrder | RenewOrder | EndOrder
 
 
 # ---- capture process to supervisor ----
 
 
 class OrderDone(_Told, tag=True, frozen=True, kw_only=True):
-    """An order was carried out, or refused and nothing is changed."""
+    """An order was carried out, or refused, perhaps as too early, and nothing is changed."""
 
     number: int
+    is_too_early: bool = False
     error: str | None = None
     hint: str | None = None
 
@@ -464,6 +477,8 @@ class StatusAnswer(_Told, frozen=True, kw_only=True):
     """Of the capture process of now, or the last one."""
     sources: tuple[SourceStatistics, ...] = ()
     """Their counters since the daemon began, over all capture processes."""
+    set_totals: tuple[SetStatistics, ...] = ()
+    """The sets of the report, with counters since the daemon began, or the set came."""
     losses: tuple[Loss, ...] = ()
     """The last of them."""
     lost_packets: dict[str, int] = {}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gigastream.compiled import read_object
 from gigastream.daemon.edges import Edge, edges_of
+from gigastream.daemon.hangs import TURN
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
@@ -19,6 +20,7 @@ from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
+from gigastream.engine.turns import Turn
 from gigastream.plan import Plan
 from gigastream.sessions.low_session import refuse_unspooled
 from gigastream.sessions.row_windows import check_row_windows
@@ -126,17 +128,15 @@ class RunningSet:
         return (self.plan, *(() if self._old is None else self._old.plans))
 
     def _attach(self, *, whole: bool) -> AttachedSet:
-        """Outputs give batches without rows, too: their bounds say which windows are out."""
         around = self._around
-        settings = replace(
-            around.settings, output_punctuation=True, low_level_only=self.order.low_level_only
-        )
+        settings = replace(around.settings, low_level_only=self.order.low_level_only)
         attached = AttachedSet(
             self.plan,
             settings,
             interfaces=around.interfaces,
             low_taps=has_spool(self.order.outputs),
             only_whole=whole and not self.order.low_level_only,
+            turn=Turn(TURN, self.order.number),
         )
         try:
             around.engine.attach(attached)
@@ -201,6 +201,8 @@ class RunningSet:
         if self._attached is not None and old._attached is not None and old.failure is None:
             schemas = {node.name: node.schema for node in old.plan.outputs}
             edges = edges_of(self._attached, old._output_queries, schemas)
+        if edges and old._attached is not None:
+            old._attached.pass_punctuation()  # which says when its last window is out
         old._edges, self._old = edges or {}, old
         self._begins = edges or {}
         if edges is None:
@@ -258,7 +260,10 @@ class RunningSet:
 
     def fail(self, reason: str) -> None:
         """It gets no more packets, and its outputs are ended: the others go on."""
+        if self.failure is not None:
+            return
         self.failure = reason
+        self._tell(f"it has failed, and gets no more packets: {reason}")
         if self._old is not None:
             self._old.close()
             self._old = None
@@ -364,7 +369,12 @@ class RunningSet:
 
     @property
     def cut_rows(self) -> int:
-        """Rows of windows that were not seen whole, left out."""
+        """Rows of windows that were not seen whole, left out.
+
+        Until it has taken over they are its predecessor's: it leaves out what that one still has.
+        """
+        if self._old is not None:
+            return self._cut_before + self._old.cut_rows
         own = 0 if self._attached is None else sum(self._attached.cut_rows.values())
         return self._cut_before + own
 

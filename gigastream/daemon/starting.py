@@ -11,12 +11,13 @@ from pathlib import Path
 
 from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.control import Allowed, listen
-from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig
+from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig, parse_address
 from gigastream.daemon.launcher import start_launcher
 from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.messages import LinkSpec, StatusAnswer
 from gigastream.daemon.notify import Notifier
+from gigastream.daemon.opener import Opener, start_opener
 from gigastream.daemon.places import owner_hint, places_of
 from gigastream.daemon.supervisor import Inherited, Supervisor
 from gigastream.daemon.targets_of_sets import folders_of, output_paths
@@ -39,8 +40,27 @@ _LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnos
 
 def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | None) -> int:
     """Run it to its end; the exit code. DaemonError, SourceError, UntrustedError, OSError."""
+    opener = start_opener(config.user) if _needs_opener(config) else None
+    try:
+        return _run_daemon(config, read_again, opener)
+    finally:
+        if opener is not None:
+            opener.end()
+
+
+def _needs_opener(config: DaemonConfig) -> bool:
+    """A link of one ring is bound again without."""
+    return config.reopens_links and any(link.settings.fanout > 1 for link in config.links)
+
+
+def _run_daemon(
+    config: DaemonConfig,
+    read_again: Callable[[], DaemonConfig] | None,
+    opener: Opener | None,
+) -> int:
     started_by = int(os.environ.get("SUDO_UID", "")) if _is_by_sudo() else os.getuid()
     notifier, log = Notifier(), DaemonLog(config.log_format)
+    metrics = _metrics(config)
     audit = AuditLog(config.state)
     links = tuple(
         LinkSpec(
@@ -48,6 +68,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
             device=link.device,
             sockets=_packet_sockets(link),
             settings=link.settings,
+            is_renewed=opener is not None and link.settings.fanout > 1,
         )
         for link in config.links
     )
@@ -58,11 +79,11 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     _make_folders(config, (cache, *folders))
     allowed = Allowed(config.user, started_by, config.socket_group)
     listening = listen(config.socket, started_by, allowed.gid, user_to_become(config.user))
-    metrics = _metrics(config)
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
-    launcher, channel = start_launcher(config.user, cache, folders, (listening.fileno(),))
+    own = [listening.fileno(), *([] if opener is None else [opener.channel.fileno()])]
+    launcher, channel = start_launcher(config.user, cache, folders, own)
     try:
         _load_own()
         give_up_privileges(config.user)
@@ -77,6 +98,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
             places=places,
             listening=listening,
             launcher=channel,
+            opener=opener,
             objects=objects,
             audit=audit,
             notifier=notifier,
@@ -156,9 +178,17 @@ def _metrics(
 ) -> Callable[[Callable[[], StatusAnswer]], Callable[[], None]] | None:
     if config.metrics is None:
         return None
-    host, colon, port = config.metrics.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise DaemonError(f"metrics: {config.metrics} is no HOST:PORT", "127.0.0.1:9464")
+    try:
+        host, port = parse_address(config.metrics)
+    except ValueError as error:
+        raise DaemonError(f"metrics: {error}", "127.0.0.1:9464") from None
     from gigastream.daemon.metrics import serve_metrics
 
-    return lambda status: serve_metrics(status, host.strip("[]"), int(port))
+    def serve(status: Callable[[], StatusAnswer]) -> Callable[[], None]:
+        try:
+            return serve_metrics(status, host, port)
+        except OSError as error:
+            message = f"metrics at {config.metrics}: {error.strerror or error}"
+            raise DaemonError(message, "an address of this host, with a free port") from None
+
+    return serve

@@ -23,9 +23,10 @@ from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import LAUNCHER_LOST, DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
-from gigastream.daemon.losses import Totals, loss_text
+from gigastream.daemon.losses import loss_text
 from gigastream.daemon.messages import (
     CaptureNote,
+    CaptureOver,
     CaptureReport,
     CaptureStart,
     LinkSpec,
@@ -34,9 +35,13 @@ from gigastream.daemon.messages import (
     TailRows,
 )
 from gigastream.daemon.notify import Notifier
+from gigastream.daemon.opener import Opener
+from gigastream.daemon.opening import LinkOpening
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
-from gigastream.daemon.reloading import within
+from gigastream.daemon.reloading import changed_links, within
+from gigastream.daemon.reopening import Reopening
+from gigastream.daemon.totals import Totals
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
 
@@ -46,9 +51,13 @@ _READ_WITHIN_S = 30.0
 """A file system that answers no more must not hold up what comes after a reload."""
 _RELOADED = ("query_sets", "is_strict")
 """Of the configuration: what a reload changes. The rest needs a restart."""
-_SHOWN = {"socket_group": "group", "watchdog_s": "watchdog", "log_format": "log"}
+_SHOWN = {
+    "socket_group": "group",
+    "watchdog_s": "watchdog",
+    "log_format": "log",
+    "reopens_links": "reopen-links",
+}
 """As the file calls them."""
-_STALE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,8 @@ class Inherited:
     places: OutputPlaces
     listening: socket.socket
     launcher: socket.socket
+    opener: Opener | None
+    """None: no link is opened anew."""
     objects: Path
     """The folder of compiled sets."""
     audit: AuditLog
@@ -88,6 +99,7 @@ class Supervisor:
         self._totals = Totals()
         self._stopping = asyncio.Event()
         self._failure: str | None = None
+        self._has_begun = asyncio.Event()
         self._reloads = asyncio.Lock()
         self._is_to_reload = False
         """A signal has asked for it, and it has not begun."""
@@ -105,6 +117,9 @@ class Supervisor:
         )
         self.sets = QuerySets(self.keeper, self.compiler, inherited.places, self._told)
         self.tails = Followers(self.keeper)
+        opener = inherited.opener
+        opening = None if opener is None else LinkOpening(opener, self._told)
+        self._reopening = Reopening(inherited.links, opening, self.keeper, launching, self._told)
         answering = Answering(self, inherited.audit)
         self._server = ControlServer(inherited.listening, inherited.allowed, answering)
 
@@ -113,9 +128,11 @@ class Supervisor:
         self._mind_signals()
         asyncio.get_running_loop().set_exception_handler(self._tell_fault)
         await self._server.start()
-        end_metrics = self._has.metrics(self.status) if self._has.metrics else None
-        confine([self._config.socket.parent], "supervisor")  # all that listens is there
+        end_metrics: Callable[[], None] | None = None
         try:
+            if self._has.metrics is not None:
+                end_metrics = self._has.metrics(self.status)
+            confine([self._config.socket.parent], "supervisor")  # all that listens is there
             return await self._capture()
         finally:
             if end_metrics is not None:
@@ -124,6 +141,7 @@ class Supervisor:
             await self._server.close()
             for task in self._tasks:
                 task.cancel()
+            self._reopening.close()
             self._launching.close()
             self._has.audit.close()
             with suppress(OSError):
@@ -141,6 +159,7 @@ class Supervisor:
             sets=self.sets.states,
             report=self._report,
             sources=self._totals.sources,
+            set_totals=self._totals.sets,
             losses=keeper.losses.all,
             lost_packets=keeper.losses.packets,
             overload=self._config.overload,
@@ -158,6 +177,7 @@ class Supervisor:
                 "there is nothing to read again: the daemon was begun by words, without a file",
                 "gigastream capture -c FILE begins one that can be; add and drop change this one",
             )
+        await self._has_begun.wait()  # else its sets would be added to a capture that is none yet
         async with self._reloads:
             return await self._reload(self._has.read_again, uid)
 
@@ -175,6 +195,8 @@ class Supervisor:
             have = "has" if len(changed) == 1 and not changed[0].endswith("s") else "have"
             names = " and ".join(filter(None, (", ".join(changed[:-1]), changed[-1])))
             done.append(f"{names} {have} changed, which a restart puts into force")
+        if links := changed_links(self._config.links, config.links):
+            done.append(links)
         if failed:
             hint = "; ".join(dict.fromkeys(error.hint for error in failed if error.hint))
             rest = "the sets that are not named are as they were"
@@ -216,6 +238,7 @@ class Supervisor:
         await self.keeper.is_ready.wait()
         self._told.tell(f"{self._running}; control socket {self._config.socket}")
         self._has.notifier.ready(self._running)
+        self._has_begun.set()
 
     @property
     def _running(self) -> str:
@@ -256,9 +279,12 @@ class Supervisor:
             self.tails.take(report)
         elif isinstance(report, CaptureReport):
             self._report = report
-            self._totals.take(report)
+            self._totals.take(report, self.sets.states)
+            self._reopening.take(report)
             if loss := self.keeper.losses.goes_on(report):
                 self._told(f"after the crash: {loss_text(loss)}")
+        elif isinstance(report, CaptureOver):
+            self._reopening.take(report.report)
         elif isinstance(report, CaptureNote):
             self._told(report.text)
 

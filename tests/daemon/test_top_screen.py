@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -75,6 +76,23 @@ def test_a_sparkline_ends_at_the_newest() -> None:
     assert sparkline(range(100), 3) == "███"
 
 
+def test_counters_go_on_after_a_crash() -> None:
+    """The capture process of now has read little, and answered less."""
+    before, after = status(10, 50_000, 7_000), status(12, 10, 1, incarnation=1)
+    assert before.report is not None
+    sums = msgspec.structs.replace(
+        after, sources=before.report.sources, set_totals=before.report.sets
+    )
+    history = History()
+    history.look(sums)
+    link, queries = (
+        next(line.split() for line in shown(history, NewestRows()).splitlines() if name in line)
+        for name in ("eth0", "mine.talkers")
+    )
+    assert link[4] == "5.0k"
+    assert queries[-2] == "7.0k"
+
+
 def test_rates_are_of_the_time_between_two_looks() -> None:
     history = History()
     history.look(status(10, 10_000, 5))
@@ -84,6 +102,19 @@ def test_rates_are_of_the_time_between_two_looks() -> None:
     assert "8.0M" in text
     assert "25 %" in text  # of the ring, and the selectivity
     assert "3.0 s" in text
+
+
+def test_of_what_has_gone_nothing_is_remembered() -> None:
+    """Sets come and go for months."""
+    history = History()
+    history.look(status(10, 10, 5))
+    assert set(history.rates) == {"source:eth0", "query:mine.talkers"}
+    now = history.now
+    assert now is not None
+    assert now.report is not None
+    report = msgspec.structs.replace(now.report, sets=())
+    history.look(msgspec.structs.replace(now, report=report))
+    assert set(history.rates) == {"source:eth0"}
 
 
 @pytest.mark.parametrize(("width", "bars"), [(200, 30), (120, 30), (80, 13), (70, 0)])

@@ -21,6 +21,7 @@ pytestmark = [
 REFUSED = ("refused 1", "refused 13")
 """By the filter of calls (EPERM), or by Landlock (EACCES)."""
 PACKET_SOCKET = "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"
+HAND_ON = "socket.send_fds(client, [b'x'], [0])"
 ACCEPT = "server.accept()"
 SEND = "client.send(b'x')"
 SIGNAL = "sleeper.kill()"
@@ -61,6 +62,17 @@ def test_a_compiler_runs_programs_and_reaches_nobody(folder: Path) -> None:
     assert refused_of(folder, "compiler", PACKET_SOCKET, ACCEPT, *may_not, *may) == {
         PACKET_SOCKET, ACCEPT, *may_not
     }  # fmt: skip
+
+
+def test_an_opener_makes_raw_packet_sockets_and_nothing_else(folder: Path) -> None:
+    """Nor does it write where Landlock would let it."""
+    may = [PACKET_SOCKET, HAND_ON, ALLOWED["read"]]
+    others = ["socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)", "socket.socket(socket.AF_UNIX)"]
+    by_user = [ALLOWED["write below"], SEND, SIGNAL]
+    may_not = [*others, *by_user, ACCEPT, *ATTEMPTS.values()]
+    if "GCOV_ERROR_FILE" in os.environ:
+        pytest.skip("where lines are counted the counts are written anywhere")
+    assert refused_of(folder, "opener", *may, *may_not) == set(may_not)
 
 
 def test_who_forks_both_is_a_compiler_and_its_children_are_less(folder: Path) -> None:
