@@ -71,27 +71,32 @@ def result_reader() -> FrameReader[CompileResult]:
 
 def run_compiler(descriptor: int) -> int:
     """Answer the one request that comes over a channel."""
-    _keep_only(descriptor)
+    keep_only(descriptor)
     _limit()
     reader = request_reader()
     while received := os.read(descriptor, _READ_BYTES):
         for request in reader.feed(received):
             _confine(request)
-            _write_all(descriptor, frame(answer(request)))
+            write_all(descriptor, frame(answer(request)))
             return 0
     return 1
 
 
 def _limit() -> None:
-    """It stands back behind who reads packets; each program that it runs has the same limits."""
-    os.nice(_NICENESS)
-    _end_first()
+    """Each program that it runs has the same limits."""
+    stand_back()
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + MEMORY_MAX
     for limit, value in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, CPU_MAX_S)):
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(limit, (value, value))
+
+
+def stand_back() -> None:
+    """Let who reads packets go first, and be ended before it where memory ends."""
+    os.nice(_NICENESS)
+    _end_first()
 
 
 def _end_first() -> None:
@@ -199,7 +204,7 @@ def _refused(error: Exception) -> CompileResult:
     return CompileResult(check=CheckAnswer(ok=False, message=message), hint=hint)
 
 
-def _keep_only(descriptor: int) -> None:
+def keep_only(descriptor: int) -> None:
     """Close the packet sockets, and all else that the launcher had open."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > _STDERR and int(name) != descriptor:
@@ -207,7 +212,8 @@ def _keep_only(descriptor: int) -> None:
                 os.close(int(name))
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it to a channel. OSError."""
     waiting = memoryview(data)
     while waiting:
         waiting = waiting[os.write(descriptor, waiting) :]

@@ -26,6 +26,7 @@ class TopTable(_ConfigTable, rename="kebab"):
     cache: str | None = None
     state: str | None = None
     folders: list[str] = []
+    tables: bool = False
     definitions: list[str] = []
     library: str | None = None
     watchdog: Word = "30s"

@@ -18,11 +18,13 @@ from gigastream.daemon.launcher import (
     MAX_PACKET_BYTES,
     ChildEnded,
     ChildStarted,
+    ForkOrder,
     KillChild,
     LaunchCapture,
     LaunchCompiler,
     LauncherReady,
     LauncherWord,
+    LaunchLoader,
 )
 
 _BURIED_WITHIN_S = 5.0
@@ -95,6 +97,10 @@ class Launching:
         """Begin a compile helper. DaemonError."""
         return self._launch(lambda number: LaunchCompiler(number=number))
 
+    def loader(self) -> Child:
+        """Begin a loader, which waits for its start. DaemonError."""
+        return self._launch(lambda number: LaunchLoader(number=number))
+
     def kill(self, child: Child) -> None:
         """End a child at once."""
         child.kill()
@@ -108,7 +114,7 @@ class Launching:
             asyncio.get_running_loop().remove_reader(self._channel)
             self._channel.close()
 
-    def _launch(self, order: Callable[[int], LaunchCapture | LaunchCompiler]) -> Child:
+    def _launch(self, order: Callable[[int], ForkOrder]) -> Child:
         if self._channel.fileno() < 0:
             raise DaemonError(LAUNCHER_LOST)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from importlib.util import find_spec
 
 _PARTS = (
     *("arrow_schema", "codegen", "compiled", "daemon", "engine", "gsql", "outputs", "plan"),
@@ -29,6 +30,17 @@ def load_all() -> None:
     for part in _PARTS:
         _load(import_module(f"gigastream.{part}"))
     _try_sample()
+
+
+def load_sinks() -> None:
+    """Import what fills tables, of each kind whose library is installed; none makes a thread."""
+    from gigastream.sinks import SINKS
+
+    for name in ("pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "gigastream.sinks.output"):
+        import_module(name)
+    for sink in SINKS.values():
+        if find_spec(sink.package) is not None:
+            import_module(sink.module)
 
 
 def _load(package: object) -> None:

@@ -14,11 +14,13 @@ from gigastream.daemon.control import Allowed, listen
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.launcher import start_launcher
 from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
+from gigastream.daemon.loader_progress import PROGRESS
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.messages import LinkSpec, StatusAnswer
 from gigastream.daemon.notify import Notifier
 from gigastream.daemon.places import owner_hint, places_of
 from gigastream.daemon.supervisor import Inherited, Supervisor
+from gigastream.daemon.tables_of_sets import tables_of
 from gigastream.daemon.targets_of_sets import folders_of, output_paths
 from gigastream.destination import make_folder
 from gigastream.engine.live import open_packet_sockets
@@ -32,6 +34,7 @@ from gigastream.paths import cache_directory
 
 ROOTS_CACHE = Path("/var/cache/gigastream")
 _OBJECTS = "sets"
+_OF_TABLES = ("PG", "AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")
 _LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnostics", "tomllib")
 
 
@@ -49,10 +52,12 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
         )
         for link in config.links
     )
+    fills_tables = config.tables or any(map(tables_of, config.query_sets))
+    of_tables = _environment_of_tables() if fills_tables else None
     folders = folders_of(config.folders, config.query_sets)
     cache = config.cache or (ROOTS_CACHE if os.geteuid() == 0 else cache_directory() / "daemon")
     outputs = [path for spec in config.query_sets for path in output_paths(spec)]
-    places = places_of(config, cache, outputs)
+    places = places_of(config, cache, outputs, folders[len(config.folders) :], fills_tables)
     _make_folders(config, (cache, *folders))
     allowed = Allowed(config.user, started_by, config.socket_group)
     listening = listen(config.socket, started_by, allowed.gid, user_to_become(config.user))
@@ -61,13 +66,20 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
     launcher, channel = start_launcher(config.user, cache, folders, (listening.fileno(),))
+    loading, loaders = None, None
+    if of_tables is not None:
+        sockets = (descriptor for link in links for descriptor in link.sockets)
+        close = (listening.fileno(), channel.fileno(), *sockets)
+        loading, loaders = start_launcher(config.user, cache, folders, close, of_tables)
     try:
         _load_own()
         give_up_privileges(config.user)
-        wait_until_ready(channel)
+        for each in filter(None, (channel, loaders)):
+            wait_until_ready(each)
         check_folder(cache, "cache names a folder that only the daemon's user can write")
         objects = cache / _OBJECTS
-        objects.mkdir(mode=0o700, exist_ok=True)
+        for own in (objects, cache / PROGRESS):
+            own.mkdir(mode=0o700, exist_ok=True)
         inherited = Inherited(
             config=config,
             links=links,
@@ -75,6 +87,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
             places=places,
             listening=listening,
             launcher=channel,
+            loaders=loaders,
             objects=objects,
             audit=audit,
             notifier=notifier,
@@ -86,12 +99,19 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
         )
         return asyncio.run(_supervise(inherited))
     finally:
-        channel.close()
-        wait_for(launcher)
+        for each in filter(None, (channel, loaders)):
+            each.close()
+        for pid in filter(None, (launcher, loading)):
+            wait_for(pid)
 
 
 async def _supervise(inherited: Inherited) -> int:
     return await Supervisor(inherited).run()
+
+
+def _environment_of_tables() -> dict[str, str]:
+    """What loaders are told by variables: above all passwords, which stand nowhere else."""
+    return {name: os.environ[name] for name in os.environ if name.startswith(_OF_TABLES)}
 
 
 def _is_by_sudo() -> bool:
