@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from gigastream.daemon.compiling import keep_only, stand_back, write_all
 from gigastream.daemon.framing import frame, start_reader
 from gigastream.daemon.loader_messages import (
@@ -84,8 +86,7 @@ class TableLoader:
         self._is_past = False
         """What it reads is not what is written now."""
         self._has_all = False
-        self._session: SpoolSession | None = None
-        self._output: TableOutput | None = None
+        self._counted = LoaderReport()
 
     def run(self) -> LoaderOver:
         """Until all is read, or the end is asked for. What spools, plans and tables raise."""
@@ -100,32 +101,31 @@ class TableLoader:
         with SpoolSession(
             [spool], plan, interfaces, settings, include=include, tell=self._note, waits=True
         ) as session:
-            self._session = session
             self._confine()
             write_progress(path, progress)
-            self._output = output = self._table(plan, progress)
+            output = self._table(plan, progress)
             is_over = self._fill(session, output, newest, spool)
             if not is_over:
                 output.leave_open()
             output.close()
+            self._count(session, output)
         return self._over(newest, path, progress, output)
 
     def report(self) -> LoaderReport:
-        """How far it is."""
-        session, output = self._session, self._output
+        """How far it is, or was when that was counted at last."""
         notes, self._notes = tuple(self._notes), []
-        if session is None or output is None:
-            return LoaderReport(notes=notes)
+        return replace(self._counted, notes=notes)
+
+    def _count(self, session: SpoolSession, output: TableOutput) -> None:
         streams = session.accounts()
         operators = session.statistics().operators
-        return LoaderReport(
+        self._counted = LoaderReport(
             rows=output.rows,
             known=output.known,
             read_ns=_read_ns(session),
             lost_rows=sum(stream.lost_rows for stream in streams),
             retired_rows=sum(stream.retired_rows for stream in streams),
             refused_rows=sum(operator.refused_for_memory for operator in operators),
-            notes=notes,
         )
 
     # ---- opening ----
@@ -194,7 +194,10 @@ class TableLoader:
                 _take(output, event)
             if output.next_rest_s == 0:
                 output.rest()
-            self._attend(newest, [*spool.damage, *session.damage])
+            if self._is_report_due():
+                self._tell_damage([*spool.damage, *session.damage])
+                self._count(session, output)
+            self._attend(newest)
             if output.failures or self._is_late():
                 return False
             if turn == () and self._is_to_end() and _is_all_read(session):
@@ -218,7 +221,7 @@ class TableLoader:
     def _wait_for_more(self, newest: Spool) -> None:
         """All there is of an input that ended is in the table."""
         while not self._is_to_end():
-            self._attend(newest, ())
+            self._attend(newest)
             time.sleep(_WAIT_S)
 
     def _advance(self, path: Path, progress: TableProgress) -> None:
@@ -237,16 +240,21 @@ class TableLoader:
     def _is_late(self) -> bool:
         return self._ends_at is not None and time.monotonic() > self._ends_at
 
-    def _attend(self, newest: Spool, damage: Sequence[str]) -> None:
+    def _is_report_due(self) -> bool:
+        return time.monotonic() - self._reported >= self._start.report_ns / _SECOND_NS
+
+    def _tell_damage(self, damage: Sequence[str]) -> None:
+        for text in damage:
+            self._note(text)
+
+    def _attend(self, newest: Spool) -> None:
         """Look at the channel and at the spool, and report, each when it is time."""
         now = time.monotonic()
         if self._ends_at is None and _has_hung_up(self._channel):
             self._ends_at = now + _END_WITHIN_S
         if not self._is_past and now - self._looked >= _LOOK_EVERY_S:
             self._looked, self._is_past = now, self._has_changed(newest)
-        if now - self._reported >= self._start.report_ns / _SECOND_NS:
-            for text in damage:
-                self._note(text)
+        if self._is_report_due():
             self._reported = now
             self._say(self.report())
 
