@@ -3,65 +3,107 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import duckdb
-import pyarrow.dataset
+import pyarrow.csv
 import pytest
 
-from gigastream.daemon.loader_messages import TableState
-from gigastream.daemon.messages import AddSet, QuerySetSpec
-from tests.daemon.links import send
-from tests.daemon.resident import Daemon, end, started
+from gigastream.daemon.messages import DropSet, SetParameter
+from tests.cli.command import COMMAND
+from tests.daemon.links import capture_pid
+from tests.daemon.resident import end, started
+from tests.daemon.tables import Filled, Rows, check_once, in_dataset, in_duckdb, in_order, places
 from tests.live.namespace import Namespace
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.privileged
-COUNTS = """DEFINE { query_name counts; } PARAM { least uint 0; }
-    SELECT second, count(*) AS n, sum(sequence_number) AS total
-    FROM TCP WHERE data_length >= $least
-    GROUP BY time_bucket('1 sec', timestamp) AS second"""
-"""What a dataset needs: a timestamp."""
 
 
-def spec_of(daemon: Daemon, *outputs: str, text: str = COUNTS, **more: Any) -> QuerySetSpec:
-    """A set with a spool, and these outputs besides."""
-    spool = f"spool:{daemon.folder}/out/spool"
-    return QuerySetSpec(name="t", text=text, outputs=(spool, *outputs), **more)
-
-
-def tables_in(folder: Path) -> tuple[str, str]:
-    return f"duckdb:{folder}/out/rows.db", f"dataset:{folder}/out/lake"
-
-
-def in_duckdb(folder: Path) -> list[tuple[int, int]]:
-    """(n, total) of each window, in their order. Read beside a loader that has it open: a copy."""
-    path = folder / "out" / "rows.db"
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.execute("SELECT n, total FROM counts ORDER BY second").fetchall()
-
-
-def in_dataset(folder: Path) -> list[tuple[int, int]]:
-    found = pyarrow.dataset.dataset(folder / "out" / "lake" / "counts", format="parquet")
-    rows = found.to_table().sort_by("second").to_pylist()
-    return [(row["n"], row["total"]) for row in rows]
-
-
-def state(daemon: Daemon, kind: str) -> TableState:
-    return next(each for each in daemon.status().tables if each.table.startswith(kind))
-
-
-def test_it(space: Namespace, common_folder: Path) -> None:
-    (common_folder / "config").write_text("")
-    daemon = started(space, common_folder, "--tables")
+@pytest.fixture
+def filled(space: Namespace, common_folder: Path) -> Iterator[Filled]:
+    """A daemon that fills tables, without any set."""
+    made = Filled(started(space, common_folder, "--tables"))
     try:
-        daemon.ask(AddSet(query_set=spec_of(daemon, *tables_in(common_folder))))
-        for n in range(4):
-            send(space, 1000, first=1000 * n, rate=1000)
-            print(daemon.status().tables)
+        yield made
     finally:
-        end(daemon)
-        print(daemon.told())
-    print(in_duckdb(common_folder))
-    print(in_dataset(common_folder))
-    assert 0
+        end(made.daemon)
+
+
+def test_each_packet_is_in_the_tables_once(
+    filled: Filled, space: Namespace, common_folder: Path
+) -> None:
+    """Loaders are killed, the set is changed, dropped and added again, the daemon stopped."""
+    both = places(common_folder)
+    filled.add(*both)
+    filled.wait_for_rows("duckdb", "dataset")
+    for kind in ("duckdb", "dataset"):
+        filled.kill_loader(kind)
+    filled.wait_for_rows("duckdb")
+    filled.daemon.ask(SetParameter(name="t", parameter="least", value="1"))
+    filled.wait_for_rows("duckdb")
+    filled.daemon.ask(SetParameter(name="t", parameter="fewest", value="1"))
+    filled.wait_for_rows("duckdb", "dataset")
+    filled.daemon.ask(DropSet(name="t"))
+    wait_until(lambda: not filled.daemon.status().tables, "the loaders to be gone")
+    filled.add(*both, parameters={"least": "1", "fewest": "1"})
+    filled.wait_for_rows("duckdb", "dataset")
+    assert filled.daemon.stop() == 0
+    known = in_duckdb(common_folder)
+    check_once(known)
+    filled.daemon, filled.before = started(space, common_folder, "--tables"), filled.sent
+    filled.add(*both, parameters={"least": "1", "fewest": "1"})
+    filled.wait_for_rows("duckdb", "dataset")
+    assert filled.daemon.stop() == 0
+    for rows in (in_duckdb(common_folder), in_dataset(common_folder)):
+        check_once(rows, known[-1]["last"] + 2)
+
+
+def test_a_capture_process_that_is_killed_leaves_what_its_spool_has(
+    filled: Filled, common_folder: Path
+) -> None:
+    filled.add(*places(common_folder))
+    filled.wait_for_rows("duckdb")
+    os.kill(capture_pid(filled.daemon), signal.SIGKILL)
+    wait_until(lambda: filled.daemon.status().restarts == 1, "the next capture process")
+    capture_pid(filled.daemon)
+    filled.wait_for_rows("duckdb", "dataset", more=2)
+    assert filled.daemon.stop() == 0
+    whole = _answered(common_folder)
+    for rows in (in_duckdb(common_folder), in_dataset(common_folder)):
+        assert rows == whole[: len(rows)]
+        assert len(rows) >= len(whole) - 1, "but the window that is open"
+
+
+def test_a_database_that_is_taken_is_filled_when_it_is_free(
+    filled: Filled, common_folder: Path
+) -> None:
+    """The set is changed meanwhile: what came before, and between, is not left out."""
+    database, _ = places(common_folder)
+    with duckdb.connect(str(common_folder / "out" / "rows.db")):
+        os.chmod(common_folder / "out" / "rows.db", 0o666)
+        filled.add(database)
+        filled.wait(lambda state: "lock" in (state.why or ""), "that it is told why")
+        for value in "123":
+            filled.send()
+            filled.daemon.ask(SetParameter(name="t", parameter="least", value=value))
+    filled.wait(lambda state: state.state == "running" and state.rows > 0, "rows")
+    filled.wait(lambda state: state.restarts >= 3, "the newest generation")
+    filled.wait_for_rows("duckdb")
+    assert filled.daemon.stop() == 0
+    check_once(in_duckdb(common_folder), 3 * 2500)
+    told = filled.daemon.told()
+    assert "waits, its rows in the spool" in told
+    assert "it is filled again" in told
+
+
+def _answered(folder: Path) -> Rows:
+    """What `gigastream run --spool` answers."""
+    rows = folder / "answered.csv"
+    command = [*COMMAND, "run", "-q", "--spool", folder / "out" / "spool", "-o", f"csv:{rows}"]
+    subprocess.run(command, check=True)
+    return in_order(pyarrow.csv.read_csv(rows))
