@@ -329,6 +329,7 @@ listening = os.path.dirname(below) + "/socket"
 server.bind(listening)
 server.listen()
 os.chmod(listening, 0o777)
+internet = socket.create_server(("127.0.0.1", 0))
 def fork():
     child = os.fork()
     if child == 0:
