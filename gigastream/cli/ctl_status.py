@@ -15,6 +15,7 @@ from gigastream.daemon.losses import loss_text, seconds_text
 from gigastream.words import counted
 
 if TYPE_CHECKING:
+    from gigastream.daemon.loader_messages import TableState
     from gigastream.daemon.messages import (
         CaptureReport,
         Loss,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         SetState,
         SetStatistics,
         StatusAnswer,
-        TableState,
     )
     from gigastream.engine.statistics import Statistics
 

@@ -79,7 +79,8 @@ class Filled:
         """SIGKILL, when it runs; then wait for the next."""
         self.wait(lambda state: state.state == "running", "running", kind)
         before = self.state(kind)
-        assert before is not None and before.pid is not None
+        assert before is not None
+        assert before.pid is not None
         with suppress(ProcessLookupError):
             kill(before.pid, signal.SIGKILL)
         self.wait(lambda state: state.restarts > before.restarts, "a next loader", kind)
@@ -112,7 +113,8 @@ def in_order(table: pyarrow.Table) -> Rows:
 
 def check_once(rows: Rows, least: int = 1) -> None:
     """No packet is missing, from the first one on, or in two rows; there are so many at least."""
-    assert rows and rows[0]["first"] == 0, rows
+    assert rows
+    assert rows[0]["first"] == 0, rows
     for row in rows:
         assert row["n"] == row["last"] - row["first"] + 1, rows
         assert row["total"] == row["n"] * (row["first"] + row["last"]) // 2, rows

@@ -317,7 +317,7 @@ ALLOWED = {
     "interface names": "socket.if_indextoname(1)",
 }
 PROBE = """
-import ctypes, os, socket, subprocess, sys, threading
+import ctypes, encodings.idna, os, socket, subprocess, sys, threading
 import gigastream.cli.summary
 from pathlib import Path
 from gigastream.engine import privileges
