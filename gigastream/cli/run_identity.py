@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from gigastream.cli.errors import UsageError
 from gigastream.sinks import is_sink
 from gigastream.sources.files import FileSource
-from gigastream.spool.run_name import name_of
 from gigastream.timestamps import EXTERNAL
 
 if TYPE_CHECKING:
@@ -46,6 +45,8 @@ def run_over_captures(
 
     Neither do those whose time is that of the host.
     """
+    from gigastream.spool.run_name import name_of
+
     captures = list(_captures(sources))
     kinds = {source.timestamps or settings.timestamps for source in sources}
     if len(captures) < len(sources) or kinds != {EXTERNAL}:
