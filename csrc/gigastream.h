@@ -194,8 +194,8 @@ int gs_engine_start(struct gs_engine *engine, struct gs_error *error);
  * gs_attached_check says so. */
 int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
                   struct gs_error *error);
-/* For who is asked things meanwhile: run returns where this descriptor can be read while sources
- * are waited for, and when timeout_ms are over in any case. */
+/* For who is asked things meanwhile: run returns where this descriptor can be read, at once while
+ * sources are waited for, else within 50 ms, and when timeout_ms are over in any case. */
 void gs_engine_wake_by(struct gs_engine *engine, int descriptor);
 /* Replay by a clock: records after this timestamp wait, and run gives GS_AGAIN. */
 void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns);

@@ -61,11 +61,20 @@ def is_alive(process: int) -> bool:
 
 def catches(process: int, number: signal.Signals) -> bool:
     """Whether it has a handler for a signal, which before would end it at once; or it is gone."""
+    return _has_among(process, number, "SigCgt")
+
+
+def holds_back(process: int, number: signal.Signals) -> bool:
+    """Whether a signal waits until it looks; or it is gone."""
+    return _has_among(process, number, "SigBlk")
+
+
+def _has_among(process: int, number: signal.Signals, name: str) -> bool:
     lines = _lines_of(Path(f"/proc/{process}/status"))
     if lines is None:
         return True
-    caught = next(line for line in lines if line.startswith("SigCgt"))
-    return bool(int(caught.split(":")[1], 16) >> (number - 1) & 1) or not is_alive(process)
+    found = next(line for line in lines if line.startswith(name))
+    return bool(int(found.split(":")[1], 16) >> (number - 1) & 1) or not is_alive(process)
 
 
 def threads_of(*processes: int) -> Iterator[dict[str, str]]:

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/clocks.h"
 #include "../decode/decode.h"
 #include "engine_state.h"
 
 #define BURSTS_UNLOOKED_MAX 64
-#define NS_PER_MS 1000000
 
 /* ---- making ---- */
 
@@ -326,29 +324,18 @@ static bool all_failed(const struct gs_engine *engine)
     return engine->set_count > 0;
 }
 
-void gs_engine_wake_by(struct gs_engine *engine, int descriptor)
-{
-    engine->waker = descriptor;
-}
-
-/* Whether somebody may be waiting for run to return. */
-static bool is_awaited(const struct gs_engine *engine, int64_t until_ns)
-{
-    return engine->waker >= 0 && gs_monotonic_ns() >= until_ns;
-}
-
 int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
                   struct gs_error *error)
 {
     uint64_t records = 0;
-    int64_t until_ns = engine->waker < 0 ? 0 : gs_monotonic_ns() + timeout_ms * NS_PER_MS;
     int status = GS_OK;
     if (!engine->is_started) return gs_fail(error, GS_ERROR, "packets are read before the start");
+    gs_engine_begin_turn(engine, timeout_ms);
     while (status == GS_OK && !engine->is_stopped && !all_failed(engine) &&
            records < packet_budget && !has_output(engine)) {
         status = run_once(engine, packet_budget, timeout_ms, &records, error);
         gs_engine_end_answered(engine);
-        if (is_awaited(engine, until_ns)) break;
+        if (gs_engine_is_awaited(engine)) break;
     }
     if (engine->is_stopped || status == GS_END) status = drain(engine);
     return all_failed(engine) ? gs_attached_check(engine->sets[0], error) : status;

@@ -8,6 +8,7 @@
 #define WAITING_MAX 64   /* sources that are waited for with one system call */
 #define WAIT_SHARE_MS 10 /* of a wait, where there are more */
 #define NS_PER_MS 1000000
+#define LOOK_NS 50000000      /* at the waker, where sources never wait */
 #define REFRESH_NS 1000000000 /* links are looked at as often where no heartbeats are sent */
 
 struct gs_clock_reading gs_engine_now(const struct gs_engine *engine)
@@ -93,27 +94,53 @@ void gs_engine_tick(struct gs_engine *engine)
 {
     int64_t due_ns = next_timer(engine);
     pass_latent(engine);
-    if (due_ns == INT64_MAX) return;
+    if (due_ns == INT64_MAX && engine->waker < 0) return;
     /* read before any ring is looked at: what is unread then may be as old as this, not older */
     struct gs_clock_reading reading = gs_engine_now(engine);
+    engine->now_ns = reading.monotonic_ns;
     if (reading.monotonic_ns < due_ns) return;
     for (uint32_t i = 0; i < engine->interface_count; i++)
         if (has_timer(engine, i) && reading.monotonic_ns >= engine->interfaces[i].timer_at_ns)
             fire(engine, i, reading);
 }
 
-/* ---- waiting ---- */
-
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
+
+/* ---- who is asked things meanwhile ---- */
+
+void gs_engine_wake_by(struct gs_engine *engine, int descriptor)
+{
+    engine->waker = descriptor;
+}
+
+void gs_engine_begin_turn(struct gs_engine *engine, int timeout_ms)
+{
+    if (engine->waker < 0) return;
+    engine->now_ns = gs_engine_now(engine).monotonic_ns;
+    engine->until_ns = engine->now_ns + (int64_t)timeout_ms * NS_PER_MS;
+    engine->look_at_ns = least(engine->until_ns, engine->now_ns + LOOK_NS);
+}
+
+bool gs_engine_is_awaited(struct gs_engine *engine)
+{
+    if (engine->waker < 0 || engine->now_ns < engine->look_at_ns) return false;
+    if (engine->now_ns >= engine->until_ns) return true;
+    engine->look_at_ns = least(engine->until_ns, engine->now_ns + LOOK_NS);
+    struct pollfd waker = {.fd = engine->waker, .events = POLLIN};
+    return poll(&waker, 1, 0) > 0;
+}
+
+/* ---- waiting ---- */
 
 static int until_next_timer(const struct gs_engine *engine, int timeout_ms)
 {
     int64_t due_ns =
         least(least(next_timer(engine), next_latent(engine)), gs_engine_answers_at(engine));
     if (engine->has_set_clock) return 0;
+    if (engine->waker >= 0) due_ns = least(due_ns, engine->until_ns);
     if (due_ns == INT64_MAX) return timeout_ms;
     int64_t left_ms = (due_ns - gs_engine_now(engine).monotonic_ns + NS_PER_MS - 1) / NS_PER_MS;
     if (left_ms < 0) left_ms = 0;

@@ -45,7 +45,10 @@ struct gs_engine {
     struct gs_sampling sampling;
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;
-    int waker;          /* run returns where it can be read; -1: there is none */
+    int waker;        /* run returns where it can be read; -1: there is none */
+    int64_t now_ns;   /* monotonic, when the last burst began; where there is a waker */
+    int64_t until_ns; /* run returns then, and it looks at the waker at the next */
+    int64_t look_at_ns;
     bool watches;       /* some of the sources have a liveness */
     bool has_set_clock; /* tests: the clock stands */
     struct gs_clock_reading set_clock;
@@ -97,6 +100,10 @@ void gs_engine_hear(struct gs_engine *engine, struct gs_source *source);
 /* engine_live.c: what goes by the clock, which a test may have set. Timers that are due fire. */
 struct gs_clock_reading gs_engine_now(const struct gs_engine *engine);
 void gs_engine_tick(struct gs_engine *engine);
+/* For who is asked things meanwhile: a call of run begins; whether it is to return, though sources
+ * never wait. The waker is looked at some times a second: between two bursts it costs nothing. */
+void gs_engine_begin_turn(struct gs_engine *engine, int timeout_ms);
+bool gs_engine_is_awaited(struct gs_engine *engine);
 /* The wait until a source that waits may have something, at most as long as the next timer lets.
  * False: nothing has come, or a signal, or there is something for the waker. */
 bool gs_engine_wait(struct gs_engine *engine, int timeout_ms);

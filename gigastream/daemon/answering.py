@@ -63,7 +63,7 @@ class Answering:
         self._audit = audit
 
     async def __call__(self, request: Request, client: Client) -> Answer | None:
-        """The answer; None: a tail has had all its lines."""
+        """The answer; None: what there was to say has been said."""
         asker.set(None if isinstance(request, ReloadConfig) else client.hangs_up)
         match request:
             case AskStatus():
@@ -79,7 +79,7 @@ class Answering:
             case _:
                 return await self._change(request, client)
 
-    async def _change(self, request: Request, client: Client) -> Answered:
+    async def _change(self, request: Request, client: Client) -> Answered | None:
         uid = client.peer.uid
         daemon = self._daemon
         match request:
@@ -96,9 +96,9 @@ class Answering:
                 return await self._noted(client, "reload", "", daemon.reload(uid))
             case StopDaemon():
                 answer = await self._noted(client, "stop", "", _nothing())
-                await client.answer(answer)
+                await client.answer(answer)  # before the end, which hangs up
                 daemon.stop()
-                return answer
+                return None
         raise DaemonError("this is no request that is known here")
 
     async def _noted(

@@ -49,10 +49,8 @@ from gigastream.outputs import FORMATS
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import Source, adopted_rings
 
-PACKET_BUDGET = 1 << 18
-"""Packets of a turn at the most, where there are more than can be read at once."""
-TURN_S = 0.2
-"""How long links that are never silent let orders wait: a turn costs what some 1,000 packets do."""
+PACKET_BUDGET = 1 << 20
+"""Packets of a turn at the most: a turn costs what some 1,000 of them do."""
 IDLE_S = 0.05
 """Between two looks for orders where nothing is read."""
 ROWS_REPORT_S = 0.05
@@ -199,8 +197,8 @@ class _Capture:
             return True
 
     def _turn_ms(self) -> int:
-        """Until something is due; an order that comes ends a wait."""
-        left_s = min(TURN_S, self._report_at - time.monotonic())
+        """Until something is due; an order that comes ends the turn, of a busy link soon."""
+        left_s = self._report_at - time.monotonic()
         if self._relief is not None:
             left_s = min(left_s, self._relief.looks_after_s)
         return max(1, math.ceil(1000 * left_s))

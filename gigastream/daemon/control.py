@@ -141,6 +141,7 @@ class Client:
         self.peer = peer
         self._reader = reader
         self._writer = writer
+        writer.transport.set_write_buffer_limits(high=0)  # drain() waits until all is taken
 
     @property
     def waiting_bytes(self) -> int:

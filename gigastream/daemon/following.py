@@ -29,6 +29,8 @@ class _Followed:
     client: Client
     asked: TailQuery
     lost: int = 0
+    incarnation: int = -1
+    """Of the capture process that was asked for its rows last."""
     is_answered: bool = False
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -54,13 +56,21 @@ class Followers:
 
     async def begin_again(self) -> None:
         """Ask a new capture process for what its predecessor has sent."""
-        before, self._tails = self._tails, {}
-        for tail in before.values():
-            try:
-                await self._begin(tail)
-            except DaemonError:
-                tail.client.put(TailLine(arrow="", lost=tail.lost, over=True))
-                tail.over.set()
+        for number, tail in list(self._tails.items()):
+            if tail.incarnation == self._keeper.incarnation:
+                continue  # it has come since
+            if self._tails.pop(number, None) is not None:  # else its client has left meanwhile
+                await self._renew(tail)
+
+    async def _renew(self, tail: _Followed) -> None:
+        try:
+            await self._begin(tail)
+        except DaemonError:
+            if not self._keeper.is_heard and not tail.over.is_set():
+                self._tails[self._keeper.next_number()] = tail  # the next process is asked
+                return
+            tail.client.put(TailLine(arrow="", lost=tail.lost, over=True))
+            tail.over.set()
 
     def take(self, rows: TailRows) -> None:
         """Hand rows on."""
@@ -80,15 +90,17 @@ class Followers:
     async def _begin(self, tail: _Followed) -> None:
         number = self._keeper.next_number()
         self._tails[number] = tail
+        tail.incarnation = self._keeper.incarnation
         asked = tail.asked
         order = TailOrder(number=number, query=asked.query, set_name=asked.set_name)
         done = await self._keeper.order(order)
         if done.error is not None:
-            del self._tails[number]
+            self._tails.pop(number, None)
             raise DaemonError(done.error, done.hint)
         _answer(tail)
 
     async def _end(self, tail: _Followed) -> None:
+        tail.over.set()
         for number in list(self._numbers_of(tail)):
             self._tails.pop(number, None)
             own = self._keeper.next_number()

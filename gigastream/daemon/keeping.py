@@ -77,6 +77,11 @@ class Keeper:
         link = self.link
         return link.child.pid.result() if link is not None and link.child.pid.done() else None
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether there is a capture process that takes orders."""
+        return self.link is not None and self.link.is_open
+
     def next_number(self) -> int:
         """Of an order."""
         self._numbers += 1
@@ -85,7 +90,8 @@ class Keeper:
     async def order(self, order: Order) -> OrderDone:
         """Give the process of now an order."""
         if self.link is None:
-            return OrderDone(number=order.number, error="no capture process runs at the moment")
+            error = "no capture process runs at the moment"
+            return OrderDone(number=order.number, error=error, hint="once more in a while")
         return await self.link.order(order)
 
     async def run(self) -> int:

@@ -183,7 +183,10 @@ class _Launcher:
 
     def _obey(self) -> bool:
         """Carry out what is asked; whether anybody is still there to ask."""
-        packet, descriptors, _, _ = socket.recv_fds(self._channel, MAX_PACKET_BYTES, 1)
+        try:
+            packet, descriptors, _, _ = socket.recv_fds(self._channel, MAX_PACKET_BYTES, 1)
+        except ConnectionError:  # it left before it had heard all that we said
+            return False
         if not packet:
             return False
         order = self._decoder.decode(packet)

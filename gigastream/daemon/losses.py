@@ -23,7 +23,7 @@ _SUMMED = (
     *("filtered_tagged", "carried", "clock_steps", "asked", "answered", "failures"),
 )
 """Of a source: what goes on where an incarnation before has ended; the rest is of now."""
-
+_NAMES_SHOWN = 3
 
 _Key = tuple[str, str]
 """Of a source: its label, and its interface."""
@@ -59,7 +59,10 @@ class Losses:
             self._since_ns = last.at_ns
         self._is_open = True
         away = now - self._since_ns
-        loss = Loss(incarnation=incarnation, at_ns=now, away_ns=away, packets={}, reason=reason)
+        held = None if last is None else _held(last)
+        loss = Loss(
+            incarnation=incarnation, at_ns=now, away_ns=away, packets={}, reason=reason, held=held
+        )
         self._all.append(loss)
 
     def goes_on(self, report: CaptureReport) -> Loss | None:
@@ -91,7 +94,19 @@ def loss_text(loss: Loss) -> str:
     taken = {name: count for name, count in loss.packets.items() if count}
     packets = ", ".join(f"{counted(count, 'packet')} of {name}" for name, count in taken.items())
     lost = f"{packets} {are(sum(taken.values()))} lost" if taken else "no packet is lost"
-    return f"{lost}, {seconds_text(loss.away_ns / _SECOND_NS)} without a capture process"
+    away = f"{seconds_text(loss.away_ns / _SECOND_NS)} without a capture process"
+    return f"{lost}, {away}{_held_text(loss.held or {})}"
+
+
+def _held_text(held: dict[str, int]) -> str:
+    if not held:
+        return ""
+    most = sorted(held, key=lambda name: -held[name])
+    shown = [f"{held[name]:,} of {name}" for name in most[:_NAMES_SHOWN]]
+    if more := most[_NAMES_SHOWN:]:
+        shown.append(f"{sum(held[name] for name in more):,} of others")
+    gone = "groups and rows that were open went with it, by its last report"
+    return f"; {gone}: {', '.join(shown)}"
 
 
 def seconds_text(seconds: float) -> str:
@@ -109,6 +124,8 @@ class Totals:
     def __init__(self) -> None:
         self._ended: dict[_Key, SourceStatistics] = {}
         self._last: CaptureReport | None = None
+        self.sources: tuple[SourceStatistics, ...] = ()
+        """In the order of the newest report; made with it, since other threads read them."""
 
     def take(self, report: CaptureReport) -> None:
         """The newest report."""
@@ -116,11 +133,7 @@ class Totals:
         if last is not None and last.incarnation != report.incarnation:
             self._ended |= {_key(source): _at_end(self._total(source)) for source in last.sources}
         self._last = report
-
-    @property
-    def sources(self) -> tuple[SourceStatistics, ...]:
-        """In the order of the newest report."""
-        return tuple(map(self._total, self._last.sources if self._last is not None else ()))
+        self.sources = tuple(map(self._total, report.sources))
 
     def _total(self, source: SourceStatistics) -> SourceStatistics:
         ended = self._ended.get(_key(source))
@@ -137,6 +150,16 @@ def _key(source: SourceStatistics) -> _Key:
 def _at_end(source: SourceStatistics) -> SourceStatistics:
     """What lay in the ring, unread, is the next one's."""
     return replace(source, kernel_received=source.read + source.kernel_dropped, unread=0)
+
+
+def _held(report: CaptureReport) -> dict[str, int]:
+    """Groups and rows by who holds them: of an LFTA in all of its interfaces' tables."""
+    found = Counter[str]()
+    for each in report.sets:
+        found.update({f"{each.name}/{node.name}": node.held for node in each.operators})
+        for lfta in each.lftas:
+            found[f"{each.name}/{lfta.name}"] += lfta.groups
+    return dict(+found)
 
 
 def _before(source: SourceStatistics) -> int:

@@ -437,6 +437,9 @@ class Loss(_Told, frozen=True, kw_only=True):
     with these, all reports together tell of each packet that the links' sockets received."""
     reason: str
     """The signal or exit code."""
+    held: dict[str, int] | None = None
+    """By SET/NAME of an LFTA or operator: groups and rows that it held at the last report, which
+    went with the process. What came since is in none of them. None: it never reported."""
 
 
 class SetState(_Told, frozen=True, kw_only=True):

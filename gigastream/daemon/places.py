@@ -99,9 +99,21 @@ def places_of(
                     "one lies in the other",
                     f"{key} and folders apart from each other",
                 )
+    _check_code(config)
     own = tuple(dict.fromkeys((*(path.parent for path in outputs), *own)))
     private = tuple(each for each in (*kept.values(), config.socket.parent) if each is not None)
     return OutputPlaces(config.folders, own, frozenset(outputs), private, tables)
+
+
+def _check_code(config: DaemonConfig) -> None:
+    """Definitions bring C, and the headers beside them: who adds sets must not write there."""
+    for definitions in map(Path, config.definitions):
+        if folder := _nearest(definitions, config.folders):
+            raise DaemonError(
+                f"the definitions {definitions} lie in {folder}, below which sets that are added "
+                "later may write, and what is C in them is run by the daemon",
+                "a folder apart from folders, which root alone can write",
+            )
 
 
 def normal(path: str) -> str:

@@ -40,6 +40,11 @@ class _Held:
     object_path: str
     outputs: tuple[OutputSpec, ...]
 
+    @property
+    def name(self) -> str:
+        """The set's."""
+        return self.state.spec.name
+
 
 class QuerySets:
     """By name; changes are made one after the other, and compiled before they are."""
@@ -57,8 +62,8 @@ class QuerySets:
 
     @property
     def states(self) -> dict[str, SetState]:
-        """The sets that there are, oldest first."""
-        return {name: held.state for name, held in self._held.items()}
+        """The sets that there are, oldest first. From any thread."""
+        return {name: held.state for name, held in self._held.copy().items()}
 
     @property
     def tables(self) -> tuple[WantedTable, ...]:
@@ -79,22 +84,21 @@ class QuerySets:
 
     async def prepare(self, specs: Sequence[QuerySetSpec], uid: int, *, strict: bool) -> None:
         """Compile the sets of the configuration, before anything is read. DaemonError if strict."""
-
-        async def one(spec: QuerySetSpec) -> tuple[QuerySetSpec, _Held | DaemonError]:
+        made = [self._compiled(spec, uid, True) for spec in specs]
+        found = await asyncio.gather(*made, return_exceptions=True)
+        for spec, compiled in zip(specs, found, strict=True):
             try:
+                if isinstance(compiled, BaseException):
+                    raise compiled
                 self._check_new(spec)
-                return spec, (await self._compiled(spec, uid, True))[0]
+                self._check_places(spec, True)  # now that those before it are held
             except DaemonError as error:
-                return spec, error
-
-        for spec, made in await asyncio.gather(*map(one, specs)):
-            if isinstance(made, _Held):
-                self._held[spec.name] = made
-                continue
-            if strict:
-                raise made
-            hint = f"\nhint: {made.hint}" if made.hint else ""
-            self._told(f"the set {spec.name} is left out: {made}{hint}")
+                if strict:
+                    raise
+                hint = f"\nhint: {error.hint}" if error.hint else ""
+                self._told(f"the set {spec.name} is left out: {error}{hint}")
+            else:
+                self._held[spec.name] = compiled[0]
 
     def orders(self) -> tuple[AttachOrder, ...]:
         """What a capture process begins with: nothing, where one of the sets is sought out."""
@@ -141,14 +145,12 @@ class QuerySets:
     async def _detach(self, name: str) -> str:
         """From the capture process, if it is there and answers; the next one begins without it."""
         order = DetachOrder(number=self._keeper.next_number(), name=name)
-        link = self._keeper.link
         try:
             async with asyncio.timeout(_DETACHED_WITHIN_S):
                 done = await self._keeper.order(order)
         except TimeoutError:
             return "the capture process does not answer: it goes with its end, or when it does"
-        is_attached = link is not None and link.is_open and not self._trial.is_on
-        if done.error is not None and is_attached:
+        if done.error is not None and self._keeper.is_heard and not self._trial.is_on:
             raise DaemonError(done.error, done.hint)
         return ""
 
@@ -166,8 +168,8 @@ class QuerySets:
         is_configured = before.state.from_config if from_config is None else from_config
         held, warnings = await self._compiled(spec, uid, is_configured)
         async with self._change:
-            if self._held.get(spec.name) is not before:
-                raise DaemonError(f"the set {spec.name} was changed at the same time", "once more")
+            self._check_same(spec.name, before)
+            self._check_places(spec, is_configured)
             await self._attach(held, replaces=True)
             self._held[spec.name] = held
         return warnings
@@ -177,57 +179,91 @@ class QuerySets:
     ) -> tuple[list[str], list[DaemonError]]:
         """Make the configured sets be these; what was done, and what could not be.
 
-        One that goes makes place first; one whose output goes to another set goes with its coming.
+        One that goes makes place first; sets whose outputs go from one to another change together.
         """
         done, failed = list[str](), list[DaemonError]()
-        before = {name: held.state for name, held in self._held.items() if held.state.from_config}
+        states = self.states
+        before = {name: state for name, state in states.items() if state.from_config}
         for change in changes(before, specs):
             try:
                 await self._make(change, uid)
-                done.append(change.told)
+                done.append(change.told(before))
             except DaemonError as error:
-                failed.append(_of_set(change.name, error))
+                failed.append(_of_sets(change.names, error))
         return done, failed
 
     async def _make(self, change: Change, uid: int) -> None:
-        spec = change.spec
-        if spec is None:
-            await self.drop(change.name)
-        elif change.heirs_of:
-            await self._inherit(spec, change.heirs_of, uid)
-        elif spec.name in self._held:
-            await self.replace(spec, uid, from_config=True)
+        if change.moved:
+            await self._exchange(change, uid)
+        elif not change.specs:
+            await self.drop(change.gone[0])
+        elif change.specs[0].name in self._held:
+            await self.replace(change.specs[0], uid, from_config=True)
         else:
-            await self.add(spec, uid, from_config=True)
+            await self.add(change.specs[0], uid, from_config=True)
 
-    async def _inherit(self, spec: QuerySetSpec, names: Sequence[str], uid: int) -> None:
-        """Put a set in the place of others, whose outputs it has; if it fails, they are back."""
+    async def _exchange(self, change: Change, uid: int) -> None:
+        """Put sets in the place of others, whose outputs they have; if one fails, all are back."""
+        names = change.names
+        before = {name: self._held.get(name) for name in names}
+        coming = [await self._compiled_beside(spec, change, uid) for spec in change.specs]
+        async with self._change:
+            for name in names:
+                self._check_same(name, before[name])
+            for spec in change.specs:
+                self._check_places(spec, True, names, change.specs)
+            await self._swap([held for held in before.values() if held], coming, change)
+            for name in change.gone:
+                del self._held[name]
+            self._held |= {held.name: held for held in coming}
+
+    async def _compiled_beside(self, spec: QuerySetSpec, change: Change, uid: int) -> _Held:
+        """Beside what all of a change become. DaemonError."""
         if spec.name not in self._held:
             _check_name(spec)
-        held, _ = await self._compiled(spec, uid, True, without=names)
-        async with self._change:
-            gone = [self._named(name) for name in names]
-            for name in names:
+        try:
+            return (await self._compiled(spec, uid, True, change.names, change.specs))[0]
+        except DaemonError as error:
+            raise _of_sets((spec.name,), error) from None
+
+    async def _swap(self, before: Sequence[_Held], coming: Sequence[_Held], change: Change) -> None:
+        """What moves ends first; the others go on to a window's edge, where they are replaced."""
+        stay = {held.name for held in before if held.name not in change.moved}
+        gone, come = set[str](), list[_Held]()
+        try:
+            for name in change.moved:
                 await self._detach(name)
-            try:
-                await self._attach(held, replaces=spec.name in self._held)
-            except DaemonError:
-                for each in gone:
+                gone.add(name)
+            for held in coming:
+                await self._attach(held, replaces=held.name in stay)
+                come.append(held)
+        except DaemonError as error:
+            new = {held.name for held in come}
+            for name in new:
+                with suppress(DaemonError):
+                    await self._detach(name)
+            for each in before:
+                if each.name in gone | new:
                     await self._put_back(each)
-                raise
-            for name in names:
-                del self._held[name]
-            self._held[spec.name] = held
+            raise _of_sets((coming[len(come)].name,), error) from None
 
     async def _put_back(self, held: _Held) -> None:
-        with suppress(DaemonError):  # it is held: the next capture process begins with it
+        try:
             await self._attach(held)
+        except DaemonError as error:
+            if self._keeper.is_heard:  # else the next capture process begins with it
+                self._leave_out(held.state.spec.name, str(error))
 
     async def _compiled(
-        self, spec: QuerySetSpec, uid: int, from_config: bool, without: Sequence[str] = ()
+        self,
+        spec: QuerySetSpec,
+        uid: int,
+        from_config: bool,
+        without: Sequence[str] = (),
+        beside: Sequence[QuerySetSpec] = (),
     ) -> tuple[_Held, str]:
         """Compile a set beside the others, but those that make place for it. DaemonError."""
-        outputs = self._check_places(spec, from_config, without)
+        outputs = self._check_places(spec, from_config, without, beside)
         result = await self._compiler.compile(spec)
         if not result.check.ok:
             raise DaemonError(result.check.message, result.hint)
@@ -259,10 +295,20 @@ class QuerySets:
         if len(self._held) >= SETS_MAX:
             raise DaemonError(f"there are {SETS_MAX:,} sets, which is the most", "drop one")
 
+    def _check_same(self, name: str, before: _Held | None) -> None:
+        if self._held.get(name) is not before:
+            raise DaemonError(f"the set {name} was changed at the same time", "once more")
+
     def _check_places(
-        self, spec: QuerySetSpec, from_config: bool, without: Sequence[str] = ()
+        self,
+        spec: QuerySetSpec,
+        from_config: bool,
+        without: Sequence[str] = (),
+        beside: Sequence[QuerySetSpec] = (),
     ) -> tuple[OutputSpec, ...]:
-        others = self._others(spec.name, *without)
+        """Beside the sets there are, but those `without`, and those that come with it."""
+        coming = (other for other in beside if other is not spec)
+        others = [*self._others(spec.name, *without), *coming]
         return check_places(spec, self._places, others, is_configured=from_config)
 
     def _named(self, name: str) -> _Held:
@@ -275,10 +321,11 @@ class QuerySets:
         return [held.state.spec for other, held in self._held.items() if other not in names]
 
 
-def _of_set(name: str, error: DaemonError) -> DaemonError:
+def _of_sets(names: Sequence[str], error: DaemonError) -> DaemonError:
     """An error that says whose it is."""
-    text = str(error).removeprefix(f"{name}: ")
-    return DaemonError(f"{name}: {text}", error.hint)
+    if str(error).startswith(tuple(f"{name}: " for name in names)):
+        return error
+    return DaemonError(f"{', '.join(names)}: {error}", error.hint)
 
 
 def _check_name(spec: QuerySetSpec) -> None:

@@ -5,48 +5,69 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec, SetState
+from gigastream.daemon.places import normal
 
 _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Of one set."""
+    """Of one set, or of several whose outputs go from one to another: all of it, or nothing."""
 
-    name: str
-    spec: QuerySetSpec | None
-    """What it becomes; None: it goes."""
-    told: str
-    """When it is done."""
-    heirs_of: tuple[str, ...] = ()
-    """Sets that go, and whose outputs this one has: they go when it can come."""
+    specs: tuple[QuerySetSpec, ...]
+    """What comes, each in the place of the set of its name where there is one."""
+    gone: tuple[str, ...] = ()
+    """Sets that go."""
+    moved: frozenset[str] = frozenset()
+    """Sets that there are, of which another has an output afterwards: they end before it comes."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all that it is about."""
+        return (*(spec.name for spec in self.specs), *self.gone)
+
+    def told(self, before: Container[str]) -> str:
+        """When it is done, to sets that were there before."""
+        come = (f"{'changed' if s.name in before else 'added'} {s.name}" for s in self.specs)
+        return ", ".join((*come, *(f"dropped {name}" for name in self.gone)))
 
 
 def changes(before: Mapping[str, SetState], wanted: Sequence[QuerySetSpec]) -> Iterator[Change]:
     """From the configured sets that there are to those that are to be."""
     names = {spec.name for spec in wanted}
-    gone = {name: state.spec for name, state in before.items() if name not in names}
-    different = [s for s in wanted if s.name not in before or before[s.name].spec != s]
-    left = dict(gone)
-    coming = []
-    for spec in different:
-        heirs_of = tuple(n for n, old in left.items() if _places(old) & _places(spec))
-        for name in heirs_of:
-            del left[name]
-        coming.append((spec, heirs_of))
-    for name in left:
-        yield Change(name, None, f"dropped {name}")
-    for spec, heirs_of in coming:
-        what = "changed" if spec.name in before else "added"
-        dropped = "".join(f", dropped {name}" for name in heirs_of)
-        yield Change(spec.name, spec, f"{what} {spec.name}{dropped}", heirs_of)
+    comes = {s.name: s for s in wanted if s.name not in before or before[s.name].spec != s}
+    leaves = {n: state.spec for n, state in before.items() if n in comes or n not in names}
+    moves = [
+        (name, heir.name)
+        for name, old in leaves.items()
+        for heir in comes.values()
+        if name != heir.name and _places(old) & _places(heir)
+    ]
+    places = {name: place for place, name in enumerate(comes)}
+    groups = _together((*(name for name in leaves if name not in names), *comes), moves)
+    for group in sorted(groups, key=lambda g: min((places[n] for n in g & {*comes}), default=-1)):
+        yield Change(
+            tuple(spec for name, spec in comes.items() if name in group),
+            tuple(name for name in leaves if name in group and name not in names),
+            frozenset(name for name, _ in moves if name in group),
+        )
+
+
+def _together(names: Iterable[str], pairs: Sequence[tuple[str, str]]) -> list[set[str]]:
+    """Groups of names, of which no pair belongs to two."""
+    groups = [{name} for name in names]
+    for pair in pairs:
+        met = [group for group in groups if not group.isdisjoint(pair)]
+        met[0].update(*met[1:])
+        groups = [group for group in groups if not any(group is other for other in met[1:])]
+    return groups
 
 
 async def within(seconds: float, work: Callable[[], _Result], name: str) -> _Result:
@@ -81,4 +102,4 @@ async def within(seconds: float, work: Callable[[], _Result], name: str) -> _Res
 
 def _places(spec: QuerySetSpec) -> set[str]:
     """Paths of its outputs."""
-    return {output.partition(":")[2] for output in spec.outputs}
+    return {normal(output.partition(":")[2]) for output in spec.outputs}

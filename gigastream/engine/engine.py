@@ -157,9 +157,9 @@ class Engine:
         return bool(check(status, self._error) != lib.GS_END)
 
     def wake_by(self, descriptor: int) -> None:
-        """Let run() return where this can be read and the sources are silent.
+        """Let run() return where this can be read: at once while the sources are silent, else soon.
 
-        From now on it returns after `wait_ms` in any case.
+        Soon is within 50 ms. From now on it returns after `wait_ms` in any case.
         """
         lib.gs_engine_wake_by(self.native, descriptor)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from gigastream.engine.statistics import SourceStatistics
 from tests.daemon.resident import Daemon
 from tests.live.namespace import Namespace, need, wait_for_delivery
+from tests.processes import catches, holds_back
 from tests.waiting import PATIENCE_S, wait_until
 
 NUMBERS = """DEFINE { query_name numbers; } PARAM { least uint 0; }
@@ -77,8 +78,11 @@ class Sender:
 
     def stop(self) -> int:
         """End it, in good order; how many it has sent."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
+        process = self._process
+        assert process is not None
+        minds = holds_back if self.rate > FAST else catches
+        wait_until(lambda: minds(process.pid, signal.SIGTERM), "the sender to mind signals")
+        process.send_signal(signal.SIGTERM)
         return self.wait()
 
     def wait(self) -> int:
@@ -258,5 +262,5 @@ def _fills(daemon: Daemon) -> Callable[[], bool]:
     return lambda: received_by_device(daemon.space, daemon.space.near)[0] - begun > RING_PACKETS
 
 
-RING_PACKETS = 4000
-"""More than a ring of 1 MiB has place for: each takes 192 bytes or more, headers among them."""
+RING_PACKETS = 6000
+"""More than a ring of 1 MiB has place for: each takes 184 bytes or more, headers among them."""

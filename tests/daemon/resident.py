@@ -55,7 +55,8 @@ class Daemon:
             return client.status()
 
     def report(self) -> CaptureReport:
-        """The last one."""
+        """The last one; there is one a second after the capture process has begun."""
+        wait_until(lambda: self.status().report is not None, "a report")
         found = self.status().report
         assert found is not None
         return found
@@ -72,8 +73,9 @@ class Daemon:
         wait_for_delivery()
 
     def rows(self, name: str) -> list[str]:
-        """Of a set's CSV, but the line of names."""
-        return (self.folder / "out" / f"{name}.csv").read_text().splitlines()[1:]
+        """Of a set's CSV, but the line of names; none before the first rows, which make it."""
+        path = self.folder / "out" / f"{name}.csv"
+        return path.read_text().splitlines()[1:] if path.exists() else []
 
     def told(self) -> str:
         """Its log."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+import pytest
+
 from gigastream.compiled import read_object
 from gigastream.daemon.compiling import CompileRequest, answer
-from gigastream.daemon.messages import QuerySetSpec
+from gigastream.daemon.messages import AddSet, QuerySetSpec, Request
 from tests.room import files_no_larger_than
 
 TEXT = (
@@ -48,6 +51,32 @@ def test_what_is_wrong_is_said_with_its_place() -> None:
     assert not result.check.ok
     assert result.check.message.startswith("a.gsql:1:8: error:")
     assert "^~~" in result.check.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "uint FUN own(uint);\nSELECT own(len) FROM PKT",
+        "PROTOCOL own (PKT) { uint a gs_a; }\nSELECT a FROM own",
+        "uint FUN [HEADER own] own(uint); SELECT len FROM PKT",
+    ],
+)
+def test_a_text_brings_no_code(tmp_path: Path, text: str) -> None:
+    """What is C is declared in definition files, which the configuration alone can name."""
+    result = answer(request(text, tmp_path))
+    assert not result.check.ok
+    assert "expected SELECT, MERGE, DEFINE or PARAM" in result.check.message
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("key", ["definitions", "library", "include"])
+def test_a_client_names_no_definitions(key: str) -> None:
+    """The messages have no place for them: one that tries is no request."""
+    asked = AddSet(query_set=request(TEXT).spec)
+    line = msgspec.json.decode(msgspec.json.encode(asked))
+    line["query_set"][key] = ["/srv/own.gsql"]
+    with pytest.raises(msgspec.ValidationError, match=f"unknown field `{key}`"):
+        msgspec.json.decode(msgspec.json.encode(line), type=Request)
 
 
 def test_where_the_object_cannot_be_written(tmp_path: Path) -> None:

@@ -128,6 +128,25 @@ def test_a_client_that_never_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     play(tmp_path, script)
 
 
+@pytest.mark.parametrize("size", range(128 << 10, 513 << 10, 32 << 10))
+def test_a_client_that_says_no_more_gets_all(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of any size, though it ends its side at once and reads late, as `nc -N -U` may."""
+    monkeypatch.setattr(f"{__name__}.LARGE", size)
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        writer.write(b'{"do":"queries"}\n')
+        writer.write_eof()
+        for _ in range(100):  # turns of the loop, in which the server does what it can
+            await asyncio.sleep(0)
+        reader._transport.resume_reading()  # type: ignore[attr-defined]
+        assert len((await reader.read()).removesuffix(b"\n")) > size
+
+    play(tmp_path, script)
+
+
 def test_so_many_clients_and_no_more(tmp_path: Path) -> None:
     """One more is told so; when one has left there is room."""
 

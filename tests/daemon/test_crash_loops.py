@@ -21,7 +21,7 @@ static inline uint32_t gs_function_broken_uint(uint32_t x)
 { if (x > 0) __builtin_trap(); return x; }
 """
 BROKEN = "DEFINE { query_name broken; } SELECT time, broken(len) AS b FROM PKT"
-pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 
 
 def test_a_set_that_crashes_at_once_is_sought_out(space: Namespace, common_folder: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_set_that_hangs_is_sought_out(space: Namespace, common_folder: Path) -
     config = common_folder / "gigastream.toml"
     sets = {"broken": BROKEN, "last": COUNTS}
     tables = "".join(f"[[query]]\nname = '{n}'\ntext = '''{t}'''\n" for n, t in sets.items())
-    head = "watchdog = '2s'\ndefinitions = ['own.gsql']\n"
+    head = "watchdog = '4s'\ndefinitions = ['own.gsql']\n"
     config.write_text(f"{head}[[link]]\ndevice = '{space.near}'\n{tables}")
     daemon = started(space, common_folder, "-c", config)
     try:

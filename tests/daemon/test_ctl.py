@@ -361,6 +361,16 @@ def test_a_crash_that_took_nothing_says_so() -> None:
     assert loss_text(taken) == "1 packet of eth0 is lost, 12 s without a capture process"
 
 
+def test_a_crash_says_what_was_open() -> None:
+    """Who held most comes first; of many the rest is one number."""
+    held = {"a/low": 2, "a/top": 1_000, "b/low": 3, "b/top": 4, "c/top": 5}
+    loss = Loss(incarnation=0, at_ns=0, away_ns=10**9, packets={}, reason="signal 9", held=held)
+    assert loss_text(loss) == (
+        "no packet is lost, 1 s without a capture process; groups and rows that were open went "
+        "with it, by its last report: 1,000 of a/top, 5 of c/top, 4 of b/top, 5 of others"
+    )
+
+
 def test_what_others_have_named_moves_no_cursor(tmp_path: Path) -> None:
     named = msgspec.structs.replace(STATE, spec=QuerySetSpec(name="\x1b[2J", text="\x9b31m"))
     shown = _answered(tmp_path, QueriesAnswer(sets={"x": named}), "queries").out.decode()

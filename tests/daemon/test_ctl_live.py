@@ -18,7 +18,7 @@ from gigastream.daemon.client import ControlClient, ControlError
 from gigastream.daemon.messages import TailQuery
 from tests.cli.command import COMMAND, Result, gigastream
 from tests.live.namespace import Namespace, needs
-from tests.live.test_veth import DEMO_CAPTURE, replay
+from tests.live.test_veth import DEMO_CAPTURE, endless, replay
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.privileged, pytest.mark.long, needs("ip", "tcpreplay")]
@@ -91,7 +91,7 @@ def test_a_tail_has_the_rows_of_the_file_and_the_account_closes(resident: Reside
     with ControlClient(resident.socket) as client:
         lines = client.tail(TailQuery(query="talkers"))
         sent = replay(resident.space, DEMO_CAPTURE, "--pps", "2000")
-        wait_until(lambda: _received(resident) >= sent, "the packets")
+        wait_until(lambda: _read(resident) >= sent, "the packets")
         shown = resident.done("status")
         assert resident.ctl("stop").code == 0
         tailed = [
@@ -109,12 +109,12 @@ def _texts(rows: object) -> list[object]:
     return rows.to_pylist()  # type: ignore[attr-defined, no-any-return]
 
 
-def _received(resident: Resident) -> int:
+def _read(resident: Resident) -> int:
     status = json.loads(resident.done("status", "--json"))
     for source in status["report"]["sources"]:
         terms = ("undecodable", "filtered", "late", "skew", "decoded")
         assert source["read"] == sum(source[term] for term in terms)
-    return sum(s["kernel_received"] for s in status["report"]["sources"])
+    return sum(s["read"] for s in status["report"]["sources"])
 
 
 def test_sets_come_change_and_go(resident: Resident) -> None:
@@ -166,8 +166,8 @@ def test_a_tail_ends_with_its_set(resident: Resident) -> None:
     command = [*COMMAND, "ctl", "--socket", str(resident.socket), "tail", "lengths", "-o", "csv"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        replay(resident.space, DEMO_CAPTURE, "--pps", "500")
-        assert process.stdout.readline() == b"len\n"
+        with endless(resident.space):  # until it has begun to follow, too
+            assert process.stdout.readline() == b"len\n"
         resident.done("drop", "lengths")
         rest = process.stdout.read()
         assert process.wait(120) == 0

@@ -36,8 +36,7 @@ def test_a_supervisor_that_is_killed_leaves_nobody(space: Namespace, common_fold
     """Its processes end by themselves, and the next daemon takes the socket's place."""
     daemon = started(space, common_folder, "-e", COUNTS)
     try:
-        others = descendants(daemon.process.pid)
-        assert len(others) == 2
+        others = launcher_and_capture(daemon)
         daemon.signal(signal.SIGKILL)
         daemon.process.wait(PATIENCE_S)
         wait_until_gone(*others)
@@ -50,9 +49,15 @@ def test_a_supervisor_that_is_killed_leaves_nobody(space: Namespace, common_fold
         end(daemon)
 
 
+def launcher_and_capture(daemon: Daemon) -> list[int]:
+    """Its processes, when those that have compiled its sets are gone."""
+    wait_until(lambda: len(descendants(daemon.process.pid)) == 2, "no other process")
+    return descendants(daemon.process.pid)
+
+
 def test_a_launcher_that_is_killed_ends_the_daemon(daemon: Daemon) -> None:
     """With a sentence and an exit code, by which the service manager begins it again."""
-    launcher, capture = descendants(daemon.process.pid)
+    launcher, capture = launcher_and_capture(daemon)
     os.kill(launcher, signal.SIGKILL)
     assert daemon.process.wait(PATIENCE_S) == 1
     wait_until_gone(capture)

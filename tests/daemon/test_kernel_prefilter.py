@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gigastream.daemon.messages import DropSet
+from gigastream.daemon.messages import CaptureReport, DropSet
 from tests.daemon.resident import COUNTS, Daemon, end, started
 from tests.live.namespace import Namespace, needs
 from tests.waiting import wait_until
@@ -35,10 +35,17 @@ def narrow(space: Namespace, common_folder: Path) -> Iterator[Daemon]:
 
 
 def settled(daemon: Daemon) -> int:
-    """Packets, by a report of some time after now: the ring's blocks have been handed over."""
+    """Packets, when reports of some time after now agree: the ring's blocks are handed over."""
+    first = later_report(daemon)
+    while (second := later_report(daemon)).sources[0].read != first.sources[0].read:
+        first = second
+    return daemon.read()
+
+
+def later_report(daemon: Daemon) -> CaptureReport:
     then_ns = time.time_ns() + SETTLED_NS
     wait_until(lambda: daemon.report().at_ns > then_ns, "a later report")
-    return daemon.read()
+    return daemon.report()
 
 
 def test_sets_come_and_go(narrow: Daemon) -> None:
@@ -50,6 +57,7 @@ def test_sets_come_and_go(narrow: Daemon) -> None:
     few = settled(narrow)
     assert 0 < few < PACKETS
     narrow.send(PACKETS)
+    wait_until(lambda: narrow.read() >= few + PACKETS, "all packets")
     assert settled(narrow) == few + PACKETS
     narrow.ask(DropSet(name="counts"))
     narrow.send(PACKETS)

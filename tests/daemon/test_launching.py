@@ -102,6 +102,15 @@ def test_the_end_of_the_launcher_is_said() -> None:
     play(script)
 
 
+def test_a_supervisor_that_leaves_without_having_heard_all() -> None:
+    """The launcher ends with its children, as otherwise."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        theirs.send(b"a word that is not read")
+        ours.close()
+        launcher._Launcher(theirs).run()
+
+
 def test_one_that_is_stopped_is_ended() -> None:
     """When it has had its time."""
     pid = os.fork()

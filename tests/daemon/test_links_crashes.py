@@ -24,7 +24,7 @@ from tests.daemon.links import (
 from tests.daemon.resident import Daemon
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 SEED = 12
 IN_HAND = 5_000
 """Packets of a second: their rows may be on their way to the file when it is killed."""

@@ -28,7 +28,7 @@ from tests.daemon.resident import Daemon, end, started
 from tests.live.namespace import Namespace
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 FLOW_COUNT = 4096
 SAMPLED = """DEFINE { query_name sampled; }
     SELECT tb, sampling_rate, count(*) AS n, sum(sampling_rate) AS scaled

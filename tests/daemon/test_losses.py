@@ -25,7 +25,7 @@ KILLS = 4
 MOST_S = 1.5
 """Between a process that reads and its end: reports come once a second."""
 SMALL = ("--ring", "256kiB")
-pytestmark = [pytest.mark.privileged, pytest.mark.slow]
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 
 
 @pytest.mark.parametrize("more", [(), ("--fanout", 2), SMALL], ids=["one", "fanout", "full"])
@@ -60,6 +60,8 @@ def test_every_packet_is_told_of_or_told_to_be_lost(
 def sending(space: Namespace) -> Iterator[subprocess.Popen[str]]:
     """Packets all the while; how many is on its stdout afterwards."""
     sender = space.start(*program("tests.daemon.steady"), space.far, stdout=subprocess.PIPE)
+    assert sender.stdout is not None
+    assert sender.stdout.readline() == "sends\n"
     try:
         yield sender
     finally:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,14 @@ def test_the_cache_and_folders_are_apart(folder: str) -> None:
     with pytest.raises(DaemonError, match="one lies in the other"):
         places_of(config, Path("/srv/gs/cache"), ())
     places_of(config, Path("/srv/other"), ())
+
+
+def test_definitions_lie_where_no_set_writes() -> None:
+    """With the headers beside them they are code, of whoever can write there."""
+    config = DaemonConfig(folders=(Path("/srv/gs"),), definitions=("/srv/gs/own/own.gsql",))
+    with pytest.raises(DaemonError, match=r"own.gsql lie in /srv/gs, below which"):
+        places_of(config, Path("/srv/cache"), ())
+    places_of(replace(config, definitions=("/etc/gigastream/own.gsql",)), Path("/srv/cache"), ())
 
 
 def test_no_folder_of_the_system_is_given_away() -> None:

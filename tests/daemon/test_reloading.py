@@ -28,17 +28,29 @@ def spec(name: str, *outputs: str, text: str = "") -> QuerySetSpec:
     return QuerySetSpec(name=name, text=text, outputs=outputs)
 
 
+def told(before: list[QuerySetSpec], wanted: list[QuerySetSpec]) -> list[str]:
+    """What a reload says, change by change."""
+    states = {s.name: SetState(spec=s, since_ns=0, by_uid=0, from_config=True) for s in before}
+    return [each.told(states) for each in changes(states, wanted)]
+
+
 def test_the_order_of_changes() -> None:
     """Who only goes is first; who leaves an output goes with who has it from then on."""
     before = [spec("a", "csv:/1"), spec("b", "csv:/2"), spec("c"), spec("same", "csv:/3")]
-    states = {s.name: SetState(spec=s, since_ns=0, by_uid=0, from_config=True) for s in before}
     wanted = [spec("new"), spec("heir", "arrow:/1"), spec("c", "csv:/2"), before[-1]]
-    assert [each.told for each in changes(states, wanted)] == [
-        "added new",
-        "added heir, dropped a",
-        "changed c, dropped b",
-    ]
-    assert [each.told for each in changes(states, wanted[:1])][:2] == ["dropped a", "dropped b"]
+    assert told(before, wanted) == ["added new", "added heir, dropped a", "changed c, dropped b"]
+    gone = ["dropped a", "dropped b", "dropped c", "dropped same"]
+    assert told(before, wanted[:1]) == [*gone, "added new"]
+
+
+def test_outputs_that_go_round() -> None:
+    """Sets between which they do are changed together; what is by itself is changed by itself."""
+    before = [spec("a", "csv:/1"), spec("b", "csv:/2"), spec("c", "csv:/3"), spec("d", "csv:/4")]
+    wanted = [spec("a", "csv:/2"), spec("b", "csv://3"), spec("c", "csv:/1"), spec("d", "csv:/5")]
+    assert told(before, wanted) == ["changed a, changed b, changed c", "changed d"]
+    states = {s.name: SetState(spec=s, since_ns=0, by_uid=0, from_config=True) for s in before}
+    handed_over = list(changes(states, [spec("a", "csv:/2"), spec("b", "csv:/5"), *before[2:]]))
+    assert [(each.names, each.moved) for each in handed_over] == [(("a", "b"), {"b"})]
 
 
 def test_a_reading_that_does_not_end() -> None:
@@ -91,6 +103,45 @@ def test_a_set_by_another_name(space: Namespace, common_folder: Path) -> None:
         with pytest.raises(RefusedError, match="this is no regular file"):
             daemon.ask(ReloadConfig())
         assert daemon.stop() == 0
+    finally:
+        end(daemon)
+
+
+@pytest.mark.privileged
+def test_sets_that_change_places(space: Namespace, common_folder: Path) -> None:
+    """Each has the output of the other; where one of them cannot, both are as they were."""
+    config = common_folder / "gigastream.toml"
+
+    def write(outputs: dict[str, str], text: str = COUNTS) -> None:
+        sets = "".join(
+            f"[[query]]\nname = '{name}'\nfirst-window = 'cut'\n"
+            f"output = ['csv:{common_folder}/out/{file}.csv']\n"
+            f"text = '''{text if name == 'two' else COUNTS}'''\n"
+            for name, file in outputs.items()
+        )
+        config.write_text(f"[[link]]\ndevice = '{space.near}'\n{sets}")
+
+    def outputs_at_work() -> dict[str, list[str]]:
+        return {s.name: [Path(o.path).stem for o in s.outputs] for s in daemon.report().sets}
+
+    write({"one": "a", "two": "b"})
+    daemon = started(space, common_folder, "-c", config)
+    try:
+        write({"one": "b", "two": "a"}, "SELECT nothing FROM PKT")
+        with pytest.raises(RefusedError, match="no column nothing"):
+            daemon.ask(ReloadConfig())
+        wait_until(lambda: outputs_at_work() == {"one": ["a"], "two": ["b"]}, "the report")
+        write({"one": "b", "two": "a"})
+        assert daemon.ask(ReloadConfig()).message == "changed one, changed two"
+        wait_until(lambda: outputs_at_work() == {"one": ["b"], "two": ["a"]}, "the report")
+        (common_folder / "out/shut").mkdir(mode=0o700)
+        write({"one": "a", "two": f"b.csv', 'csv:{common_folder}/out/shut/c"})
+        with pytest.raises(RefusedError, match="shut"):
+            daemon.ask(ReloadConfig())
+        daemon.send()
+        wait_until(lambda: outputs_at_work() == {"one": ["b"], "two": ["a"]}, "the report")
+        assert daemon.stop() == 0
+        assert daemon.rows("a") == daemon.rows("b") != []
     finally:
         end(daemon)
 

@@ -95,6 +95,7 @@ def test_a_capture_process_that_is_killed_is_followed_by_another(daemon: Daemon)
     assert 0 <= lost.packets["near"] <= 100
     assert lost.reason == "signal 9 (SIGKILL)"
     assert lost.away_ns > 0
+    assert lost.held is not None
     assert list(daemon.status().sets) == ["counts"]
     assert daemon.report().sets[0].name == "counts"
 
@@ -155,15 +156,15 @@ def test_a_reload_changes_what_is_different(space: Namespace, common_folder: Pat
 def test_a_capture_process_that_hangs_is_replaced(space: Namespace, common_folder: Path) -> None:
     """By the watchdog, after the time that the configuration says."""
     config = common_folder / "gigastream.toml"
-    config.write_text(f"watchdog = '2s'\n[[link]]\ndevice = '{space.near}'\n")
+    config.write_text(f"watchdog = '5s'\n[[link]]\ndevice = '{space.near}'\n")
     daemon = started(space, common_folder, "-c", config)
     try:
         first = daemon.status().capture_pid
         assert first is not None
         os.kill(first, signal.SIGSTOP)
-        wait_until(lambda: daemon.status().restarts == 1, "the watchdog")
+        wait_until(lambda: daemon.status().restarts >= 1, "the watchdog")
         wait_until(lambda: daemon.status().capture_pid not in (None, first), "the next one")
-        assert "has said nothing for 2 s" in daemon.told()
+        assert "has said nothing for 5 s" in daemon.told()
         assert daemon.stop() == 0
     finally:
         end(daemon)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec.structs import replace as replace_fields
+
 from gigastream.daemon.losses import Losses, Totals
 from gigastream.daemon.messages import CaptureReport
 from gigastream.engine.statistics import SourceStatistics
-from tests.daemon.states import LINK
+from tests.daemon.states import LFTA, LINK, OPERATOR, SET
 
 OTHER = replace(LINK, label="eth0/1")
 
@@ -56,6 +58,19 @@ def test_losses_of_long_ago_are_in_the_sum() -> None:
     assert losses.packets == {"eth0": 150}
 
 
+def test_what_was_open_goes_with_a_crash() -> None:
+    """By who held it: an LFTA in all of its tables; of one that never reported nothing is known."""
+    losses = Losses()
+    low = replace(LFTA, name="low", groups=3)
+    tables = low, replace(low, interface="other", groups=4)
+    operators = replace(OPERATOR, held=9), replace(OPERATOR, name="idle", held=0)
+    at_work = replace_fields(SET, lftas=tables, operators=operators)
+    losses.crash(0, replace_fields(report(0, link(1)), sets=(at_work,)), "signal 9")
+    losses.crash(1, None, "signal 9")
+    held = {"talkers/low": 7, "talkers/talkers": 9}
+    assert [loss.held for loss in losses.all] == [held, None]
+
+
 def test_counters_go_on_over_processes() -> None:
     """What one left in the ring unread is the next one's; what is of now stays so."""
     totals = Totals()
@@ -69,6 +84,13 @@ def test_counters_go_on_over_processes() -> None:
     assert one.kernel_received == one.read + one.kernel_dropped
     assert (one.link, one.ring_used, one.unread) == ("down", 3, 0)
     assert other == OTHER
+
+
+def test_threads_that_ask_see_one_moment() -> None:
+    """What a report comes to is made with it, and not while one asks."""
+    totals = Totals()
+    totals.take(report(0, link(50)))
+    assert totals.sources is totals.sources
 
 
 def test_a_file_is_read_again() -> None:

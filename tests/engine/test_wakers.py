@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from gigastream.engine.engine import Engine
+from gigastream.sources.files import FileSource
 from tests.engine.test_pipes import pipes
 
 FOR_EVER_MS = 1_000_000_000
@@ -42,3 +45,36 @@ def test_what_can_be_read_ends_a_wait(engine: Engine) -> None:
 def test_promises_are_those_of_the_counters(engine: Engine) -> None:
     engine.run(1, 1)
     assert engine.promises() == tuple(each.promise_ns for each in engine.statistics())
+
+
+@pytest.fixture
+def busy(tmp_path: Path) -> Iterator[Engine]:
+    """Its file is never silent: 64 million packets of no bytes, all at 1970, which take no disk."""
+    path = tmp_path / "empty.pcap"
+    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+    os.truncate(path, 1 << 30)
+    with Engine(is_resident=True) as made:
+        made.add_files([FileSource("left", path)])
+        made.start()
+        yield made
+
+
+def test_what_can_be_read_ends_a_turn_of_a_source_that_never_waits(busy: Engine) -> None:
+    reading, writing = os.pipe()
+    busy.wake_by(reading)
+    os.write(writing, b"!")
+    assert busy.run(1 << 62, FOR_EVER_MS)
+    (first,) = busy.statistics()
+    assert busy.run(1 << 62, FOR_EVER_MS)
+    (second,) = busy.statistics()
+    assert 0 < first.read < second.read  # it is asked, again and again, and goes on
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_turn_of_a_source_that_never_waits_ends_when_its_time_is_over(busy: Engine) -> None:
+    reading, writing = os.pipe()
+    busy.wake_by(reading)
+    assert busy.run(1 << 62, 1)
+    os.close(reading)
+    os.close(writing)

@@ -15,7 +15,6 @@ import os
 import random
 import signal
 import socket
-import struct
 import sys
 import tempfile
 import time
@@ -30,31 +29,21 @@ from gigastream.plan import Plan
 from gigastream.settings import Settings
 from gigastream.sources.live import LiveSettings, LiveSource, adopted_rings
 from tests.engine.stepping import plan_of
+from tests.live.numbers import PACE_PACKETS, PACE_S, numbered, send_one
 from tests.waiting import PATIENCE_S, wait_until
 
 QUERY = "SELECT timestamp, srcMAC FROM ETH"
 TURN_PACKETS = 16
 """What a reader reads before it tells of it."""
 SETTINGS = Settings(burst=TURN_PACKETS, batch_rows=TURN_PACKETS, deliver_every_burst=True)
-PACE_PACKETS, PACE_S = 80, 0.004
 MOST_BYTES = 20000
 """Of rows of a reader that is killed, from which on it is."""
-FLOWS = 50
-
-
 BLOCK_BYTES = 1 << 16
 
 
 def settings_of(rings: int) -> LiveSettings:
     """Blocks that are small, so that there are many, in a ring that holds all that is sent."""
     return LiveSettings(ring_bytes=32 << 20, block_bytes=BLOCK_BYTES, retire_ns=10**7, fanout=rings)
-
-
-def numbered(number: int) -> bytes:
-    """A UDP packet with its number for a source address, of one of some flows."""
-    ports = struct.pack("!HHHH", 1000 + number % FLOWS, 9, 8, 0)
-    header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 28, 0, 0, 64, 17, 0, b"\n\0\0\1", b"\n\0\0\2")
-    return bytes(6) + number.to_bytes(6, "big") + b"\x08\x00" + header + ports + bytes(18)
 
 
 class _Child:
@@ -88,8 +77,7 @@ def send(child: _Child, device: str, said: Path) -> None:
     sent = 0
     while not child.is_to_end:
         for _ in range(PACE_PACKETS):
-            link.send(numbered(sent))
-            sent += 1
+            sent += send_one(link, numbered(sent))
         signal.sigtimedwait([], PACE_S)
     said.write_text(str(sent))
 
