@@ -15,8 +15,10 @@ from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec
 from gigastream.daemon.places import SET_NAME, OutputPlaces, no_disk, normal
 from gigastream.sinks import SINKS, TABLE_MARK, SinkError, SinkPlace, is_sink, parse_sink_place
+from gigastream.sinks.secrets import names_secret
 
 _SPOOL = "spool:"
+_SECRETS = {"postgres": "PGPASSWORD, PGPASSFILE or PGSERVICEFILE in the daemon's environment"}
 _REMOTE = "://"
 _REMOTE_KINDS = ("delta",)
 """Whose places may be URIs."""
@@ -124,6 +126,12 @@ def _check_apart(spec: QuerySetSpec, path: Path) -> None:
 
 
 def _table(spec: QuerySetSpec, text: str) -> SinkPlace:
+    kind, _, rest = text.partition(":")
+    if names_secret(rest):
+        raise DaemonError(
+            f"{spec.name}: {kind}: an output is shown to who may ask, and this one has a password",
+            _SECRETS.get(kind, "the daemon's environment"),
+        )
     try:
         place = parse_sink_place(text)
     except SinkError as error:
