@@ -27,6 +27,7 @@ NUMBERS = """DEFINE { query_name numbers; } PARAM { least uint 0; fewest uint 0;
     GROUP BY time_bucket('1 sec', timestamp) AS second
     HAVING count(*) >= $fewest"""
 """`least` is a matter of the low level, `fewest` of the high one; no value of a test matters."""
+COLUMNS = ("n", "total", "first", "last")
 Rows = list[dict[str, int]]
 
 
@@ -107,7 +108,7 @@ def in_dataset(folder: Path) -> Rows:
 
 def in_order(table: pyarrow.Table) -> Rows:
     """Rows without their time, as the packets came."""
-    rows = table.select(["n", "total", "first", "last"]).to_pylist()
+    rows = table.select(list(COLUMNS)).to_pylist()
     return sorted(rows, key=lambda row: row["first"])
 
 

@@ -10,18 +10,39 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import psycopg
 import pyarrow.csv
 import pytest
+from psycopg.rows import dict_row
 
 from gigastream.daemon.messages import DropSet, SetParameter
 from tests.cli.command import COMMAND
 from tests.daemon.links import capture_pid
 from tests.daemon.resident import end, started
-from tests.daemon.tables import Filled, Rows, check_once, in_dataset, in_duckdb, in_order, places
+from tests.daemon.tables import (
+    COLUMNS,
+    NUMBERS,
+    Filled,
+    Rows,
+    check_once,
+    in_dataset,
+    in_duckdb,
+    in_order,
+    places,
+)
 from tests.live.namespace import Namespace
+from tests.sinks import postgres_server
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.privileged
+CONFIG = """
+[[link]]
+device = "{device}"
+[[query]]
+name = "t"
+text = '''{text}'''
+output = {outputs}
+"""
 
 
 @pytest.fixture
@@ -99,6 +120,40 @@ def test_a_database_that_is_taken_is_filled_when_it_is_free(
     told = filled.daemon.told()
     assert "waits, its rows in the spool" in told
     assert "it is filled again" in told
+
+
+def test_a_server_that_is_down_is_survived(
+    space: Namespace, common_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table elsewhere, of the configuration; its password is in the environment alone."""
+    if postgres_server.programs() is None:
+        pytest.skip("there is no PostgreSQL: apt-get install postgresql")
+    monkeypatch.setenv("PGPASSWORD", postgres_server.PASSWORD)
+    with postgres_server.server() as uri:
+        Path(uri.partition("?host=")[2]).chmod(0o755)
+        config = common_folder / "gigastream.toml"
+        outputs = f'["spool:{common_folder}/out/spool", "postgres:{uri}"]'
+        config.write_text(CONFIG.format(device=space.near, text=NUMBERS, outputs=outputs))
+        filled = Filled(started(space, common_folder, "-c", config))
+        try:
+            filled.wait_for_rows("postgres")
+            with postgres_server.down(uri):
+                filled.send()
+                filled.wait(lambda state: state.state == "waiting", "that it waits", "postgres")
+                filled.send()
+            filled.wait(lambda state: state.state == "running", "the server again", "postgres")
+            filled.wait_for_rows("postgres")
+            assert filled.daemon.stop() == 0
+        finally:
+            end(filled.daemon)
+        check_once(_in_postgres(uri), 3 * 2500)
+    assert postgres_server.PASSWORD not in filled.daemon.told()
+
+
+def _in_postgres(uri: str) -> Rows:
+    with psycopg.connect(uri, row_factory=dict_row) as connection:
+        rows = connection.execute("SELECT * FROM numbers").fetchall()
+    return in_order(pyarrow.Table.from_pylist([{k: int(row[k]) for k in COLUMNS} for row in rows]))
 
 
 def _answered(folder: Path) -> Rows:
