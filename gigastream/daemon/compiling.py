@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gigastream.daemon.framing import FrameReader, frame
+from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import CheckAnswer, QuerySetSpec, ShownColumn
+from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.room import file_words
+from gigastream.sinks import is_sink
 
 if TYPE_CHECKING:
     from gigastream.plan import Plan
@@ -137,6 +140,8 @@ def _answered(request: CompileRequest) -> CompileResult:
     plan, warnings = _planned(texts)
     if any(output.startswith("spool:") for output in request.spec.outputs):
         refuse_unspooled(plan)
+    if any(map(is_sink, request.spec.outputs)):
+        _refuse_for_tables(plan)
     path = "" if request.folder is None else str(_written(request, plan, texts))
     columns = {
         query.name: tuple(
@@ -151,6 +156,20 @@ def _answered(request: CompileRequest) -> CompileResult:
         explain=explain(plan) if request.folder is None else "",
     )
     return CompileResult(check=check, object_path=path)
+
+
+def _refuse_for_tables(plan: Plan) -> None:
+    """Raise DaemonError, SpooledPlanError for what no loader can write, or would hold for ever."""
+    from gigastream.spool.plan import check_is_here
+
+    check_is_here(plan, "the set's spool", is_theirs=True)
+    for query in output_queries(plan):
+        if query.time_column is None:
+            raise DaemonError(
+                f"{query.name} goes into a table, and none of its columns says when a window is "
+                "over: its rows would wait for the end of the links",
+                "a first column of time, as GROUP BY time_bucket('1 min', timestamp) AS minute",
+            )
 
 
 def _texts(request: CompileRequest) -> QueryTexts:
