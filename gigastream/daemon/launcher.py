@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NoReturn
@@ -69,6 +69,14 @@ class ChildEnded(_Launch, frozen=True, kw_only=True, tag=True):
     """Why it was never there (NOT_BEGUN)."""
 
 
+class OfTables(msgspec.Struct, frozen=True, kw_only=True):
+    """What loaders have that no other process has."""
+
+    environment: dict[str, str]
+    kinds: tuple[str, ...]
+    """Of sinks, whose libraries are loaded."""
+
+
 class LauncherReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """All is loaded and no privilege is left; or why not."""
 
@@ -86,13 +94,13 @@ def start_launcher(
     cache: Path,
     folders: Sequence[Path],
     close: Sequence[int],
-    tables: Mapping[str, str] | None = None,
+    tables: OfTables | None = None,
 ) -> tuple[int, socket.socket]:
     """Fork it; its process id, and the socket to it, on which LauncherReady comes first.
 
     Its children write below `cache` and `folders` alone, but for what is temporary. `close` are
     descriptors that it and its children are not to have. With `tables` its children are loaders,
-    which reach databases, with these variables of the environment. Call it with one thread.
+    which reach databases. Call it with one thread.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
@@ -110,7 +118,7 @@ def _run(
     user: str,
     cache: Path,
     folders: Sequence[Path],
-    tables: Mapping[str, str] | None,
+    tables: OfTables | None,
 ) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the supervisor decides
@@ -128,7 +136,7 @@ def _run(
     return 0
 
 
-def _prepare(user: str, cache: Path, tables: Mapping[str, str] | None) -> None:
+def _prepare(user: str, cache: Path, tables: OfTables | None) -> None:
     """Load all that is needed while it can be read; then be who cannot read it.
 
     pyarrow makes threads: of root's, giving up changes the user in all of them; where the user
@@ -142,11 +150,12 @@ def _prepare(user: str, cache: Path, tables: Mapping[str, str] | None) -> None:
     run_nothing_privileged()
     load_all()
     if tables is not None:
-        load_sinks()
+        load_sinks(tables.kinds)
     copy_headers(cache / "include")
     give_up_privileges(user)
     os.environ["XDG_CACHE_HOME"] = str(cache)
-    os.environ.update(tables or {})
+    if tables is not None:
+        os.environ.update(tables.environment)
 
 
 def _confine(folders: Sequence[Path], kind: Literal["compiler", "loading"]) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -32,15 +33,15 @@ def load_all() -> None:
     _try_sample()
 
 
-def load_sinks() -> None:
-    """Import what fills tables, of each kind whose library is installed; none makes a thread."""
+def load_sinks(kinds: Sequence[str]) -> None:
+    """Import what fills tables of these kinds, where its library is installed."""
     from gigastream.sinks import SINKS
 
     for name in ("pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "gigastream.sinks.output"):
         import_module(name)
-    for sink in SINKS.values():
-        if find_spec(sink.package) is not None:
-            import_module(sink.module)
+    for kind in kinds:
+        if find_spec(SINKS[kind].package) is not None:
+            import_module(SINKS[kind].module)
 
 
 def _load(package: object) -> None:

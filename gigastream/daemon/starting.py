@@ -12,7 +12,7 @@ from pathlib import Path
 from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.control import Allowed, listen
 from gigastream.daemon.daemon_config import DaemonConfig
-from gigastream.daemon.launcher import start_launcher
+from gigastream.daemon.launcher import OfTables, start_launcher
 from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.loader_progress import PROGRESS
 from gigastream.daemon.logs import DaemonLog
@@ -31,10 +31,11 @@ from gigastream.engine.privileges import (
 )
 from gigastream.ownership import UntrustedError, check_folder
 from gigastream.paths import cache_directory
+from gigastream.sinks import SINKS
 
 ROOTS_CACHE = Path("/var/cache/gigastream")
 _OBJECTS = "sets"
-_OF_TABLES = ("PG", "AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")
+_VARIABLES = ("PG", "AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")
 _LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnostics", "tomllib")
 
 
@@ -52,12 +53,13 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
         )
         for link in config.links
     )
-    fills_tables = config.tables or any(map(tables_of, config.query_sets))
-    of_tables = _environment_of_tables() if fills_tables else None
+    of_tables = _of_tables(config)
     folders = folders_of(config.folders, config.query_sets)
     cache = config.cache or (ROOTS_CACHE if os.geteuid() == 0 else cache_directory() / "daemon")
     outputs = [path for spec in config.query_sets for path in output_paths(spec)]
-    places = places_of(config, cache, outputs, folders[len(config.folders) :], fills_tables)
+    places = places_of(
+        config, cache, outputs, folders[len(config.folders) :], of_tables is not None
+    )
     _make_folders(config, (cache, *folders))
     allowed = Allowed(config.user, started_by, config.socket_group)
     listening = listen(config.socket, started_by, allowed.gid, user_to_become(config.user))
@@ -109,9 +111,18 @@ async def _supervise(inherited: Inherited) -> int:
     return await Supervisor(inherited).run()
 
 
-def _environment_of_tables() -> dict[str, str]:
-    """What loaders are told by variables: above all passwords, which stand nowhere else."""
-    return {name: os.environ[name] for name in os.environ if name.startswith(_OF_TABLES)}
+def _of_tables(config: DaemonConfig) -> OfTables | None:
+    """What loaders need; None: no table is filled. DaemonError.
+
+    By variables they are told passwords above all, which stand nowhere else.
+    """
+    kinds = {place.sink for spec in config.query_sets for place in tables_of(spec)}
+    if config.tables:
+        kinds.update(SINKS)
+    if not kinds:
+        return None
+    names = (name for name in os.environ if name.startswith(_VARIABLES))
+    return OfTables(environment={n: os.environ[n] for n in names}, kinds=tuple(sorted(kinds)))
 
 
 def _is_by_sudo() -> bool:

@@ -35,8 +35,11 @@ def tables_of(spec: QuerySetSpec) -> tuple[SinkPlace, ...]:
             f"{len(spools_of(spec)) or 'none'}",
             f'output = ["spool:/FOLDER", "{found[0].sink}:…"]: each set with tables has one spool',
         )
-    if len({place.text for place in found}) < len(found):
-        raise DaemonError(f"{spec.name}: two of its tables are one", "each of them once")
+    if len({file_of(place) or place.text for place in found}) < len(found):
+        raise DaemonError(
+            f"{spec.name}: two of its tables are one, or in one file, which one alone has open",
+            "each once; one output for the tables of all queries of a set",
+        )
     return found
 
 
@@ -101,6 +104,9 @@ def check_tables(
             _check_remote(spec, place, is_configured=is_configured)
             continue
         path = Path(place.place)
+        own = (text.partition(":")[2] for text in spec.outputs if not is_sink(text))
+        if path in map(Path, own):
+            raise DaemonError(f"{spec.name}: two of its outputs have one path", "a path each")
         if file_of(place) in taken:
             raise DaemonError(f"{spec.name}: {path} is an output of {taken[path]}", "another path")
         _check_apart(spec, path)

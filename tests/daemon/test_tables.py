@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
@@ -16,6 +17,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from gigastream.daemon.messages import DropSet, SetParameter
+from gigastream.sinks import SINKS
 from tests.cli.command import COMMAND
 from tests.daemon.links import capture_pid
 from tests.daemon.resident import end, started
@@ -32,6 +34,7 @@ from tests.daemon.tables import (
 )
 from tests.live.namespace import Namespace
 from tests.sinks import postgres_server
+from tests.sinks.places import PLACES
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.privileged
@@ -55,6 +58,20 @@ def filled(space: Namespace, common_folder: Path) -> Iterator[Filled]:
         end(made.daemon)
 
 
+def test_every_kind_is_filled(filled: Filled, common_folder: Path) -> None:
+    """Below folders that are not there yet; the rows as each kind's own reader has them."""
+    kinds = [
+        kind for kind, sink in SINKS.items() if not sink.has_server and find_spec(sink.package)
+    ]
+    there = {kind: PLACES[kind](common_folder / "out", None) for kind in kinds}
+    filled.add(*(place.output for place in there.values()))
+    filled.wait_for_rows(*kinds)
+    assert filled.daemon.stop() == 0
+    for place in there.values():
+        check_once(sorted(place.rows("numbers"), key=lambda row: int(row["first"])), 2000)
+
+
+@pytest.mark.slow
 def test_each_packet_is_in_the_tables_once(
     filled: Filled, space: Namespace, common_folder: Path
 ) -> None:
@@ -84,6 +101,7 @@ def test_each_packet_is_in_the_tables_once(
         check_once(rows, known[-1]["last"] + 2)
 
 
+@pytest.mark.slow
 def test_a_capture_process_that_is_killed_leaves_what_its_spool_has(
     filled: Filled, common_folder: Path
 ) -> None:
@@ -100,6 +118,7 @@ def test_a_capture_process_that_is_killed_leaves_what_its_spool_has(
         assert len(rows) >= len(whole) - 1, "but the window that is open"
 
 
+@pytest.mark.slow
 def test_a_database_that_is_taken_is_filled_when_it_is_free(
     filled: Filled, common_folder: Path
 ) -> None:

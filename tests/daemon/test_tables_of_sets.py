@@ -52,6 +52,8 @@ def test_a_table_is_filled_from_the_spool_beside_it() -> None:
         (("duckdb:/srv/rows/t.db",), "is filled from a spool of the set, which names none"),
         (("spool:/srv/rows/s", "spool:/srv/rows/r", "delta:/srv/rows/d"), "which names 2"),
         (("spool:/srv/rows/s", "delta:/srv/rows/d", "delta:/srv/rows/d/"), "its tables are one"),
+        (("spool:/srv/rows/s", "duckdb:/srv/rows/t#a", "duckdb:/srv/rows/t#b"), "in one file"),
+        (("spool:/srv/rows/s", "csv:/srv/rows/t", "duckdb:/srv/rows/t"), "have one path"),
         (("spool:/srv/rows/s", "duckdb:rows.db"), "names no absolute path"),
         (("spool:/srv/rows/s", "dataset:s3://bucket/x"), "names no absolute path"),
         (("spool:/srv/rows/s", "duckdb:/proc/x"), "is the kernel's"),
