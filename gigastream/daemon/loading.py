@@ -16,6 +16,16 @@ _LIBRARIES = (
     *("pyarrow", "pyarrow.ipc", "pyarrow.parquet", "encodings.idna", "multiprocessing.connection"),
     *("concurrent.futures.thread", "tempfile", "tomllib", "traceback"),
 )
+_LATE = {
+    "iceberg": (
+        "sqlite3",
+        "sqlalchemy.dialects.sqlite",
+        "rich.console",
+        "rich.table",
+        "pyiceberg.avro.decoder_fast",
+    ),
+}
+"""What sinks' libraries import when they are used. They are not used here: that makes threads."""
 _SERVERS = ("console", "metrics")
 """Of the supervisor alone."""
 _SAMPLE = (
@@ -41,7 +51,8 @@ def load_sinks(kinds: Sequence[str]) -> None:
         import_module(name)
     for kind in kinds:
         if find_spec(SINKS[kind].package) is not None:
-            import_module(SINKS[kind].module)
+            for name in (SINKS[kind].module, *_LATE.get(kind, ())):
+                import_module(name)
 
 
 def _load(package: object) -> None:
