@@ -49,6 +49,8 @@ struct gs_attached_settings {
     bool output_punctuation;  /* outputs give batches without rows too */
     bool deliver_every_burst; /* rows do not wait for a full batch (tests) */
     bool only_whole;          /* rows of windows that the set has not seen whole are left out */
+    uint64_t number;          /* that stands in `turn` while the set has its turn */
+    volatile uint64_t *turn;  /* 0 while no set has; read by another process; or NULL */
 };
 
 /* What becomes of a run when a source has failed. */

@@ -133,6 +133,7 @@ void gs_attached_burst(struct gs_attached_set *set, const struct gs_burst *burst
 {
     struct gs_burst own = *burst;
     own.scratch = &set->graph.scratch;
+    gs_attached_begin_turn(set);
     set->query_set->unpack(&own, set->columns);
     for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
         struct gs_lfta_state *lfta = &set->graph.lftas[at];
@@ -140,6 +141,7 @@ void gs_attached_burst(struct gs_attached_set *set, const struct gs_burst *burst
         lfta->base.ops->burst(&lfta->base, &own, set->columns);
         gs_lfta_count_rows(lfta);
     }
+    gs_attached_end_turn(set);
 }
 
 bool gs_attached_is_due(const struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
@@ -153,9 +155,11 @@ bool gs_attached_is_due(const struct gs_attached_set *set, uint32_t interface, i
 void gs_attached_advance(struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
                          int64_t promise_ns, bool is_heartbeat, bool is_end)
 {
+    gs_attached_begin_turn(set);
     for (uint32_t at = 0; at < set->graph.lfta_count; at++)
         if (set->graph.ports[at].interface == interface)
             gs_lfta_advance(&set->graph.lftas[at], high_ns, promise_ns, is_heartbeat, is_end);
+    gs_attached_end_turn(set);
 }
 
 void gs_attached_miss(struct gs_attached_set *set, uint32_t interface, bool is_missing)
@@ -185,11 +189,13 @@ void gs_attached_next_changes(const struct gs_attached_set *set, uint32_t interf
 
 void gs_attached_settle(struct gs_attached_set *set)
 {
+    gs_attached_begin_turn(set);
     for (uint32_t at = 0; at < set->graph.lfta_count; at++)
         gs_lfta_idle(&set->graph.lftas[at]);
     while (gs_graph_step(&set->graph))
         continue;
     gs_graph_flush_output(&set->graph);
+    gs_attached_end_turn(set);
 }
 
 bool gs_attached_has_output(const struct gs_attached_set *set)
@@ -205,9 +211,11 @@ int gs_attached_check(const struct gs_attached_set *set, struct gs_error *error)
 
 int gs_attached_drain(struct gs_attached_set *set, struct gs_error *error)
 {
+    gs_attached_begin_turn(set);
     while (!gs_attached_has_output(set) && gs_graph_step(&set->graph))
         continue;
     if (!gs_attached_has_output(set) && !set->graph.failed) gs_graph_flush_output(&set->graph);
+    gs_attached_end_turn(set);
     if (gs_attached_has_output(set)) return GS_OK;
     GS_RETURN_IF_ERROR(gs_attached_check(set, error));
     return GS_END;

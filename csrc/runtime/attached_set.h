@@ -28,6 +28,17 @@ static inline bool gs_attached_is_running(const struct gs_attached_set *set)
     return !set->is_ended && !set->graph.failed;
 }
 
+/* Around all that a set may take long for: who watches sees whose turn does not end. */
+static inline void gs_attached_begin_turn(const struct gs_attached_set *set)
+{
+    if (set->settings.turn != NULL) *set->settings.turn = set->settings.number;
+}
+
+static inline void gs_attached_end_turn(const struct gs_attached_set *set)
+{
+    if (set->settings.turn != NULL) *set->settings.turn = 0;
+}
+
 /* Decoded packets to the LFTAs of their interface. */
 void gs_attached_burst(struct gs_attached_set *set, const struct gs_burst *burst);
 /* H and W of an interface have come to where one of its LFTAs must be told. */

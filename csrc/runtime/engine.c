@@ -268,8 +268,10 @@ static void step(struct gs_engine *engine)
     for (uint32_t s = 0; s < engine->set_count; s++) {
         struct gs_attached_set *set = engine->sets[s];
         if (set->graph.failed) continue;
+        gs_attached_begin_turn(set);
         gs_graph_step(&set->graph);
         if (set->settings.deliver_every_burst) gs_graph_flush_output(&set->graph);
+        gs_attached_end_turn(set);
     }
 }
 

@@ -36,12 +36,15 @@ static bool serves(const struct gs_engine *engine)
     return false;
 }
 
-static void ask_set(const struct gs_engine *engine, struct gs_graph *graph)
+static void ask_set(const struct gs_engine *engine, struct gs_attached_set *set)
 {
+    struct gs_graph *graph = &set->graph;
+    gs_attached_begin_turn(set);
     gs_graph_ask_for_time(graph);
     for (uint32_t i = 0; i < engine->interface_count; i++)
         if (engine->interfaces[i].wanted_ns != GS_BOUND_NONE)
             gs_graph_want(graph, i, engine->interfaces[i].wanted_ns);
+    gs_attached_end_turn(set);
 }
 
 /* What is wanted still, and what is wanted no more, is found by asking all who may want. */
@@ -50,7 +53,7 @@ static void ask_all(struct gs_engine *engine)
     for (uint32_t s = 0; s < engine->running_count; s++)
         engine->running[s]->wanted_before = gs_wanted_forget(&engine->running[s]->wanted);
     for (uint32_t s = 0; s < engine->set_count; s++)
-        if (gs_attached_is_running(engine->sets[s])) ask_set(engine, &engine->sets[s]->graph);
+        if (gs_attached_is_running(engine->sets[s])) ask_set(engine, engine->sets[s]);
     for (uint32_t s = 0; s < engine->running_count; s++)
         gs_wanted_compare(&engine->running[s]->wanted, engine->running[s]->wanted_before);
 }

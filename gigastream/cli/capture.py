@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,13 +108,28 @@ def _config_of(arguments: argparse.Namespace) -> DaemonConfig:
     settings = _live_settings(arguments, config.user)
     links = tuple(LinkConfig(name, device, settings) for name, device in arguments.interface)
     files = tuple(FileConfig(Path(path).stem, str(_path(path))) for path in arguments.read)
-    return replace(
+    config = replace(
         config,
         links=(*config.links, *links),
         files=(*config.files, *files),
         folders=(*config.folders, *(Path(name).absolute() for name in arguments.folder)),
         query_sets=(*config.query_sets, *_sets_of(arguments)),
     )
+    _refuse_twice(config)
+    return config
+
+
+def _refuse_twice(config: DaemonConfig) -> None:
+    if device := _repeated(link.device for link in config.links):
+        what = f"{device} is named twice: each packet would count twice"
+        raise UsageError(what, "once; --fanout 2 reads it with two rings")
+    if name := _repeated(spec.name for spec in config.query_sets):
+        what = f"there are two query sets called {name}, as their files are"
+        raise UsageError(what, "-c FILE, where each [[query]] can have a name")
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def _live_settings(arguments: argparse.Namespace, user: str) -> LiveSettings:

@@ -119,6 +119,7 @@ def _add(arguments: argparse.Namespace) -> int:
         rotate_bytes=arguments.rotate_bytes,
         rotate_ns=arguments.rotate_every,
         keep=arguments.keep,
+        cut_column=arguments.cut_column,
         spool=SpoolSpec(**{o.field: getattr(arguments, o.field) for o in SPOOL_OPTIONS}),
     )
     return _tell_added(arguments, AddSet(query_set=spec))
@@ -336,6 +337,11 @@ def _add_words(parser: argparse.ArgumentParser) -> None:
         "--low-level-only", action="store_true", help="nothing but the spool is written"
     )
     _add_rotation(parser)
+    parser.add_argument(
+        "--cut-column",
+        action="store_true",
+        help="a column gs.cut in csv and JSON: whether a row's window was cut",
+    )
     add_options(parser.add_argument_group("of a spool (-o spool:PATH)"), SPOOL_OPTIONS)
 
 

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from gigastream.daemon.messages import CaptureReport, SetStatistics, StatusAnswer
+from gigastream.daemon.totals import total_report
 from gigastream.engine.statistics import END, NONE, SourceStatistics
 from gigastream.outputs.cells import Times, cut, printable
 from gigastream.words import counted
@@ -55,7 +57,8 @@ class History:
     """Packets a second by source, rows a second by query, as `source:` and `query:` keys."""
 
     def look(self, status: StatusAnswer) -> None:
-        """Remember one more status."""
+        """Remember one more status, with counters over all capture processes."""
+        status = msgspec.structs.replace(status, report=total_report(status))
         self.before, self.now = self.now, status
         if status.report is None:
             return

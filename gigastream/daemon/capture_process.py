@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.daemon.channel import OrderChannel
+from gigastream.daemon.hangs import TURN
 from gigastream.daemon.messages import (
     AttachOrder,
     CaptureNote,
@@ -53,6 +54,8 @@ PACKET_BUDGET = 1 << 20
 """Packets of a turn at the most: a turn costs what some 1,000 of them do."""
 IDLE_S = 0.05
 """Between two looks for orders where nothing is read."""
+BEHIND_S = 0.02
+"""Between two tries to send what the supervisor was too slow for."""
 ROWS_REPORT_S = 0.05
 """Between reports that are sent since rows go out."""
 _PATIENCE_S = 10.0
@@ -100,6 +103,7 @@ class _Capture:
         self._relief: Relief | None = None
         self._ends = False
         self._report_at = self._reported_at = 0.0
+        self._all_is_sent = True
         self._last: CaptureReport | None = None
 
     # ---- beginning ----
@@ -179,6 +183,7 @@ class _Capture:
     def _obey(self) -> None:
         for order in self._channel.orders():
             self._carry_out(order)
+            self._all_is_sent = self._channel.flush()  # a turn may take a second
         if (self._ends or self._channel.is_over) and self._engine is not None:
             self._ends = True
             self._engine.stop()
@@ -199,6 +204,8 @@ class _Capture:
     def _turn_ms(self) -> int:
         """Until something is due; an order that comes ends the turn, of a busy link soon."""
         left_s = self._report_at - time.monotonic()
+        if not self._all_is_sent:
+            left_s = min(left_s, BEHIND_S)
         if self._relief is not None:
             left_s = min(left_s, self._relief.looks_after_s)
         return max(1, math.ceil(1000 * left_s))
@@ -211,7 +218,8 @@ class _Capture:
             self._channel.flush()
         for running in self._sets.values():
             try:
-                running.give()
+                with TURN.of(running.order.number):
+                    running.give()
             except Exception as problem:
                 running.fail(_told(problem))
             running.look_for_failure()
@@ -223,9 +231,10 @@ class _Capture:
         if now >= self._report_at:
             self._report_at = now + self._start.report_ns / 1e9
             for running in self._sets.values():
-                running.tick()
+                with TURN.of(running.order.number):
+                    running.tick()
             self._report()
-        self._channel.flush()
+        self._all_is_sent = self._channel.flush()
 
     def _note(self, text: str) -> None:
         self._channel.say(CaptureNote(text=text))
@@ -282,7 +291,8 @@ class _Capture:
     def _do(self, order: Order) -> None:
         match order:
             case AttachOrder():
-                self._attach(order)
+                with TURN.of(order.number):
+                    self._attach(order)
             case DetachOrder():
                 self._set(order.name).detach()
                 self._tails.end(order.name)

@@ -34,6 +34,7 @@ from gigastream.daemon.daemon_config import (
     FileConfig,
     LinkConfig,
     LogFormat,
+    parse_address,
 )
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import (
@@ -76,8 +77,6 @@ _KINDS = {
     "array": "a list",
     "object": "a table",
 }
-_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):([0-9]{1,5})")
-_GREATEST_PORT = (1 << 16) - 1
 _Table = TypeVar("_Table", bound=msgspec.Struct)
 _Value = TypeVar("_Value")
 
@@ -294,6 +293,7 @@ class _DaemonConfigReader:
             rotate_bytes=self._maybe((*path, "rotate-bytes"), _positive_bytes, table.rotate_bytes),
             rotate_ns=self._maybe((*path, "rotate-every"), parse_period, table.rotate_every),
             keep=table.keep,
+            cut_column=table.cut_column,
             spool=spool,
         )
 
@@ -349,11 +349,11 @@ class _DaemonConfigReader:
         )
 
     def _address(self, text: str | None) -> str | None:
-        if text is None:
-            return None
-        found = _ADDRESS.fullmatch(text)
-        if found is None or int(found[2]) > _GREATEST_PORT:
-            self._refuse(("metrics", "address"), f"'{text}' is no HOST:PORT", "127.0.0.1:9464")
+        if text is not None:
+            try:
+                parse_address(text)
+            except ValueError as error:
+                self._refuse(("metrics", "address"), str(error), "127.0.0.1:9464")
         return text
 
     def _socket(self, name: str | None) -> Path:

@@ -74,6 +74,7 @@ class QueryTable(_ConfigTable, rename="kebab"):
     rotate_bytes: Word | None = None
     rotate_every: Word | None = None
     keep: int | None = None
+    cut_column: bool = False
 
 
 class ControlTable(_ConfigTable, rename="kebab"):

@@ -161,6 +161,7 @@ def _query_set(spec: QuerySetSpec) -> Iterator[str]:
         yield _key("rotate-every", _time(spec.rotate_ns))
     if spec.keep is not None:
         yield _key("keep", spec.keep)
+    yield _key("cut-column", spec.cut_column)
     yield from _options(SPOOL_OPTIONS, spec.spool)
     yield from _table("param", spec.parameters)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,16 @@ from gigastream.timestamps import EXTERNAL, IN_ORDER, PROPERTY
 
 DEFAULT_SOCKET = Path("/run/gigastream/control.sock")
 LogFormat = Literal["lines", "json"]
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):([0-9]{1,5})")
+_GREATEST_PORT = (1 << 16) - 1
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """HOST:PORT, apart; of [::1]:PORT without the brackets. ValueError."""
+    found = _ADDRESS.fullmatch(text)
+    if found is None or int(found[2]) > _GREATEST_PORT:
+        raise ValueError(f"'{text}' is no HOST:PORT")
+    return found[1].strip("[]"), int(found[2])
 
 
 @dataclass(frozen=True, slots=True)

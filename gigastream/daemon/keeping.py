@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from gigastream.daemon.capture_link import CaptureLink
+from gigastream.daemon.hangs import TURN
 from gigastream.daemon.launcher import NOT_BEGUN
 from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.losses import Losses
@@ -18,7 +19,6 @@ from gigastream.daemon.messages import CaptureStart, EndOrder, Order, OrderDone,
 
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 30.0
-_READY_WITHIN_S = 120.0
 _BEGUN_WITHIN_S = 10.0
 """For the launcher, to whom an end comes first."""
 _LOOK_EVERY_S = 1.0
@@ -63,6 +63,8 @@ class Keeper:
         """Capture processes in a row that did."""
         self.lived_s = 0.0
         """The last one."""
+        self.hung_in: int | None = None
+        """The number of the set in whose turn the last one hung; None: it did not hang."""
         self.link: CaptureLink | None = None
         self.is_ready = asyncio.Event()
         """The sets are attached to the process of now."""
@@ -140,7 +142,9 @@ class Keeper:
             link.hang_up()
 
     async def _one(self, promises: dict[str, int]) -> int:
+        TURN.forget()
         start = self._start(self.incarnation, promises)
+        self.hung_in = None
         child = self._launching.capture()
         link = self.link = CaptureLink(self._launching, child, self._heard, start)
         watch = asyncio.create_task(self._watch(link))
@@ -158,8 +162,7 @@ class Keeper:
 
     async def _prepare(self, link: CaptureLink) -> None:
         """Attach what is there to be attached, as soon as it can be."""
-        async with asyncio.timeout(_READY_WITHIN_S):
-            await link.ready
+        await link.ready  # one that never is says nothing, for which the watchdog ends it
         await self._attached({name: await done for name, done in link.begun_with.items()})
         self.is_ready.set()
 
@@ -169,7 +172,7 @@ class Keeper:
         while loop.time() - link.spoke_at < self._watchdog_s:
             await asyncio.sleep(min(_LOOK_EVERY_S, self._watchdog_s / 4))
         self._told(f"the capture process has said nothing for {self._watchdog_s:g} s: it is killed")
-        link.is_hung = True
+        link.is_hung, self.hung_in = True, TURN.number
         link.kill()
 
     async def _not_begun(self, error: DaemonError, pause: float) -> float:

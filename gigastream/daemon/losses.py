@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What crashes took, in packets and in time; the sources' counters over all incarnations."""
+"""What crashes took, in packets and in time."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from dataclasses import replace
 
 from msgspec.structs import replace as with_changes
 
@@ -17,12 +16,6 @@ _KEPT = 100
 _SECOND_NS = 10**9
 _LEAST_S = 0.01
 _FEW_S = 10
-_SUMMED = (
-    *("read", "undecodable", "filtered", "late", "skew", "sampled_out", "decoded", "truncated"),
-    *("bytes", "kernel_received", "kernel_dropped", "freezes", "nic_dropped", "oversized"),
-    *("filtered_tagged", "carried", "clock_steps", "asked", "answered", "failures"),
-)
-"""Of a source: what goes on where an incarnation before has ended; the rest is of now."""
 _NAMES_SHOWN = 3
 
 _Key = tuple[str, str]
@@ -118,38 +111,8 @@ def seconds_text(seconds: float) -> str:
     return f"{text.rstrip('0').rstrip('.') if digits else text} s"
 
 
-class Totals:
-    """The sources' counters since the daemon began: of the incarnations that ended, and of now."""
-
-    def __init__(self) -> None:
-        self._ended: dict[_Key, SourceStatistics] = {}
-        self._last: CaptureReport | None = None
-        self.sources: tuple[SourceStatistics, ...] = ()
-        """In the order of the newest report; made with it, since other threads read them."""
-
-    def take(self, report: CaptureReport) -> None:
-        """The newest report."""
-        last = self._last
-        if last is not None and last.incarnation != report.incarnation:
-            self._ended |= {_key(source): _at_end(self._total(source)) for source in last.sources}
-        self._last = report
-        self.sources = tuple(map(self._total, report.sources))
-
-    def _total(self, source: SourceStatistics) -> SourceStatistics:
-        ended = self._ended.get(_key(source))
-        if ended is None or source.link is None:  # a file is read again from its beginning
-            return source
-        sums = {name: getattr(ended, name) + getattr(source, name) for name in _SUMMED}
-        return replace(source, **sums)
-
-
 def _key(source: SourceStatistics) -> _Key:
     return source.label, source.interface
-
-
-def _at_end(source: SourceStatistics) -> SourceStatistics:
-    """What lay in the ring, unread, is the next one's."""
-    return replace(source, kernel_received=source.read + source.kernel_dropped, unread=0)
 
 
 def _held(report: CaptureReport) -> dict[str, int]:

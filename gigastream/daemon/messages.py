@@ -94,6 +94,8 @@ class QuerySetSpec(_Told, frozen=True, kw_only=True):
     rotate_ns: int | None = None
     keep: int | None = None
     """Of its files, as OutputSpec has them; all None: they are written in place."""
+    cut_column: bool = False
+    """Rows in csv and JSON say in a column, gs.cut, whether their window was cut."""
     spool: SpoolSpec = SpoolSpec()
     """Of its spools."""
 
@@ -206,6 +208,7 @@ class OutputSpec(_Told, frozen=True, kw_only=True):
     rotate_ns: int | None = None
     keep: int | None = None
     """How many ended files are kept; None: all."""
+    cut_column: bool = False
     spool: SpoolSpec = SpoolSpec()
 
 
@@ -465,6 +468,8 @@ class StatusAnswer(_Told, frozen=True, kw_only=True):
     """Of the capture process of now, or the last one."""
     sources: tuple[SourceStatistics, ...] = ()
     """Their counters since the daemon began, over all capture processes."""
+    set_totals: tuple[SetStatistics, ...] = ()
+    """The sets of the report, with counters since the daemon began, or the set came."""
     losses: tuple[Loss, ...] = ()
     """The last of them."""
     lost_packets: dict[str, int] = {}

@@ -28,10 +28,6 @@ class Notifier:
         """All is at work."""
         self._say("READY=1", f"STATUS={status}", f"MAINPID={os.getpid()}")
 
-    def status(self, text: str) -> None:
-        """A line for `systemctl status`."""
-        self._say(f"STATUS={text}")
-
     def alive(self) -> None:
         """The watchdog's answer."""
         self._say("WATCHDOG=1")
@@ -44,12 +40,6 @@ class Notifier:
     def stopping(self) -> None:
         """The end has begun."""
         self._say("STOPPING=1")
-
-    def close(self) -> None:
-        """Nothing more is said."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
 
     def _say(self, *lines: str) -> None:
         if self._socket is not None:

@@ -211,7 +211,7 @@ class QuerySets:
             for name in names:
                 self._check_same(name, before[name])
             for spec in change.specs:
-                self._check_places(spec, True, names, change.specs)
+                self._check_places(spec, True, change.names)
             await self._swap([held for held in before.values() if held], coming, change)
             for name in change.gone:
                 del self._held[name]
@@ -221,38 +221,39 @@ class QuerySets:
         """Beside what all of a change become. DaemonError."""
         if spec.name not in self._held:
             _check_name(spec)
+        beside = [other for other in change.specs if other is not spec]
         try:
-            return (await self._compiled(spec, uid, True, change.names, change.specs))[0]
+            return (await self._compiled(spec, uid, True, change.names, beside))[0]
         except DaemonError as error:
             raise _of_sets((spec.name,), error) from None
 
     async def _swap(self, before: Sequence[_Held], coming: Sequence[_Held], change: Change) -> None:
         """What moves ends first; the others go on to a window's edge, where they are replaced."""
         stay = {held.name for held in before if held.name not in change.moved}
-        gone, come = set[str](), list[_Held]()
+        gone, come, name = set[str](), set[str](), ""
         try:
-            for name in change.moved:
+            for name in sorted(change.moved):
                 await self._detach(name)
                 gone.add(name)
             for held in coming:
-                await self._attach(held, replaces=held.name in stay)
-                come.append(held)
+                name = held.name
+                await self._attach(held, replaces=name in stay)
+                come.add(name)
         except DaemonError as error:
-            new = {held.name for held in come}
-            for name in new:
+            for new in come:
                 with suppress(DaemonError):
-                    await self._detach(name)
+                    await self._detach(new)
             for each in before:
-                if each.name in gone | new:
+                if each.name in gone | come:
                     await self._put_back(each)
-            raise _of_sets((coming[len(come)].name,), error) from None
+            raise _of_sets((name,), error) from None
 
     async def _put_back(self, held: _Held) -> None:
         try:
             await self._attach(held)
         except DaemonError as error:
             if self._keeper.is_heard:  # else the next capture process begins with it
-                self._leave_out(held.state.spec.name, str(error))
+                self._leave_out(held.name, str(error))
 
     async def _compiled(
         self,
@@ -295,21 +296,19 @@ class QuerySets:
         if len(self._held) >= SETS_MAX:
             raise DaemonError(f"there are {SETS_MAX:,} sets, which is the most", "drop one")
 
-    def _check_same(self, name: str, before: _Held | None) -> None:
-        if self._held.get(name) is not before:
-            raise DaemonError(f"the set {name} was changed at the same time", "once more")
-
     def _check_places(
         self,
         spec: QuerySetSpec,
-        from_config: bool,
+        is_configured: bool,
         without: Sequence[str] = (),
         beside: Sequence[QuerySetSpec] = (),
     ) -> tuple[OutputSpec, ...]:
-        """Beside the sets there are, but those `without`, and those that come with it."""
-        coming = (other for other in beside if other is not spec)
-        others = [*self._others(spec.name, *without), *coming]
-        return check_places(spec, self._places, others, is_configured=from_config)
+        others = [*self._others(spec.name, *without), *beside]
+        return check_places(spec, self._places, others, is_configured=is_configured)
+
+    def _check_same(self, name: str, before: _Held | None) -> None:
+        if self._held.get(name) is not before:
+            raise DaemonError(f"the set {name} was changed at the same time", "once more")
 
     def _named(self, name: str) -> _Held:
         if name not in self._held:

@@ -13,7 +13,9 @@ from gigastream.daemon.running_set import RunningSet
 from gigastream.engine import memory
 from gigastream.engine.statistics import END, NONE, SourceStatistics
 
-_KIB = 1024
+_STATM = Path("/proc/self/statm")
+_DESCRIPTORS = "/proc/self/fd"
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def report_of(
@@ -31,8 +33,8 @@ def report_of(
         rings=rings_of(start, sources),
         memory=memory.statistics(start.settings.memory_bytes),
         cpu_ns=time.process_time_ns(),
-        rss_anon_bytes=_rss_anon_bytes(),
-        descriptors=_descriptors(),
+        rss_anon_bytes=rss_anon_bytes(),
+        descriptors=open_descriptors(),
         sampling_shift=sampling_shift,
         promises=promises_of(start, ((each.interface, each.promise_ns) for each in sources)),
     )
@@ -69,18 +71,21 @@ def rings_of(
     )
 
 
-def _rss_anon_bytes() -> int:
-    """Memory that no file is behind; 0 where the kernel does not say it."""
+def rss_anon_bytes() -> int:
+    """Memory that no file is behind; 0 where the kernel does not say it.
+
+    /proc/self/status says it by name, and takes ten times as long.
+    """
     try:
-        lines = Path("/proc/self/status").read_text().splitlines()
+        _, resident, shared, *_ = _STATM.read_bytes().split()
     except OSError:
         return 0
-    found = [line.split()[1] for line in lines if line.startswith("RssAnon:")]
-    return int(found[0]) * _KIB if found else 0
+    return (int(resident) - int(shared)) * _PAGE_BYTES
 
 
-def _descriptors() -> int:
+def open_descriptors() -> int:
+    """The folder's size is their number (Linux 6.2); older kernels say 0, so that one looks."""
     try:
-        return len(os.listdir("/proc/self/fd")) - 1
+        return os.stat(_DESCRIPTORS).st_size or len(os.listdir(_DESCRIPTORS)) - 1
     except OSError:
         return 0

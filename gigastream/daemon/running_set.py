@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gigastream.compiled import read_object
 from gigastream.daemon.edges import Edge, edges_of
+from gigastream.daemon.hangs import TURN
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.tails import Tails
@@ -19,6 +20,7 @@ from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
+from gigastream.engine.turns import Turn
 from gigastream.plan import Plan
 from gigastream.sessions.low_session import refuse_unspooled
 from gigastream.sessions.row_windows import check_row_windows
@@ -137,6 +139,7 @@ class RunningSet:
             interfaces=around.interfaces,
             low_taps=has_spool(self.order.outputs),
             only_whole=whole and not self.order.low_level_only,
+            turn=Turn(TURN, self.order.number),
         )
         try:
             around.engine.attach(attached)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.control import Allowed, listen
-from gigastream.daemon.daemon_config import DaemonConfig
+from gigastream.daemon.daemon_config import DaemonConfig, parse_address
 from gigastream.daemon.launcher import OfTables, start_launcher
 from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.loader_progress import PROGRESS
@@ -43,6 +43,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     """Run it to its end; the exit code. DaemonError, SourceError, UntrustedError, OSError."""
     started_by = int(os.environ.get("SUDO_UID", "")) if _is_by_sudo() else os.getuid()
     notifier, log = Notifier(), DaemonLog(config.log_format)
+    metrics = _metrics(config)
     audit = AuditLog(config.state)
     links = tuple(
         LinkSpec(
@@ -63,7 +64,6 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     _make_folders(config, (cache, *folders))
     allowed = Allowed(config.user, started_by, config.socket_group)
     listening = listen(config.socket, started_by, allowed.gid, user_to_become(config.user))
-    metrics = _metrics(config)
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
@@ -174,9 +174,17 @@ def _metrics(
 ) -> Callable[[Callable[[], StatusAnswer]], Callable[[], None]] | None:
     if config.metrics is None:
         return None
-    host, colon, port = config.metrics.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise DaemonError(f"metrics: {config.metrics} is no HOST:PORT", "127.0.0.1:9464")
+    try:
+        host, port = parse_address(config.metrics)
+    except ValueError as error:
+        raise DaemonError(f"metrics: {error}", "127.0.0.1:9464") from None
     from gigastream.daemon.metrics import serve_metrics
 
-    return lambda status: serve_metrics(status, host.strip("[]"), int(port))
+    def serve(status: Callable[[], StatusAnswer]) -> Callable[[], None]:
+        try:
+            return serve_metrics(status, host, port)
+        except OSError as error:
+            message = f"metrics at {config.metrics}: {error.strerror or error}"
+            raise DaemonError(message, "an address of this host, with a free port") from None
+
+    return serve

@@ -25,7 +25,7 @@ from gigastream.daemon.launching import LAUNCHER_LOST, DaemonError, Launching
 from gigastream.daemon.loader_progress import PROGRESS
 from gigastream.daemon.loaders import Loaders, LoaderSurroundings
 from gigastream.daemon.logs import DaemonLog
-from gigastream.daemon.losses import Totals, loss_text
+from gigastream.daemon.losses import loss_text
 from gigastream.daemon.messages import (
     CaptureNote,
     CaptureReport,
@@ -39,6 +39,7 @@ from gigastream.daemon.notify import Notifier
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
 from gigastream.daemon.reloading import within
+from gigastream.daemon.totals import Totals
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
 
@@ -50,7 +51,6 @@ _RELOADED = ("query_sets", "is_strict")
 """Of the configuration: what a reload changes. The rest needs a restart."""
 _SHOWN = {"socket_group": "group", "watchdog_s": "watchdog", "log_format": "log"}
 """As the file calls them."""
-_STALE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ class Supervisor:
         self._totals = Totals()
         self._stopping = asyncio.Event()
         self._failure: str | None = None
+        self._has_begun = asyncio.Event()
         self._reloads = asyncio.Lock()
         self._is_to_reload = False
         """A signal has asked for it, and it has not begun."""
@@ -121,9 +122,11 @@ class Supervisor:
         self._mind_signals()
         asyncio.get_running_loop().set_exception_handler(self._tell_fault)
         await self._server.start()
-        end_metrics = self._has.metrics(self.status) if self._has.metrics else None
-        confine([self._config.socket.parent], "supervisor")  # all that listens is there
+        end_metrics: Callable[[], None] | None = None
         try:
+            if self._has.metrics is not None:
+                end_metrics = self._has.metrics(self.status)
+            confine([self._config.socket.parent], "supervisor")  # all that listens is there
             return await self._capture()
         finally:
             if end_metrics is not None:
@@ -151,6 +154,7 @@ class Supervisor:
             sets=self.sets.states,
             report=self._report,
             sources=self._totals.sources,
+            set_totals=self._totals.sets,
             losses=keeper.losses.all,
             lost_packets=keeper.losses.packets,
             overload=self._config.overload,
@@ -169,6 +173,7 @@ class Supervisor:
                 "there is nothing to read again: the daemon was begun by words, without a file",
                 "gigastream capture -c FILE begins one that can be; add and drop change this one",
             )
+        await self._has_begun.wait()  # else its sets would be added to a capture that is none yet
         async with self._reloads:
             return await self._reload(self._has.read_again, uid)
 
@@ -181,7 +186,7 @@ class Supervisor:
             message = str(error) or type(error).__name__
             raise DaemonError(message, getattr(error, "hint", None)) from None
         finally:
-            self._has.notifier.ready("running")
+            self._has.notifier.ready(self._running)
         if changed := _changed(self._config, config):
             have = "has" if len(changed) == 1 and not changed[0].endswith("s") else "have"
             names = " and ".join(filter(None, (", ".join(changed[:-1]), changed[-1])))
@@ -225,10 +230,14 @@ class Supervisor:
 
     async def _ready(self) -> None:
         await self.keeper.is_ready.wait()
-        names = ", ".join(link.device for link in self._has.links)
-        self._told.tell(f"running: {names or 'files'}; control socket {self._config.socket}")
-        self._has.notifier.ready(f"running: {names}")
+        self._told.tell(f"{self._running}; control socket {self._config.socket}")
+        self._has.notifier.ready(self._running)
+        self._has_begun.set()
         await self.loaders.run()
+
+    @property
+    def _running(self) -> str:
+        return f"running: {', '.join(link.device for link in self._has.links) or 'files'}"
 
     def _around_loaders(self) -> LoaderSurroundings | None:
         if self._loading is None:
@@ -271,7 +280,7 @@ class Supervisor:
             self.tails.take(report)
         elif isinstance(report, CaptureReport):
             self._report = report
-            self._totals.take(report)
+            self._totals.take(report, self.sets.states)
             if loss := self.keeper.losses.goes_on(report):
                 self._told(f"after the crash: {loss_text(loss)}")
         elif isinstance(report, CaptureNote):

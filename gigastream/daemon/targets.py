@@ -12,6 +12,11 @@ from msgspec import structs
 from gigastream.daemon.messages import OutputSpec, OutputStatistics, SpoolSpec
 from gigastream.engine.events import Event
 from gigastream.outputs import Batch, OutputError, OutputQuery
+from gigastream.outputs.cut_column import (
+    FORMATS_WITH_COLUMN,
+    CutColumnBatch,
+    with_cut_column,
+)
 from gigastream.outputs.rotating import RotatingOutput
 from gigastream.plan import Plan
 from gigastream.query_texts import QueryTexts
@@ -30,10 +35,11 @@ class FileTarget:
     def __init__(self, spec: OutputSpec, queries: tuple[OutputQuery, ...], tell: Tell) -> None:
         """Open it. OutputError; a place outside the daemon's folders is told by the first rows."""
         self.spec = spec
+        self._has_cut_column = spec.cut_column and spec.format in FORMATS_WITH_COLUMN
         self._output = RotatingOutput(
             spec.format,
             spec.path,
-            queries,
+            tuple(map(with_cut_column, queries)) if self._has_cut_column else queries,
             spec.rotate_bytes,
             spec.rotate_ns,
             spec.keep,
@@ -43,7 +49,7 @@ class FileTarget:
 
     def write(self, query: str, batch: Batch) -> None:
         """Write rows, or count them as lost."""
-        self._output.write(query, batch)
+        self._output.write(query, CutColumnBatch(batch) if self._has_cut_column else batch)
 
     def write_low(self, event: Event) -> None:
         """What the low level puts out is not for files."""

@@ -60,6 +60,7 @@ def _output(spec: QuerySetSpec, text: str) -> OutputSpec:
         rotate_bytes=spec.rotate_bytes,
         rotate_ns=spec.rotate_ns,
         keep=spec.keep,
+        cut_column=spec.cut_column,
         spool=spec.spool if name == SPOOL else SpoolSpec(),
     )
 

@@ -14,6 +14,7 @@ from gigastream.engine.batch import EngineError, NativeBatch, check
 from gigastream.engine.events import Event, Origin, interfaces, origins, ports, take
 from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
 from gigastream.engine.statistics import LftaStatistics, OperatorStatistics
+from gigastream.engine.turns import Turn
 from gigastream.plan import Plan
 from gigastream.plan.base_time import base_times
 from gigastream.settings import Settings
@@ -39,6 +40,7 @@ class AttachedSet:
         high_level_only: bool = False,
         is_low_elsewhere: bool = False,
         only_whole: bool = False,
+        turn: Turn | None = None,
     ) -> None:
         """Load a plan.
 
@@ -46,7 +48,7 @@ class AttachedSet:
         protocols name. `taps` names nodes whose streams come out as well; with `low_taps` every
         LFTA's batches do. `is_low_elsewhere`: nothing of the low level is compiled, which another
         process runs. `only_whole`: rows of windows that were running when it came, or went, are
-        left out, and counted (cut_rows).
+        left out, and counted (cut_rows). `turn` has its number whenever it has its turn.
         """
         settings = settings or Settings()
         self.memory_bytes = settings.memory_bytes
@@ -60,6 +62,9 @@ class AttachedSet:
         native.default_slot_count = default_slots(plan, interfaces)
         native.low_taps, native.high_level_only = low_taps, high_level_only
         native.only_whole = only_whole
+        self._turn = turn
+        if turn is not None:
+            native.number, native.turn = turn.number, turn.word.native
         loaded = ffi.new("struct gs_attached_set **")
         status = lib.gs_attached_load(str(path).encode(), native, loaded, self._error)
         self._native: Any = loaded[0]

@@ -101,6 +101,8 @@ def open_packet_sockets(device: str, settings: LiveSettings) -> tuple[int, ...]:
 
 def hint_for(message: str) -> str | None:
     """What to do where a link cannot be opened."""
+    if "no such network interface" in message:
+        return "gigastream interfaces lists those there are"
     if CAPABILITY not in message:
         return None
     python = os.path.realpath(sys.executable)

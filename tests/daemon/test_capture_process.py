@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import select
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow
 import pytest
@@ -16,11 +19,14 @@ from gigastream.daemon.messages import (
     OrderDone,
     RotateOrder,
     TailOrder,
+    TailRows,
     UntailOrder,
 )
 from tests.captures import DEMO_CAPTURE
 from tests.cli.command import gigastream
 from tests.daemon.capture import Captured, capturing, object_of, output_to, start_of
+from tests.engine.test_pipes import HEADER, bytes_of
+from tests.engine.traffic import packet
 from tests.live.namespace import folder_for_all
 from tests.waiting import wait_until
 
@@ -29,6 +35,7 @@ FRAMES = """DEFINE { query_name frames; }
 TALKERS = """DEFINE { query_name talkers; }
     SELECT tb, srcIP, sum(len) AS bytes FROM IP GROUP BY time/10 AS tb, srcIP"""
 FEW = "DEFINE { query_name few; } SELECT time, srcIP FROM IP LIMIT 3"
+ALL = "DEFINE { query_name all; } SELECT time, srcIP, destIP, len, id FROM IPV4"
 FILES = (("default", str(DEMO_CAPTURE)),)
 
 
@@ -147,6 +154,35 @@ def test_a_tail_has_the_rows_of_its_query(waiting: Captured, folder: Path) -> No
     assert tables[0].column_names == ["time", "srcIP"]
     assert last.over
     assert not last.arrow
+
+
+def test_rows_that_wait_for_a_slow_supervisor_go_out_while_the_input_is_silent(
+    folder: Path,
+) -> None:
+    """Nothing else is due for a quarter of an hour; orders are answered at once, too."""
+    count, fifo = 60_000, folder / "packets"
+    os.mkfifo(fifo)
+    writing = os.open(fifo, os.O_RDWR)
+    fifo.chmod(0o666)
+    os.write(writing, HEADER)
+    start = start_of(folder, files=(("default", str(fifo)),), report_ns=1_000_000_000_000)
+    with capturing(start) as capture:
+        capture.attach("all", object_of(folder, "all", ALL, ["default"]))
+        tail = TailOrder(number=capture.number(), query="all", set_name=None)
+        capture.done(tail)
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(bytes_of([packet(1)]) * count)
+            pipe.flush()
+            wait_until(lambda: not _unread(pipe), "that the packets are read")
+            capture.wait(TailRows, lambda _: _rows_of(capture, tail.number) == count)
+
+
+def _unread(pipe: BinaryIO) -> bool:
+    return bool(select.select([pipe], [], [], 0)[0])
+
+
+def _rows_of(capture: Captured, tail: int) -> int:
+    return sum(part.rows for part in capture.tail_rows(tail))
 
 
 def test_who_hangs_up_ends_it(waiting: Captured) -> None:

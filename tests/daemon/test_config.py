@@ -75,6 +75,7 @@ keep-age = "14d"
 rotate-bytes = "1GiB"
 rotate-every = "1h"
 keep = 3
+cut-column = true
 [[query]]
 name = "bare"
 text = \"\"\"
@@ -170,6 +171,7 @@ def test_everything_that_is_said_is_meant(folder: Path) -> None:
         segment_rows=1000, sync=10**10, keep_bytes=20 << 30, keep_age_ns=14 * 86400 * 10**9
     )
     assert (talkers.rotate_bytes, talkers.rotate_ns, talkers.keep) == (1 << 30, 3600 * 10**9, 3)
+    assert (talkers.cut_column, bare.cut_column) == (True, False)
     assert (bare.first_window, bare.priority, bare.low_level_only) == ("cut", -1, True)
 
 

@@ -214,8 +214,15 @@ def test_a_capture_that_crashes_is_told(daemon: Daemon, shown: Shown) -> None:
     shown.wait_for("#rows td", "10.20.0.")
     pid = daemon.status().capture_pid
     assert pid is not None
+    figures = "() => ['links', 'sets'].map((id) => $(id).rows[1].cells[id === 'links' ? 3 : 1]"
+    figures += ".textContent.replaceAll(',', '')).map(Number)"
+    received, rows = shown.page.evaluate(figures)
     os.kill(pid, signal.SIGKILL)
     shown.wait_for("#state", "begun again 1 times")
+    shown.wait_until("() => document.querySelectorAll('#sets tr').length > 1")
+    since = shown.page.evaluate(figures)
+    assert since[0] >= received > 0
+    assert since[1] >= rows > 0
     shown.wait_for("#notices", "a crash (")
     before = shown.text("#rows tr:nth-child(2)")
     shown.wait_until(f"() => $('rows').rows[1].innerText !== {before!r}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gigastream.daemon.hangs import HANGS
 from tests.daemon.resident import COUNTS, Daemon, end, started
 from tests.daemon.test_losses import sending
 from tests.live.namespace import Namespace
@@ -50,7 +51,7 @@ def test_a_set_that_crashes_at_once_is_sought_out(space: Namespace, common_folde
 
 
 def test_a_set_that_hangs_is_sought_out(space: Namespace, common_folder: Path) -> None:
-    """By the watchdog's ends in a row."""
+    """By whose turn it was when the watchdog ended the process, three times in a row."""
     (common_folder / "own.gsql").write_text(DECLARED)
     loop = "volatile int on = 1; while (x > 0 && on) ;"
     (common_folder / "own.h").write_text(HEADER.replace("if (x > 0) __builtin_trap();", loop))
@@ -64,7 +65,10 @@ def test_a_set_that_hangs_is_sought_out(space: Namespace, common_folder: Path) -
         with sending(space):
             wait_until(lambda: "broken" not in daemon.status().sets, "that it is left out")
             wait_until(lambda: [s.name for s in daemon.report().sets] == ["last"], "the other")
-        assert "the set broken is left out: the capture process has crashed" in daemon.told()
+        hangs = daemon.told().count("the capture process hung in the turn of the set broken")
+        assert hangs == daemon.status().restarts == HANGS
+        assert "the set broken is left out: the capture process hung in its turn" in daemon.told()
+        assert "to find whose" not in daemon.told()
         assert daemon.stop() == 0
     finally:
         end(daemon)

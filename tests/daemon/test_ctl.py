@@ -160,7 +160,7 @@ def test_a_set_is_added_with_all_that_is_said_of_it(tmp_path: Path) -> None:
         found = _ctl(
             *(tmp_path / "s", "add", str(query), "--param", "a=1", "--priority", "-2"),
             *("-o", f"csv:{tmp_path}/x", "-o", "spool:here", "--first-window", "cut"),
-            *("--rotate-every", "1h", "--rotate-bytes", "1MiB", "--keep", "3"),
+            *("--rotate-every", "1h", "--rotate-bytes", "1MiB", "--keep", "3", "--cut-column"),
         )
         again = _ctl(tmp_path / "s", "add", "-e", "SELECT len FROM IP", "--name", "n")
         shipped = _ctl(tmp_path / "s", "add", "talkers")
@@ -170,6 +170,7 @@ def test_a_set_is_added_with_all_that_is_said_of_it(tmp_path: Path) -> None:
     assert own.parameters == {"a": "1"}
     assert own.outputs == (f"csv:{tmp_path}/x", f"spool:{os.getcwd()}/here")
     assert (own.first_window, own.priority) == ("cut", -2)
+    assert (own.cut_column, named.cut_column) == (True, False)
     assert (own.rotate_bytes, own.rotate_ns, own.keep) == (1 << 20, 3600 * 10**9, 3)
     assert (named.name, named.text) == ("n", "SELECT len FROM IP")
     assert talkers.name == "talkers"

@@ -105,16 +105,21 @@ def test_rows_of_a_window_that_was_cut_say_so(daemon: Daemon) -> None:
     wait_until(lambda: daemon.read() >= 50, "packets before the set")
     text = f"DEFINE {{ query_name eras; }} SELECT era, count(*) AS n FROM PKT GROUP BY {ERA} AS era"
     daemon.add("eras", text, output="parquet", first_window="cut")
+    for name, more in (("lines", {"output": "json"}), ("cells", {"cut_column": True})):
+        daemon.add(name, text.replace("eras", name), first_window="cut", **more)  # type: ignore[arg-type]
     with ControlClient(daemon.folder / "socket") as client:
         lines = client.tail(TailQuery(query="eras"))
         daemon.send(50)
         wait_until(lambda: daemon.read() >= 100, "packets of the set")
-        daemon.ask(DropSet(name="eras"))
+        for name in ("eras", "lines", "cells"):
+            daemon.ask(DropSet(name=name))
         (found,) = (each for line in lines for each in batches_of(line.arrow))
     assert found[0].to_pydict()["n"] == [50]
     assert found[2] == {b"gs.cut": b"true"}
     marks = pyarrow.parquet.read_metadata(daemon.folder / "out" / "eras.parquet").metadata
     assert (marks[b"gs.cut"], marks[b"gs.cut_rows"]) == (b"true", b"1")
+    assert [row.split(",")[1:] for row in daemon.rows("cells")] == [["50", "true"]]
+    assert "gs.cut" not in (daemon.folder / "out" / "lines.json").read_text()
 
 
 def test_a_window_that_the_stop_cuts_comes_with_a_mark(

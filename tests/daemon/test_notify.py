@@ -37,11 +37,10 @@ def test_what_systemd_is_told(systemd: socket.socket) -> None:
     assert told(systemd) == ["WATCHDOG=1"]
     found.reloading()
     assert told(systemd)[0] == "RELOADING=1"
-    found.status("two\nlines")
-    assert told(systemd) == ["STATUS=two lines"]
+    found.ready("two\nlines")
+    assert told(systemd)[1] == "STATUS=two lines"
     found.stopping()
     assert told(systemd) == ["STOPPING=1"]
-    found.close()
 
 
 def test_an_abstract_address() -> None:

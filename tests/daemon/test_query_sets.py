@@ -145,7 +145,7 @@ def test_sets_that_do_not_all_make_place() -> None:
         heir = QuerySetSpec(name="c", text="", outputs=("csv:/out/a", "csv:/out/b"))
         keeper.refused = {(DetachOrder, "b")}
         _, (failed,) = await sets.reload([heir], 0)
-        assert str(failed) == "c: no"
+        assert str(failed) == "b: no"
         assert keeper.sets == set(sets.states) == {"a", "b"}
         keeper.refused |= {(AttachOrder, "a")}
         await sets.reload([heir], 0)

@@ -19,7 +19,7 @@ from gigastream.daemon.messages import QuerySetSpec, ReloadConfig, SetState
 from gigastream.daemon.reloading import changes, within
 from tests.daemon.resident import COUNTS, end, started
 from tests.live.namespace import Namespace
-from tests.processes import descendants
+from tests.processes import catches, descendants
 from tests.waiting import wait_until
 
 
@@ -71,6 +71,27 @@ def test_a_pipe_is_no_configuration(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ConfigError, match="this is no regular file"):
         load_daemon_config(tmp_path / "pipe")
+
+
+@pytest.mark.privileged
+def test_a_reload_before_the_beginning(space: Namespace, common_folder: Path) -> None:
+    """Is made behind it: its sets are compiled once, and systemd is not told too early."""
+    config = common_folder / "gigastream.toml"
+    text = "DEFINE { query_name q; } SELECT " + ", ".join(f"len + {n} AS c{n}" for n in range(99))
+    tables = f"[[query]]\nname = 'q'\ntext = '{text} FROM PKT'\n"
+    config.write_text(f"[[link]]\ndevice = '{space.near}'\n{tables}")
+    daemon = started(space, common_folder, "-c", config, waits=False)
+    try:
+        wait_until(lambda: (common_folder / "socket").exists(), "the socket")
+        wait_until(lambda: catches(daemon.process.pid, signal.SIGHUP), "that signals are minded")
+        daemon.signal(signal.SIGHUP)
+        wait_until(lambda: "reload: " in daemon.told(), "the reload")
+        first, second = daemon.told().splitlines()
+        assert first.startswith("gigastream: running: ")
+        assert second == "gigastream: reload: nothing has changed"
+        assert daemon.stop() == 0
+    finally:
+        end(daemon)
 
 
 @pytest.mark.privileged

@@ -197,12 +197,20 @@ def test_an_end_before_the_beginning(space: Namespace, common_folder: Path) -> N
 
 
 def test_what_cannot_begin_says_why(space: Namespace, common_folder: Path) -> None:
-    """A link that is not there; a second daemon at the same socket."""
-    (common_folder / "absent").mkdir()
-    absent = started(space, common_folder / "absent", "-i", "absent0")
-    assert absent.process.wait(PATIENCE_S) != 0
-    assert "absent0" in absent.told()
-    assert "Traceback" not in absent.told()
+    """A link that is not there, or is twice; no address; a second daemon at the same socket."""
+    for name, words, told in (
+        ("absent", ("-i", "absent0"), "absent0"),
+        ("twice", ("-i", space.near), f"{space.near} is named twice"),
+        ("none", ("--metrics", "127.0.0.1:65536"), "metrics: '127.0.0.1:65536' is no HOST:PORT"),
+        ("other", ("--metrics", "[fe80::1]:9464"), "metrics at [fe80::1]:9464: "),
+        ("sets", ("dns", "dns"), "two query sets called dns"),
+    ):
+        (common_folder / name).mkdir()
+        wrong = started(space, common_folder / name, *words)
+        assert wrong.process.wait(PATIENCE_S) != 0
+        assert told in wrong.told()
+        assert "hint: " in wrong.told()
+        assert "Traceback" not in wrong.told()
     first = started(space, common_folder)
     try:
         (common_folder / "second").mkdir()

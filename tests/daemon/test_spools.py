@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow
@@ -191,15 +191,12 @@ def small_disk(common_folder: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", disk], check=True)
 
 
-def fill(disk: Path) -> Path:
-    """Leave no room."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(bytes(4096))
-        except OSError:
-            return ballast
+def fill(ballast: Path) -> bool:
+    """Leave no room: once more, where what was being replaced has left some."""
+    with ballast.open("ab", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+    return True
 
 
 def test_a_full_disk_costs_rows_and_no_more(
@@ -212,7 +209,8 @@ def test_a_full_disk_costs_rows_and_no_more(
         add(daemon, "frames", FRAMES, root)
         daemon.send(100)
         wait_until(lambda: listed(root) == 100, "the rows")
-        ballast = fill(small_disk)
+        ballast = small_disk / "ballast"
+        wait_until(lambda: fill(ballast) and output(daemon).failure is not None, "no room")
         daemon.send(100)
         wait_until(lambda: output(daemon).lost == 100, "what is lost")
         assert "no space left" in (output(daemon).failure or "")

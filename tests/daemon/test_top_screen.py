@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -73,6 +74,23 @@ def test_a_sparkline_ends_at_the_newest() -> None:
     assert sparkline([0, 1, 2, 4]) == "▁▂▄█"
     assert sparkline([0, 0]) == "▁▁"
     assert sparkline(range(100), 3) == "███"
+
+
+def test_counters_go_on_after_a_crash() -> None:
+    """The capture process of now has read little, and answered less."""
+    before, after = status(10, 50_000, 7_000), status(12, 10, 1, incarnation=1)
+    assert before.report is not None
+    sums = msgspec.structs.replace(
+        after, sources=before.report.sources, set_totals=before.report.sets
+    )
+    history = History()
+    history.look(sums)
+    link, queries = (
+        next(line.split() for line in shown(history, NewestRows()).splitlines() if name in line)
+        for name in ("eth0", "mine.talkers")
+    )
+    assert link[4] == "5.0k"
+    assert queries[-2] == "7.0k"
 
 
 def test_rates_are_of_the_time_between_two_looks() -> None:

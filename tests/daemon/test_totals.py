@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 from msgspec.structs import replace as replace_fields
 
-from gigastream.daemon.losses import Losses, Totals
-from gigastream.daemon.messages import CaptureReport
+from gigastream.daemon.losses import Losses
+from gigastream.daemon.messages import CaptureReport, SetStatistics
+from gigastream.daemon.totals import Totals
 from gigastream.engine.statistics import SourceStatistics
 from tests.daemon.states import LFTA, LINK, OPERATOR, SET
 
@@ -87,10 +89,15 @@ def test_counters_go_on_over_processes() -> None:
 
 
 def test_threads_that_ask_see_one_moment() -> None:
-    """What a report comes to is made with it, and not while one asks."""
-    totals = Totals()
-    totals.take(report(0, link(50)))
-    assert totals.sources is totals.sources
+    """Counters that go on over processes never go back for them meanwhile."""
+    totals, seen = Totals(), [0]
+    taking = threading.Thread(
+        target=lambda: [totals.take(report(n, link(1))) for n in range(20_000)]
+    )
+    taking.start()
+    while taking.is_alive():
+        seen += [each.read for each in totals.sources]
+    assert seen == sorted(seen)
 
 
 def test_a_file_is_read_again() -> None:
@@ -99,3 +106,44 @@ def test_a_file_is_read_again() -> None:
     for incarnation in range(3):
         totals.take(report(incarnation, file))
     assert totals.sources == (file,)
+
+
+def at_work(rows: int, name: str = SET.name) -> SetStatistics:
+    """A set that has put out so many rows."""
+    lfta = replace(LFTA, accepted=rows, evicted=1, groups=7)
+    operator = replace(OPERATOR, rows_in=rows, held=3, rejected=None)
+    output = replace_fields(SET.outputs[0], rows=rows, lost=2, files=1)
+    return replace_fields(
+        *(SET,), name=name, rows={"talkers": rows}, lftas=(lfta,), operators=(operator,),
+        outputs=(output,), cut_rows=5
+    )  # fmt: skip
+
+
+def test_counters_of_sets_go_on_over_processes() -> None:
+    """What they count is summed, what they hold is of now; one that begins anew has no rows."""
+    totals = Totals()
+    assert totals.sets == ()
+    for incarnation, rows in enumerate((10, 20, 30)):
+        for so_far in (1, rows):
+            found = replace_fields(report(incarnation, link(1)), sets=(at_work(so_far),))
+            totals.take(found, {SET.name})
+    (both,) = totals.sets
+    assert (both.rows, both.cut_rows) == ({"talkers": 60}, 15)
+    assert (both.lftas[0].accepted, both.lftas[0].evicted, both.lftas[0].groups) == (60, 3, 7)
+    assert (both.operators[0].rows_in, both.operators[0].held) == (60, 3)
+    assert both.operators[0].rejected is None
+    assert (both.outputs[0].rows, both.outputs[0].lost, both.outputs[0].files) == (60, 6, 1)
+
+
+def test_a_set_that_is_away_for_a_while_is_not_forgotten() -> None:
+    """As one is that was dropped: another of its name begins at 0."""
+    totals = Totals()
+    one, none = replace_fields(report(0, link(1)), sets=(at_work(10),)), report(1, link(1))
+    totals.take(one, {SET.name})
+    totals.take(none, {SET.name})
+    again = replace_fields(none, sets=(at_work(1),))
+    totals.take(again, {SET.name})
+    assert totals.sets[0].rows == {"talkers": 11}
+    totals.take(none, set())
+    totals.take(again, {SET.name})
+    assert totals.sets[0].rows == {"talkers": 1}

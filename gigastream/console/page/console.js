@@ -114,10 +114,17 @@ function showStatus(status) {
   $("notices").textContent = status.ok ? newsOf(status) : "";
   document.body.classList.toggle("stale", !isRead);
   if (status.ok && status.report) {
-    showLinks(status.report);
-    showSets(status.report);
-    before = status.report;
+    const report = inTotal(status);
+    showLinks(report);
+    showSets(report);
+    before = report;
   }
+}
+
+// Counters since the daemon began, over all capture processes; the rest is of the process of now.
+function inTotal(status) {
+  const { report, sources, set_totals: sets } = status;
+  return { ...report, sources: sources.length ? sources : report.sources, sets: sets.length ? sets : report.sets };
 }
 
 function stateOf(status) {
