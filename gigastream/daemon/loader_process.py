@@ -81,8 +81,8 @@ class TableLoader:
         """The end was asked for: no later than then."""
         self._reported = self._looked = 0.0
         self._stamp: tuple[int, ...] | None = None
-        self._written = ("", 0)
-        """The query set that is written now, by its hash, and the newest generation."""
+        self._written: tuple[str | None, str, int] = (None, "", 0)
+        """The spool, by its identity, the query set that is written now, and the generation."""
         self._is_past = False
         """What it reads is not what is written now."""
         self._has_all = False
@@ -137,7 +137,7 @@ class TableLoader:
 
         newest = Spool(self._start.spool)
         self._stamp, last = newest.stamp(), generation_of(newest)
-        self._written = newest.query_set, last
+        self._written = newest.identity, newest.query_set, last
         progress = read_progress(self._progress_path(newest))
         for number in range(last if progress.generation is None else progress.generation, last):
             with suppress(SpoolReadError):  # it has no rows, or they have been deleted
@@ -270,7 +270,7 @@ class TableLoader:
         self._stamp = stamp
         with suppress(SpoolReadError):  # half of it is there: at the next look it is whole
             now = Again(self._start.spool)
-            return (now.query_set, generation_of(now)) != self._written
+            return (now.identity, now.query_set, generation_of(now)) != self._written
         return False
 
     def _note(self, text: str) -> None:
