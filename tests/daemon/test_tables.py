@@ -37,7 +37,7 @@ from tests.sinks import postgres_server
 from tests.sinks.places import PLACES
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.privileged
+pytestmark = [pytest.mark.privileged, pytest.mark.long]
 CONFIG = """
 [[link]]
 device = "{device}"
