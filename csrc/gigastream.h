@@ -217,6 +217,11 @@ void gs_engine_halt(struct gs_engine *engine);
  * links may pass more than before, none less. */
 int gs_engine_set_prefilter(struct gs_engine *engine, const struct sock_filter *instructions,
                             uint32_t length, struct gs_error *error);
+/* A ring of several whose device was removed, and whose configuration says so (is_renewed), goes on
+ * with that of a socket of gs_packet_sockets_open, with its time and its counters; -1: asks whether
+ * it could. The socket stays the caller's. Between two calls of run. GS_AGAIN: what was captured
+ * before is not read out yet; GS_ERROR leaves it as it was. */
+int gs_engine_renew(struct gs_engine *engine, uint32_t source, int socket, struct gs_error *error);
 /* From now on, between two calls of gs_engine_run, the sets get the packets of 1 in 2^shift flows;
  * 0: all, as at the beginning. The others tell the time still, and are counted (sampled_out).
  * GS_ERROR: the shift is greater than 32. */
@@ -256,6 +261,9 @@ int gs_attached_hand_over(struct gs_attached_set *set, uint32_t port, struct gs_
 /* What is due of a set that stands alone or is detached. GS_OK: some is to be taken; GS_END: all is
  * out. */
 int gs_attached_drain(struct gs_attached_set *set, struct gs_error *error);
+/* Outputs give batches without rows, too, from now on: as settings.output_punctuation, of a set
+ * that is at work. */
+void gs_attached_pass_punctuation(struct gs_attached_set *set);
 /* GS_ERROR where it cannot go on for want of memory; it gets no more packets then. */
 int gs_attached_check(const struct gs_attached_set *set, struct gs_error *error);
 /* Every query has had its last row (LIMIT), or its input's end. An engine gives packets to the

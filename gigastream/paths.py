@@ -9,6 +9,8 @@ from pathlib import Path
 
 from gigastream.ownership import UntrustedError, check_folder, home
 
+CONTROL_SOCKET = Path("/run/gigastream/control.sock")
+"""Of a daemon that was not told otherwise."""
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent
 _headers: list[Path] = []

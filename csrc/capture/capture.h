@@ -91,6 +91,8 @@ struct gs_capture_ops {
      * no instructions: nothing. Links that do not take it pass everything. NULL: none does. */
     int (*prefilter)(struct gs_capture *capture, const struct sock_filter *instructions,
                      uint32_t length, struct gs_error *error);
+    /* Goes on with another ring (ring.h); NULL: it has none. */
+    int (*renew)(struct gs_capture *capture, int socket, struct gs_error *error);
     /* Nothing more comes in; next_burst gives what is still there, then GS_END. */
     void (*finish)(struct gs_capture *capture);
     /* Readable, or in error, when next_burst may have something; -1: none. */

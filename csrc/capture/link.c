@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "link.h"
 
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 /* Newer than some C libraries. */
 #ifndef ARPHRD_RAWIP
@@ -88,6 +92,17 @@ uint32_t gs_link_longest_frame(int descriptor, const char *device)
     if (gs_link_is_loopback(descriptor, device) || ioctl(descriptor, SIOCGIFMTU, &request) != 0)
         return UINT32_MAX;
     return (uint32_t)request.ifr_mtu + LINK_HEADER_BYTES;
+}
+
+int gs_link_bind(int descriptor, int index, bool promiscuous)
+{
+    const struct sockaddr_ll address = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = index};
+    const struct packet_mreq request = {.mr_ifindex = index, .mr_type = PACKET_MR_PROMISC};
+    if (bind(descriptor, (const struct sockaddr *)&address, sizeof address) != 0) return -1;
+    if (promiscuous)
+        (void)setsockopt(descriptor, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof request);
+    return 0;
 }
 
 /* A line of /proc/net/dev: "name: bytes packets errs drop …" of what was received. */

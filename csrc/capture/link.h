@@ -19,6 +19,10 @@ int64_t gs_link_type(int descriptor, const char *device, unsigned *hardware_type
  */
 uint32_t gs_link_longest_frame(int descriptor, const char *device);
 bool gs_link_is_loopback(int descriptor, const char *device);
+/* Gives a packet socket to the device with this index: frames for others, too, where it is
+ * promiscuous. The device forgets that when it goes, the socket when it is closed. 0, or -1 with
+ * errno. */
+int gs_link_bind(int descriptor, int index, bool promiscuous);
 /* Packets that the device received and dropped by itself, by now; 0 where nobody knows. */
 uint64_t gs_link_dropped(const char *device);
 

@@ -41,8 +41,9 @@ struct gs_live_config {
     bool is_adopted;
     bool is_shared; /* such a one shares the link's packets with others, whose group it is of */
     bool counts_for_device; /* it is the first of these, or alone */
-    const char *libpcap;    /* its shared object, where it is to read the device; NULL: a ring does.
-                             * Needed only while it is opened */
+    bool is_renewed; /* of these: one that loses its device is handed another (gs_engine_renew) */
+    const char *libpcap; /* its shared object, where it is to read the device; NULL: a ring does.
+                          * Needed only while it is opened */
     struct gs_ring_device *ring_device; /* read in the place of the device's own; NULL, but for
                                          * tests. Owned by the caller */
 };

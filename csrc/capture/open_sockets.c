@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packet sockets that are opened by who may, and read by who may not: bound, in their group, their
  * rings made. Their filters are closed until they are adopted (packet_socket.c). */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <linux/if_ether.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -49,20 +47,6 @@ static int look_at_link(struct opening *opening, int descriptor, struct gs_error
     return GS_OK;
 }
 
-static int bind_socket(const struct opening *opening, int descriptor, struct gs_error *error)
-{
-    const struct sockaddr_ll address = {.sll_family = AF_PACKET,
-                                        .sll_protocol = htons(ETH_P_ALL),
-                                        .sll_ifindex = opening->link_index};
-    const struct packet_mreq promiscuous = {.mr_ifindex = opening->link_index,
-                                            .mr_type = PACKET_MR_PROMISC};
-    if (bind(descriptor, (const struct sockaddr *)&address, sizeof address) != 0)
-        return failed(error, "binding to it");
-    if (opening->config->promiscuous)
-        (void)set_option(descriptor, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous);
-    return GS_OK;
-}
-
 static int set_up_socket(const struct opening *opening, int descriptor, struct gs_error *error)
 {
     const int yes = 1;
@@ -71,7 +55,8 @@ static int set_up_socket(const struct opening *opening, int descriptor, struct g
         set_option(descriptor, PACKET_IGNORE_OUTGOING, &yes, sizeof yes) != 0)
         return failed(error, "leaving out what is sent");
     GS_RETURN_IF_ERROR(gs_packet_ring_make(descriptor, opening->config, error));
-    GS_RETURN_IF_ERROR(bind_socket(opening, descriptor, error));
+    if (gs_link_bind(descriptor, opening->link_index, opening->config->promiscuous) != 0)
+        return failed(error, "binding to it");
     if (opening->group == NULL) return GS_OK;
     return gs_fanout_join(opening->group, descriptor, opening->link_index,
                           opening->ignores_outgoing, error);

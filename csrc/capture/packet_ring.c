@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../base/clocks.h"
 
@@ -55,6 +56,13 @@ int gs_packet_ring_map(struct gs_ring_device *device, const struct gs_live_confi
     return GS_OK;
 }
 
+void gs_packet_ring_close(const struct gs_ring_device *device)
+{
+    if (device->blocks != NULL)
+        munmap(device->blocks, (size_t)device->block_bytes * device->block_count);
+    if (device->descriptor >= 0) close(device->descriptor);
+}
+
 /* ---- where the reader before was ---- */
 
 static struct tpacket_hdr_v1 *header(const struct gs_ring_device *device, uint32_t index)
@@ -102,7 +110,7 @@ static uint32_t oldest(const struct gs_ring_device *device)
 /* Where nothing is handed over, the newest block is the open one, or all were given back after the
  * ring was full, and the kernel has not yet opened the one behind it. It tells when a packet comes,
  * or with its timer. */
-uint32_t gs_packet_ring_next(const struct gs_ring_device *device, int64_t retire_timeout_ns)
+static uint32_t find_next(const struct gs_ring_device *device, int64_t retire_timeout_ns)
 {
     const struct timespec a_look = {.tv_nsec = LOOK_NS};
     int64_t ends_ns = gs_monotonic_ns() + 2 * retire_timeout_ns + 20 * LOOK_NS;
@@ -119,7 +127,7 @@ uint32_t gs_packet_ring_next(const struct gs_ring_device *device, int64_t retire
     }
 }
 
-uint64_t gs_packet_ring_rest(const struct gs_ring_device *device, uint32_t block)
+static uint64_t rest_from(const struct gs_ring_device *device, uint32_t block)
 {
     uint64_t found = 0, before = number(device, block) - 1;
     for (uint32_t i = 0; i < device->block_count; i++) {
@@ -131,10 +139,39 @@ uint64_t gs_packet_ring_rest(const struct gs_ring_device *device, uint32_t block
     return found;
 }
 
-uint64_t gs_packet_ring_taken(const struct gs_ring_device *device, uint32_t block)
+static uint64_t taken_before(const struct gs_ring_device *device, uint32_t block)
 {
     uint32_t before = (block + device->block_count - 1) % device->block_count;
     return gs_ring_tally(device, before)->taken;
+}
+
+/* Reading them sets the kernel's counters to zero: who is killed before they are written down,
+ * which comes next, takes along the drops since they were read before. */
+void gs_packet_ring_count(struct gs_ring_device *device)
+{
+    struct tpacket_stats_v3 counts;
+    socklen_t size = sizeof counts;
+    if (getsockopt(device->descriptor, SOL_PACKET, PACKET_STATISTICS, &counts, &size) != 0) return;
+    device->counts.received += counts.tp_packets;
+    device->counts.dropped += counts.tp_drops;
+    device->counts.freezes += counts.tp_freeze_q_cnt;
+    gs_ring_tally(device, 0)->dropped = device->counts.dropped_before + device->counts.dropped;
+}
+
+/* What is in the ring was received by us, and what found no room was lost to us: the reader before
+ * may have told of neither. The kernel's counters are read after the ring, so that no packet is
+ * said to be unread that is not there. */
+void gs_packet_ring_go_on(struct gs_ring_device *device, int64_t retire_timeout_ns)
+{
+    struct gs_ring_counts *counts = &device->counts;
+    uint32_t block = find_next(device, retire_timeout_ns);
+    uint64_t rest = rest_from(device, block);
+    device->first_block = block;
+    device->taken = taken_before(device, block);
+    counts->taken_before = device->taken + gs_ring_taken(gs_ring_block(device, block));
+    counts->dropped_before = gs_ring_tally(device, 0)->dropped;
+    gs_packet_ring_count(device);
+    counts->received = counts->dropped + rest;
 }
 
 bool gs_is_raw_packet_socket(int descriptor)

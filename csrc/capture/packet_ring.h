@@ -24,15 +24,16 @@ int gs_packet_ring_make(int descriptor, const struct gs_live_config *config,
 int gs_packet_ring_map(struct gs_ring_device *device, const struct gs_live_config *config,
                        struct gs_error *error);
 
-/* Where to go on in a ring that another process has read: at the oldest block that was not given
- * back. Waits at most two retire timeouts, mostly not at all. */
-uint32_t gs_packet_ring_next(const struct gs_ring_device *device, int64_t retire_timeout_ns);
+/* Goes on in a ring that another process has read: at the oldest block that was not given back.
+ * What lies there was received, and what found no room since it was asked is dropped. Waits at most
+ * two retire timeouts, mostly not at all. */
+void gs_packet_ring_go_on(struct gs_ring_device *device, int64_t retire_timeout_ns);
 
-/* Packets that readers have taken of all blocks before one that was not given back. */
-uint64_t gs_packet_ring_taken(const struct gs_ring_device *device, uint32_t block);
+/* Brings the kernel's counters up to date, and writes down what it has dropped. */
+void gs_packet_ring_count(struct gs_ring_device *device);
 
-/* Packets in the ring from a block on that no reader has taken. */
-uint64_t gs_packet_ring_rest(const struct gs_ring_device *device, uint32_t block);
+/* And its socket. */
+void gs_packet_ring_close(const struct gs_ring_device *device);
 
 bool gs_is_raw_packet_socket(int descriptor);
 /* Whether a packet socket has a ring: whose it is would get nothing more once its filter is closed.

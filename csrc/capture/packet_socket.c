@@ -2,17 +2,14 @@
 /* The device behind a real ring: an AF_PACKET socket. It is bound only when everything is set, so
  * that no packet comes in that the filter has not seen. What it does after it is open needs no
  * capability: a device that comes back is bound again by an unprivileged process. A ring of a group
- * needs another socket then, since the kernel lets none out of its group: it has some made before.
- */
-#include <arpa/inet.h>
+ * needs another socket then, since the kernel lets none out of its group: it has some made before,
+ * or is handed one by who may open it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/if_ether.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -70,21 +67,6 @@ static enum gs_link_state state_of_link(const struct packet_socket *s)
 {
     if (!is_bound(s)) return GS_LINK_STATE_GONE;
     return gs_link_state(s->device.descriptor, s->name, s->index);
-}
-
-/* Reading them sets the kernel's counters to zero: who is killed before they are written down,
- * which comes next, takes along the drops since they were read before. */
-static void read_counts(struct packet_socket *s)
-{
-    struct tpacket_stats_v3 counts;
-    socklen_t size = sizeof counts;
-    if (getsockopt(s->device.descriptor, SOL_PACKET, PACKET_STATISTICS, &counts, &size) != 0)
-        return;
-    s->device.counts.received += counts.tp_packets;
-    s->device.counts.dropped += counts.tp_drops;
-    s->device.counts.freezes += counts.tp_freeze_q_cnt;
-    gs_ring_tally(&s->device, 0)->dropped =
-        s->device.counts.dropped_before + s->device.counts.dropped;
 }
 
 /* ---- opening ---- */
@@ -155,20 +137,9 @@ static int attach_filter(const struct packet_socket *s, struct gs_error *error)
     return gs_kernel_filter_attach(s->device.descriptor, &s->filter, error);
 }
 
-/* The device forgets the membership when it goes, the socket when it is closed. */
-static void be_promiscuous(const struct packet_socket *s)
-{
-    struct packet_mreq request = {.mr_ifindex = s->index, .mr_type = PACKET_MR_PROMISC};
-    (void)setsockopt(s->device.descriptor, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request,
-                     sizeof request);
-}
-
 static int bind_to_link(struct packet_socket *s)
 {
-    struct sockaddr_ll address = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = s->index};
-    if (bind(s->device.descriptor, (struct sockaddr *)&address, sizeof address) != 0) return -1;
-    if (s->config.promiscuous) be_promiscuous(s);
+    if (gs_link_bind(s->device.descriptor, s->index, s->config.promiscuous) != 0) return -1;
     s->device.link_state = gs_link_state(s->device.descriptor, s->name, s->index);
     return 0;
 }
@@ -213,7 +184,7 @@ static int set_up_bound(struct packet_socket *s, struct gs_error *error)
         return gs_fail(error, GS_ERROR, "the socket that was handed over is captured already");
     if (gs_kernel_filter_close(s->device.descriptor) != 0) return failed(error, "its filter");
     GS_RETURN_IF_ERROR(set_up(s, error));
-    read_counts(s);
+    gs_packet_ring_count(&s->device);
     memset(&s->device.counts, 0, sizeof s->device.counts);
     return GS_OK;
 }
@@ -227,22 +198,6 @@ static int go(struct packet_socket *s, struct gs_error *error)
 }
 
 /* ---- a ring that is adopted ---- */
-
-/* What is in the ring was received by us, and what found no room was lost to us: the reader before
- * may have told of neither. The kernel's counters are read after the ring, so that no packet is
- * said to be unread that is not there. */
-static void go_on(struct packet_socket *s)
-{
-    struct gs_ring_counts *counts = &s->device.counts;
-    uint32_t block = gs_packet_ring_next(&s->device, s->retire_timeout_ns);
-    uint64_t rest = gs_packet_ring_rest(&s->device, block);
-    s->device.first_block = block;
-    s->device.taken = gs_packet_ring_taken(&s->device, block);
-    counts->taken_before = s->device.taken + gs_ring_taken(gs_ring_block(&s->device, block));
-    counts->dropped_before = gs_ring_tally(&s->device, 0)->dropped;
-    read_counts(s);
-    counts->received = counts->dropped + rest;
-}
 
 /* A link that is gone is awaited: until it is back, its frames are Ethernet's. */
 static int find_link_or_wait(struct packet_socket *s, struct gs_error *error)
@@ -275,7 +230,7 @@ static int adopt(struct packet_socket *s, const struct gs_live_config *config,
     GS_RETURN_IF_ERROR(find_link_or_wait(s, error));
     GS_RETURN_IF_ERROR(gs_packet_ring_map(&s->device, &s->config, error));
     GS_RETURN_IF_ERROR(gs_kernel_filter_make(&s->filter, config, s->device.link_type, error));
-    go_on(s);
+    gs_packet_ring_go_on(&s->device, s->retire_timeout_ns);
     return bind_adopted(s, error);
 }
 
@@ -370,7 +325,8 @@ static void look_for_group(struct packet_socket *s)
     if (is_up && s->spare_count > 0) leave_renamed(s);
     if (!is_read_out(s)) return;
     device->is_back = is_up && s->spare_count > 0;
-    if (s->spare_count == 0 && !is_bound(s)) device->link_state = GS_LINK_STATE_LOST;
+    bool may_return = s->spare_count > 0 || s->config.is_renewed;
+    if (!may_return && !is_bound(s)) device->link_state = GS_LINK_STATE_LOST;
 }
 
 static void look_at_link(struct packet_socket *s)
@@ -387,7 +343,7 @@ static void look_at_link(struct packet_socket *s)
 static void socket_refresh(struct gs_ring_device *device)
 {
     struct packet_socket *s = (struct packet_socket *)device;
-    read_counts(s);
+    gs_packet_ring_count(&s->device);
     device->is_back = false;
     device->link_state = state_of_link(s);
     if (device->link_state != GS_LINK_STATE_GONE)
@@ -398,14 +354,6 @@ static void socket_refresh(struct gs_ring_device *device)
         look_for_link(s);
 }
 
-static void close_ring(const struct packet_socket *s)
-{
-    const struct gs_ring_device *device = &s->device;
-    if (device->blocks != NULL)
-        munmap(device->blocks, (size_t)device->block_bytes * device->block_count);
-    if (device->descriptor >= 0) close(device->descriptor);
-}
-
 /* The counters go on; those of the device began anew with it. */
 static void keep_counts(struct packet_socket *fresh, const struct packet_socket *s)
 {
@@ -413,27 +361,72 @@ static void keep_counts(struct packet_socket *fresh, const struct packet_socket 
     fresh->nic_dropped_before -= s->device.counts.nic_dropped;
 }
 
+static struct packet_socket with(struct packet_socket *s, int descriptor)
+{
+    s->device.is_back = false;
+    struct packet_socket fresh = *s;
+    fresh.device.descriptor = descriptor;
+    fresh.device.blocks = NULL;
+    fresh.read_out_at_ns = 0;
+    fresh.has_left = false;
+    return fresh;
+}
+
+static void exchange(struct packet_socket *s, struct packet_socket *fresh)
+{
+    gs_packet_ring_count(&s->device);
+    keep_counts(fresh, s);
+    gs_packet_ring_close(&s->device);
+    *s = *fresh;
+}
+
 /* With another ring; where that fails the next spare is tried when the link is looked at again. */
 static void socket_take_up(struct gs_ring_device *device)
 {
-    struct packet_socket *s = (struct packet_socket *)device, fresh = *s;
+    struct packet_socket *s = (struct packet_socket *)device;
     struct gs_error ignored;
-    fresh.device.descriptor = s->spares[--s->spare_count];
+    struct packet_socket fresh = with(s, s->spares[--s->spare_count]);
     fresh.spare_count = s->spare_count;
-    fresh.device.blocks = NULL;
-    fresh.device.is_back = s->device.is_back = false;
-    fresh.read_out_at_ns = 0;
-    fresh.has_left = false;
-    bool is_up = find_link(&fresh, &ignored) == GS_OK && set_up(&fresh, &ignored) == GS_OK &&
-                 go(&fresh, &ignored) == GS_OK;
-    if (is_up) {
-        read_counts(s);
-        keep_counts(&fresh, s);
-        close_ring(s);
-        *s = fresh;
-    } else {
-        close_ring(&fresh);
+    if (find_link(&fresh, &ignored) == GS_OK && set_up(&fresh, &ignored) == GS_OK &&
+        go(&fresh, &ignored) == GS_OK)
+        exchange(s, &fresh);
+    else
+        gs_packet_ring_close(&fresh.device);
+}
+
+/* It has its device, its group and its ring (open_sockets.c), in which the tallies go on: so that
+ * who reads it next knows what all before have taken. */
+static int set_up_handed(struct packet_socket *s, struct gs_error *error)
+{
+    GS_RETURN_IF_ERROR(find_link(s, error));
+    if (!is_bound(s))
+        return gs_fail(error, GS_ERROR, "the socket that was handed over is not bound to it");
+    GS_RETURN_IF_ERROR(gs_packet_ring_map(&s->device, &s->config, error));
+    gs_ring_tally(&s->device, s->device.block_count - 1)->taken = s->device.taken;
+    s->device.link_state = state_of_link(s);
+    return attach_filter(s, error);
+}
+
+static int socket_renew(struct gs_ring_device *device, int socket, struct gs_error *error)
+{
+    struct packet_socket *s = (struct packet_socket *)device;
+    if (!s->config.is_renewed || state_of_link(s) != GS_LINK_STATE_GONE)
+        return gs_fail(error, GS_ERROR, "its ring is in use: it takes no other");
+    if (!is_of_our_type(s))
+        return gs_fail(error, GS_ERROR, "what has its name now is a link of another type");
+    leave_renamed(s);
+    if (!is_read_out(s)) return GS_AGAIN;
+    if (socket < 0) return GS_OK;
+    struct packet_socket fresh = with(s, fcntl(socket, F_DUPFD_CLOEXEC, 0));
+    if (fresh.device.descriptor < 0) return failed(error, "the socket that was handed over");
+    int status = set_up_handed(&fresh, error);
+    if (status != GS_OK) {
+        gs_packet_ring_close(&fresh.device);
+        return status;
     }
+    exchange(s, &fresh);
+    gs_packet_ring_count(&s->device); /* written down in the new ring */
+    return GS_OK;
 }
 
 /* It knows frames of Ethernet alone. */
@@ -462,7 +455,7 @@ static bool socket_is_drained(const struct gs_ring_device *device)
 static void socket_close(struct gs_ring_device *device)
 {
     struct packet_socket *s = (struct packet_socket *)device;
-    close_ring(s);
+    gs_packet_ring_close(&s->device);
     for (uint32_t i = 0; i < s->spare_count; i++)
         close(s->spares[i]);
     gs_kernel_filter_free(&s->filter);
@@ -473,6 +466,7 @@ static const struct gs_ring_device_ops socket_ops = {
     .wait = socket_wait,
     .refresh = socket_refresh,
     .take_up = socket_take_up,
+    .renew = socket_renew,
     .prefilter = socket_prefilter,
     .finish = socket_finish,
     .is_drained = socket_is_drained,

@@ -305,6 +305,21 @@ static int ring_prefilter(struct gs_capture *capture, const struct sock_filter *
     return ops->prefilter(capture->device, instructions, length, error);
 }
 
+/* Between two bursts. */
+static int ring_renew(struct gs_capture *capture, int socket, struct gs_error *error)
+{
+    const struct gs_ring_device_ops *ops = capture->device->ops;
+    if (ops->renew == NULL || capture->is_finished)
+        return gs_fail(error, GS_ERROR, "it takes no other ring");
+    GS_RETURN_IF_ERROR(ops->renew(capture->device, -1, error));
+    if (capture->packets_left > 0 || ring_has_unread(capture)) return GS_AGAIN;
+    if (socket < 0) return GS_OK;
+    if (capture->holds_block) give_back(capture);
+    GS_RETURN_IF_ERROR(ops->renew(capture->device, socket, error));
+    capture->block = 0;
+    return GS_OK;
+}
+
 static void ring_finish(struct gs_capture *capture)
 {
     if (!capture->is_finished) capture->device->ops->finish(capture->device);
@@ -349,6 +364,7 @@ const struct gs_capture_ops gs_ring_capture = {
     .is_empty = ring_is_empty,
     .refresh = ring_refresh,
     .prefilter = ring_prefilter,
+    .renew = ring_renew,
     .finish = ring_finish,
     .descriptor = ring_descriptor,
 };

@@ -45,6 +45,10 @@ struct gs_ring_device_ops {
     void (*refresh)(struct gs_ring_device *device);
     /* With is_back, when all that the ring has is read: it begins anew. */
     void (*take_up)(struct gs_ring_device *device);
+    /* The device is gone or has another name: goes on with the ring of this socket, of
+     * gs_packet_sockets_open, whose counters go on, too; -1: asks whether it could. GS_AGAIN: what
+     * was captured before is not read out yet. NULL where there is no other ring. */
+    int (*renew)(struct gs_ring_device *device, int socket, struct gs_error *error);
     /* From now on the kernel asks this program first; of no instructions: none. NULL where there
      * is no kernel to ask. */
     int (*prefilter)(struct gs_ring_device *device, const struct sock_filter *instructions,

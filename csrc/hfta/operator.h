@@ -146,6 +146,7 @@ struct gs_output_queue {
     struct gs_holder holder;
     struct gs_output_item *items;
     uint32_t head, count, capacity;
+    bool passes_punctuation; /* from now on, whatever the outputs' settings say */
 };
 
 bool gs_output_push(struct gs_output_queue *queue, uint32_t node, struct gs_batch *batch);

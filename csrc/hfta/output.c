@@ -61,6 +61,12 @@ static int open_output(struct gs_operator_state *op, const struct gs_operator_se
     return GS_OK;
 }
 
+static bool passes_punctuation(const struct gs_operator_state *op)
+{
+    const struct output_state *state = (const struct output_state *)op;
+    return state->passes_punctuation || state->queue->passes_punctuation;
+}
+
 static void queue_batch(struct gs_operator_state *op, struct gs_batch *batch)
 {
     if (!gs_output_push(((struct output_state *)op)->queue, op->index, batch)) *op->failed = true;
@@ -90,7 +96,7 @@ static bool is_whole(const void *op, const struct gs_batch *batch, uint32_t row)
 static void queue_whole(struct gs_operator_state *op, const struct gs_batch *batch, uint32_t cut)
 {
     op->cut.rows += cut;
-    if (cut == batch->row_count && !((struct output_state *)op)->passes_punctuation) return;
+    if (cut == batch->row_count && !passes_punctuation(op)) return;
     struct gs_batch *whole = gs_batch_filtered(batch, is_whole, op);
     if (whole == NULL) {
         *op->failed = true;
@@ -118,8 +124,7 @@ static void on_punctuation(struct gs_operator_state *op, uint32_t port,
                            const struct gs_batch *batch)
 {
     (void)port;
-    if (batch->row_count == 0 && ((struct output_state *)op)->passes_punctuation)
-        queue_batch(op, (struct gs_batch *)batch);
+    if (batch->row_count == 0 && passes_punctuation(op)) queue_batch(op, (struct gs_batch *)batch);
 }
 
 const struct gs_operator_methods gs_output_methods = {

@@ -36,6 +36,13 @@ static const uint32_t programs[] = {
 /* to other hosts; AF_UNIX sockets, for questions about links, stay */
 static const uint32_t reaching_out[] = {SYS_connect};
 static const uint32_t taking_in[] = {SYS_accept, SYS_accept4};
+/* Nothing of it is sent but descriptors, by sendmsg. */
+static const uint32_t of_opener[] = {
+    SYS_sendto, SYS_sendmmsg, SYS_openat2, SYS_tkill, SYS_kill, SYS_pidfd_send_signal,
+#ifdef __x86_64__
+    SYS_open,   SYS_creat,
+#endif
+};
 static const uint32_t sending[] = {SYS_sendto, SYS_sendmsg, SYS_sendmmsg};
 
 static const uint32_t of_all[] = {
@@ -126,9 +133,10 @@ static const uint32_t of_all[] = {
 #define CAPTURE (1u << GS_CONFINED_CAPTURE)
 #define SUPERVISOR (1u << GS_CONFINED_SUPERVISOR)
 #define COMPILER (1u << GS_CONFINED_COMPILER)
+#define OPENER (1u << GS_CONFINED_OPENER)
 #define LOADING (1u << GS_CONFINED_LOADING)
 #define LOADER (1u << GS_CONFINED_LOADER)
-#define ALL (CAPTURE | SUPERVISOR | COMPILER | LOADING | LOADER)
+#define ALL (CAPTURE | SUPERVISOR | COMPILER | OPENER | LOADING | LOADER)
 #define RUNS_PROGRAMS (COMPILER | LOADING)
 #define REACHES_OUT (LOADING | LOADER)
 #define COUNT(list) (uint16_t)(sizeof(list) / sizeof *(list))
@@ -143,6 +151,7 @@ static const struct refusal {
     {reaching_out, COUNT(reaching_out), ALL & ~REACHES_OUT},
     {taking_in, COUNT(taking_in), ALL & ~SUPERVISOR},
     {sending, COUNT(sending), CAPTURE},
+    {of_opener, COUNT(of_opener), OPENER},
 };
 
 #define PROGRAM_MAX 512
@@ -204,6 +213,25 @@ static const struct sock_filter only_sockets_of_clients[] = {
     RETURN(SECCOMP_RET_ALLOW),
 };
 
+static const struct sock_filter only_packet_sockets[] = {
+    SKIP_UNLESS(SYS_socket, 6),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_PACKET, 0, 2),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(1)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_RAW | SOCK_CLOEXEC, 1, 0),
+    REFUSE(EPERM),
+    RETURN(SECCOMP_RET_ALLOW),
+};
+
+/* Also where the kernel has no Landlock. */
+static const struct sock_filter only_reading[] = {
+    SKIP_UNLESS(SYS_openat, 4),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(2)),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, 1),
+    REFUSE(EPERM),
+    RETURN(SECCOMP_RET_ALLOW),
+};
+
 struct program {
     struct sock_filter code[PROGRAM_MAX];
     uint16_t length;
@@ -233,10 +261,14 @@ static bool filter_calls(int32_t confined)
         append(&program, no_namespaces, COUNT(no_namespaces));
     else
         append(&program, only_threads, COUNT(only_threads));
-    if (who & REACHES_OUT)
+    if (confined == GS_CONFINED_OPENER) {
+        append(&program, only_packet_sockets, COUNT(only_packet_sockets));
+        append(&program, only_reading, COUNT(only_reading));
+    } else if (who & REACHES_OUT) {
         append(&program, only_sockets_of_clients, COUNT(only_sockets_of_clients));
-    else
+    } else {
         append(&program, only_unix_sockets, COUNT(only_unix_sockets));
+    }
     for (uint16_t i = 0; i < COUNT(refusals); i++)
         if (refusals[i].whom & who) refuse(&program, &refusals[i]);
     append(&program, &allow_rest, 1);

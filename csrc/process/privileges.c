@@ -104,6 +104,23 @@ static bool has_given_up(const char *thread, bool is_other_user)
     return all;
 }
 
+static const struct capabilities packet_sockets = {
+    .parts[0] = {.effective = 1u << CAP_NET_RAW, .permitted = 1u << CAP_NET_RAW}};
+
+int gs_keep_packet_sockets(uint32_t user, uint32_t group, struct gs_error *error)
+{
+    struct capabilities wanted = packet_sockets;
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    gs_empty_bounding_set();
+    if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0) return failed(error, "keeping a capability");
+    if (user != GS_SAME_USER) GS_RETURN_IF_ERROR(become(user, group, error));
+    (void)prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
+    if (capabilities_call(SYS_capset, &wanted) != 0)
+        return gs_fail(error, GS_ERROR, "links are opened again by the capability CAP_NET_RAW");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed(error, "no_new_privs");
+    return GS_OK;
+}
+
 static int check_threads(bool is_other_user, struct gs_error *error)
 {
     bool all = true;

@@ -27,4 +27,8 @@ int gs_drop_capabilities(struct gs_error *error);
  * GS_SAME_USER, of none but its groups. For good. GS_ERROR where a thread would keep something. */
 int gs_give_up_privileges(uint32_t user, uint32_t group, struct gs_error *error);
 
+/* The same, but for CAP_NET_RAW, which this thread keeps: it opens packet sockets and can be handed
+ * on to no program. Call it with one thread. GS_ERROR where it is not there to be kept. */
+int gs_keep_packet_sockets(uint32_t user, uint32_t group, struct gs_error *error);
+
 #endif

@@ -198,6 +198,11 @@ void gs_attached_settle(struct gs_attached_set *set)
     gs_attached_end_turn(set);
 }
 
+void gs_attached_pass_punctuation(struct gs_attached_set *set)
+{
+    set->graph.outputs.passes_punctuation = true;
+}
+
 bool gs_attached_has_output(const struct gs_attached_set *set)
 {
     return set->graph.outputs.count > 0;

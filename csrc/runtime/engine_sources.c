@@ -143,3 +143,9 @@ int gs_engine_set_prefilter(struct gs_engine *engine, const struct sock_filter *
     }
     return GS_OK;
 }
+
+int gs_engine_renew(struct gs_engine *engine, uint32_t source, int socket, struct gs_error *error)
+{
+    if (source >= engine->source_count) return gs_fail(error, GS_ERROR, "there is no such source");
+    return gs_source_renew(engine->sources[source], socket, error);
+}

@@ -181,6 +181,19 @@ bool gs_source_is_ready(const struct gs_source *source)
            source->ops->has_unread(source->capture);
 }
 
+int gs_source_renew(struct gs_source *source, int socket, struct gs_error *error)
+{
+    struct gs_error local = {0};
+    if (!source->is_open || source->ops->renew == NULL)
+        return gs_fail(error, GS_ERROR, "%s: it takes no other ring", source->label);
+    if (source->cursor < source->filled) return GS_AGAIN;
+    if (source->filled > 0) source->ops->release(source->capture);
+    source->cursor = source->filled = 0;
+    int status = source->ops->renew(source->capture, socket, &local);
+    if (status != GS_ERROR) return status;
+    return gs_fail(error, GS_ERROR, "%s: %.500s", source->label, local.message);
+}
+
 void gs_source_finish(struct gs_source *source)
 {
     if (source->is_ended) return;

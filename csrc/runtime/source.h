@@ -111,6 +111,8 @@ int64_t gs_source_answers_at(const struct gs_source *source);
 /* Monotonic time at which the clock will have come to a timestamp, as it went at its last reading;
  * INT64_MAX: that is not known. */
 int64_t gs_source_reaches(const struct gs_source *source, int64_t timestamp_ns);
+/* A live link goes on with another ring, between two bursts (gs_engine_renew). */
+int gs_source_renew(struct gs_source *source, int socket, struct gs_error *error);
 /* No more input; a live link then ends when what the kernel has captured is read. */
 void gs_source_finish(struct gs_source *source);
 /* No more input, and what the kernel has captured of a live link stays unread: it is counted. */

@@ -11,8 +11,10 @@ from typing import Any, NoReturn
 
 from gigastream.cli.errors import UsageError
 from gigastream.options import Option
+from gigastream.paths import CONTROL_SOCKET
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, shipped_queries
 
+SOCKET_VARIABLE = "GIGASTREAM_SOCKET"
 _NEGATIVE = re.compile(r"-[0-9.]")
 _LONG_OPTION = re.compile(r"--[a-z][a-z-]*")
 
@@ -34,6 +36,17 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, f"{self.prog} --help")
+
+
+def add_socket(parser: argparse.ArgumentParser, *, is_again: bool = False) -> None:
+    """Which daemon is asked. `is_again`: what stands before an action holds, too."""
+    found = os.environ.get(SOCKET_VARIABLE) or str(CONTROL_SOCKET)
+    parser.add_argument(
+        "--socket",
+        default=argparse.SUPPRESS if is_again else found,
+        metavar="PATH",
+        help=f"of the daemon's control (${SOCKET_VARIABLE}, else {CONTROL_SOCKET})",
+    )
 
 
 def with_negative_values(words: Sequence[str]) -> list[str]:

@@ -12,8 +12,9 @@ from typing import Any
 
 from gigastream.cli.arguments import parse_parameter
 from gigastream.cli.errors import UsageError
-from gigastream.daemon.daemon_config import DEFAULT_SOCKET, DaemonConfig, FileConfig, LinkConfig
+from gigastream.daemon.daemon_config import DaemonConfig, FileConfig, LinkConfig
 from gigastream.daemon.messages import QuerySetSpec
+from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import inline_queries, read_query_file
 from gigastream.shipped_queries import shipped_queries
 from gigastream.sinks import SINKS, TABLE_MARK, is_sink
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", action="append", default=[], metavar="FORMAT:PATH",
         help="where rows go; of several sets PATH is a folder",
     )  # fmt: skip
-    parser.add_argument("--socket", metavar="PATH", help=f"of control ({DEFAULT_SOCKET})")
+    parser.add_argument("--socket", metavar="PATH", help=f"of control ({CONTROL_SOCKET})")
     parser.add_argument("--group", help="whose members may control it, too")
     parser.add_argument("--cache", metavar="FOLDER", help="of compiled sets")
     parser.add_argument("--state", metavar="FOLDER", help="of the audit log")
@@ -59,6 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metrics", metavar="HOST:PORT", help="where Prometheus finds metrics")
     parser.add_argument("--strict", action="store_true", help="end where a set cannot be begun")
     links = parser.add_argument_group("links")
+    links.add_argument(
+        "--reopen-links", action="store_true",
+        help="a process keeps CAP_NET_RAW, and opens links with --fanout anew that were removed",
+    )  # fmt: skip
     for option in LIVE_OPTIONS:
         links.add_argument(
             f"--{option.name}", dest=option.field, metavar=option.metavar, help=option.help
@@ -103,6 +108,7 @@ def _config_of(arguments: argparse.Namespace) -> DaemonConfig:
         "user": arguments.user,
         "tables": arguments.tables or None,
         "is_strict": arguments.strict or None,
+        "reopens_links": arguments.reopen_links or None,
     }
     config = replace(config, **{name: v for name, v in given.items() if v is not None})
     settings = _live_settings(arguments, config.user)

@@ -9,11 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gigastream.cli.arguments import argument_type
+from gigastream.cli.arguments import add_socket, argument_type
 from gigastream.cli.errors import UsageError
 from gigastream.cli.serve import parse_listen
 from gigastream.cli.stderr import say
-from gigastream.daemon.daemon_config import DEFAULT_SOCKET
 
 if TYPE_CHECKING:
     from gigastream.console.access import ConsoleAccess
@@ -29,9 +28,7 @@ exit codes: 0 done, 2 the address, the certificate or an option is wrong."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which daemon, and where its page is."""
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "--socket", default=DEFAULT_SOCKET, metavar="PATH", help=f"of the daemon ({DEFAULT_SOCKET})"
-    )
+    add_socket(parser)
     parser.add_argument(
         "--listen",
         type=argument_type(parse_listen),

@@ -12,43 +12,44 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gigastream.cli.arguments import CommandParser, add_options, argument_type, parse_parameter
+from gigastream.cli.arguments import (
+    CommandParser,
+    add_options,
+    add_socket,
+    argument_type,
+    parse_parameter,
+)
 from gigastream.cli.errors import UsageError
 from gigastream.cli.stderr import harmless, say
 from gigastream.options import SPOOL_OPTIONS
+from gigastream.paths import CONTROL_SOCKET
 from gigastream.settings import parse_bytes, parse_count, parse_period
 
 if TYPE_CHECKING:
     from gigastream.daemon.client import ControlClient
     from gigastream.daemon.messages import CaptureReport, Request
 
-DEFAULT_SOCKET = "/run/gigastream/control.sock"
-_SOCKET_VARIABLE = "GIGASTREAM_SOCKET"
 _SECOND_NS = 10**9
 _DIAGNOSTIC = re.compile(r"[^\n]+:\d+:\d+: (error|warning): ")
-_EPILOG = f"""\
+_EPILOG = """\
 Who may ask: root, the daemon's user, who started it, and the group that its configuration names.
 Rows of `tail` go to stdout; what was lost of them is told on stderr.
 
-exit codes: 0 done, 1 the daemon refuses, or rows could not be written, 2 asked wrongly or no daemon
-default of --socket: ${_SOCKET_VARIABLE}, else {DEFAULT_SOCKET}"""
+exit codes: 0 done, 1 the daemon refuses, or rows could not be written, 2 asked wrongly, no daemon
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add a parser for each of the things that can be asked."""
     parser.epilog = _EPILOG
-    _add_socket(parser, os.environ.get(_SOCKET_VARIABLE) or DEFAULT_SOCKET)
+    add_socket(parser)
     actions = parser.add_subparsers(
         dest="action", metavar="ACTION", required=True, parser_class=CommandParser
     )
     for name, (_, help_text, add) in _ACTIONS.items():
         action = actions.add_parser(name, help=help_text, description=help_text)
         add(action)
-        _add_socket(action, argparse.SUPPRESS)
-
-
-def _add_socket(parser: argparse.ArgumentParser, default: str) -> None:
-    parser.add_argument("--socket", default=default, metavar="PATH", help="of its control")
+        add_socket(action, is_again=True)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -61,7 +62,7 @@ def _connected(arguments: argparse.Namespace) -> ControlClient:
     from gigastream.daemon.client import ControlClient
 
     if not arguments.socket:
-        raise UsageError("the path of the socket is empty", f"--socket {DEFAULT_SOCKET}")
+        raise UsageError("the path of the socket is empty", f"--socket {CONTROL_SOCKET}")
     return ControlClient(arguments.socket)
 
 

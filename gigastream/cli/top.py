@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gigastream.cli.arguments import add_socket
 from gigastream.cli.errors import UsageError
 from gigastream.daemon.client import ControlClient, ControlError
-from gigastream.daemon.daemon_config import DEFAULT_SOCKET
 
 if TYPE_CHECKING:
     from rich.console import ConsoleDimensions
@@ -40,9 +40,7 @@ ANSWER_S = 10.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Which daemon."""
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "--socket", default=DEFAULT_SOCKET, metavar="PATH", help=f"of the daemon ({DEFAULT_SOCKET})"
-    )
+    add_socket(parser)
     parser.add_argument("--once", action="store_true", help="show it once, without a terminal")
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -60,17 +60,17 @@ class History:
         """Remember one more status, with counters over all capture processes."""
         status = msgspec.structs.replace(status, report=total_report(status))
         self.before, self.now = self.now, status
-        if status.report is None:
-            return
-        for source in status.report.sources:
-            self._remember(f"source:{source.label}", self.packets_per_second(source))
-        for queries in status.report.sets:
-            for query in queries.rows:
-                rate = self.rows_per_second(queries, query)
-                self._remember(f"query:{queries.name}.{query}", rate)
+        rates = {} if status.report is None else dict(self._rates(status.report))
+        self.rates = {key: self.rates.get(key, deque(maxlen=HISTORY)) for key in rates}
+        for key, rate in rates.items():
+            self.rates[key].append(rate)
 
-    def _remember(self, key: str, rate: float) -> None:
-        self.rates.setdefault(key, deque(maxlen=HISTORY)).append(rate)
+    def _rates(self, report: CaptureReport) -> Iterator[tuple[str, float]]:
+        for source in report.sources:
+            yield f"source:{source.label}", self.packets_per_second(source)
+        for queries in report.sets:
+            for query in queries.rows:
+                yield f"query:{queries.name}.{query}", self.rows_per_second(queries, query)
 
     def packets_per_second(self, source: SourceStatistics) -> float:
         """That were received since the look before."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from gigastream.daemon.framing import FrameError, frame, report_reader
 from gigastream.daemon.launching import Child, Launching
@@ -23,6 +25,7 @@ from gigastream.daemon.start_frames import start_frames
 _READ_BYTES = 1 << 18
 _BURIED_WITHIN_S = 5.0
 """After it has hung up, its end is known."""
+_LOOK_AGAIN_S = 0.01
 _GONE = "the capture process ended before it had done it"
 
 
@@ -106,7 +109,7 @@ class CaptureLink:
         """How it ended, for a person."""
         return self.child.told_end if self.child.ended.done() else "the launcher does not say how"
 
-    async def order(self, order: Order) -> OrderDone:
+    async def order(self, order: Order, descriptors: Sequence[int] = ()) -> OrderDone:
         """Give an order and wait until it is carried out, or the process is gone."""
         await self._opened.wait()
         if self._writer is None:
@@ -114,10 +117,25 @@ class CaptureLink:
         done: asyncio.Future[OrderDone] = asyncio.get_running_loop().create_future()
         self._waiting[order.number] = done
         try:
-            self._writer.write(frame(order))
+            if descriptors:
+                await self._send_with(self._writer, frame(order), descriptors)
+            else:
+                self._writer.write(frame(order))
             return await done
         finally:
             self._waiting.pop(order.number, None)
+
+    async def _send_with(
+        self, writer: asyncio.StreamWriter, framed: bytes, descriptors: Sequence[int]
+    ) -> None:
+        """Behind all that waits to be sent; descriptors go with what is sent at once."""
+        sent = 0
+        while not sent and not writer.is_closing():
+            await asyncio.sleep(_LOOK_AGAIN_S)
+            if writer.transport.get_write_buffer_size() == 0:
+                with suppress(OSError):  # it is full; or they hung up, which is seen elsewhere
+                    sent = socket.send_fds(self.child.channel, [framed], descriptors)
+        writer.write(framed[sent:])
 
     def kill(self) -> None:
         """End it at once."""

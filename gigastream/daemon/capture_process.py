@@ -33,11 +33,13 @@ from gigastream.daemon.messages import (
     EndOrder,
     Order,
     OrderDone,
+    RenewOrder,
     RotateOrder,
     TailOrder,
     UntailOrder,
 )
 from gigastream.daemon.relief import Relief
+from gigastream.daemon.renewing import TooEarlyError, renew_rings
 from gigastream.daemon.reports import promises_of, report_of
 from gigastream.daemon.running_set import RunningSet, Surroundings
 from gigastream.daemon.tails import Tails
@@ -72,8 +74,8 @@ class OrderRefused(Exception):  # noqa: N818 - an answer, not a fault
 
 def run_capture(channel_fd: int, start: CaptureStart) -> int:
     """Run in a process of its own, made by a fork; its exit code: 0 where all ended well."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the supervisor decides
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
+        signal.signal(number, signal.SIG_IGN)  # the supervisor decides: see the launcher
     channel = OrderChannel(channel_fd)
     capture = _Capture(channel, start)
     problem: Exception | None = None
@@ -161,7 +163,10 @@ class _Capture:
     def _open_sources(self, engine: Engine) -> None:
         start = self._start
         for link in start.links:
-            rings = adopted_rings(link.interface, link.device, link.settings, link.sockets)
+            rings = adopted_rings(
+                *(link.interface, link.device, link.settings, link.sockets),
+                is_renewed=link.is_renewed,
+            )
             for ring in rings:
                 engine.add_link(ring)
             self._sources += rings
@@ -223,6 +228,8 @@ class _Capture:
             except Exception as problem:
                 running.fail(_told(problem))
             running.look_for_failure()
+            if running.failure is not None:
+                self._tails.end(running.name)
 
     def _tell(self) -> None:
         now = time.monotonic()
@@ -283,8 +290,9 @@ class _Capture:
         try:
             work()
         except Exception as problem:
-            hint = getattr(problem, "hint", None)
-            self._channel.say(OrderDone(number=order.number, error=_told(problem), hint=hint))
+            hint, is_too_early = getattr(problem, "hint", None), isinstance(problem, TooEarlyError)
+            done = OrderDone(number=order.number, error=_told(problem), hint=hint)
+            self._channel.say(replace(done, is_too_early=is_too_early))
             return False
         return True
 
@@ -306,6 +314,9 @@ class _Capture:
                 self._tails.add(order, self._whose(order).name)
             case UntailOrder():
                 self._tails.remove(order.tail)
+            case RenewOrder():
+                sockets = self._channel.handed()
+                renew_rings(self._around.engine, self._start.links, order.link, sockets)
             case EndOrder():
                 self._ends = True
 
@@ -337,10 +348,13 @@ class _Capture:
             self._around.engine.unseen(time.time_ns())
 
     def _narrow(self) -> None:
-        """Let the kernel reject again what no set can accept."""
+        """Let the kernel reject again what no set can accept, if it does: more may pass."""
         if self._has_prefilter and self._around.has_started:
             plans = [plan for running in self._sets.values() for plan in running.plans]
-            self._around.engine.set_prefilter(kernel_filter(plans))
+            try:
+                self._around.engine.set_prefilter(kernel_filter(plans))
+            except EngineError as problem:
+                self._note(f"the kernel rejects less than it could: {problem}")
 
     def _set(self, name: str) -> RunningSet:
         if name not in self._sets:

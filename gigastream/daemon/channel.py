@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from gigastream.daemon.messages import (
     OrderDone,
     TailRows,
 )
+from gigastream.sources.live import RINGS_MAX
 
 _PIECE_BYTES = 1 << 16
 TAIL_ROOM_BYTES = 8 << 20
@@ -35,7 +37,9 @@ class OrderChannel:
     def __init__(self, descriptor: int, tail_room_bytes: int = TAIL_ROOM_BYTES) -> None:
         """Take it over."""
         self._descriptor = descriptor
-        os.set_blocking(descriptor, False)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptor)
+        self._socket.setblocking(False)
+        self._handed: list[int] = []
         self._reader = order_reader()
         self._room_bytes = tail_room_bytes
         self._begun = memoryview(b"")
@@ -59,7 +63,7 @@ class OrderChannel:
         """Those that have come."""
         while not self.is_over:
             try:
-                received = os.read(self._descriptor, _PIECE_BYTES)
+                received = self._receive()
             except BlockingIOError:
                 return
             except OSError:
@@ -71,6 +75,16 @@ class OrderChannel:
                 yield from self._reader.feed(received)
             except FrameError:  # nothing of what follows can be understood
                 self.is_over = True
+
+    def handed(self) -> list[int]:
+        """The descriptors that came with the order of now: the caller's to close."""
+        found, self._handed = self._handed, []
+        return found
+
+    def _receive(self) -> bytes:
+        received, descriptors, _, _ = socket.recv_fds(self._socket, _PIECE_BYTES, RINGS_MAX)
+        self._handed += descriptors
+        return received
 
     def wait(self, seconds: float) -> None:
         """Until there are orders, where nothing else is to be done."""

@@ -29,7 +29,6 @@ from gigastream.daemon.config_tables import (
 )
 from gigastream.daemon.config_toml import read_toml, refuse_all
 from gigastream.daemon.daemon_config import (
-    DEFAULT_SOCKET,
     DaemonConfig,
     FileConfig,
     LinkConfig,
@@ -44,12 +43,13 @@ from gigastream.daemon.messages import (
     QuerySetSpec,
     SpoolSpec,
 )
-from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, no_disk
+from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, misplaced, no_disk
 from gigastream.daemon.tables_of_sets import tables_of
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
+from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import QueryFileError, read_query_file
 from gigastream.settings import Settings, SettingsError, parse_bytes, parse_period
 from gigastream.shipped_queries import shipped_queries
@@ -119,6 +119,8 @@ class _DaemonConfigReader:
 
     def read(self, found: dict[str, Any]) -> ReadConfig:
         config = self._noted(lambda: self._config(found)) or DaemonConfig()
+        if error := misplaced(config):
+            self._note(("folders",), str(error), error.hint)
         wrong = (error for _, error in sorted(self._wrong, key=lambda each: each[0]))
         told = tuple({str(error): error for error in wrong}.values())
         return ReadConfig(config, told, self._place_of, self._text_places)
@@ -143,7 +145,7 @@ class _DaemonConfigReader:
         watchdog_ns = self._noted(lambda: self._parsed(("watchdog",), parse_period, top.watchdog))
         log = self._noted(lambda: self._one_of(("log",), top.log, get_args(LogFormat)))
         return DaemonConfig(
-            socket=self._noted(lambda: self._socket(control.socket)) or DEFAULT_SOCKET,
+            socket=self._noted(lambda: self._socket(control.socket)) or CONTROL_SOCKET,
             user=top.user,
             socket_group=control.group,
             cache=self._beside(top.cache) if top.cache else None,
@@ -157,6 +159,7 @@ class _DaemonConfigReader:
             watchdog_s=(watchdog_ns or _SECOND_NS) / _SECOND_NS,
             log_format=log or "lines",
             is_strict=top.strict,
+            reopens_links=top.reopen_links,
         )
 
     # ---- what is read ----
@@ -357,10 +360,10 @@ class _DaemonConfigReader:
         return text
 
     def _socket(self, name: str | None) -> Path:
-        path = DEFAULT_SOCKET if name is None else self._beside(name)
+        path = CONTROL_SOCKET if name is None else self._beside(name)
         if name == "" or len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
             message = f"the path of a socket has from 1 to {_SOCKET_PATH_BYTES} bytes"
-            self._refuse(("control", "socket"), message, str(DEFAULT_SOCKET))
+            self._refuse(("control", "socket"), message, str(CONTROL_SOCKET))
         return path
 
     def _beside(self, name: str) -> Path:

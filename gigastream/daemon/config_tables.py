@@ -32,6 +32,7 @@ class TopTable(_ConfigTable, rename="kebab"):
     watchdog: Word = "30s"
     log: str = "lines"
     strict: bool = False
+    reopen_links: bool = False
     control: dict[str, Any] = {}
     overload: dict[str, Any] = {}
     metrics: dict[str, Any] = {}

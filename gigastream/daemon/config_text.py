@@ -128,6 +128,7 @@ def _overall(config: DaemonConfig) -> Iterator[str]:
     yield _key("watchdog", _time(round(config.watchdog_s * _SECOND_NS)))
     yield _key("log", config.log_format)
     yield _key("strict", config.is_strict)
+    yield _key("reopen-links", config.reopens_links)
 
 
 def _link(settings: Settings, link: LinkConfig) -> Iterator[str]:

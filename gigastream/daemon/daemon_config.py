@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Literal
 
 from gigastream.daemon.messages import OverloadSettings, QuerySetSpec
+from gigastream.paths import CONTROL_SOCKET
 from gigastream.settings import Settings
 from gigastream.sources.live import LiveSettings
 from gigastream.timestamps import EXTERNAL, IN_ORDER, PROPERTY
 
-DEFAULT_SOCKET = Path("/run/gigastream/control.sock")
 LogFormat = Literal["lines", "json"]
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):([0-9]{1,5})")
 _GREATEST_PORT = (1 << 16) - 1
@@ -57,7 +57,7 @@ class DaemonConfig:
     links: tuple[LinkConfig, ...] = ()
     files: tuple[FileConfig, ...] = ()
     settings: Settings = field(default_factory=Settings)
-    socket: Path = DEFAULT_SOCKET
+    socket: Path = CONTROL_SOCKET
     """Of control."""
     user: str = "nobody"
     """Whom root becomes."""
@@ -80,6 +80,8 @@ class DaemonConfig:
     watchdog_s: float = 30.0
     """After which a capture process that says nothing is restarted."""
     log_format: LogFormat = "lines"
+    reopens_links: bool = False
+    """A process keeps CAP_NET_RAW, which opens links anew that were removed."""
     is_strict: bool = False
     """A set of the configuration that fails ends the daemon."""
 

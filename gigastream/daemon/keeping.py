@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -89,12 +89,12 @@ class Keeper:
         self._numbers += 1
         return self._numbers
 
-    async def order(self, order: Order) -> OrderDone:
-        """Give the process of now an order."""
+    async def order(self, order: Order, descriptors: Sequence[int] = ()) -> OrderDone:
+        """Give the process of now an order, and what belongs to it."""
         if self.link is None:
             error = "no capture process runs at the moment"
             return OrderDone(number=order.number, error=error, hint="once more in a while")
-        return await self.link.order(order)
+        return await self.link.order(order, descriptors)
 
     async def run(self) -> int:
         """Until the input is over, or the end was asked for: 0, or 1 where that went wrong.

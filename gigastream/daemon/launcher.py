@@ -24,6 +24,7 @@ import msgspec
 
 from gigastream.daemon.room import file_words
 from gigastream.daemon.start_frames import read_start
+from gigastream.sources.live import RINGS_MAX
 
 MAX_PACKET_BYTES = 1 << 16
 _FAULT = 70
@@ -53,6 +54,13 @@ class LaunchLoader(_Launch, frozen=True, kw_only=True, tag=True):
 
 class KillChild(_Launch, frozen=True, kw_only=True, tag=True):
     """SIGKILL: only who waits for a process knows that its number is still its own."""
+
+
+class RenewSockets(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What is forked from now on inherits those that come with this, in the place of others."""
+
+    numbers: tuple[int, ...]
+    """Descriptors of this process, which become them."""
 
 
 class ChildStarted(_Launch, frozen=True, kw_only=True, tag=True):
@@ -85,7 +93,7 @@ class LauncherReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 ForkOrder = LaunchCapture | LaunchCompiler | LaunchLoader
-LauncherOrder = ForkOrder | KillChild
+LauncherOrder = ForkOrder | KillChild | RenewSockets
 LauncherWord = ChildStarted | ChildEnded | LauncherReady
 
 
@@ -108,9 +116,15 @@ def start_launcher(
         ours.close()
         for descriptor in close:
             os.close(descriptor)
-        _end_with(lambda: _run(theirs, user, cache, folders, tables))
+        end_with(lambda: _run(theirs, user, cache, folders, tables))
     theirs.close()
     return pid, ours
+
+
+def mind_no_signals() -> None:
+    """The supervisor decides. A service manager's SIGABRT to all is for one that hangs."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGABRT):
+        signal.signal(number, signal.SIG_IGN)  # a call of abort() ends the process all the same
 
 
 def _run(
@@ -120,8 +134,7 @@ def _run(
     folders: Sequence[Path],
     tables: OfTables | None,
 ) -> int:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the supervisor decides
+    mind_no_signals()
     try:
         _prepare(user, cache, tables)
         _confine((cache, *folders), "compiler" if tables is None else "loading")
@@ -193,24 +206,31 @@ class _Launcher:
     def _obey(self) -> bool:
         """Carry out what is asked; whether anybody is still there to ask."""
         try:
-            packet, descriptors, _, _ = socket.recv_fds(self._channel, MAX_PACKET_BYTES, 1)
+            packet, descriptors, _, _ = socket.recv_fds(self._channel, MAX_PACKET_BYTES, RINGS_MAX)
         except ConnectionError:  # it left before it had heard all that we said
             return False
         if not packet:
             return False
         order = self._decoder.decode(packet)
-        if isinstance(order, KillChild):
-            self._kill(order.number)
-            return True
+        try:
+            match order:
+                case KillChild():
+                    self._kill(order.number)
+                case RenewSockets():
+                    _renew(order.numbers, descriptors)
+                case _:
+                    self._try(order, descriptors)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        return True
+
+    def _try(self, order: LaunchCapture | LaunchCompiler, descriptors: Sequence[int]) -> None:
         try:
             self._fork(order, descriptors)
         except OSError as error:  # this one is not begun; the next one may be
             why = f"no process could be begun: {error.strerror}"
             self._say(ChildEnded(number=order.number, code=NOT_BEGUN, error=why))
-        finally:
-            for descriptor in descriptors:
-                os.close(descriptor)
-        return True
 
     def _fork(self, order: ForkOrder, descriptors: Sequence[int]) -> None:
         """OSError: there is no such process."""
@@ -222,7 +242,7 @@ class _Launcher:
             self._channel.close()
             for other in self._children:
                 os.close(other)
-            _end_with(lambda: _work(order, descriptors[0]))
+            end_with(lambda: _work(order, descriptors[0]))
         watched = _watched(pid)
         self._children[watched] = (order.number, pid)
         self._poll.register(watched, select.POLLIN)
@@ -255,6 +275,12 @@ def _watched(pid: int) -> int:
         raise
 
 
+def _renew(numbers: Sequence[int], descriptors: Sequence[int]) -> None:
+    """Where some have found no place here, the next capture process asks for all of them again."""
+    for new, number in zip(descriptors, numbers, strict=False):
+        os.dup2(new, number, inheritable=False)
+
+
 def _work(order: ForkOrder, descriptor: int) -> int:
     if isinstance(order, LaunchCapture):
         from gigastream.daemon.capture_process import run_capture
@@ -270,7 +296,7 @@ def _work(order: ForkOrder, descriptor: int) -> int:
     return run_compiler(descriptor)
 
 
-def _end_with(work: Callable[[], int]) -> NoReturn:
+def end_with(work: Callable[[], int]) -> NoReturn:
     """End this process with the work's exit code: nothing of who forked it is run here."""
     code = _FAULT
     try:

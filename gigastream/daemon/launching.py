@@ -25,6 +25,7 @@ from gigastream.daemon.launcher import (
     LauncherReady,
     LauncherWord,
     LaunchLoader,
+    RenewSockets,
 )
 
 _BURIED_WITHIN_S = 5.0
@@ -107,6 +108,13 @@ class Launching:
         if child.number in self._children and self._channel.fileno() >= 0:
             with suppress(OSError):  # a launcher that is gone is told of by `lost`
                 self._channel.send(msgspec.msgpack.encode(KillChild(number=child.number)))
+
+    def renew(self, sockets: Sequence[int]) -> None:
+        """Let what is begun from now on inherit what is now behind these numbers."""
+        if self._channel.fileno() >= 0:
+            packet = msgspec.msgpack.encode(RenewSockets(numbers=tuple(sockets)))
+            with suppress(OSError):  # a launcher that is gone is told of by `lost`
+                socket.send_fds(self._channel, [packet], sockets)
 
     def close(self) -> None:
         """Ask for nothing more: the launcher ends with its last child. Once more is harmless."""

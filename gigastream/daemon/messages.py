@@ -213,13 +213,14 @@ class OutputSpec(_Told, frozen=True, kw_only=True):
 
 
 class LinkSpec(_Told, frozen=True, kw_only=True):
-    """A link whose packet sockets the supervisor has opened; descriptors are inherited."""
+    """A link whose packet sockets are inherited, or renewed by a RenewOrder where it is removed."""
 
     interface: str
     device: str
     sockets: tuple[int, ...]
     """One a ring."""
     settings: LiveSettings
+    is_renewed: bool = False
 
 
 class OverloadSettings(_Told, frozen=True, kw_only=True):
@@ -301,22 +302,31 @@ class UntailOrder(_Told, tag=True, frozen=True, kw_only=True):
     tail: int
 
 
+class RenewOrder(_Told, tag=True, frozen=True, kw_only=True):
+    """Go on with other rings of a link, which was removed, whose sockets come with this."""
+
+    number: int
+    link: int
+    """Its place in CaptureStart.links."""
+
+
 class EndOrder(_Told, tag=True, frozen=True, kw_only=True):
     """End the input, answer the open windows, end the outputs, exit."""
 
     number: int
 
 
-Order = AttachOrder | DetachOrder | RotateOrder | TailOrder | UntailOrder | EndOrder
+Order = AttachOrder | DetachOrder | RotateOrder | TailOrder | UntailOrder | RenewOrder | EndOrder
 
 
 # ---- capture process to supervisor ----
 
 
 class OrderDone(_Told, tag=True, frozen=True, kw_only=True):
-    """An order was carried out, or refused and nothing is changed."""
+    """An order was carried out, or refused, perhaps as too early, and nothing is changed."""
 
     number: int
+    is_too_early: bool = False
     error: str | None = None
     hint: str | None = None
 

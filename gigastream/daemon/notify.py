@@ -28,6 +28,10 @@ class Notifier:
         """All is at work."""
         self._say("READY=1", f"STATUS={status}", f"MAINPID={os.getpid()}")
 
+    def status(self, text: str) -> None:
+        """A line for a person."""
+        self._say(f"STATUS={text}")
+
     def alive(self) -> None:
         """The watchdog's answer."""
         self._say("WATCHDOG=1")

@@ -79,14 +79,20 @@ class OutputPlaces:
             raise DaemonError(f"{name}: {link} is a link", "the path that it leads to, or another")
 
 
+class PlacesError(DaemonError):
+    """The configuration's places are in each other's way; no other start finds them better."""
+
+    exit_code = 2
+
+
 def places_of(
     config: DaemonConfig,
-    cache: Path,
+    cache: Path | None,
     outputs: Sequence[Path],
     own: Sequence[Path] = (),
     tables: bool = False,
 ) -> OutputPlaces:
-    """What a daemon's start says of them. DaemonError where they are in each other's way.
+    """What a daemon's start says of them. PlacesError where they are in each other's way.
 
     `own` are folders in which the start's sets have tables.
     """
@@ -94,7 +100,7 @@ def places_of(
     for key, folder in kept.items():
         for given in config.folders:
             if folder is not None and (_is_in(folder, given) or _is_in(given, folder)):
-                raise DaemonError(
+                raise PlacesError(
                     f"{key} is {folder}, and {given} is a folder that sets may write: "
                     "one lies in the other",
                     f"{key} and folders apart from each other",
@@ -105,11 +111,20 @@ def places_of(
     return OutputPlaces(config.folders, own, frozenset(outputs), private, tables)
 
 
+def misplaced(config: DaemonConfig) -> PlacesError | None:
+    """What is wrong with the places that a configuration names."""
+    try:
+        places_of(config, config.cache, ())
+    except PlacesError as error:
+        return error
+    return None
+
+
 def _check_code(config: DaemonConfig) -> None:
     """Definitions bring C, and the headers beside them: who adds sets must not write there."""
     for definitions in map(Path, config.definitions):
         if folder := _nearest(definitions, config.folders):
-            raise DaemonError(
+            raise PlacesError(
                 f"the definitions {definitions} lie in {folder}, below which sets that are added "
                 "later may write, and what is C in them is run by the daemon",
                 "a folder apart from folders, which root alone can write",

@@ -10,10 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
+from gigastream.daemon.daemon_config import LinkConfig
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec, SetState
 from gigastream.daemon.places import normal
 from gigastream.sinks import is_sink
+from gigastream.sources.live import LIVE_OPTIONS
 
 _Result = TypeVar("_Result")
 
@@ -69,6 +71,26 @@ def _together(names: Iterable[str], pairs: Sequence[tuple[str, str]]) -> list[se
         met[0].update(*met[1:])
         groups = [group for group in groups if not any(group is other for other in met[1:])]
     return groups
+
+
+def changed_links(before: Sequence[LinkConfig], now: Sequence[LinkConfig]) -> str | None:
+    """What a reload cannot change of the links, for a person; None: they are the same."""
+    old, new = ({link.device: link for link in links} for links in (before, now))
+    told = [f"{device} is new" for device in new if device not in old]
+    told += [f"{device} is gone" for device in old if device not in new]
+    both = [(old[device], link) for device, link in new.items() if device in old]
+    told += [f"{a.device} has another {_difference(a, b)}" for a, b in both if a != b]
+    if not told:
+        return None
+    return f"{', '.join(told)}: a restart opens links and their rings, a reload does not"
+
+
+def _difference(before: LinkConfig, now: LinkConfig) -> str:
+    """The first key that says something else."""
+    for option in LIVE_OPTIONS:
+        if getattr(before.settings, option.field) != getattr(now.settings, option.field):
+            return option.name
+    return "name" if before.interface != now.interface else "properties"
 
 
 async def within(seconds: float, work: Callable[[], _Result], name: str) -> _Result:

@@ -6,14 +6,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from functools import cache
 
 from gigastream.daemon.messages import CaptureReport, CaptureStart, RingStatistics
 from gigastream.daemon.running_set import RunningSet
 from gigastream.engine import memory
 from gigastream.engine.statistics import END, NONE, SourceStatistics
 
-_STATM = Path("/proc/self/statm")
+_LINE_BYTES = 256
 _DESCRIPTORS = "/proc/self/fd"
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -77,10 +77,16 @@ def rss_anon_bytes() -> int:
     /proc/self/status says it by name, and takes ten times as long.
     """
     try:
-        _, resident, shared, *_ = _STATM.read_bytes().split()
+        _, resident, shared, *_ = os.pread(_statm_of(os.getpid()), _LINE_BYTES, 0).split()
     except OSError:
         return 0
     return (int(resident) - int(shared)) * _PAGE_BYTES
+
+
+@cache
+def _statm_of(_process: int) -> int:
+    """A descriptor that stays open; a process that is forked has another."""
+    return os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def open_descriptors() -> int:

@@ -128,11 +128,8 @@ class RunningSet:
         return (self.plan, *(() if self._old is None else self._old.plans))
 
     def _attach(self, *, whole: bool) -> AttachedSet:
-        """Outputs give batches without rows, too: their bounds say which windows are out."""
         around = self._around
-        settings = replace(
-            around.settings, output_punctuation=True, low_level_only=self.order.low_level_only
-        )
+        settings = replace(around.settings, low_level_only=self.order.low_level_only)
         attached = AttachedSet(
             self.plan,
             settings,
@@ -204,6 +201,8 @@ class RunningSet:
         if self._attached is not None and old._attached is not None and old.failure is None:
             schemas = {node.name: node.schema for node in old.plan.outputs}
             edges = edges_of(self._attached, old._output_queries, schemas)
+        if edges and old._attached is not None:
+            old._attached.pass_punctuation()  # which says when its last window is out
         old._edges, self._old = edges or {}, old
         self._begins = edges or {}
         if edges is None:
@@ -261,7 +260,10 @@ class RunningSet:
 
     def fail(self, reason: str) -> None:
         """It gets no more packets, and its outputs are ended: the others go on."""
+        if self.failure is not None:
+            return
         self.failure = reason
+        self._tell(f"it has failed, and gets no more packets: {reason}")
         if self._old is not None:
             self._old.close()
             self._old = None
@@ -367,7 +369,12 @@ class RunningSet:
 
     @property
     def cut_rows(self) -> int:
-        """Rows of windows that were not seen whole, left out."""
+        """Rows of windows that were not seen whole, left out.
+
+        Until it has taken over they are its predecessor's: it leaves out what that one still has.
+        """
+        if self._old is not None:
+            return self._cut_before + self._old.cut_rows
         own = 0 if self._attached is None else sum(self._attached.cut_rows.values())
         return self._cut_before + own
 

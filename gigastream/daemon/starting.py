@@ -11,13 +11,14 @@ from pathlib import Path
 
 from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.control import Allowed, listen
-from gigastream.daemon.daemon_config import DaemonConfig, parse_address
+from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig, parse_address
 from gigastream.daemon.launcher import OfTables, start_launcher
 from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.loader_progress import PROGRESS
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.messages import LinkSpec, StatusAnswer
 from gigastream.daemon.notify import Notifier
+from gigastream.daemon.opener import Opener, start_opener
 from gigastream.daemon.places import owner_hint, places_of
 from gigastream.daemon.supervisor import Inherited, Supervisor
 from gigastream.daemon.tables_of_sets import tables_of
@@ -32,15 +33,35 @@ from gigastream.engine.privileges import (
 from gigastream.ownership import UntrustedError, check_folder
 from gigastream.paths import cache_directory
 from gigastream.sinks import SINKS
+from gigastream.sources.files import SourceError
 
 ROOTS_CACHE = Path("/var/cache/gigastream")
 _OBJECTS = "sets"
 _VARIABLES = ("PG", "AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")
+_DEVICES = Path("/sys/class/net")
 _LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnostics", "tomllib")
 
 
 def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | None) -> int:
     """Run it to its end; the exit code. DaemonError, SourceError, UntrustedError, OSError."""
+    opener = start_opener(config.user) if _needs_opener(config) else None
+    try:
+        return _run_daemon(config, read_again, opener)
+    finally:
+        if opener is not None:
+            opener.end()
+
+
+def _needs_opener(config: DaemonConfig) -> bool:
+    """A link of one ring is bound again without."""
+    return config.reopens_links and any(link.settings.fanout > 1 for link in config.links)
+
+
+def _run_daemon(
+    config: DaemonConfig,
+    read_again: Callable[[], DaemonConfig] | None,
+    opener: Opener | None,
+) -> int:
     started_by = int(os.environ.get("SUDO_UID", "")) if _is_by_sudo() else os.getuid()
     notifier, log = Notifier(), DaemonLog(config.log_format)
     metrics = _metrics(config)
@@ -49,8 +70,9 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
         LinkSpec(
             interface=link.interface,
             device=link.device,
-            sockets=open_packet_sockets(link.device, link.settings),
+            sockets=_packet_sockets(link),
             settings=link.settings,
+            is_renewed=opener is not None and link.settings.fanout > 1,
         )
         for link in config.links
     )
@@ -67,11 +89,11 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
-    launcher, channel = start_launcher(config.user, cache, folders, (listening.fileno(),))
+    close = [listening.fileno(), *([] if opener is None else [opener.channel.fileno()])]
+    launcher, channel = start_launcher(config.user, cache, folders, close)
     loading, loaders = None, None
     if of_tables is not None:
-        sockets = (descriptor for link in links for descriptor in link.sockets)
-        close = (listening.fileno(), channel.fileno(), *sockets)
+        close += [channel.fileno(), *(each for link in links for each in link.sockets)]
         loading, loaders = start_launcher(config.user, cache, folders, close, of_tables)
     try:
         _load_own()
@@ -90,6 +112,7 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
             listening=listening,
             launcher=channel,
             loaders=loaders,
+            opener=opener,
             objects=objects,
             audit=audit,
             notifier=notifier,
@@ -105,6 +128,17 @@ def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | No
             each.close()
         for pid in filter(None, (launcher, loading)):
             wait_for(pid)
+
+
+def _packet_sockets(link: LinkConfig) -> tuple[int, ...]:
+    """Open a link's. A link that is not there may come, unlike what is wrong: another exit code."""
+    try:
+        return open_packet_sockets(link.device, link.settings)
+    except SourceError as error:
+        if (_DEVICES / link.device).exists():
+            raise
+        hint = error.hint or "`ip link` lists those that are there"
+        raise DaemonError(str(error), hint) from None
 
 
 async def _supervise(inherited: Inherited) -> int:

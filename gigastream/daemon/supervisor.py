@@ -28,6 +28,7 @@ from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.losses import loss_text
 from gigastream.daemon.messages import (
     CaptureNote,
+    CaptureOver,
     CaptureReport,
     CaptureStart,
     LinkSpec,
@@ -36,9 +37,12 @@ from gigastream.daemon.messages import (
     TailRows,
 )
 from gigastream.daemon.notify import Notifier
+from gigastream.daemon.opener import Opener
+from gigastream.daemon.opening import LinkOpening
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
-from gigastream.daemon.reloading import within
+from gigastream.daemon.reloading import changed_links, within
+from gigastream.daemon.reopening import Reopening
 from gigastream.daemon.totals import Totals
 from gigastream.engine.privileges import confine
 from gigastream.version import __version__
@@ -49,7 +53,12 @@ _READ_WITHIN_S = 30.0
 """A file system that answers no more must not hold up what comes after a reload."""
 _RELOADED = ("query_sets", "is_strict")
 """Of the configuration: what a reload changes. The rest needs a restart."""
-_SHOWN = {"socket_group": "group", "watchdog_s": "watchdog", "log_format": "log"}
+_SHOWN = {
+    "socket_group": "group",
+    "watchdog_s": "watchdog",
+    "log_format": "log",
+    "reopens_links": "reopen-links",
+}
 """As the file calls them."""
 
 
@@ -66,6 +75,8 @@ class Inherited:
     launcher: socket.socket
     loaders: socket.socket | None
     """To the launcher of loaders; None: no table is filled here."""
+    opener: Opener | None
+    """None: no link is opened anew."""
     objects: Path
     """The folder of compiled sets."""
     audit: AuditLog
@@ -114,6 +125,9 @@ class Supervisor:
         self.sets = QuerySets(self.keeper, self.compiler, inherited.places, self._told)
         self.loaders = Loaders(self._around_loaders(), lambda: self.sets.tables)
         self.tails = Followers(self.keeper)
+        opener = inherited.opener
+        opening = None if opener is None else LinkOpening(opener, self._told)
+        self._reopening = Reopening(inherited.links, opening, self.keeper, launching, self._told)
         answering = Answering(self, inherited.audit)
         self._server = ControlServer(inherited.listening, inherited.allowed, answering)
 
@@ -136,6 +150,7 @@ class Supervisor:
             await self.loaders.end()
             for task in self._tasks:
                 task.cancel()
+            self._reopening.close()
             for launching in filter(None, (self._launching, self._loading)):
                 launching.close()
             self._has.audit.close()
@@ -191,6 +206,8 @@ class Supervisor:
             have = "has" if len(changed) == 1 and not changed[0].endswith("s") else "have"
             names = " and ".join(filter(None, (", ".join(changed[:-1]), changed[-1])))
             done.append(f"{names} {have} changed, which a restart puts into force")
+        if links := changed_links(self._config.links, config.links):
+            done.append(links)
         if failed:
             hint = "; ".join(dict.fromkeys(error.hint for error in failed if error.hint))
             rest = "the sets that are not named are as they were"
@@ -237,7 +254,9 @@ class Supervisor:
 
     @property
     def _running(self) -> str:
-        return f"running: {', '.join(link.device for link in self._has.links) or 'files'}"
+        """What a service manager shows."""
+        names = ", ".join(link.device for link in self._has.links)
+        return f"running: {names or 'files'}"
 
     def _around_loaders(self) -> LoaderSurroundings | None:
         if self._loading is None:
@@ -281,8 +300,11 @@ class Supervisor:
         elif isinstance(report, CaptureReport):
             self._report = report
             self._totals.take(report, self.sets.states)
+            self._reopening.take(report)
             if loss := self.keeper.losses.goes_on(report):
                 self._told(f"after the crash: {loss_text(loss)}")
+        elif isinstance(report, CaptureOver):
+            self._reopening.take(report.report)
         elif isinstance(report, CaptureNote):
             self._told(report.text)
 
@@ -318,6 +340,7 @@ class Supervisor:
             done, is_done = await self.reload(os.geteuid()), True
         except DaemonError as error:
             done, is_done = str(error), False
+            self._has.notifier.status(f"{self._running}; the last reload failed: {done}")
         self._has.audit.note(os.geteuid(), "reload", "SIGHUP", is_done, done)
         self._told(f"reload: {done}")
 

@@ -126,6 +126,10 @@ class AttachedSet:
                 found[port] = value
         return found
 
+    def pass_punctuation(self) -> None:
+        """Put out batches without rows, too, from now on: their bounds say which rows are out."""
+        lib.gs_attached_pass_punctuation(self.native)
+
     def check(self) -> None:
         """Raise EngineError where there was no memory to go on: it gets no more packets then."""
         check(lib.gs_attached_check(self.native, self._error), self._error)

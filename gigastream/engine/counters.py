@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,33 @@ _OPERATOR_COUNTERS = (
     "held_bytes", "peak_bytes",
 )  # fmt: skip
 
+_CODES = {"uint64_t": "Q", "int64_t": "q", "uint32_t": "I", "int32_t": "i"}
+
+
+class _Numbers:
+    """Integers of a native struct: a report takes them all at once, not one by one."""
+
+    def __init__(self, kind: str, names: Sequence[str]) -> None:
+        """`kind` is the struct's name."""
+        fields = dict(ffi.typeof(f"struct {kind}").fields)
+        self._names = sorted(names, key=lambda name: fields[name].offset)
+        layout, end = "=", 0
+        for name in self._names:
+            found = fields[name]
+            layout += f"{found.offset - end}x{_CODES[found.type.cname]}"
+            end = found.offset + ffi.sizeof(found.type)
+        self._layout = struct.Struct(layout)
+
+    def of(self, native: Any) -> dict[str, int]:
+        """By name; `native` is a pointer to the struct."""
+        found = self._layout.unpack_from(ffi.buffer(native))
+        return dict(zip(self._names, found, strict=True))
+
+
+_SOURCE = _Numbers("gs_source_statistics", _SOURCE_COUNTERS)
+_LFTA = _Numbers("gs_lfta_statistics", _LFTA_COUNTERS)
+_OPERATOR = _Numbers("gs_operator_statistics", _OPERATOR_COUNTERS)
+
 
 def sources(
     engine: Any, opened: Sequence[OpenSource | OpenPackets | None]
@@ -65,7 +93,7 @@ def _source(native: Any, opened: OpenSource | OpenPackets | None) -> SourceStati
         is_failed=bool(native.is_failed),
         link=LINK_STATES[native.link_state],
         asked=native.wanted.count,
-        **{name: getattr(native, name) for name in _SOURCE_COUNTERS},
+        **_SOURCE.of(native),
     )
 
 
@@ -75,8 +103,8 @@ def lftas(attached: Any) -> tuple[LftaStatistics, ...]:
     found = []
     for index in range(lib.gs_attached_lfta_count(attached)):
         lib.gs_attached_lfta_statistics(attached, index, native)
-        counters = {name: getattr(native, name) for name in _LFTA_COUNTERS}
-        found.append(LftaStatistics(_string(native.name), _string(native.interface), **counters))
+        name, interface = _string(native.name), _string(native.interface)
+        found.append(LftaStatistics(name, interface, **_LFTA.of(native)))
     return tuple(found)
 
 
@@ -86,13 +114,13 @@ def operators(attached: Any, times: Mapping[str, BaseTimes]) -> tuple[OperatorSt
     found = []
     for index in range(lib.gs_attached_operator_count(attached)):
         lib.gs_attached_operator_statistics(attached, index, native)
-        if _string(native.kind) in ("lfta", "output"):
+        kind = _string(native.kind)
+        if kind in ("lfta", "output"):
             continue
-        counters = {name: getattr(native, name) for name in _OPERATOR_COUNTERS}
         name = _string(native.name)
         bounds = ffi.unpack(native.bounds, native.column_count) if native.column_count else ()
         promised_ns = promised(times.get(name, ()), bounds)
-        kind = _string(native.kind)
+        counters = _OPERATOR.of(native)
         found.append(OperatorStatistics(name, kind, **counters, promised_ns=promised_ns))
     return tuple(found)
 

@@ -175,6 +175,16 @@ class Engine:
         length = len(packed) // _INSTRUCTION.size
         check(lib.gs_engine_set_prefilter(self.native, native, length, self._error), self._error)
 
+    def renew(self, source: int, socket: int | None) -> bool:
+        """Let a link's ring whose device was removed go on with that of another socket.
+
+        It is one of open_packet_sockets, and stays the caller's; None: ask whether it could be.
+        False: what was captured before is not read out yet. EngineError leaves it as it was.
+        """
+        number = -1 if socket is None else socket
+        status = lib.gs_engine_renew(self.native, source, number, self._error)
+        return bool(check(status, self._error) == lib.GS_OK)
+
     def unseen(self, until_ns: int) -> None:
         """Say that links may have had packets up to this time whose reader has crashed.
 

@@ -63,6 +63,7 @@ def configure(config: Any, source: LiveSource, snap: int) -> list[Any]:
     live.has_socket, live.socket = source.socket is not None, source.socket or 0
     live.is_adopted, live.is_shared = source.adopts, settings.fanout > 1
     live.counts_for_device = not source.ring
+    live.is_renewed = source.is_renewed
     library = ffi.NULL
     if source.needs_libpcap:
         library = ffi.new("char[]", os.fsencode(libpcap.shared_object()))

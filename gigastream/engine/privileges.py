@@ -21,7 +21,7 @@ from gigastream.engine.batch import check
 from gigastream.ownership import is_mapped
 from gigastream.sources.files import SourceError
 
-Confined = Literal["capture", "supervisor", "compiler", "loading", "loader"]
+Confined = Literal["capture", "supervisor", "compiler", "opener", "loading", "loader"]
 """What a process does, in the order of enum gs_confined."""
 _SAME_USER = 0xFFFFFFFF
 _KEPT = ("COLUMNS", "LANG", "LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "TERM", "TZ")
@@ -124,8 +124,18 @@ def give_up_privileges(user: str) -> None:
     uid, gid = user_to_become(user) or (_SAME_USER, _SAME_USER)
     error = ffi.new("struct gs_error *")
     check(lib.gs_give_up_privileges(uid, gid, error), error)
-    for name in set(os.environ) - set(_kept(os.environ)):
-        del os.environ[name]
+    _forget_environment()
+
+
+def keep_packet_sockets(user: str) -> None:
+    """Keep CAP_NET_RAW alone, and be `user` if we are root. For good. EngineError, SourceError.
+
+    Call it with one thread, with all modules imported that are needed.
+    """
+    uid, gid = user_to_become(user) or (_SAME_USER, _SAME_USER)
+    error = ffi.new("struct gs_error *")
+    check(lib.gs_keep_packet_sockets(uid, gid, error), error)
+    _forget_environment()
 
 
 def confine(folders: Sequence[Path], kind: Confined = "capture") -> Confinement:
@@ -144,6 +154,11 @@ def confine(folders: Sequence[Path], kind: Confined = "capture") -> Confinement:
 def confinement() -> Confinement | None:
     """What holds this process; None where it captures no link."""
     return _confinement
+
+
+def _forget_environment() -> None:
+    for name in set(os.environ) - set(_kept(os.environ)):
+        del os.environ[name]
 
 
 def _kept(environment: Mapping[str, str]) -> list[str]:

@@ -212,6 +212,7 @@ class SpooledSet:
         if self._writer is not None:
             with suppress(SpoolError):  # of a folder that is gone
                 self._writer.close()
+            self._writer = None  # which holds none any more, where this fails
         self._writer = writer = SpoolWriter(self._root, self._how)
         anew = set[str]() if self._is_begun else self._anew
         try:

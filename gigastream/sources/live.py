@@ -90,6 +90,11 @@ class LiveSource:
 
     With several rings each is a source with its number, of open_packet_sockets (adopted_rings).
     """
+    is_renewed: bool = False
+    """Of one that is adopted, among several: where its device is removed it gets another socket.
+
+    Without, nothing more comes of it then.
+    """
     timestamps: Timestamps | None = None
     """Whose time its packets have; None: what the settings say."""
 
@@ -132,12 +137,25 @@ class LiveSource:
 
 
 def adopted_rings(
-    interface: str, device: str, settings: LiveSettings, sockets: Sequence[int]
+    interface: str,
+    device: str,
+    settings: LiveSettings,
+    sockets: Sequence[int],
+    *,
+    is_renewed: bool = False,
 ) -> list[LiveSource]:
     """A link as a source for each of the sockets that open_packet_sockets gave for it."""
     numbers: Iterable[int | None] = [None] if len(sockets) == 1 else range(len(sockets))
     return [
-        LiveSource(interface, device, settings, ring=number, socket=socket, adopts=True)
+        LiveSource(
+            interface,
+            device,
+            settings,
+            ring=number,
+            socket=socket,
+            adopts=True,
+            is_renewed=is_renewed and number is not None,
+        )
         for number, socket in zip(numbers, sockets, strict=True)
     ]
 

@@ -6,14 +6,17 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Iterator
+from errno import EIO
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow
 import pytest
 
+from gigastream.daemon.capture_process import _Capture
 from gigastream.daemon.messages import (
     AttachOrder,
+    CaptureNote,
     CaptureReport,
     DetachOrder,
     OrderDone,
@@ -22,6 +25,9 @@ from gigastream.daemon.messages import (
     TailRows,
     UntailOrder,
 )
+from gigastream.daemon.running_set import RunningSet
+from gigastream.engine.batch import EngineError
+from gigastream.engine.engine import Engine
 from tests.captures import DEMO_CAPTURE
 from tests.cli.command import gigastream
 from tests.daemon.capture import Captured, capturing, object_of, output_to, start_of
@@ -154,6 +160,59 @@ def test_a_tail_has_the_rows_of_its_query(waiting: Captured, folder: Path) -> No
     assert tables[0].column_names == ["time", "srcIP"]
     assert last.over
     assert not last.arrow
+
+
+def test_a_set_that_fails_is_told_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the log, and to who watches it; the other goes on."""
+    gives = RunningSet.give
+
+    def give(running: RunningSet) -> None:
+        if running.name == "broken" and running.collect():
+            raise OSError(EIO, "Input/output error", "/dev/x")
+        gives(running)
+
+    monkeypatch.setattr(RunningSet, "give", give)
+    frames = object_of(folder, "frames", FRAMES, ["default"])
+    with capturing(start_of(folder, files=FILES)) as capture:
+        for name in ("broken", "frames"):
+            order = AttachOrder(
+                number=capture.number(),
+                name=name,
+                object_path=str(frames),
+                outputs=(output_to(folder / f"{name}.csv"),),
+            )
+            capture.order(order)
+        tail = TailOrder(number=capture.number(), query="frames", set_name="broken")
+        capture.order(tail)
+        over = capture.over()
+    note = "broken: it has failed, and gets no more packets: /dev/x: Input/output error"
+    assert [message.text for message in capture.said if isinstance(message, CaptureNote)] == [note]
+    assert [found.failure for found in over.report.sets] == ["/dev/x: Input/output error", None]
+    (last,) = capture.tail_rows(tail.number)
+    assert last.over
+    assert capture.said.index(last) < capture.said.index(over)
+    rows = (folder / "frames.csv").read_text().splitlines()
+    assert 1 < len(rows) == len(set(rows) & set(alone(FRAMES)))
+
+
+def test_a_kernel_that_takes_no_filter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives more packets, which is told: sets come and go all the same."""
+
+    def set_prefilter(_: Engine, program: object) -> None:
+        if program is not None:
+            raise EngineError("Cannot allocate memory")
+
+    monkeypatch.setattr(Engine, "set_prefilter", set_prefilter)
+    monkeypatch.setattr(_Capture, "_has_prefilter", True)
+    monkeypatch.setattr(_Capture, "_read", lambda capture: not capture._ends)
+    with capturing(start_of(folder, files=FILES)) as capture:
+        text = "DEFINE { query_name port; } SELECT time FROM TCP WHERE destPort = 8080"
+        assert capture.attach("first", object_of(folder, "port", text, [])).error is None
+        drop = DetachOrder(number=capture.number(), name="first")
+        assert capture.done(drop).error is None
+        assert capture.end().error is None
+    told = capture.last(CaptureNote).text
+    assert told == "the kernel rejects less than it could: Cannot allocate memory"
 
 
 def test_rows_that_wait_for_a_slow_supervisor_go_out_while_the_input_is_silent(

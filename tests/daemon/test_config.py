@@ -95,6 +95,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_the_packaged_one_is_right() -> None:
+    load_daemon_config(ROOT / "packaging" / "deb" / "gigastream.toml")
+
+
 def _loaded(folder: Path, text: str) -> DaemonConfig:
     path = folder / "gigastream.toml"
     path.write_text(text)
@@ -276,6 +280,14 @@ def test_what_is_wrong_is_said_with_its_line(
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         load_daemon_config(tmp_path / "none.toml")
+
+
+def test_places_in_each_others_way_are_said_before_a_start(folder: Path) -> None:
+    message, hint = _refused(folder, f'state = "/srv"\nfolders = ["/srv/rows"]\n{LINK}')
+    assert message == (
+        "2: state is /srv, and /srv/rows is a folder that sets may write: one lies in the other"
+    )
+    assert hint == "state and folders apart from each other"
 
 
 def test_a_check_has_the_carets_of_a_query_that_is_wrong(folder: Path) -> None:

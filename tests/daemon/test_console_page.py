@@ -13,7 +13,7 @@ import pytest
 
 from tests.daemon.consoles import browser, console
 from tests.daemon.resident import Daemon, end, started
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.privileged, pytest.mark.long]
 TALKERS = (
@@ -30,6 +30,11 @@ THE_ACCOUNT_ADDS_UP = """() => [...document.querySelectorAll("#links tr")].slice
   const [received, ...terms] = [...line.cells].slice(3).map((cell) => Number(cell.textContent.replaceAll(",", "")));
   return received > 1000 && terms.length === 7 && received === terms.reduce((sum, term) => sum + term, 0);
 })"""  # noqa: E501
+
+FIGURES = """() => {
+  const cells = [$("links").rows[1]?.cells[3], $("sets").rows[1]?.cells[1]];
+  return cells.every(Boolean) && cells.map((cell) => Number(cell.textContent.replaceAll(",", "")));
+}"""
 
 
 @dataclass
@@ -50,6 +55,11 @@ class Shown:
     def wait_until(self, is_so: str) -> None:
         """Wait until JavaScript says so."""
         self.page.wait_for_function(is_so)
+
+    def figures(self) -> list[int]:
+        """What the first link has received, and the rows of the first query."""
+        found: list[int] = self.page.wait_for_function(FIGURES).json_value()
+        return found
 
 
 @pytest.fixture(scope="module")
@@ -214,13 +224,13 @@ def test_a_capture_that_crashes_is_told(daemon: Daemon, shown: Shown) -> None:
     shown.wait_for("#rows td", "10.20.0.")
     pid = daemon.status().capture_pid
     assert pid is not None
-    figures = "() => ['links', 'sets'].map((id) => $(id).rows[1].cells[id === 'links' ? 3 : 1]"
-    figures += ".textContent.replaceAll(',', '')).map(Number)"
-    received, rows = shown.page.evaluate(figures)
+    received, rows = shown.figures()
     os.kill(pid, signal.SIGKILL)
     shown.wait_for("#state", "begun again 1 times")
-    shown.wait_until("() => document.querySelectorAll('#sets tr').length > 1")
-    since = shown.page.evaluate(figures)
+    wait_until(lambda: daemon.report().incarnation == 1, "a report of the next process")
+    with shown.page.expect_response("**/api/status"):
+        pass  # it is shown before the next one is asked for
+    since = shown.figures()
     assert since[0] >= received > 0
     assert since[1] >= rows > 0
     shown.wait_for("#notices", "a crash (")

@@ -58,7 +58,7 @@ def test_a_set_that_hangs_is_sought_out(space: Namespace, common_folder: Path) -
     config = common_folder / "gigastream.toml"
     sets = {"broken": BROKEN, "last": COUNTS}
     tables = "".join(f"[[query]]\nname = '{n}'\ntext = '''{t}'''\n" for n, t in sets.items())
-    head = "watchdog = '4s'\ndefinitions = ['own.gsql']\n"
+    head = "watchdog = '5s'\ndefinitions = ['own.gsql']\n"
     config.write_text(f"{head}[[link]]\ndevice = '{space.near}'\n{tables}")
     daemon = started(space, common_folder, "-c", config)
     try:

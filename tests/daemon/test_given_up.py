@@ -13,10 +13,14 @@ from tests.daemon.links import capture_pid
 from tests.daemon.resident import Daemon, end, started
 from tests.daemon.tables import Filled, places
 from tests.live.namespace import Namespace
-from tests.processes import descendants, threads_of
+from tests.live.test_privileges import AS_A_USER
+from tests.processes import descendants, threads_of, wait_until_gone
 from tests.waiting import wait_until
 
 LARGE = "DEFINE { query_name large; } SELECT " + ", ".join(f"len + {n} AS c{n}" for n in range(200))
+CAP_NET_RAW = 1 << 13
+STDERR = 2
+NOBODY = 65534
 CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 pytestmark = pytest.mark.privileged
 
@@ -56,12 +60,57 @@ def test_loaders_and_who_forks_them_keep_none(space: Namespace, common_folder: P
         end(filled.daemon)
 
 
-def check(daemon: Daemon) -> int:
+@pytest.mark.parametrize("who", ["root", "user"])
+def test_who_opens_links_anew_keeps_that_alone(
+    space: Namespace, common_folder: Path, who: str
+) -> None:
+    """One process has one capability, and hands it on to nobody; what it opens is the others'.
+
+    A user who has it by a unit's AmbientCapabilities= keeps its bounding set.
+    """
+    before = () if who == "root" else (*AS_A_USER, "--regid=65534", "--bounding-set=-all,+net_raw")
+    if who == "user":
+        os.chown(common_folder, NOBODY, NOBODY)
+    daemon = started(space, common_folder, "--fanout", 2, "--reopen-links", before=before)
+    try:
+        (opener,) = openers_of(daemon)
+        check(daemon, opener, CAP_NET_RAW if who == "user" else 0)
+        files = Path(f"/proc/{opener}/fd")
+        links = [os.readlink(file) for file in files.iterdir() if int(file.name) > STDERR]
+        assert [link.partition(":")[0] for link in links] == ["socket"], "its way to be asked"
+        assert daemon.stop() == 0
+        wait_until_gone(opener)
+    finally:
+        end(daemon)
+
+
+def test_nobody_keeps_it_where_no_link_needs_it(space: Namespace, common_folder: Path) -> None:
+    daemon = started(space, common_folder, "--reopen-links")
+    try:
+        check(daemon)
+        assert daemon.stop() == 0
+    finally:
+        end(daemon)
+
+
+def openers_of(daemon: Daemon) -> list[int]:
+    """By what the kernel says of them."""
+    return [
+        pid
+        for pid in descendants(daemon.process.pid)
+        if any(int(found["CapEff"], 16) for found in threads_of(pid))
+    ]
+
+
+def check(daemon: Daemon, opener: int | None = None, bounding: int = 0) -> int:
     """Hold what every thread has against what is documented; how many processes there were."""
     processes = [daemon.process.pid, *descendants(daemon.process.pid)]
     for found in threads_of(*processes):
         kept = {name: int(found[name], 16) for name in CAPABILITIES}
-        assert kept == dict.fromkeys(CAPABILITIES, 0), found["Name"]
+        own = CAP_NET_RAW if int(found["Tgid"]) == opener else 0
+        expected = dict.fromkeys(CAPABILITIES, 0) | {"CapPrm": own, "CapEff": own}
+        expected["CapBnd"] = bounding
+        assert kept == expected, found["Name"]
         assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2"), found["Name"]
         assert "0" not in (*found["Uid"].split(), *found["Gid"].split())
         assert found["Groups"].split() == []

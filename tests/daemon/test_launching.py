@@ -30,7 +30,7 @@ def play(script: Script) -> None:
     pid = os.fork()
     if pid == 0:
         ours.close()
-        launcher._end_with(lambda: launch(theirs))
+        launcher.end_with(lambda: launch(theirs))
     theirs.close()
     wait_until_ready(ours)
 

@@ -47,5 +47,7 @@ def test_older_kernels_are_asked_for_all_of_them(monkeypatch: pytest.MonkeyPatch
     """Whose folder has no size."""
     known, sizeless = reports.open_descriptors(), os.stat(os.devnull)
     assert sizeless.st_size == 0
-    monkeypatch.setattr(reports.os, "stat", lambda _: sizeless)
-    assert reports.open_descriptors() == known
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", lambda _: sizeless)
+        found = reports.open_descriptors()
+    assert found == known

@@ -345,6 +345,26 @@ def test_a_disk_that_has_room_again_is_written_again(small_disk: Path) -> None:
     assert going.spooled.rows + going.spooled.lost == PACKETS
 
 
+def test_a_spool_that_was_taken_away_is_made_again_as_soon_as_it_can_be(work: Work) -> None:
+    """Though it could not be at first: where it was something else was in the way."""
+    with work.attached(FRAMES, DEMO_CAPTURE, SpoolSettings(segment_rows=50)) as going:
+        going.read(300)
+        work.root.rename(work.root.with_name("taken"))
+        work.root.touch()
+        going.read(300)
+        wait_until(lambda: fails(going.spooled), "a failure")
+        for _ in range(3):
+            going.spooled.rotate()
+            assert going.spooled.failure is not None
+        work.root.unlink()
+        going.spooled.rotate()
+        assert going.spooled.failure is None
+        going.read()
+    assert going.spooled.rows > work.listed() > 0
+    assert going.spooled.rows + going.spooled.lost == PACKETS
+    assert work.told_lost() == going.spooled.lost
+
+
 # ---- retention ----
 
 

@@ -108,6 +108,9 @@ def test_no_daemon() -> None:
     refused = gigastream("top", "--socket", "/nowhere/socket")
     assert refused.code == 2
     assert "there is no daemon at /nowhere/socket" in refused.err
+    variables = {**os.environ, "GIGASTREAM_SOCKET": "/elsewhere/socket"}
+    refused = gigastream("top", "--once", env=variables)
+    assert "there is no daemon at /elsewhere/socket" in refused.err
 
 
 @pytest.mark.privileged

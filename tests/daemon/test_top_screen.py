@@ -104,6 +104,19 @@ def test_rates_are_of_the_time_between_two_looks() -> None:
     assert "3.0 s" in text
 
 
+def test_of_what_has_gone_nothing_is_remembered() -> None:
+    """Sets come and go for months."""
+    history = History()
+    history.look(status(10, 10, 5))
+    assert set(history.rates) == {"source:eth0", "query:mine.talkers"}
+    now = history.now
+    assert now is not None
+    assert now.report is not None
+    report = msgspec.structs.replace(now.report, sets=())
+    history.look(msgspec.structs.replace(now, report=report))
+    assert set(history.rates) == {"source:eth0"}
+
+
 @pytest.mark.parametrize(("width", "bars"), [(200, 30), (120, 30), (80, 13), (70, 0)])
 def test_the_course_gives_way_to_the_figures(width: int, bars: int) -> None:
     history = History()

@@ -249,6 +249,21 @@ def test_a_set_that_comes_after_the_end_has_an_answer_without_packets() -> None:
     assert (found["all"].rows, found["pairs"].rows) == (b"0\n", b"")
 
 
+# ---- punctuation ----
+
+
+def test_a_set_at_work_puts_out_batches_without_rows_once_it_is_asked() -> None:
+    """Until then they would wake its reader for nothing."""
+    with reading(READINGS["with heartbeats"]) as going:
+        queries = going.attach("all")  # whose one row comes at the end
+        going.engine.start()
+        assert going.engine.run(CUT, 0)
+        assert not list(queries.taken())
+        queries.pass_punctuation()
+        assert going.engine.run(PACKETS, 0)
+        assert {event.batch.row_count for event in queries.taken()} == {0}
+
+
 # ---- until ----
 
 

@@ -12,31 +12,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.captures import DEMO_CAPTURE, ROOT
+from tests.captures import DEMO_CAPTURE
+from tests.install.copies import COPIED
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="no Debian"),
 ]
 
-IN_A_COPY = r"""
-set -eu
-mount -t tmpfs none "$1"
-mkdir "$1/upper" "$1/work" "$1/root"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
-mount -t proc proc "$1/root/proc"
+IN_A_COPY = (
+    COPIED
+    + r"""
 mount --bind /dev "$1/root/dev"
-mkdir "$1/root/try"
-chmod 755 "$1/root/try"
-cp "$2" "$1/root/try/gigastream.deb"
-cp "$3" "$1/root/try/demo.pcap"
 printf '%s' "$4" >"$1/root/try/try.sh"
 exec chroot "$1/root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh /try/try.sh
 """
+)
 INSTALLED = r"""
 set -eu
 cd /try
-rm -rf /var/cache/gigastream /var/lib/gigastream  # what others have left on this host
 dpkg -i --force-depends gigastream.deb >&2
 gigastream version
 stat -c '%U %a' /var/lib/gigastream /var/cache/gigastream
@@ -55,16 +49,6 @@ ls -d /opt/gigastream /etc/gigastream 2>/dev/null || true
 dpkg -P gigastream >&2
 ls -d /etc/gigastream /var/cache/gigastream /var/lib/gigastream 2>/dev/null || true
 """
-
-
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package of this tree."""
-    out = tmp_path_factory.mktemp("deb")
-    words = [str(ROOT / "packaging" / "deb" / "build.sh"), str(out)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return Path(done.stdout.splitlines()[-1])
 
 
 def test_it_holds_what_a_service_needs(package: Path) -> None:

@@ -63,6 +63,11 @@ def test_it_has_one_capability_and_is_never_root() -> None:
     assert found["NoNewPrivileges"] == ["yes"]
 
 
+def test_the_rest_is_let_end_where_the_main_process_has_died() -> None:
+    """`mixed` would kill the capture process at once, and with it all open windows."""
+    assert settings()["KillMode"] == ["control-group"]
+
+
 def test_each_limit_is_documented() -> None:
     """Who has to lift one finds what it is for."""
     text = INSTALL.read_text()

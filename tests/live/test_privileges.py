@@ -339,8 +339,11 @@ def call(function, *arguments):
     if function(*arguments) < 0:
         raise OSError(ctypes.get_errno(), "refused")
 os.environ["SECRET"] = "told"
-privileges.gain_no_privileges("nobody")
-privileges.give_up_privileges("nobody")
+if confined == "opener":
+    privileges.keep_packet_sockets("nobody")
+else:
+    privileges.gain_no_privileges("nobody")
+    privileges.give_up_privileges("nobody")
 assert "SECRET" not in os.environ
 sleeper = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
 client = socket.socket(socket.AF_UNIX)
