@@ -46,7 +46,6 @@ from gigastream.daemon.messages import (
 )
 from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, misplaced, no_disk
 from gigastream.daemon.tables_of_sets import tables_of
-from gigastream.daemon.targets_of_sets import SPOOL
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
