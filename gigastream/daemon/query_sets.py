@@ -25,6 +25,7 @@ from gigastream.daemon.messages import (
 )
 from gigastream.daemon.places import SET_NAME, SET_NAME_HINT, WORD_MOST, OutputPlaces
 from gigastream.daemon.reloading import Change, changes
+from gigastream.daemon.tables_of_sets import WantedTable, wanted_tables
 from gigastream.daemon.targets_of_sets import check_places
 from gigastream.daemon.trial import Trial
 
@@ -65,6 +66,12 @@ class QuerySets:
     def states(self) -> dict[str, SetState]:
         """The sets that there are, oldest first. From any thread."""
         return {name: held.state for name, held in self._held.copy().items()}
+
+    @property
+    def tables(self) -> tuple[WantedTable, ...]:
+        """That are to be filled now."""
+        specs = [held.state.spec for held in self._held.values()]
+        return tuple(table for spec in specs for table in wanted_tables(spec))
 
     async def add(self, spec: QuerySetSpec, uid: int, *, from_config: bool = False) -> str:
         """Compile a set and attach it; what there is to say about it. DaemonError."""
