@@ -85,7 +85,7 @@ SELECT 'x' FROM IP\"\"\"
 first-window = "cut"
 priority = -1
 low-level-only = true
-output = ["spool:spool"]
+output = ["spool:bare"]
 """
 
 
@@ -232,6 +232,12 @@ WRONG = [
         "6: there are two sets called a",
         None,
     ),
+    (
+        f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["csv:x"]\n'
+        '[[query]]\nname = "b"\ntext = "y"\noutput = ["json:./x"]',
+        "10: /",
+        "a path each",
+    ),
     (f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["csv"]', "6: csv names no path", None),
     (
         f'{LINK}[[query]]\nname = "a"\ntext = "x"\nlow-level-only = true',
@@ -245,9 +251,14 @@ WRONG = [
     ),
     (
         f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["duckdb:t.db"]',
-        "6: the daemon writes no tables, of which duckdb is a kind",
-        "the output spool:FOLDER, and beside the daemon, as a service of its own: "
-        "gigastream run --spool FOLDER -o duckdb:…",
+        "6: duckdb:",
+        'output = ["spool:/FOLDER", "duckdb:…"]: each set with tables has one spool',
+    ),
+    (
+        f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["spool:s", '
+        '"postgres:postgresql://me:open@host/db"]',
+        "6: postgres: an output is shown to who may ask, and this one has a password",
+        "PGPASSWORD, PGPASSFILE or PGSERVICEFILE in the daemon's environment",
     ),
     (
         f"{LINK}[[query]]\nname = 'a'\ntext = '''\npriority = 1\n'''\npriority = 'x'",
