@@ -33,6 +33,8 @@ static const uint32_t programs[] = {
 #endif
 };
 
+/* to other hosts; AF_UNIX sockets, for questions about links, stay */
+static const uint32_t reaching_out[] = {SYS_connect};
 static const uint32_t taking_in[] = {SYS_accept, SYS_accept4};
 /* Nothing of it is sent but descriptors, by sendmsg. */
 static const uint32_t of_opener[] = {
@@ -56,8 +58,7 @@ static const uint32_t of_all[] = {
     SYS_perf_event_open,
     SYS_personality,
     SYS_userfaultfd,
-    /* other hosts: what is open is enough; AF_UNIX sockets, for questions about links, stay */
-    SYS_connect,
+    /* what is open is enough */
     SYS_listen,
     /* the kernel, and ways past this list */
     SYS_bpf,
@@ -133,6 +134,11 @@ static const uint32_t of_all[] = {
 #define SUPERVISOR (1u << GS_CONFINED_SUPERVISOR)
 #define COMPILER (1u << GS_CONFINED_COMPILER)
 #define OPENER (1u << GS_CONFINED_OPENER)
+#define LOADING (1u << GS_CONFINED_LOADING)
+#define LOADER (1u << GS_CONFINED_LOADER)
+#define ALL (CAPTURE | SUPERVISOR | COMPILER | OPENER | LOADING | LOADER)
+#define RUNS_PROGRAMS (COMPILER | LOADING)
+#define REACHES_OUT (LOADING | LOADER)
 #define COUNT(list) (uint16_t)(sizeof(list) / sizeof *(list))
 
 static const struct refusal {
@@ -140,9 +146,10 @@ static const struct refusal {
     uint16_t count;
     unsigned whom;
 } refusals[] = {
-    {of_all, COUNT(of_all), CAPTURE | SUPERVISOR | COMPILER | OPENER},
-    {programs, COUNT(programs), CAPTURE | SUPERVISOR | OPENER},
-    {taking_in, COUNT(taking_in), CAPTURE | COMPILER | OPENER},
+    {of_all, COUNT(of_all), ALL},
+    {programs, COUNT(programs), ALL & ~RUNS_PROGRAMS},
+    {reaching_out, COUNT(reaching_out), ALL & ~REACHES_OUT},
+    {taking_in, COUNT(taking_in), ALL & ~SUPERVISOR},
     {sending, COUNT(sending), CAPTURE},
     {of_opener, COUNT(of_opener), OPENER},
 };
@@ -215,6 +222,16 @@ static const struct sock_filter only_reading[] = {
     RETURN(SECCOMP_RET_ALLOW),
 };
 
+static const struct sock_filter only_sockets_of_clients[] = {
+    SKIP_UNLESS(SYS_socket, 6),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0),
+    REFUSE(EPERM),
+    RETURN(SECCOMP_RET_ALLOW),
+};
+
 struct program {
     struct sock_filter code[PROGRAM_MAX];
     uint16_t length;
@@ -239,18 +256,21 @@ static bool filter_calls(int32_t confined)
     static const struct sock_filter allow_rest = RETURN(SECCOMP_RET_ALLOW);
     struct program program = {.length = 0};
     append(&program, only_this_machine, COUNT(only_this_machine));
-    if (confined == GS_CONFINED_COMPILER)
+    unsigned who = 1u << confined;
+    if (who & RUNS_PROGRAMS)
         append(&program, no_namespaces, COUNT(no_namespaces));
     else
         append(&program, only_threads, COUNT(only_threads));
     if (confined == GS_CONFINED_OPENER) {
         append(&program, only_packet_sockets, COUNT(only_packet_sockets));
         append(&program, only_reading, COUNT(only_reading));
+    } else if (who & REACHES_OUT) {
+        append(&program, only_sockets_of_clients, COUNT(only_sockets_of_clients));
     } else {
         append(&program, only_unix_sockets, COUNT(only_unix_sockets));
     }
     for (uint16_t i = 0; i < COUNT(refusals); i++)
-        if (refusals[i].whom & 1u << confined) refuse(&program, &refusals[i]);
+        if (refusals[i].whom & who) refuse(&program, &refusals[i]);
     append(&program, &allow_rest, 1);
     struct sock_fprog filter = {.len = program.length, .filter = program.code};
     return ARCHITECTURE != 0 &&
@@ -265,9 +285,10 @@ static bool filter_calls(int32_t confined)
      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | \
      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |   \
      LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM)
-#define REFER (1ull << 13)       /* from the second on: to move between folders */
-#define TRUNCATE (1ull << 14)    /* from the third on */
-#define BIND_AND_CONNECT 3ull    /* from the fourth on, of TCP */
+#define REFER (1ull << 13)    /* from the second on: to move between folders */
+#define TRUNCATE (1ull << 14) /* from the third on */
+#define BIND 1ull             /* from the fourth on, of TCP */
+#define BIND_AND_CONNECT 3ull
 #define ABSTRACT_AND_SIGNAL 3ull /* from the sixth on: sockets and processes outside */
 #define NULL_DEVICE "/dev/null"
 
@@ -304,10 +325,10 @@ extern void __gcov_init(void) __attribute__((weak));
 
 static struct ruleset attributes_of(int32_t confined, int abi)
 {
-    bool runs_programs = confined == GS_CONFINED_COMPILER;
+    bool runs_programs = RUNS_PROGRAMS & 1u << confined;
     return (struct ruleset){
         .files = changes_of(abi) | (runs_programs ? 0 : LANDLOCK_ACCESS_FS_EXECUTE),
-        .network = BIND_AND_CONNECT,
+        .network = REACHES_OUT & 1u << confined ? BIND : BIND_AND_CONNECT,
         /* who watches over the others signals them, and says to the host's manager how it is */
         .scoped = confined == GS_CONFINED_SUPERVISOR ? 0 : ABSTRACT_AND_SIGNAL,
     };
@@ -323,7 +344,7 @@ static int confine_files(int32_t confined, const char *const *folders, uint32_t 
     if (rules < 0) return 0;
     /* Its counts are written when the process ends, wherever they are. */
     bool all = __gcov_init == NULL || allow(rules, "/", changes);
-    if (confined == GS_CONFINED_COMPILER)
+    if (RUNS_PROGRAMS & 1u << confined)
         all = allow(rules, NULL_DEVICE, LANDLOCK_ACCESS_FS_WRITE_FILE) && all;
     for (uint32_t i = 0; i < count; i++)
         all = allow(rules, folders[i], changes) && all;

@@ -17,7 +17,9 @@ enum gs_confined {
     GS_CONFINED_CAPTURE = 0, /* reads packets: no program, no process, no connection */
     GS_CONFINED_SUPERVISOR,  /* the same, but takes connections in, and sends */
     GS_CONFINED_COMPILER,    /* runs programs, makes processes, sends; connects to nobody */
-    GS_CONFINED_OPENER       /* makes raw packet sockets, and no others; changes no file */
+    GS_CONFINED_OPENER,      /* makes raw packet sockets, and no others; changes no file */
+    GS_CONFINED_LOADING,     /* forks loaders: a compiler that connects to databases, too */
+    GS_CONFINED_LOADER       /* fills a table: connects and sends; no program, no process */
 };
 
 /* Confines this process; only below `folders` it makes, changes and removes files from now on. What

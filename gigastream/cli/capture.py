@@ -17,6 +17,7 @@ from gigastream.daemon.messages import QuerySetSpec
 from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import inline_queries, read_query_file
 from gigastream.shipped_queries import shipped_queries
+from gigastream.sinks import SINKS, TABLE_MARK, is_sink
 from gigastream.sources.live import LIVE_OPTIONS, LiveSettings, parse_live
 
 
@@ -52,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", metavar="FOLDER", help="of the audit log")
     parser.add_argument(
         "--folder", action="append", default=[], help="below which sets that come later may write"
+    )
+    parser.add_argument(
+        "--tables", action="store_true", help="let sets that come later have tables, too"
     )
     parser.add_argument("--metrics", metavar="HOST:PORT", help="where Prometheus finds metrics")
     parser.add_argument("--strict", action="store_true", help="end where a set cannot be begun")
@@ -102,6 +106,7 @@ def _config_of(arguments: argparse.Namespace) -> DaemonConfig:
         "state": _path(arguments.state),
         "metrics": arguments.metrics,
         "user": arguments.user,
+        "tables": arguments.tables or None,
         "is_strict": arguments.strict or None,
         "reopens_links": arguments.reopen_links or None,
     }
@@ -171,10 +176,22 @@ def _output(text: str, name: str, count: int) -> str:
     output_format, colon, path = text.partition(":")
     if not colon or not path:
         raise UsageError(f"{text} names no path", f"-o {output_format}:PATH; rows: gigastream ctl")
+    if is_sink(text):
+        return _table(output_format, path, name, count)
     whole = Path(path).absolute()
     if count > 1:
         whole = whole / (name if output_format == "spool" else f"{name}.{output_format}")
     return f"{output_format}:{whole}"
+
+
+def _table(sink: str, place: str, name: str, count: int) -> str:
+    """A table of a set: a folder of tables is for all sets, a database in a file for one."""
+    if SINKS[sink].has_server or "://" in place:
+        return f"{sink}:{place}"
+    whole, mark, table = str(Path(place).absolute()).partition(TABLE_MARK)
+    if count > 1 and sink == "duckdb":
+        whole = f"{whole}/{name}.{sink}"
+    return f"{sink}:{whole}{mark}{table}"
 
 
 def _path(text: str | None) -> Path | None:

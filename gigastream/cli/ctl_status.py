@@ -15,6 +15,7 @@ from gigastream.daemon.losses import loss_text, seconds_text
 from gigastream.words import counted
 
 if TYPE_CHECKING:
+    from gigastream.daemon.loader_messages import TableState
     from gigastream.daemon.messages import (
         CaptureReport,
         Loss,
@@ -52,6 +53,7 @@ def _status_lines(status: StatusAnswer) -> Iterator[str]:
         yield from _inputs(status, report)
     for name, state in status.sets.items():
         yield from _set_lines(name, state, report)
+        yield from (f"  {_table(each)}" for each in status.tables if each.set_name == name)
     if report is not None:
         yield from _resources(report)
         yield from remarks(_statistics(report))
@@ -146,6 +148,22 @@ def _output(output: OutputStatistics) -> str:
     failed = f"; failed: {output.failure}" if output.failure is not None else ""
     rows = counted(output.rows, "row")
     return f"{output.format}:{output.path}: {rows}, {in_bytes(output.bytes)}{files}{lost}{failed}"
+
+
+def _table(table: TableState) -> str:
+    """What a loader has put into it, and what it has not."""
+    if table.state == "waiting":
+        state = f"waits: {table.why}"
+    else:
+        lag = 0 if table.lag_ns is None else table.lag_ns
+        state = f"filled, {_span(lag / _SECOND_NS)} behind its spool"
+    counts = {
+        "of the low level in damaged segments": table.lost_rows,
+        "of the low level deleted before they were read": table.retired_rows,
+        "without room in memory": table.refused_rows,
+    }
+    lost = "".join(f", {counted(count, 'row')} {what}" for what, count in counts.items() if count)
+    return f"{table.table}: {counted(table.rows, 'row')}{lost}; {state}"
 
 
 def _resources(report: CaptureReport) -> Iterator[str]:

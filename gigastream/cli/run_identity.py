@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gigastream.cli.errors import UsageError
 from gigastream.sinks import is_sink
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from gigastream.plan import Plan
     from gigastream.settings import Settings
     from gigastream.sources.live import Source
-    from gigastream.spool import Spool
 
 _SAMPLE_BYTES = 1 << 16
 """Of a capture's beginning and of its end: two with both and their sizes alike are one."""
@@ -48,29 +45,14 @@ def run_over_captures(
 
     Neither do those whose time is that of the host.
     """
+    from gigastream.spool.run_name import name_of
+
     captures = list(_captures(sources))
     kinds = {source.timestamps or settings.timestamps for source in sources}
     if len(captures) < len(sources) or kinds != {EXTERNAL}:
         return None
     cut = [settings.filter, settings.packets_max, arguments.windows]
-    return _name(plan, [cut, sorted(captures)])
-
-
-def run_over_spools(arguments: argparse.Namespace, plan: Plan, spools: Sequence[Spool]) -> str:
-    """Return the name of a run over spools; where captures are written anew, it is another."""
-    known = sorted((known_by(spool), _generation(spool)) for spool in spools)
-    return _name(plan, [arguments.windows, *(item for each in known for item in each)])
-
-
-def known_by(spool: Spool) -> str:
-    """Return what tells a spool from others: a text of its own, or else where it lies."""
-    return spool.identity or (
-        spool.path if "://" in spool.path else str(Path(spool.path).absolute())
-    )
-
-
-def _generation(spool: Spool) -> int:
-    return max((spool.since(track) for track in spool.tracks()), default=0)
+    return name_of(plan, [cut, sorted(captures)])
 
 
 def _captures(sources: Sequence[Source]) -> Iterator[tuple[str, int, str]]:
@@ -89,10 +71,3 @@ def _content(path: str) -> tuple[int, str]:
         file.seek(max(0, size - _SAMPLE_BYTES))
         found.update(file.read(_SAMPLE_BYTES))
     return size, found.hexdigest()
-
-
-def _name(plan: Plan, others: Any) -> str:
-    from gigastream.plan.to_json import to_json
-
-    text = json.dumps([to_json(plan), others], sort_keys=True)
-    return f"run {hashlib.sha256(text.encode()).hexdigest()[:32]}"

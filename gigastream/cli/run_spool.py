@@ -34,7 +34,6 @@ from gigastream.cli.links import LinkStatus, hand_over, has_links
 from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import query_texts
-from gigastream.cli.run_identity import known_by, run_over_spools
 from gigastream.cli.stderr import say
 from gigastream.config import Config
 from gigastream.options import SPOOL_OPTIONS
@@ -177,6 +176,7 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
     from gigastream.query_texts import QueryTexts
     from gigastream.sessions.spool_session import SpoolSession
     from gigastream.spool.plan import plan_of_spools, queries_of
+    from gigastream.spool.run_name import name_over_spools
 
     started = time.monotonic()
     texts = _asked(arguments, config)
@@ -192,7 +192,7 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
         if (own := identity(path)) is not None:
             inputs[own] = "a file of the spool that is read"
     _check_apart(arguments, wanted, plan, spools)
-    writer = partial(run_over_spools, arguments, plan, spools)
+    writer = partial(name_over_spools, plan, arguments.windows, spools)
     outputs = open_outputs(arguments, wanted, plan, inputs, writer)
     ends = ends_of(arguments, plan)
     settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
@@ -222,6 +222,7 @@ def read_spool(arguments: argparse.Namespace, config: Config, settings: Settings
 def _opened(arguments: argparse.Namespace) -> list[Spool]:
     """Return the spools, each of them once."""
     from gigastream.spool import Access, Spool
+    from gigastream.spool.run_name import known_by
 
     access = Access(arguments.token_file, arguments.ca_file)
     found: dict[str, Spool] = {}

@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gigastream.daemon.framing import FrameReader, frame
+from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import CheckAnswer, QuerySetSpec, ShownColumn
+from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.room import file_words
+from gigastream.sinks import is_sink
 
 if TYPE_CHECKING:
     from gigastream.plan import Plan
@@ -71,27 +74,32 @@ def result_reader() -> FrameReader[CompileResult]:
 
 def run_compiler(descriptor: int) -> int:
     """Answer the one request that comes over a channel."""
-    _keep_only(descriptor)
+    keep_only(descriptor)
     _limit()
     reader = request_reader()
     while received := os.read(descriptor, _READ_BYTES):
         for request in reader.feed(received):
             _confine(request)
-            _write_all(descriptor, frame(answer(request)))
+            write_all(descriptor, frame(answer(request)))
             return 0
     return 1
 
 
 def _limit() -> None:
-    """It stands back behind who reads packets; each program that it runs has the same limits."""
-    os.nice(_NICENESS)
-    _end_first()
+    """Each program that it runs has the same limits."""
+    stand_back()
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + MEMORY_MAX
     for limit, value in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, CPU_MAX_S)):
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(limit, (value, value))
+
+
+def stand_back() -> None:
+    """Let who reads packets go first, and be ended before it where memory ends."""
+    os.nice(_NICENESS)
+    _end_first()
 
 
 def _end_first() -> None:
@@ -132,6 +140,8 @@ def _answered(request: CompileRequest) -> CompileResult:
     plan, warnings = _planned(texts)
     if any(output.startswith("spool:") for output in request.spec.outputs):
         refuse_unspooled(plan)
+    if any(map(is_sink, request.spec.outputs)):
+        _refuse_for_tables(plan)
     path = "" if request.folder is None else str(_written(request, plan, texts))
     columns = {
         query.name: tuple(
@@ -146,6 +156,20 @@ def _answered(request: CompileRequest) -> CompileResult:
         explain=explain(plan) if request.folder is None else "",
     )
     return CompileResult(check=check, object_path=path)
+
+
+def _refuse_for_tables(plan: Plan) -> None:
+    """Raise DaemonError, SpooledPlanError for what no loader can write, or would hold for ever."""
+    from gigastream.spool.plan import check_is_here
+
+    check_is_here(plan, "the set's spool", is_theirs=True)
+    for query in output_queries(plan):
+        if query.time_column is None:
+            raise DaemonError(
+                f"{query.name} goes into a table, and none of its columns says when a window is "
+                "over: its rows would wait for the end of the links",
+                "a first column of time, as GROUP BY time_bucket('1 min', timestamp) AS minute",
+            )
 
 
 def _texts(request: CompileRequest) -> QueryTexts:
@@ -199,7 +223,7 @@ def _refused(error: Exception) -> CompileResult:
     return CompileResult(check=CheckAnswer(ok=False, message=message), hint=hint)
 
 
-def _keep_only(descriptor: int) -> None:
+def keep_only(descriptor: int) -> None:
     """Close the packet sockets, and all else that the launcher had open."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > _STDERR and int(name) != descriptor:
@@ -207,7 +231,8 @@ def _keep_only(descriptor: int) -> None:
                 os.close(int(name))
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it to a channel. OSError."""
     waiting = memoryview(data)
     while waiting:
         waiting = waiting[os.write(descriptor, waiting) :]

@@ -26,6 +26,7 @@ from gigastream.daemon.config_tables import (
     QueryTable,
     TopTable,
     Word,
+    word_text,
 )
 from gigastream.daemon.config_toml import read_toml, refuse_all
 from gigastream.daemon.daemon_config import (
@@ -35,6 +36,7 @@ from gigastream.daemon.daemon_config import (
     LogFormat,
     parse_address,
 )
+from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import (
     FirstWindow,
     OverloadPolicy,
@@ -43,7 +45,8 @@ from gigastream.daemon.messages import (
     SpoolSpec,
 )
 from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, misplaced, no_disk
-from gigastream.daemon.targets_of_sets import SPOOL, table_refusal
+from gigastream.daemon.tables_of_sets import tables_of
+from gigastream.daemon.targets_of_sets import SPOOL
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
@@ -52,7 +55,7 @@ from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import QueryFileError, read_query_file
 from gigastream.settings import Settings, SettingsError, parse_bytes, parse_period
 from gigastream.shipped_queries import shipped_queries
-from gigastream.sinks import SINKS
+from gigastream.sinks import SINKS, is_sink
 from gigastream.sources.files import SourceError
 from gigastream.sources.live import LIVE_OPTIONS, LiveSettings
 
@@ -149,6 +152,7 @@ class _DaemonConfigReader:
             cache=self._beside(top.cache) if top.cache else None,
             folders=tuple(map(self._beside, top.folders)),
             state=self._beside(top.state) if top.state else None,
+            tables=top.tables,
             definitions=tuple(str(self._beside(each)) for each in top.definitions),
             library=str(self._beside(top.library)) if top.library else None,
             overload=self._noted(lambda: self._overload(top)) or OverloadSettings(),
@@ -254,6 +258,10 @@ class _DaemonConfigReader:
     def _query(self, path: KeyPath, found: dict[str, Any]) -> QuerySetSpec:
         table, chosen = self._table(path, found, QueryTable, SPOOL_OPTIONS)
         spec = self._query_set(path, table, SpoolSpec(**chosen))
+        try:
+            tables_of(spec)
+        except DaemonError as error:
+            self._refuse((*path, "output"), str(error).removeprefix(f"{spec.name}: "), error.hint)
         is_whole = len(spec.outputs) == len(table.output)
         if chosen and is_whole and not any(map(_is_spool, spec.outputs)):
             name = next(option.name for option in SPOOL_OPTIONS if option.name in found)
@@ -273,7 +281,7 @@ class _DaemonConfigReader:
         if (
             len(outputs) == len(table.output)
             and table.low_level_only
-            and not (outputs and all(map(_is_spool, outputs)))
+            and not (outputs and all(_is_spool(text) or is_sink(text) for text in outputs))
         ):
             message = "low-level-only is for spools, and not every output is one"
             self._refuse((*path, "low-level-only"), message, 'output = ["spool:PATH"]')
@@ -324,14 +332,14 @@ class _DaemonConfigReader:
 
     def _output(self, path: KeyPath, text: str) -> str:
         kind, _, place = text.partition(":")
-        kinds = [*FORMATS, SPOOL]
-        if kind not in (*kinds, *SINKS):
+        kinds = [*FORMATS, SPOOL, *SINKS]
+        if kind not in kinds:
             hint = did_you_mean(kind, kinds) or "one of " + ", ".join(kinds)
             self._refuse(path, f"there is no output format '{kind}'", hint)
-        if kind in SINKS:
-            self._refuse(path, *table_refusal(kind))
         if place in ("", "-"):
             self._refuse(path, f"{text} names no path, and a daemon has no stdout", f"{kind}:PATH")
+        if kind in SINKS and (SINKS[kind].has_server or "://" in place):
+            return text
         whole = self._beside(place)
         if why := no_disk(whole):
             self._refuse(path, why, f"{kind}:PATH on a disk")
@@ -426,7 +434,7 @@ class _DaemonConfigReader:
         if not isinstance(value, Word):
             self._refuse(path, f"{path[-1]}: expected a text, a number, or true or false")
         try:
-            return parse(_word(value))
+            return parse(word_text(value))
         except ValueError as error:
             self._refuse(path, f"{path[-1]}: {error}")
 
@@ -443,7 +451,7 @@ class _DaemonConfigReader:
 
     def _words(self, path: KeyPath, values: dict[str, Word]) -> dict[str, str]:
         try:
-            return {key: _word(value) for key, value in values.items()}
+            return {key: word_text(value) for key, value in values.items()}
         except ValueError:
             self._refuse(path, "a number has too many digits")
 
@@ -492,10 +500,3 @@ def _positive_bytes(text: str) -> int:
     if size == 0:
         raise ValueError("a size above 0, such as 64MiB")
     return size
-
-
-def _word(value: Word) -> str:
-    """Return a value as the command line would have it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)

@@ -15,6 +15,13 @@ Word = str | int | float | bool
 """A value that is read as its text would be on the command line."""
 
 
+def word_text(value: Word) -> str:
+    """Return a value as the command line would have it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
 class _ConfigTable(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True):
     """A table."""
 
@@ -26,6 +33,7 @@ class TopTable(_ConfigTable, rename="kebab"):
     cache: str | None = None
     state: str | None = None
     folders: list[str] = []
+    tables: bool = False
     definitions: list[str] = []
     library: str | None = None
     watchdog: Word = "30s"

@@ -123,6 +123,7 @@ def _overall(config: DaemonConfig) -> Iterator[str]:
     paths = {"cache": config.cache, "state": config.state, "library": config.library}
     yield from _given({key: None if path is None else str(path) for key, path in paths.items()})
     yield _key("folders", [str(folder) for folder in config.folders])
+    yield _key("tables", config.tables)
     yield _key("definitions", list(config.definitions))
     yield _key("watchdog", _time(round(config.watchdog_s * _SECOND_NS)))
     yield _key("log", config.log_format)

@@ -69,6 +69,8 @@ class DaemonConfig:
     """Below which outputs may be written, besides those of the sets given here."""
     state: Path | None = None
     """Of the audit log; None: there is none."""
+    tables: bool = False
+    """Whether sets that come later may have tables; those given here may."""
     definitions: tuple[str, ...] = ()
     library: str | None = None
     overload: OverloadSettings = field(default_factory=OverloadSettings)

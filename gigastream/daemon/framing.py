@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from gigastream.daemon.loader_messages import LoaderStart, LoaderWord
 from gigastream.daemon.messages import Order, Report
 
 MAX_FRAME_BYTES = 64 << 20
@@ -61,3 +62,13 @@ def order_reader() -> FrameReader[Order]:
 def report_reader() -> FrameReader[Report]:
     """Of what a capture process says."""
     return FrameReader(msgspec.msgpack.Decoder(Report))
+
+
+def start_reader() -> FrameReader[LoaderStart]:
+    """Of what a loader begins with."""
+    return FrameReader(msgspec.msgpack.Decoder(LoaderStart))
+
+
+def word_reader() -> FrameReader[LoaderWord]:
+    """Of what a loader says."""
+    return FrameReader(msgspec.msgpack.Decoder(LoaderWord))

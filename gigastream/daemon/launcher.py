@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import msgspec
 
@@ -48,6 +48,10 @@ class LaunchCompiler(_Launch, frozen=True, kw_only=True, tag=True):
     """Fork a compile helper, whose channel comes with this."""
 
 
+class LaunchLoader(_Launch, frozen=True, kw_only=True, tag=True):
+    """Fork a loader, whose channel comes with this, and on that its start."""
+
+
 class KillChild(_Launch, frozen=True, kw_only=True, tag=True):
     """SIGKILL: only who waits for a process knows that its number is still its own."""
 
@@ -73,6 +77,14 @@ class ChildEnded(_Launch, frozen=True, kw_only=True, tag=True):
     """Why it was never there (NOT_BEGUN)."""
 
 
+class OfTables(msgspec.Struct, frozen=True, kw_only=True):
+    """What loaders have that no other process has."""
+
+    environment: dict[str, str]
+    kinds: tuple[str, ...]
+    """Of sinks, whose libraries are loaded."""
+
+
 class LauncherReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """All is loaded and no privilege is left; or why not."""
 
@@ -80,17 +92,23 @@ class LauncherReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     hint: str | None = None
 
 
-LauncherOrder = LaunchCapture | LaunchCompiler | KillChild | RenewSockets
+ForkOrder = LaunchCapture | LaunchCompiler | LaunchLoader
+LauncherOrder = ForkOrder | KillChild | RenewSockets
 LauncherWord = ChildStarted | ChildEnded | LauncherReady
 
 
 def start_launcher(
-    user: str, cache: Path, folders: Sequence[Path], close: Sequence[int]
+    user: str,
+    cache: Path,
+    folders: Sequence[Path],
+    close: Sequence[int],
+    tables: OfTables | None = None,
 ) -> tuple[int, socket.socket]:
     """Fork it; its process id, and the socket to it, on which LauncherReady comes first.
 
     Its children write below `cache` and `folders` alone, but for what is temporary. `close` are
-    descriptors that it and its children are not to have. Call it with one thread.
+    descriptors that it and its children are not to have. With `tables` its children are loaders,
+    which reach databases. Call it with one thread.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
@@ -98,7 +116,7 @@ def start_launcher(
         ours.close()
         for descriptor in close:
             os.close(descriptor)
-        end_with(lambda: _run(theirs, user, cache, folders))
+        end_with(lambda: _run(theirs, user, cache, folders, tables))
     theirs.close()
     return pid, ours
 
@@ -109,11 +127,17 @@ def mind_no_signals() -> None:
         signal.signal(number, signal.SIG_IGN)  # a call of abort() ends the process all the same
 
 
-def _run(channel: socket.socket, user: str, cache: Path, folders: Sequence[Path]) -> int:
+def _run(
+    channel: socket.socket,
+    user: str,
+    cache: Path,
+    folders: Sequence[Path],
+    tables: OfTables | None,
+) -> int:
     mind_no_signals()
     try:
-        _prepare(user, cache)
-        _confine((cache, *folders))
+        _prepare(user, cache, tables)
+        _confine((cache, *folders), "compiler" if tables is None else "loading")
     except Exception as error:
         message, hint = str(error), getattr(error, "hint", None)
         if isinstance(error, OSError) and hint is None:
@@ -125,32 +149,36 @@ def _run(channel: socket.socket, user: str, cache: Path, folders: Sequence[Path]
     return 0
 
 
-def _prepare(user: str, cache: Path) -> None:
+def _prepare(user: str, cache: Path, tables: OfTables | None) -> None:
     """Load all that is needed while it can be read; then be who cannot read it.
 
     pyarrow makes threads: of root's, giving up changes the user in all of them; where the user
     stays the same, capabilities have gone before.
     """
-    from gigastream.daemon.loading import load_all
+    from gigastream.daemon.loading import load_all, load_sinks
     from gigastream.engine.privileges import give_up_privileges, run_nothing_privileged
     from gigastream.paths import copy_headers
 
     os.environ["XDG_CACHE_HOME"] = str(cache)
     run_nothing_privileged()
     load_all()
+    if tables is not None:
+        load_sinks(tables.kinds)
     copy_headers(cache / "include")
     give_up_privileges(user)
     os.environ["XDG_CACHE_HOME"] = str(cache)
+    if tables is not None:
+        os.environ.update(tables.environment)
 
 
-def _confine(folders: Sequence[Path]) -> None:
+def _confine(folders: Sequence[Path], kind: Literal["compiler", "loading"]) -> None:
     """What all children together need; each confines itself to its own part of it.
 
     In /proc a compile helper says that it is the first to be ended where memory ends.
     """
     from gigastream.engine.privileges import confine
 
-    confine([*folders, Path(tempfile.gettempdir()), *map(Path, ("/dev", "/proc"))], "compiler")
+    confine([*folders, Path(tempfile.gettempdir()), *map(Path, ("/dev", "/proc"))], kind)
 
 
 class _Launcher:
@@ -197,14 +225,14 @@ class _Launcher:
                 os.close(descriptor)
         return True
 
-    def _try(self, order: LaunchCapture | LaunchCompiler, descriptors: Sequence[int]) -> None:
+    def _try(self, order: ForkOrder, descriptors: Sequence[int]) -> None:
         try:
             self._fork(order, descriptors)
         except OSError as error:  # this one is not begun; the next one may be
             why = f"no process could be begun: {error.strerror}"
             self._say(ChildEnded(number=order.number, code=NOT_BEGUN, error=why))
 
-    def _fork(self, order: LaunchCapture | LaunchCompiler, descriptors: Sequence[int]) -> None:
+    def _fork(self, order: ForkOrder, descriptors: Sequence[int]) -> None:
         """OSError: there is no such process."""
         if not descriptors:  # the kernel leaves out what there is no place for
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -253,12 +281,16 @@ def _renew(numbers: Sequence[int], descriptors: Sequence[int]) -> None:
         os.dup2(new, number, inheritable=False)
 
 
-def _work(order: LaunchCapture | LaunchCompiler, descriptor: int) -> int:
+def _work(order: ForkOrder, descriptor: int) -> int:
     if isinstance(order, LaunchCapture):
         from gigastream.daemon.capture_process import run_capture
 
         start = read_start(descriptor)
         return _FAULT if start is None else run_capture(descriptor, start)
+    if isinstance(order, LaunchLoader):
+        from gigastream.daemon.loader_process import run_loader
+
+        return run_loader(descriptor)
     from gigastream.daemon.compiling import run_compiler
 
     return run_compiler(descriptor)

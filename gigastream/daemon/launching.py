@@ -18,11 +18,13 @@ from gigastream.daemon.launcher import (
     MAX_PACKET_BYTES,
     ChildEnded,
     ChildStarted,
+    ForkOrder,
     KillChild,
     LaunchCapture,
     LaunchCompiler,
     LauncherReady,
     LauncherWord,
+    LaunchLoader,
     RenewSockets,
 )
 
@@ -96,6 +98,10 @@ class Launching:
         """Begin a compile helper. DaemonError."""
         return self._launch(lambda number: LaunchCompiler(number=number))
 
+    def loader(self) -> Child:
+        """Begin a loader, which waits for its start. DaemonError."""
+        return self._launch(lambda number: LaunchLoader(number=number))
+
     def kill(self, child: Child) -> None:
         """End a child at once."""
         child.kill()
@@ -116,7 +122,7 @@ class Launching:
             asyncio.get_running_loop().remove_reader(self._channel)
             self._channel.close()
 
-    def _launch(self, order: Callable[[int], LaunchCapture | LaunchCompiler]) -> Child:
+    def _launch(self, order: Callable[[int], ForkOrder]) -> Child:
         if self._channel.fileno() < 0:
             raise DaemonError(LAUNCHER_LOST)
         try:

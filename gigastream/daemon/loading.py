@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 
 _PARTS = (
     *("arrow_schema", "codegen", "compiled", "daemon", "engine", "gsql", "outputs", "plan"),
@@ -14,6 +16,16 @@ _LIBRARIES = (
     *("pyarrow", "pyarrow.ipc", "pyarrow.parquet", "encodings.idna", "multiprocessing.connection"),
     *("concurrent.futures.thread", "tempfile", "tomllib", "traceback"),
 )
+_LATE = {
+    "iceberg": (
+        "sqlite3",
+        "sqlalchemy.dialects.sqlite",
+        "rich.console",
+        "rich.table",
+        "pyiceberg.avro.decoder_fast",
+    ),
+}
+"""What sinks' libraries import when they are used. They are not used here: that makes threads."""
 _SERVERS = ("console", "metrics")
 """Of the supervisor alone."""
 _SAMPLE = (
@@ -29,6 +41,18 @@ def load_all() -> None:
     for part in _PARTS:
         _load(import_module(f"gigastream.{part}"))
     _try_sample()
+
+
+def load_sinks(kinds: Sequence[str]) -> None:
+    """Import what fills tables of these kinds, where its library is installed."""
+    from gigastream.sinks import SINKS
+
+    for name in ("pyarrow.compute", "pyarrow.csv", "pyarrow.dataset", "gigastream.sinks.output"):
+        import_module(name)
+    for kind in kinds:
+        if find_spec(SINKS[kind].package) is not None:
+            for name in (SINKS[kind].module, *_LATE.get(kind, ())):
+                import_module(name)
 
 
 def _load(package: object) -> None:

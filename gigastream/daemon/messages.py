@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from gigastream.daemon.loader_messages import TableState
 from gigastream.engine.statistics import (
     LftaStatistics,
     MemoryStatistics,
@@ -484,6 +485,8 @@ class StatusAnswer(_Told, frozen=True, kw_only=True):
     lost_packets: dict[str, int] = {}
     """By interface, what all crashes took: in none of the sources' counters."""
     overload: OverloadSettings = OverloadSettings()
+    tables: tuple[TableState, ...] = ()
+    """Of sets that have some, filled from their spools."""
     notices: tuple[str, ...] = ()
     """The last things that were told, newest last."""
 

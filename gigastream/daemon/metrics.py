@@ -17,6 +17,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.registry import Collector
 
+from gigastream.daemon.loader_metrics import table_metrics
 from gigastream.daemon.messages import CaptureReport, SetStatistics, StatusAnswer
 from gigastream.daemon.metrics_server import bounded_server
 from gigastream.engine.statistics import END, NONE
@@ -273,6 +274,7 @@ class StatusCollector(Collector):
         for interface, count in status.lost_packets.items():
             lost.add_metric((interface,), count)
         yield lost
+        yield from table_metrics(status.tables)
         if status.report is not None:
             sources = status.sources or status.report.sources
             report = msgspec.structs.replace(status.report, sources=sources)

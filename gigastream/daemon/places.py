@@ -48,6 +48,8 @@ class OutputPlaces:
     """Of the start's sets: a later set may take one that is free again."""
     private: tuple[Path, ...] = ()
     """The daemon's own folders, where no row belongs."""
+    tables: bool = False
+    """Whether there is who fills them."""
 
     def check(self, name: str, path: Path, *, is_configured: bool) -> None:
         """Refuse a path of a set's output. DaemonError."""
@@ -83,8 +85,17 @@ class PlacesError(DaemonError):
     exit_code = 2
 
 
-def places_of(config: DaemonConfig, cache: Path | None, outputs: Sequence[Path]) -> OutputPlaces:
-    """What a daemon's start says of them. PlacesError where they are in each other's way."""
+def places_of(
+    config: DaemonConfig,
+    cache: Path | None,
+    outputs: Sequence[Path],
+    own: Sequence[Path] = (),
+    tables: bool = False,
+) -> OutputPlaces:
+    """What a daemon's start says of them. PlacesError where they are in each other's way.
+
+    `own` are folders in which the start's sets have tables.
+    """
     kept = {"cache": cache, "state": config.state}
     for key, folder in kept.items():
         for given in config.folders:
@@ -95,9 +106,9 @@ def places_of(config: DaemonConfig, cache: Path | None, outputs: Sequence[Path])
                     f"{key} and folders apart from each other",
                 )
     _check_code(config)
-    own = tuple(dict.fromkeys(path.parent for path in outputs))
+    own = tuple(dict.fromkeys((*(path.parent for path in outputs), *own)))
     private = tuple(each for each in (*kept.values(), config.socket.parent) if each is not None)
-    return OutputPlaces(config.folders, own, frozenset(outputs), private)
+    return OutputPlaces(config.folders, own, frozenset(outputs), private, tables)
 
 
 def misplaced(config: DaemonConfig) -> PlacesError | None:

@@ -14,6 +14,7 @@ from gigastream.daemon.daemon_config import LinkConfig
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec, SetState
 from gigastream.daemon.places import normal
+from gigastream.sinks import is_sink
 from gigastream.sources.live import LIVE_OPTIONS
 
 _Result = TypeVar("_Result")
@@ -123,5 +124,6 @@ async def within(seconds: float, work: Callable[[], _Result], name: str) -> _Res
 
 
 def _places(spec: QuerySetSpec) -> set[str]:
-    """Paths of its outputs."""
-    return {normal(output.partition(":")[2]) for output in spec.outputs}
+    """Paths of its outputs, of which only one set may have each: tables are for several."""
+    outputs = (output for output in spec.outputs if not is_sink(output))
+    return {normal(output.partition(":")[2]) for output in outputs}

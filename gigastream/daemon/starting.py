@@ -12,14 +12,16 @@ from pathlib import Path
 from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.control import Allowed, listen
 from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig, parse_address
-from gigastream.daemon.launcher import start_launcher
+from gigastream.daemon.launcher import OfTables, start_launcher
 from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
+from gigastream.daemon.loader_progress import PROGRESS
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.messages import LinkSpec, StatusAnswer
 from gigastream.daemon.notify import Notifier
 from gigastream.daemon.opener import Opener, start_opener
 from gigastream.daemon.places import owner_hint, places_of
 from gigastream.daemon.supervisor import Inherited, Supervisor
+from gigastream.daemon.tables_of_sets import tables_of
 from gigastream.daemon.targets_of_sets import folders_of, output_paths
 from gigastream.destination import make_folder
 from gigastream.engine.live import open_packet_sockets
@@ -30,11 +32,13 @@ from gigastream.engine.privileges import (
 )
 from gigastream.ownership import UntrustedError, check_folder
 from gigastream.paths import cache_directory
+from gigastream.sinks import SINKS
 from gigastream.sources.files import SourceError
 
 ROOTS_CACHE = Path("/var/cache/gigastream")
 _OBJECTS = "sets"
 _DEVICES = Path("/sys/class/net")
+_VARIABLES = ("PG", "AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")
 _LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnostics", "tomllib")
 
 
@@ -72,25 +76,35 @@ def _run_daemon(
         )
         for link in config.links
     )
+    of_tables = _of_tables(config)
     folders = folders_of(config.folders, config.query_sets)
     cache = config.cache or (ROOTS_CACHE if os.geteuid() == 0 else cache_directory() / "daemon")
     outputs = [path for spec in config.query_sets for path in output_paths(spec)]
-    places = places_of(config, cache, outputs)
+    places = places_of(
+        config, cache, outputs, folders[len(config.folders) :], of_tables is not None
+    )
     _make_folders(config, (cache, *folders))
     allowed = Allowed(config.user, started_by, config.socket_group)
     listening = listen(config.socket, started_by, allowed.gid, user_to_become(config.user))
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
-    own = [listening.fileno(), *([] if opener is None else [opener.channel.fileno()])]
-    launcher, channel = start_launcher(config.user, cache, folders, own)
+    ours = [listening.fileno(), *([] if opener is None else [opener.channel.fileno()])]
+    launcher, channel = start_launcher(config.user, cache, folders, ours)
+    loading, loaders = None, None
+    if of_tables is not None:
+        sockets = (descriptor for link in links for descriptor in link.sockets)
+        close = (*ours, channel.fileno(), *sockets)
+        loading, loaders = start_launcher(config.user, cache, folders, close, of_tables)
     try:
         _load_own()
         give_up_privileges(config.user)
-        wait_until_ready(channel)
+        for each in filter(None, (channel, loaders)):
+            wait_until_ready(each)
         check_folder(cache, "cache names a folder that only the daemon's user can write")
         objects = cache / _OBJECTS
-        objects.mkdir(mode=0o700, exist_ok=True)
+        for own in (objects, cache / PROGRESS):
+            own.mkdir(mode=0o700, exist_ok=True)
         inherited = Inherited(
             config=config,
             links=links,
@@ -99,6 +113,7 @@ def _run_daemon(
             listening=listening,
             launcher=channel,
             opener=opener,
+            loaders=loaders,
             objects=objects,
             audit=audit,
             notifier=notifier,
@@ -110,8 +125,10 @@ def _run_daemon(
         )
         return asyncio.run(_supervise(inherited))
     finally:
-        channel.close()
-        wait_for(launcher)
+        for each in filter(None, (channel, loaders)):
+            each.close()
+        for pid in filter(None, (launcher, loading)):
+            wait_for(pid)
 
 
 def _packet_sockets(link: LinkConfig) -> tuple[int, ...]:
@@ -127,6 +144,20 @@ def _packet_sockets(link: LinkConfig) -> tuple[int, ...]:
 
 async def _supervise(inherited: Inherited) -> int:
     return await Supervisor(inherited).run()
+
+
+def _of_tables(config: DaemonConfig) -> OfTables | None:
+    """What loaders need; None: no table is filled. DaemonError.
+
+    By variables they are told passwords above all, which stand nowhere else.
+    """
+    kinds = {place.sink for spec in config.query_sets for place in tables_of(spec)}
+    if config.tables:
+        kinds.update(SINKS)
+    if not kinds:
+        return None
+    names = (name for name in os.environ if name.startswith(_VARIABLES))
+    return OfTables(environment={n: os.environ[n] for n in names}, kinds=tuple(sorted(kinds)))
 
 
 def _is_by_sudo() -> bool:

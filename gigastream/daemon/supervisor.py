@@ -22,6 +22,8 @@ from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.following import Followers
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import LAUNCHER_LOST, DaemonError, Launching
+from gigastream.daemon.loader_progress import PROGRESS
+from gigastream.daemon.loaders import Loaders, LoaderSurroundings
 from gigastream.daemon.logs import DaemonLog
 from gigastream.daemon.losses import loss_text
 from gigastream.daemon.messages import (
@@ -73,6 +75,8 @@ class Inherited:
     launcher: socket.socket
     opener: Opener | None
     """None: no link is opened anew."""
+    loaders: socket.socket | None
+    """To the launcher of loaders; None: no table is filled here."""
     objects: Path
     """The folder of compiled sets."""
     audit: AuditLog
@@ -106,6 +110,9 @@ class Supervisor:
         self._tasks: set[asyncio.Task[Any]] = set()
         launching = Launching(inherited.launcher, self._launcher_lost)
         self._launching = launching
+        self._loading = None
+        if inherited.loaders is not None:
+            self._loading = Launching(inherited.loaders, self._loading_lost)
         self.compiler = CompileClient(launching, self._config, str(inherited.objects))
         self.keeper = Keeper(
             launching,
@@ -116,6 +123,7 @@ class Supervisor:
             self._config.watchdog_s,
         )
         self.sets = QuerySets(self.keeper, self.compiler, inherited.places, self._told)
+        self.loaders = Loaders(self._around_loaders(), lambda: self.sets.tables)
         self.tails = Followers(self.keeper)
         opener = inherited.opener
         opening = None if opener is None else LinkOpening(opener, self._told)
@@ -139,10 +147,12 @@ class Supervisor:
                 end_metrics()
             self._has.notifier.stopping()
             await self._server.close()
+            await self.loaders.end()
             for task in self._tasks:
                 task.cancel()
             self._reopening.close()
-            self._launching.close()
+            for launching in filter(None, (self._launching, self._loading)):
+                launching.close()
             self._has.audit.close()
             with suppress(OSError):
                 self._config.socket.unlink()
@@ -163,6 +173,7 @@ class Supervisor:
             losses=keeper.losses.all,
             lost_packets=keeper.losses.packets,
             overload=self._config.overload,
+            tables=self.loaders.states(self._report.promises if self._report else {}),
             notices=self._told.last,
         )
 
@@ -239,12 +250,21 @@ class Supervisor:
         self._told.tell(f"{self._running}; control socket {self._config.socket}")
         self._has.notifier.ready(self._running)
         self._has_begun.set()
+        await self.loaders.run()
 
     @property
     def _running(self) -> str:
         """What a service manager shows."""
         names = ", ".join(link.device for link in self._has.links)
         return f"running: {names or 'files'}"
+
+    def _around_loaders(self) -> LoaderSurroundings | None:
+        if self._loading is None:
+            return None
+        config, progress = self._config, self._has.objects.parent / PROGRESS
+        return LoaderSurroundings(
+            self._loading, progress, config.definitions, config.settings, self._told
+        )
 
     async def _attached(self, done: Any) -> None:
         await self.sets.attached(done)
@@ -291,6 +311,9 @@ class Supervisor:
     def _launcher_lost(self) -> None:
         self._failure = LAUNCHER_LOST
         self._stopping.set()
+
+    def _loading_lost(self) -> None:
+        self._told("the launcher of loaders has ended: no table is filled until a restart")
 
     def _tell_fault(self, _: asyncio.AbstractEventLoop, fault: dict[str, Any]) -> None:
         """What nobody else has heard of, in a line."""

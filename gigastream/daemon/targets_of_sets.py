@@ -9,8 +9,14 @@ from pathlib import Path
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import OutputSpec, QuerySetSpec, SpoolSpec
 from gigastream.daemon.places import OutputPlaces, check_words, no_disk, normal
+from gigastream.daemon.tables_of_sets import (
+    check_tables,
+    file_of,
+    folder_of,
+    tables_of,
+)
 from gigastream.outputs import FORMATS
-from gigastream.sinks import SINKS
+from gigastream.sinks import SINKS, is_sink
 
 SPOOL = "spool"
 OUTPUTS_MAX = 64
@@ -24,7 +30,7 @@ def output_specs(spec: QuerySetSpec) -> tuple[OutputSpec, ...]:
         raise DaemonError(
             f"{spec.name}: {len(spec.outputs):,} outputs, of {OUTPUTS_MAX} at the most", "a folder"
         )
-    found = tuple(_output(spec, text) for text in spec.outputs)
+    found = tuple(_output(spec, text) for text in spec.outputs if not is_sink(text))
     paths = [Path(output.path) for output in found]
     if len(set(paths)) < len(paths):
         raise DaemonError(f"{spec.name}: two of its outputs have one path", "a path each")
@@ -36,22 +42,10 @@ def output_specs(spec: QuerySetSpec) -> tuple[OutputSpec, ...]:
     return found
 
 
-def table_refusal(kind: str) -> tuple[str, str]:
-    """Why no set has a table as its output, and what fills one. The place may have a password."""
-    return (
-        f"the daemon writes no tables, of which {kind} is a kind",
-        "the output spool:FOLDER, and beside the daemon, as a service of its own: "
-        f"gigastream run --spool FOLDER -o {kind}:…",
-    )
-
-
 def _output(spec: QuerySetSpec, text: str) -> OutputSpec:
     name, _, path = text.partition(":")
-    if name in SINKS:
-        why, hint = table_refusal(name)
-        raise DaemonError(f"{spec.name}: {why}", hint)
     if name not in FORMATS and name != SPOOL:
-        known = ", ".join((*FORMATS, SPOOL))
+        known = ", ".join((*FORMATS, SPOOL, *SINKS))
         raise DaemonError(f"{spec.name}: there is no output format '{name}'", f"one of {known}")
     if not path.startswith("/"):
         raise DaemonError(
@@ -82,15 +76,20 @@ def check_places(
         if path in taken:
             raise DaemonError(f"{spec.name}: {path} is an output of {taken[path]}", "another path")
         places.check(spec.name, path, is_configured=is_configured)
+    check_tables(spec, places, taken, is_configured=is_configured)
     return found
 
 
 def output_paths(spec: QuerySetSpec) -> tuple[Path, ...]:
     """Where the rows of a set go, each by its one name. DaemonError."""
-    return tuple(Path(output.path) for output in output_specs(spec))
+    files = (file_of(table) for table in tables_of(spec))
+    own = (Path(output.path) for output in output_specs(spec))
+    return (*own, *(path for path in files if path is not None))
 
 
 def folders_of(given: Sequence[Path], specs: Iterable[QuerySetSpec]) -> tuple[Path, ...]:
     """Folders below which the kernel lets files change: those that are given, and the sets' own."""
+    specs = tuple(specs)
     own = (path.parent for spec in specs for path in output_paths(spec))
-    return tuple(dict.fromkeys((*given, *own)))
+    tables = (folder_of(table) for spec in specs for table in tables_of(spec))
+    return tuple(dict.fromkeys((*given, *own, *(each for each in tables if each is not None))))

@@ -21,7 +21,7 @@ from gigastream.engine.batch import check
 from gigastream.ownership import is_mapped
 from gigastream.sources.files import SourceError
 
-Confined = Literal["capture", "supervisor", "compiler", "opener"]
+Confined = Literal["capture", "supervisor", "compiler", "opener", "loading", "loader"]
 """What a process does, in the order of enum gs_confined."""
 _SAME_USER = 0xFFFFFFFF
 _KEPT = ("COLUMNS", "LANG", "LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "TERM", "TZ")

@@ -50,12 +50,15 @@ class SpoolSession(Closing):
         include: Sequence[Path] = (),
         clock: Callable[[], float] = time.monotonic,
         tell: Callable[[str], None] = lambda _: None,
+        waits: bool = False,
     ) -> None:
         """Open a plan over spools; `plan` is of gigastream.spool.plan.plan_of_spools.
 
         `interfaces` are those of each spool; two may have one of the same name. `tell` hears of
-        hosts that do not answer, and that answer again.
+        hosts that do not answer, and that answer again. With `waits` spools that nobody writes for
+        the moment are waited for.
         """
+        self._waits = waits
         self._settings = settings or Settings()
         self._clock = clock
         self._nodes = {node.name: node for node in plan.low}
@@ -137,7 +140,7 @@ class SpoolSession(Closing):
         """
         now_s = self._clock()
         is_asked = all(feed.liveness.silence_ns is None for feed in self._feeds)
-        if not is_asked or not all(map(_is_left, self._feeds_of)):
+        if self._waits or not is_asked or not all(map(_is_left, self._feeds_of)):
             self._alone_since_s = None
             return False
         self._alone_since_s = self._alone_since_s or now_s

@@ -9,6 +9,7 @@ write what they have.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gigastream.outputs import Batch, Content, Failure, OutputQuery
@@ -32,14 +33,23 @@ class TableOutput:
     waiting_since: float | None = None
 
     def __init__(
-        self, asked: SinkPlace, queries: tuple[OutputQuery, ...], writer: str | None
+        self,
+        asked: SinkPlace,
+        queries: tuple[OutputQuery, ...],
+        writer: str | None,
+        earlier: Sequence[str] = (),
     ) -> None:
-        """`writer` names a run that can come again; None: its packets come once."""
+        """`writer` names a run that can come again; None: its packets come once.
+
+        `earlier` are runs with which it goes on: windows that one of them has written are there.
+        """
         self.content = Content(option=f"-o {asked.text}")
         self._asked = asked
         names = asked.names([query.name for query in queries])
         self._tables = {
-            query.name: _Writing(asked.open(names[query.name], query.arrow_schema()), query, writer)
+            query.name: _Writing(
+                asked.open(names[query.name], query.arrow_schema()), query, writer, earlier
+            )
             for query in queries
         }
 
@@ -97,6 +107,10 @@ class TableOutput:
         """Count rows that nobody will write."""
         self._tables[query_name].lost += rows
 
+    def end(self, query_name: str) -> None:
+        """The input of a query is over, whatever becomes of the others: all that waits is due."""
+        self._tables[query_name].is_over = True
+
     def leave_open(self) -> None:
         """The input was cut short: windows that are open are left to the run that comes again."""
         for table in self._tables.values():
@@ -114,11 +128,13 @@ class TableOutput:
 class _Writing:
     """A query's table, what waits for it, and what became of the rows."""
 
-    def __init__(self, table: SinkTable, query: OutputQuery, writer: str | None) -> None:
-        self.windows = OpenWindows(query.time_column, table.last(writer) if writer else None)
+    def __init__(
+        self, table: SinkTable, query: OutputQuery, writer: str | None, earlier: Sequence[str]
+    ) -> None:
+        self.windows = OpenWindows(query.time_column, _reached(table, writer, earlier))
         self.rows = self.lost = self.left_open = 0
         self.failure: SinkError | None = None
-        self.leaves_open = False
+        self.leaves_open = self.is_over = False
         self._table = table
         self._writer = writer
         self._committed_s = float("-inf")
@@ -153,7 +169,7 @@ class _Writing:
 
     def close(self) -> None:
         self.commit()
-        if self.leaves_open:
+        if self.leaves_open and not self.is_over:
             self.left_open = self.windows.row_count
         elif self.failure is None and (rows := self.windows.rest()) is not None:
             self._write(rows, END)
@@ -179,3 +195,15 @@ class _Writing:
             self.failure = error
             self.lost += rows.num_rows + self.windows.row_count
             self.windows.rest()
+
+
+def _reached(table: SinkTable, writer: str | None, earlier: Sequence[str]) -> int | None:
+    """Below which rows are there, by the run itself or by one that it goes on with.
+
+    One of these that has ended says nothing of what came behind its end.
+    """
+    if writer is None:
+        return None
+    before = (table.last(each) for each in earlier)
+    found = [table.last(writer), *(number for number in before if number != END)]
+    return max((number for number in found if number is not None), default=None)

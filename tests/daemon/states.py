@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from gigastream.daemon.loader_messages import TableState
 from gigastream.daemon.messages import (
     CaptureReport,
     Loss,
@@ -123,4 +124,18 @@ STATUS = StatusAnswer(
         ),
     ),
     notices=("something",),
+    tables=(
+        TableState(
+            set_name="talkers",
+            table="duckdb:/srv/rows.db",
+            spool="/srv/spool",
+            state="running",
+            rows=1234,
+            retired_rows=2,
+            lag_ns=2 * SECOND_NS,
+        ),
+        TableState(
+            set_name="talkers", table="postgres:service=x", spool="/srv/spool", why="it is down"
+        ),
+    ),
 )

@@ -94,3 +94,20 @@ def test_a_cache_without_room_is_named_with_what_to_do(tmp_path: Path) -> None:
         result = answer(request(TEXT, tmp_path))
     assert result.check.message.startswith(f"{tmp_path}/")
     assert "ulimit -f" in (result.hint or "")
+
+
+def test_what_no_loader_can_write_is_refused(tmp_path: Path) -> None:
+    """Rows whose windows no column ends; files of this host."""
+    (tmp_path / "list").write_text("10.0.0.0/8,1\n")
+    timeless = "DEFINE { query_name q; } SELECT srcIP FROM IP"
+    names_file = (
+        "DEFINE { query_name q; } SELECT tb, srcIP, count(*) AS n FROM IP "
+        f"GROUP BY time AS tb, srcIP HAVING getlpmid(srcIP, '{tmp_path}/list') > 0"
+    )
+    for text, said in ((timeless, "says when a window is over"), (names_file, "reads the file")):
+        asked = request(text)
+        assert answer(asked).check.ok
+        tables = msgspec.structs.replace(asked.spec, outputs=("spool:/s", "duckdb:/t.db"))
+        result = answer(msgspec.structs.replace(asked, spec=tables))
+        assert said in result.check.message
+        assert result.hint

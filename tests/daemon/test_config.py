@@ -251,9 +251,14 @@ WRONG = [
     ),
     (
         f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["duckdb:t.db"]',
-        "6: the daemon writes no tables, of which duckdb is a kind",
-        "the output spool:FOLDER, and beside the daemon, as a service of its own: "
-        "gigastream run --spool FOLDER -o duckdb:…",
+        "6: duckdb:",
+        'output = ["spool:/FOLDER", "duckdb:…"]: each set with tables has one spool',
+    ),
+    (
+        f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["spool:s", '
+        '"postgres:postgresql://me:open@host/db"]',
+        "6: postgres: an output is shown to who may ask, and this one has a password",
+        "PGPASSWORD, PGPASSFILE or PGSERVICEFILE in the daemon's environment",
     ),
     (
         f"{LINK}[[query]]\nname = 'a'\ntext = '''\npriority = 1\n'''\npriority = 'x'",

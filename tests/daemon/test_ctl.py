@@ -229,6 +229,11 @@ def test_a_status_is_for_a_person(tmp_path: Path) -> None:
     assert "  talkers on eth0: decoded 90 = rejected 30 + accepted 60" in shown
     assert "  talkers: 12 rows, answered up to 2026-01-02 03:04:00 UTC (10 s behind)" in shown
     assert "  csv:/srv/rows: 12 rows, 1 kB in 2 files, 3 lost; failed: no space" in shown
+    assert (
+        "  duckdb:/srv/rows.db: 1,234 rows, 2 rows of the low level deleted before they were read; "
+        "filled, 2 s behind its spool"
+    ) in shown
+    assert "  postgres:service=x: 0 rows; waits: it is down" in shown
     assert "set ports, of the configuration, since 2026-01-02 03:04:05 UTC: not attached" in shown
     assert "5 packets of eth0 are lost, 0.25 s without a capture process (signal 9)" in shown
     assert "notice: something" in shown

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemon.links import capture_pid
 from tests.daemon.resident import Daemon, end, started
+from tests.daemon.tables import Filled, places
 from tests.live.namespace import Namespace
 from tests.live.test_privileges import AS_A_USER
 from tests.processes import descendants, threads_of, wait_until_gone
@@ -36,6 +38,26 @@ def test_no_process_keeps_a_privilege(daemon: Daemon) -> None:
     adding.join()
     assert seen > len(kinds), "it, or what it runs, was looked at"
     assert daemon.stop() == 0
+
+
+def test_loaders_and_who_forks_them_keep_none(space: Namespace, common_folder: Path) -> None:
+    """Their variables are those of databases alone; no loader has a packet socket."""
+    filled = Filled(started(space, common_folder, "--tables"))
+    try:
+        before = descendants(filled.daemon.process.pid)
+        assert len(before) == len({"launcher", "launcher of loaders", "capture"})
+        filled.add(*places(common_folder))
+        for kind in ("duckdb", "dataset"):
+            filled.wait(lambda state: state.state == "running", "running", kind)
+            found = filled.state(kind)
+            assert found is not None
+            assert found.pid in descendants(filled.daemon.process.pid)
+            assert packet_sockets(found.pid) == []
+            assert packet_sockets(capture_pid(filled.daemon)) != []
+        assert check(filled.daemon) == len(before) + 3
+        assert filled.daemon.stop() == 0
+    finally:
+        end(filled.daemon)
 
 
 @pytest.mark.parametrize("who", ["root", "user"])
@@ -93,3 +115,13 @@ def check(daemon: Daemon, opener: int | None = None, bounding: int = 0) -> int:
         assert "0" not in (*found["Uid"].split(), *found["Gid"].split())
         assert found["Groups"].split() == []
     return len(processes)
+
+
+def packet_sockets(pid: int) -> list[str]:
+    """That a process has open, by their numbers in its namespace's table."""
+    table = Path(f"/proc/{pid}/net/packet").read_text().splitlines()[1:]
+    known = {f"socket:[{line.split()[-1]}]" for line in table}
+    folder = f"/proc/{pid}/fd"
+    return [
+        link for name in os.listdir(folder) if (link := os.readlink(f"{folder}/{name}")) in known
+    ]

@@ -15,6 +15,7 @@ from captures import ROOT
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from gigastream.daemon.loader_messages import TableState
 from gigastream.daemon.messages import (
     CaptureReport,
     Loss,
@@ -73,6 +74,17 @@ STATUS = StatusAnswer(
     report=REPORT,
     losses=(LOSS, LOSS),
     lost_packets={"uplink": 14},
+    tables=(
+        TableState(
+            set_name="talkers",
+            table="duckdb:/t.db",
+            spool="/s",
+            state="running",
+            rows=9,
+            lag_ns=2_500_000_000,
+        ),
+        TableState(set_name="talkers", table="delta:/d", spool="/s", why="it is down"),
+    ),
 )
 
 
@@ -100,6 +112,14 @@ def test_labels_of_hostile_paths_are_quoted() -> None:
 
 def test_what_promises_nothing_has_no_lag() -> None:
     assert samples(STATUS)["gigastream_query_lag_seconds"] == {("talkers", "talkers"): 1.5}
+
+
+def test_tables_say_whether_they_are_filled() -> None:
+    found = samples(STATUS)
+    filled, waits = ("talkers", "duckdb:/t.db"), ("talkers", "delta:/d")
+    assert found["gigastream_loader_running"] == {filled: 1, waits: 0}
+    assert found["gigastream_loader_rows_total"] == {filled: 9, waits: 0}
+    assert found["gigastream_loader_lag_seconds"] == {filled: 2.5}
 
 
 def test_crashes_are_summed() -> None:

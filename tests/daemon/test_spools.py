@@ -264,9 +264,10 @@ def test_what_cannot_be_spooled_is_refused(daemon: Daemon) -> None:
     out = daemon.folder / "out"
     with pytest.raises(RefusedError, match="LIMIT"):
         add(daemon, "few", f"{FRAMES} LIMIT 3", out / "spool")
-    with pytest.raises(RefusedError, match="the daemon writes no tables") as refused:
-        add(daemon, "table", FRAMES, out, outputs=(f"duckdb:{out}/t.db",), low_level_only=False)
-    assert "gigastream run --spool FOLDER -o duckdb:…" in (refused.value.hint or "")
+    tables = (f"spool:{out}/spool", f"duckdb:{out}/t.db")
+    with pytest.raises(RefusedError, match="this daemon fills no tables") as refused:
+        add(daemon, "table", FRAMES, out, outputs=tables)
+    assert refused.value.hint == "tables = true in its configuration, and a restart"
     (out / "other").mkdir()
     (out / "other" / "file").write_text("of somebody")
     with pytest.raises(RefusedError, match="neither empty nor a spool"):

@@ -23,6 +23,9 @@ REFUSED = ("refused 1", "refused 13")
 PACKET_SOCKET = "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)"
 HAND_ON = "socket.send_fds(client, [b'x'], [0])"
 ACCEPT = "server.accept()"
+LISTEN = "socket.socket(socket.AF_UNIX).listen()"
+NETLINK_SOCKET = "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)"
+TCP_CLIENT = "socket.create_connection(internet.getsockname()).close()"
 SEND = "client.send(b'x')"
 SIGNAL = "sleeper.kill()"
 FORK, EXECUTE = "fork()", "os.execv('/bin/echo', ['echo', 'done'])"
@@ -73,6 +76,25 @@ def test_an_opener_makes_raw_packet_sockets_and_nothing_else(folder: Path) -> No
     if "GCOV_ERROR_FILE" in os.environ:
         pytest.skip("where lines are counted the counts are written anywhere")
     assert refused_of(folder, "opener", *may, *may_not) == set(may_not)
+
+
+def test_a_loader_reaches_servers_and_runs_nothing(folder: Path) -> None:
+    reaches = ("connect", "internet socket")
+    may = [SEND, TCP_CLIENT, *(ATTEMPTS[name] for name in reaches), *ALLOWED.values()]
+    may_not = [text for name, text in ATTEMPTS.items() if name not in reaches]
+    if "GCOV_ERROR_FILE" in os.environ:
+        pytest.skip("where lines are counted the counts are written anywhere")
+    attempts = (PACKET_SOCKET, NETLINK_SOCKET, ACCEPT, LISTEN, *may_not, *may)
+    assert refused_of(folder, "loader", *attempts) == {
+        PACKET_SOCKET, NETLINK_SOCKET, ACCEPT, LISTEN, *may_not
+    }  # fmt: skip
+
+
+def test_who_forks_loaders_runs_a_compiler_and_reaches_servers(folder: Path) -> None:
+    """A loader compiles before it is one; then it is less."""
+    confine = "privileges.confine([Path(below)], 'loader')"
+    said = attempted(folder, "loading", COMPILE, TCP_CLIENT, confine, FORK, EXECUTE, TCP_CLIENT)
+    assert said == ["done", "done", "done", "refused 1", "refused 1", "done"]
 
 
 def test_who_forks_both_is_a_compiler_and_its_children_are_less(folder: Path) -> None:

@@ -317,7 +317,7 @@ ALLOWED = {
     "interface names": "socket.if_indextoname(1)",
 }
 PROBE = """
-import ctypes, os, socket, subprocess, sys, threading
+import ctypes, encodings.idna, os, socket, subprocess, sys, threading
 import gigastream.cli.summary
 from pathlib import Path
 from gigastream.engine import privileges
@@ -329,6 +329,7 @@ listening = os.path.dirname(below) + "/socket"
 server.bind(listening)
 server.listen()
 os.chmod(listening, 0o777)
+internet = socket.create_server(("127.0.0.1", 0))
 def fork():
     child = os.fork()
     if child == 0:

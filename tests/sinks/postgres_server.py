@@ -40,14 +40,35 @@ def server() -> Iterator[str]:
     data = folder / "data"
     try:
         _run(owner, "initdb", "-D", data, "-U", USER, "-A", "scram-sha-256", f"--pwfile={secret}")
-        options = f"-c listen_addresses='' -k {folder} -c fsync=off"
-        _run(owner, "pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", options, "start")
+        _start(owner, folder)
         try:
             yield f"postgresql://{USER}@/postgres?host={folder}"
         finally:
-            _run(owner, "pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
+            _stop(owner, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def down(uri: str) -> Iterator[None]:
+    """Such a server is down meanwhile, as by a crash."""
+    folder = Path(uri.partition("?host=")[2])
+    owner = _ordinary_user()
+    _stop(owner, folder)
+    try:
+        yield
+    finally:
+        _start(owner, folder)
+
+
+def _start(owner: pwd.struct_passwd | None, folder: Path) -> None:
+    options = f"-c listen_addresses='' -k {folder} -c fsync=off"
+    log = folder / "log"
+    _run(owner, "pg_ctl", "-D", folder / "data", "-w", "-l", log, "-o", options, "start")
+
+
+def _stop(owner: pwd.struct_passwd | None, folder: Path) -> None:
+    _run(owner, "pg_ctl", "-D", folder / "data", "-w", "-m", "immediate", "stop")
 
 
 def _ordinary_user() -> pwd.struct_passwd | None:
