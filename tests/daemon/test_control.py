@@ -6,7 +6,9 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import socket
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +211,29 @@ def test_a_group_may_ask(tmp_path: Path) -> None:
     assert allowed(Peer(4321, allowed.gid, 1))
     with pytest.raises(DaemonError, match="there is no group"):
         Allowed("nobody", 0, "nogroupofthisname")
+
+
+def test_a_daemon_that_accepts_nobody_is_not_waited_for(tmp_path: Path) -> None:
+    """It hangs, or somebody else has made the socket: its queue is full."""
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as other, ExitStack() as clients:
+        other.bind(str(path))
+        other.listen(0)
+        with suppress(BlockingIOError):
+            for _ in range(3):
+                client = clients.enter_context(socket.socket(socket.AF_UNIX))
+                client.setblocking(False)
+                client.connect(str(path))
+        with pytest.raises(DaemonError, match="a daemon runs already"):
+            listen(path, os.geteuid(), None)
+
+
+def test_the_socket_is_made_with_its_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is changed afterwards may be another file: a link that somebody has put there."""
+    monkeypatch.delattr(os, "chmod")
+    path = tmp_path / "socket"
+    with listen(path, os.geteuid(), os.getegid()):
+        assert path.stat().st_mode & 0o777 == 0o660
 
 
 def test_the_socket_s_place(tmp_path: Path) -> None:
