@@ -203,6 +203,16 @@ static const struct sock_filter only_unix_sockets[] = {
     RETURN(SECCOMP_RET_ALLOW),
 };
 
+static const struct sock_filter only_sockets_of_clients[] = {
+    SKIP_UNLESS(SYS_socket, 6),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0),
+    REFUSE(EPERM),
+    RETURN(SECCOMP_RET_ALLOW),
+};
+
 static const struct sock_filter only_packet_sockets[] = {
     SKIP_UNLESS(SYS_socket, 6),
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
@@ -218,16 +228,6 @@ static const struct sock_filter only_reading[] = {
     SKIP_UNLESS(SYS_openat, 4),
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(2)),
     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 0, 1),
-    REFUSE(EPERM),
-    RETURN(SECCOMP_RET_ALLOW),
-};
-
-static const struct sock_filter only_sockets_of_clients[] = {
-    SKIP_UNLESS(SYS_socket, 6),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 3, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 2, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 1, 0),
     REFUSE(EPERM),
     RETURN(SECCOMP_RET_ALLOW),
 };

@@ -26,6 +26,7 @@ from gigastream.daemon.config_tables import (
     QueryTable,
     TopTable,
     Word,
+    kinds_text,
     word_text,
 )
 from gigastream.daemon.config_toml import read_toml, refuse_all
@@ -44,9 +45,17 @@ from gigastream.daemon.messages import (
     QuerySetSpec,
     SpoolSpec,
 )
-from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, misplaced, no_disk
+from gigastream.daemon.places import (
+    CONTROL,
+    SET_NAME,
+    SET_NAME_HINT,
+    SPOOL,
+    WORD_MOST,
+    is_spool,
+    misplaced,
+    no_disk,
+)
 from gigastream.daemon.tables_of_sets import tables_of
-from gigastream.daemon.targets_of_sets import SPOOL
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
@@ -70,14 +79,6 @@ _MSGSPEC_PLACE = re.compile(r"(.*?)(?: - at `\$\.?([^`.\[]*)[^`]*`)?", re.DOTALL
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 _NO_DEVICE = re.compile(r"[\s/\x00-\x1f\x7f-\x9f]")
 _GREATEST_PRIORITY = 1_000_000_000
-_KINDS = {
-    "str": "a text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a table",
-}
 _Table = TypeVar("_Table", bound=msgspec.Struct)
 _Value = TypeVar("_Value")
 
@@ -263,7 +264,7 @@ class _DaemonConfigReader:
         except DaemonError as error:
             self._refuse((*path, "output"), str(error).removeprefix(f"{spec.name}: "), error.hint)
         is_whole = len(spec.outputs) == len(table.output)
-        if chosen and is_whole and not any(map(_is_spool, spec.outputs)):
+        if chosen and is_whole and not any(map(is_spool, spec.outputs)):
             name = next(option.name for option in SPOOL_OPTIONS if option.name in found)
             message = f"{name} is for a spool, and no output is one"
             self._refuse((*path, name), message, 'output = ["spool:PATH"]')
@@ -281,7 +282,7 @@ class _DaemonConfigReader:
         if (
             len(outputs) == len(table.output)
             and table.low_level_only
-            and not (outputs and all(_is_spool(text) or is_sink(text) for text in outputs))
+            and not (outputs and all(is_spool(text) or is_sink(text) for text in outputs))
         ):
             message = "low-level-only is for spools, and not every output is one"
             self._refuse((*path, "low-level-only"), message, 'output = ["spool:PATH"]')
@@ -424,7 +425,7 @@ class _DaemonConfigReader:
             return "", self._error(path, what, f"{missing[1]} = …")
         found = _MSGSPEC_PLACE.fullmatch(message)
         assert found is not None
-        what = re.sub(r"`([^`]*)`", lambda kinds: _in_words(kinds[1]), found[1])
+        what = re.sub(r"`([^`]*)`", lambda kinds: kinds_text(kinds[1]), found[1])
         key = found[2] or ""
         where = (*path, key) if key else path
         return key, self._error(where, f"{key}: {what[:1].lower()}{what[1:]}")
@@ -484,15 +485,6 @@ def _within(path: KeyPath) -> str:
     if not path:
         return ""
     return f" in [[{path[0]}]]" if len(path) > 1 else f" in [{path[0]}]"
-
-
-def _in_words(kinds: str) -> str:
-    named = (kind.strip() for kind in kinds.split("|"))
-    return " or ".join(_KINDS.get(kind, kind) for kind in named if kind != "null")
-
-
-def _is_spool(output: str) -> bool:
-    return output.partition(":")[0] == SPOOL
 
 
 def _positive_bytes(text: str) -> int:

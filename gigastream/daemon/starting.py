@@ -37,8 +37,8 @@ from gigastream.sources.files import SourceError
 
 ROOTS_CACHE = Path("/var/cache/gigastream")
 _OBJECTS = "sets"
-_DEVICES = Path("/sys/class/net")
 _VARIABLES = ("PG", "AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")
+_DEVICES = Path("/sys/class/net")
 _LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnostics", "tomllib")
 
 
@@ -89,12 +89,11 @@ def _run_daemon(
     gain_no_privileges(config.user)
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
-    ours = [listening.fileno(), *([] if opener is None else [opener.channel.fileno()])]
-    launcher, channel = start_launcher(config.user, cache, folders, ours)
+    close = [listening.fileno(), *([] if opener is None else [opener.channel.fileno()])]
+    launcher, channel = start_launcher(config.user, cache, folders, close)
     loading, loaders = None, None
     if of_tables is not None:
-        sockets = (descriptor for link in links for descriptor in link.sockets)
-        close = (*ours, channel.fileno(), *sockets)
+        close += [channel.fileno(), *(each for link in links for each in link.sockets)]
         loading, loaders = start_launcher(config.user, cache, folders, close, of_tables)
     try:
         _load_own()
@@ -112,8 +111,8 @@ def _run_daemon(
             places=places,
             listening=listening,
             launcher=channel,
-            opener=opener,
             loaders=loaders,
+            opener=opener,
             objects=objects,
             audit=audit,
             notifier=notifier,

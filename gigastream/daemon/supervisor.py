@@ -73,10 +73,10 @@ class Inherited:
     places: OutputPlaces
     listening: socket.socket
     launcher: socket.socket
-    opener: Opener | None
-    """None: no link is opened anew."""
     loaders: socket.socket | None
     """To the launcher of loaders; None: no table is filled here."""
+    opener: Opener | None
+    """None: no link is opened anew."""
     objects: Path
     """The folder of compiled sets."""
     audit: AuditLog

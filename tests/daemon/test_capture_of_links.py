@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import signal
@@ -45,6 +46,8 @@ GUEST = """DEFINE { query_name guest; }
 RECORDS = "DEFINE { query_name records; } SELECT timestamp, len FROM PKT"
 NETNS_FLAG = 0x40000000  # CLONE_NEWNET
 TIMES = 20
+NUMBERS = itertools.count(1 << 20)
+"""Of the orders of the start: none of those that a capture process is given later."""
 
 
 @pytest.fixture
@@ -86,7 +89,7 @@ class Site:
 
     def order(self, name: str, text: str, first_window: FirstWindow = "cut") -> AttachOrder:
         return AttachOrder(
-            number=-1,
+            number=next(NUMBERS),
             name=name,
             object_path=str(object_of(self.folder, name, text, ["default"])),
             outputs=(output_to(self.folder / f"{name}.json", "json"),),
