@@ -199,6 +199,9 @@ int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_
 /* For who is asked things meanwhile: run returns where this descriptor can be read, at once while
  * sources are waited for, else within 50 ms, and when timeout_ms are over in any case. */
 void gs_engine_wake_by(struct gs_engine *engine, int descriptor);
+/* The same, where a link's ring is so full, or has dropped packets, since it was looked at last: 20
+ * times a second. 0: that is nobody's matter. */
+void gs_engine_alarm(struct gs_engine *engine, uint32_t ring_percent);
 /* Replay by a clock: records after this timestamp wait, and run gives GS_AGAIN. */
 void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns);
 /* Of the record that is read next, as far as it is known; INT64_MAX where there is none. */

@@ -121,16 +121,39 @@ void gs_engine_begin_turn(struct gs_engine *engine, int timeout_ms)
     if (engine->waker < 0) return;
     engine->now_ns = gs_engine_now(engine).monotonic_ns;
     engine->until_ns = engine->now_ns + (int64_t)timeout_ms * NS_PER_MS;
-    engine->look_at_ns = least(engine->until_ns, engine->now_ns + LOOK_NS);
+}
+
+void gs_engine_alarm(struct gs_engine *engine, uint32_t ring_percent)
+{
+    engine->alarm_percent = ring_percent;
+}
+
+static bool is_alarmed(struct gs_engine *engine)
+{
+    uint64_t dropped = 0, before = engine->alarm_dropped;
+    bool is_full = false;
+    if (engine->alarm_percent == 0) return false;
+    for (uint32_t s = 0; s < engine->source_count; s++) {
+        const struct gs_source *source = engine->sources[s];
+        struct gs_capture_stats stats = source->last_stats;
+        if (!gs_source_is_live(source)) continue;
+        if (source->is_open) source->ops->stats(source->capture, &stats);
+        dropped += stats.kernel_dropped;
+        if ((uint64_t)stats.ring_used * 100 >= (uint64_t)stats.ring_blocks * engine->alarm_percent)
+            is_full |= stats.ring_used > 0;
+    }
+    engine->alarm_dropped = dropped;
+    return is_full || dropped > before;
 }
 
 bool gs_engine_is_awaited(struct gs_engine *engine)
 {
-    if (engine->waker < 0 || engine->now_ns < engine->look_at_ns) return false;
+    if (engine->waker < 0) return false;
     if (engine->now_ns >= engine->until_ns) return true;
-    engine->look_at_ns = least(engine->until_ns, engine->now_ns + LOOK_NS);
+    if (engine->now_ns < engine->look_at_ns) return false;
+    engine->look_at_ns = engine->now_ns + LOOK_NS;
     struct pollfd waker = {.fd = engine->waker, .events = POLLIN};
-    return poll(&waker, 1, 0) > 0;
+    return poll(&waker, 1, 0) > 0 || is_alarmed(engine);
 }
 
 /* ---- waiting ---- */

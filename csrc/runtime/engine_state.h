@@ -49,8 +49,10 @@ struct gs_engine {
     int64_t now_ns;   /* monotonic, when the last burst began; where there is a waker */
     int64_t until_ns; /* run returns then, and it looks at the waker at the next */
     int64_t look_at_ns;
-    bool watches;       /* some of the sources have a liveness */
-    bool has_set_clock; /* tests: the clock stands */
+    uint32_t alarm_percent; /* run returns, too, where a ring is as full, or has dropped; 0: no */
+    uint64_t alarm_dropped; /* as of the last look */
+    bool watches;           /* some of the sources have a liveness */
+    bool has_set_clock;     /* tests: the clock stands */
     struct gs_clock_reading set_clock;
 };
 

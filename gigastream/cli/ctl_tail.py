@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import complain
+from gigastream.cli.query_of_columns import query_of_columns
 from gigastream.cli.stderr import say
 from gigastream.outputs import (
     CUT,
     MISSING,
     PARTIAL,
-    OutputQuery,
     RowOutput,
     parse_output,
 )
@@ -120,7 +120,7 @@ class _TailPrinter:
 
     def _opened(self, schema: Schema) -> RowOutput:
         if self._output is None:
-            query = _output_query(self._request.query, schema)
+            query = query_of_columns(self._request.query, schema)
             self._schema = schema
             self._output = RowOutput(self._format, self._path, (query,))
             self._output.begin()
@@ -175,19 +175,3 @@ def batches_of(text: str) -> Iterator[tuple[pyarrow.RecordBatch, Schema, Marks]]
                 yield item.batch, schema, dict(item.custom_metadata or {})
     except (pyarrow.ArrowException, OSError, binascii.Error, ValueError) as error:
         raise TailDamageError(f"what the daemon sends are no rows: {error}") from None
-
-
-def _output_query(name: str, schema: Schema) -> OutputQuery:
-    """Return what formats must know; which numbers are quantities, the columns do not say."""
-    from gigastream.arrow_schema import arrow_schema
-    from gigastream.gsql.types import Type
-
-    columns = schema.columns
-    return OutputQuery(
-        name=name,
-        columns=tuple(column.name for column in columns),
-        numeric=tuple(column.type.is_numeric for column in columns),
-        times=tuple(column.type is Type.TIMESTAMP for column in columns),
-        quantities=(False,) * len(columns),
-        arrow_schema=lambda: arrow_schema(schema),
-    )

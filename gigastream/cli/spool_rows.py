@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.errors import UsageError, complain
+from gigastream.cli.query_of_columns import query_of_columns
 from gigastream.cli.spool_lists import chosen, open_spool
-from gigastream.outputs import OutputQuery, RowOutput, default_format, parse_output
+from gigastream.outputs import RowOutput, default_format, parse_output
 
 if TYPE_CHECKING:
     from gigastream.gsql.types import Schema, Type
@@ -29,7 +30,7 @@ def print_rows(arguments: argparse.Namespace) -> int:
     spool = open_spool(arguments.spools[0], arguments)
     tracks = _of_one_stream(spool, arguments)
     schema = _schema_of(tracks[-1])
-    output = RowOutput(*_wanted(arguments), (_output_query(tracks[-1].stream, schema),))
+    output = RowOutput(*_wanted(arguments), (query_of_columns(tracks[-1].stream, schema),))
     output.begin()
     damage = _write(output, tracks, schema, limits)
     output.close()
@@ -126,20 +127,6 @@ def _batches(track: Track, limits: Limits, lost: list[str]) -> Iterator[Any]:
             except SegmentDamage as error:
                 if not error.is_retired:
                     lost.append(str(error))
-
-
-def _output_query(name: str, schema: Schema) -> OutputQuery:
-    from gigastream.arrow_schema import arrow_schema
-    from gigastream.gsql.types import Type
-
-    return OutputQuery(
-        name=name,
-        columns=tuple(column.name for column in schema.columns),
-        numeric=tuple(column.type.is_numeric for column in schema.columns),
-        times=tuple(column.type is Type.TIMESTAMP for column in schema.columns),
-        quantities=(False,) * len(schema.columns),
-        arrow_schema=lambda: arrow_schema(schema),
-    )
 
 
 def _schema_of(track: Track) -> Schema:

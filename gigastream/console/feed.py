@@ -17,6 +17,7 @@ _Answer = TypeVar("_Answer")
 _LINE_BYTES = 128 << 20
 """Of an answer: rows of a tail are as long as a batch."""
 _WAIT_S = 120
+_SILENT = "the daemon does not answer"
 
 
 class Feed:
@@ -30,28 +31,25 @@ class Feed:
         reader, writer = await self._connect()
         try:
             writer.write(encoded_line(request))
-            line = await asyncio.wait_for(reader.readline(), _WAIT_S)
+            return await asyncio.wait_for(_answer(reader, answer), _WAIT_S)
         except (OSError, ValueError, TimeoutError):
-            raise ConsoleError("the daemon does not answer") from None
+            raise ConsoleError(_SILENT, "it may yet be done: gigastream ctl status") from None
         finally:
             writer.close()
-        if not line:
-            raise ConsoleError("the daemon has ended")
-        return _decoded(line, answer)
 
     async def tail(self, query: str, set_name: str | None) -> AsyncIterator[TailLine | Answered]:
         """The rows of a query as they come; an Answered that is not ok where there are none."""
         reader, writer = await self._connect()
         try:
             writer.write(encoded_line(TailQuery(query=query, set_name=set_name)))
-            first = _decoded(await reader.readline(), Answered)
+            first = await _answer(reader, Answered)
             if not first.ok:
                 yield first
                 return
             while line := await reader.readline():
                 yield msgspec.json.decode(line, type=TailLine)
         except (OSError, ValueError, msgspec.MsgspecError):
-            raise ConsoleError("the daemon does not answer") from None
+            raise ConsoleError(_SILENT, "gigastream ctl status") from None
         finally:
             writer.close()
 
@@ -62,6 +60,13 @@ class Feed:
             raise ConsoleError(
                 f"no daemon answers at {self._path}: {error.strerror}", "gigastream capture"
             ) from None
+
+
+async def _answer(reader: asyncio.StreamReader, answer: type[_Answer]) -> _Answer | Answered:
+    line = await reader.readline()
+    if not line:
+        raise ConsoleError("the daemon has hung up without an answer", "its log says why")
+    return _decoded(line, answer)
 
 
 def _decoded(line: bytes, answer: type[_Answer]) -> _Answer | Answered:

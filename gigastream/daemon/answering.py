@@ -96,8 +96,10 @@ class Answering:
                 return await self._noted(client, "reload", "", daemon.reload(uid))
             case StopDaemon():
                 answer = await self._noted(client, "stop", "", _nothing())
-                await client.answer(answer)  # before the end, which hangs up
-                daemon.stop()
+                try:
+                    await client.answer(answer)  # before the end, which hangs up
+                finally:
+                    daemon.stop()  # who asks and leaves has asked for it, too
                 return None
         raise DaemonError("this is no request that is known here")
 

@@ -26,7 +26,6 @@ _READ_BYTES = 1 << 18
 _BURIED_WITHIN_S = 5.0
 """After it has hung up, its end is known."""
 _LOOK_AGAIN_S = 0.01
-_GONE = "the capture process ended before it had done it"
 
 
 class CaptureLink:
@@ -113,7 +112,7 @@ class CaptureLink:
         """Give an order and wait until it is carried out, or the process is gone."""
         await self._opened.wait()
         if self._writer is None:
-            return OrderDone(number=order.number, error=_GONE)
+            return _gone(order.number)
         done: asyncio.Future[OrderDone] = asyncio.get_running_loop().create_future()
         self._waiting[order.number] = done
         try:
@@ -172,4 +171,9 @@ class CaptureLink:
             self.ready.cancel()
         for number, waiting in self._waiting.items():
             if not waiting.done():
-                waiting.set_result(OrderDone(number=number, error=_GONE))
+                waiting.set_result(_gone(number))
+
+
+def _gone(number: int) -> OrderDone:
+    error = "the capture process ended before it had done it"
+    return OrderDone(number=number, error=error, hint="nothing has changed: once more in a while")

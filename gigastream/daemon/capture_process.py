@@ -358,7 +358,8 @@ class _Capture:
 
     def _set(self, name: str) -> RunningSet:
         if name not in self._sets:
-            raise OrderRefused(f"there is no query set '{name}'")
+            names = ", ".join(self._sets) or "none"
+            raise OrderRefused(f"there is no query set '{name}'", f"there are: {names}")
         return self._sets[name]
 
     def _whose(self, order: TailOrder) -> RunningSet:

@@ -7,6 +7,7 @@ bytes, of other answers all, which are as many as there were orders, or failures
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import socket
@@ -88,7 +89,7 @@ class OrderChannel:
 
     def wait(self, seconds: float) -> None:
         """Until there are orders, where nothing else is to be done."""
-        select.select([self._descriptor], [], [], seconds)
+        self._wait(select.POLLIN, seconds)
 
     # ---- saying ----
 
@@ -129,7 +130,13 @@ class OrderChannel:
         """The same at the end: wait for the other side, but not for ever."""
         until = time.monotonic() + seconds
         while not self.flush() and time.monotonic() < until:
-            select.select([], [self._descriptor], [], max(0, until - time.monotonic()))
+            self._wait(select.POLLOUT, max(0, until - time.monotonic()))
+
+    def _wait(self, event: int, seconds: float) -> None:
+        """By poll: select knows no descriptor from 1,024 on, and rings have one each."""
+        poll = select.poll()
+        poll.register(self._descriptor, event)
+        poll.poll(math.ceil(1000 * seconds))
 
     def _begin(self) -> bool:
         """Take up the next frame. Orders' answers first: a tail's precedes its rows."""

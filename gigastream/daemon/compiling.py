@@ -23,6 +23,7 @@ from gigastream.daemon.framing import FrameReader, frame
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import CheckAnswer, QuerySetSpec, ShownColumn
 from gigastream.daemon.output_queries import output_queries
+from gigastream.daemon.places import is_spool
 from gigastream.daemon.room import file_words
 from gigastream.sinks import is_sink
 
@@ -138,7 +139,7 @@ def _answered(request: CompileRequest) -> CompileResult:
 
     texts = _texts(request)
     plan, warnings = _planned(texts)
-    if any(output.startswith("spool:") for output in request.spec.outputs):
+    if any(map(is_spool, request.spec.outputs)):
         refuse_unspooled(plan)
     if any(map(is_sink, request.spec.outputs)):
         _refuse_for_tables(plan)

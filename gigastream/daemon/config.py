@@ -26,6 +26,8 @@ from gigastream.daemon.config_tables import (
     QueryTable,
     TopTable,
     Word,
+    kinds_text,
+    word_text,
 )
 from gigastream.daemon.config_toml import read_toml, refuse_all
 from gigastream.daemon.daemon_config import (
@@ -43,7 +45,16 @@ from gigastream.daemon.messages import (
     QuerySetSpec,
     SpoolSpec,
 )
-from gigastream.daemon.places import CONTROL, SET_NAME, SET_NAME_HINT, WORD_MOST, misplaced, no_disk
+from gigastream.daemon.places import (
+    CONTROL,
+    SET_NAME,
+    SET_NAME_HINT,
+    SPOOL,
+    WORD_MOST,
+    is_spool,
+    misplaced,
+    no_disk,
+)
 from gigastream.daemon.tables_of_sets import tables_of
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.liveness import Liveness
@@ -59,7 +70,6 @@ from gigastream.sources.live import LIVE_OPTIONS, LiveSettings
 
 LINK_OPTIONS = tuple(option for option in LIVE_OPTIONS if option.name != "user")
 """Of a [[link]]: the user is one for all of them."""
-SPOOL = "spool"
 _SECOND_NS = 10**9
 _PERCENT = 100
 _SOCKET_PATH_BYTES = 107
@@ -69,14 +79,6 @@ _MSGSPEC_PLACE = re.compile(r"(.*?)(?: - at `\$\.?([^`.\[]*)[^`]*`)?", re.DOTALL
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 _NO_DEVICE = re.compile(r"[\s/\x00-\x1f\x7f-\x9f]")
 _GREATEST_PRIORITY = 1_000_000_000
-_KINDS = {
-    "str": "a text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a table",
-}
 _Table = TypeVar("_Table", bound=msgspec.Struct)
 _Value = TypeVar("_Value")
 
@@ -235,6 +237,7 @@ class _DaemonConfigReader:
 
     def _query_sets(self, top: TopTable) -> tuple[QuerySetSpec, ...]:
         specs: dict[str, QuerySetSpec] = {}
+        taken: dict[str, str] = {}
         for at, found in enumerate(top.query):
             path = ("query", at)
             spec = self._noted(lambda: self._query(path, found))  # noqa: B023
@@ -242,7 +245,16 @@ class _DaemonConfigReader:
                 self._note(path, f"there are two sets called {spec.name}", 'name = "another"')
             elif spec is not None:
                 specs[spec.name] = spec
+                self._take(path, spec, taken)
         return tuple(specs.values())
+
+    def _take(self, path: KeyPath, spec: QuerySetSpec, taken: dict[str, str]) -> None:
+        """Note the places of outputs, each of which one set has, once."""
+        for place in (output.partition(":")[2] for output in spec.outputs):
+            if place in taken:
+                what = f"{place} is an output of {taken[place]} already"
+                self._note((*path, "output"), what, "a path each")
+            taken[place] = spec.name
 
     def _query(self, path: KeyPath, found: dict[str, Any]) -> QuerySetSpec:
         table, chosen = self._table(path, found, QueryTable, SPOOL_OPTIONS)
@@ -252,7 +264,7 @@ class _DaemonConfigReader:
         except DaemonError as error:
             self._refuse((*path, "output"), str(error).removeprefix(f"{spec.name}: "), error.hint)
         is_whole = len(spec.outputs) == len(table.output)
-        if chosen and is_whole and not any(map(_is_spool, spec.outputs)):
+        if chosen and is_whole and not any(map(is_spool, spec.outputs)):
             name = next(option.name for option in SPOOL_OPTIONS if option.name in found)
             message = f"{name} is for a spool, and no output is one"
             self._refuse((*path, name), message, 'output = ["spool:PATH"]')
@@ -270,7 +282,7 @@ class _DaemonConfigReader:
         if (
             len(outputs) == len(table.output)
             and table.low_level_only
-            and not (outputs and all(_is_spool(text) or is_sink(text) for text in outputs))
+            and not (outputs and all(is_spool(text) or is_sink(text) for text in outputs))
         ):
             message = "low-level-only is for spools, and not every output is one"
             self._refuse((*path, "low-level-only"), message, 'output = ["spool:PATH"]')
@@ -413,7 +425,7 @@ class _DaemonConfigReader:
             return "", self._error(path, what, f"{missing[1]} = …")
         found = _MSGSPEC_PLACE.fullmatch(message)
         assert found is not None
-        what = re.sub(r"`([^`]*)`", lambda kinds: _in_words(kinds[1]), found[1])
+        what = re.sub(r"`([^`]*)`", lambda kinds: kinds_text(kinds[1]), found[1])
         key = found[2] or ""
         where = (*path, key) if key else path
         return key, self._error(where, f"{key}: {what[:1].lower()}{what[1:]}")
@@ -423,7 +435,7 @@ class _DaemonConfigReader:
         if not isinstance(value, Word):
             self._refuse(path, f"{path[-1]}: expected a text, a number, or true or false")
         try:
-            return parse(_word(value))
+            return parse(word_text(value))
         except ValueError as error:
             self._refuse(path, f"{path[-1]}: {error}")
 
@@ -440,7 +452,7 @@ class _DaemonConfigReader:
 
     def _words(self, path: KeyPath, values: dict[str, Word]) -> dict[str, str]:
         try:
-            return {key: _word(value) for key, value in values.items()}
+            return {key: word_text(value) for key, value in values.items()}
         except ValueError:
             self._refuse(path, "a number has too many digits")
 
@@ -475,24 +487,8 @@ def _within(path: KeyPath) -> str:
     return f" in [[{path[0]}]]" if len(path) > 1 else f" in [{path[0]}]"
 
 
-def _in_words(kinds: str) -> str:
-    named = (kind.strip() for kind in kinds.split("|"))
-    return " or ".join(_KINDS.get(kind, kind) for kind in named if kind != "null")
-
-
-def _is_spool(output: str) -> bool:
-    return output.partition(":")[0] == SPOOL
-
-
 def _positive_bytes(text: str) -> int:
     size = parse_bytes(text)
     if size == 0:
         raise ValueError("a size above 0, such as 64MiB")
     return size
-
-
-def _word(value: Word) -> str:
-    """Return a value as the command line would have it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)

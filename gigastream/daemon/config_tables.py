@@ -13,6 +13,27 @@ import msgspec
 
 Word = str | int | float | bool
 """A value that is read as its text would be on the command line."""
+_KINDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+
+
+def kinds_text(kinds: str) -> str:
+    """What a value should be, of the kinds that msgspec names."""
+    named = (kind.strip() for kind in kinds.split("|"))
+    return " or ".join(_KINDS.get(kind, kind) for kind in named if kind != "null")
+
+
+def word_text(value: Word) -> str:
+    """Return a value as the command line would have it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
 
 
 class _ConfigTable(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True):

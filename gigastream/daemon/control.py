@@ -223,7 +223,8 @@ class ControlServer:
             return
         most = CLIENTS_MAX + (ROOTS_PLACES if client.peer.uid == 0 else 0)
         if len(self._clients) > most:
-            await client.answer(_refused(f"{most} clients are connected already", None))
+            hint = "end a tail, a top or a console: each is one, or more"
+            await client.answer(_refused(f"{most} clients are connected already", hint))
             return
         while (line := await _line(reader, client)) is not None:
             answer = await self._answer(line, client)
@@ -235,8 +236,11 @@ class ControlServer:
             request = self._decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             if (long := _TOO_LONG.fullmatch(str(error))) is not None:
-                return _refused(f"the {long[2]} has more than {long[1]} characters", None)
-            return _refused(f"this is no request: {error}", None)
+                return _refused(
+                    f"the {long[2]} has more than {long[1]} characters", "a shorter one"
+                )
+            hint = "one JSON object, as gigastream ctl of the daemon's own version sends it"
+            return _refused(f"this is no request: {error}", hint)
         try:
             return await self._handler(request, client)
         except DaemonError as error:

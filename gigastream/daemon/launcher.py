@@ -225,7 +225,7 @@ class _Launcher:
                 os.close(descriptor)
         return True
 
-    def _try(self, order: LaunchCapture | LaunchCompiler, descriptors: Sequence[int]) -> None:
+    def _try(self, order: ForkOrder, descriptors: Sequence[int]) -> None:
         try:
             self._fork(order, descriptors)
         except OSError as error:  # this one is not begun; the next one may be

@@ -33,7 +33,14 @@ _SYSTEM = tuple(
 )
 """Whose folders are given to nobody; besides these, what lies directly in / or in _SHARED."""
 _SHARED = tuple(map(Path, ("/", "/home", "/media", "/mnt", "/run", "/srv", "/var", "/var/lib")))
+SPOOL = "spool"
+"""What outputs in a spool begin with, before a colon."""
 _NO_DISKS = (Path("/proc"), Path("/sys"))
+
+
+def is_spool(output: str) -> bool:
+    """Whether an output, as users name it, is in a spool."""
+    return output.partition(":")[0] == SPOOL
 
 
 @dataclass(frozen=True, slots=True)

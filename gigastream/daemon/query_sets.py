@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gigastream.daemon.compile_client import CompileClient
+from gigastream.daemon.hangs import HANGS, Hangs
 from gigastream.daemon.keeping import Keeper, Told
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import (
@@ -59,6 +60,7 @@ class QuerySets:
         self._held: dict[str, _Held] = {}
         self._change = asyncio.Lock()
         self._trial = Trial(keeper)
+        self._hangs = Hangs()
 
     @property
     def states(self) -> dict[str, SetState]:
@@ -102,8 +104,13 @@ class QuerySets:
 
     def orders(self) -> tuple[AttachOrder, ...]:
         """What a capture process begins with: nothing, where one of the sets is sought out."""
+        if (name := self._hangs.ended(self._keeper.hung_in)) is not None:
+            self._told(f"the capture process hung in the turn of the set {name}")
         if (guilty := self._trial.suspect) is not None:
             self._leave_out(guilty, "the capture process has crashed with it, again and again")
+        if (guilty := self._hangs.guilty) is not None:
+            self._leave_out(guilty, f"the capture process hung in its turn {HANGS} times in a row")
+            self._keeper.ended_at_once = 0  # whose fault it was is known
         if self._trial.begins():
             self._told("crashes at once: the sets are attached one after another, to find whose")
             return ()
@@ -276,7 +283,7 @@ class QuerySets:
 
     def _order(self, held: _Held, *, replaces: bool = False) -> AttachOrder:
         spec = held.state.spec
-        return AttachOrder(
+        order = AttachOrder(
             number=self._keeper.next_number(),
             name=spec.name,
             object_path=held.object_path,
@@ -286,6 +293,8 @@ class QuerySets:
             low_level_only=spec.low_level_only,
             replaces=replaces,
         )
+        self._hangs.ordered(order)
+        return order
 
     def _check_new(self, spec: QuerySetSpec) -> None:
         _check_name(spec)

@@ -27,6 +27,8 @@ class Relief:
         self._decided = Decision()
         self._is_needed = bool(start.links) and start.overload.policy != "drop"
         self._looked_at = 0.0
+        if self._is_needed:
+            engine.alarm(max(1, start.overload.low_percent))
 
     @property
     def shift(self) -> int:
@@ -35,8 +37,8 @@ class Relief:
 
     @property
     def looks_after_s(self) -> float:
-        """From one look to the next; infinite where there is nothing to decide."""
-        return LOOK_S if self._is_needed else math.inf
+        """From one look to the next; infinite in calm: then the engine's alarm ends a turn."""
+        return math.inf if self._decided == Decision() else LOOK_S
 
     def is_due(self, now: float) -> bool:
         """Whether to look; `now` is of time.monotonic()."""

@@ -13,11 +13,10 @@ from pathlib import Path
 
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec
-from gigastream.daemon.places import SET_NAME, OutputPlaces, no_disk, normal
+from gigastream.daemon.places import SET_NAME, OutputPlaces, is_spool, no_disk, normal
 from gigastream.sinks import SINKS, TABLE_MARK, SinkError, SinkPlace, is_sink, parse_sink_place
 from gigastream.sinks.secrets import names_secret
 
-_SPOOL = "spool:"
 _SECRETS = {"postgres": "PGPASSWORD, PGPASSFILE or PGSERVICEFILE in the daemon's environment"}
 _REMOTE = "://"
 _REMOTE_KINDS = ("delta",)
@@ -60,8 +59,8 @@ def wanted_tables(spec: QuerySetSpec) -> Iterator[WantedTable]:
 
 def spools_of(spec: QuerySetSpec) -> tuple[str, ...]:
     """The folders of a set's spools."""
-    given = (text.removeprefix(_SPOOL) for text in spec.outputs if text.startswith(_SPOOL))
-    return tuple(normal(path) for path in given)
+    given = filter(is_spool, spec.outputs)
+    return tuple(normal(text.partition(":")[2]) for text in given)
 
 
 def is_remote(place: SinkPlace) -> bool:

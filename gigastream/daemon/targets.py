@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import structs
 
 from gigastream.daemon.messages import OutputSpec, OutputStatistics, SpoolSpec
+from gigastream.daemon.places import SPOOL
 from gigastream.engine.events import Event
 from gigastream.outputs import Batch, OutputError, OutputQuery
 from gigastream.outputs.cut_column import (
@@ -23,7 +24,6 @@ from gigastream.query_texts import QueryTexts
 from gigastream.sessions.spooled_set import SpooledSet
 from gigastream.spool import SpoolSettings
 
-SPOOL = "spool"
 Tell = Callable[[str], None]
 SpoolMaker = Callable[[str, SpoolSettings], SpooledSet]
 """Opens the spool at a path."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import OutputSpec, QuerySetSpec, SpoolSpec
-from gigastream.daemon.places import OutputPlaces, check_words, no_disk, normal
+from gigastream.daemon.places import SPOOL, OutputPlaces, check_words, no_disk, normal
 from gigastream.daemon.tables_of_sets import (
     check_tables,
     file_of,
@@ -18,7 +18,6 @@ from gigastream.daemon.tables_of_sets import (
 from gigastream.outputs import FORMATS
 from gigastream.sinks import SINKS, is_sink
 
-SPOOL = "spool"
 OUTPUTS_MAX = 64
 """Of a set."""
 

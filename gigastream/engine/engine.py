@@ -163,6 +163,13 @@ class Engine:
         """
         lib.gs_engine_wake_by(self.native, descriptor)
 
+    def alarm(self, ring_percent: int) -> None:
+        """Let run() return, too, where a link's ring is so full, or has dropped packets.
+
+        It is looked at 20 times a second, since wake_by().
+        """
+        lib.gs_engine_alarm(self.native, ring_percent)
+
     def set_prefilter(self, program: Sequence[tuple[int, int, int, int]] | None) -> None:
         """Let the kernel reject what a program of classic BPF does; None: nothing.
 

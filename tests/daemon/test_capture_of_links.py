@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import signal
@@ -45,6 +46,8 @@ GUEST = """DEFINE { query_name guest; }
 RECORDS = "DEFINE { query_name records; } SELECT timestamp, len FROM PKT"
 NETNS_FLAG = 0x40000000  # CLONE_NEWNET
 TIMES = 20
+NUMBERS = itertools.count(1 << 20)
+"""Of the orders of the start: none of those that a capture process is given later."""
 
 
 @pytest.fixture
@@ -86,7 +89,7 @@ class Site:
 
     def order(self, name: str, text: str, first_window: FirstWindow = "cut") -> AttachOrder:
         return AttachOrder(
-            number=-1,
+            number=next(NUMBERS),
             name=name,
             object_path=str(object_of(self.folder, name, text, ["default"])),
             outputs=(output_to(self.folder / f"{name}.json", "json"),),
@@ -174,6 +177,7 @@ def test_others_do_not_notice_sets_that_come_and_go(site: Site) -> None:
         assert site.rows(name) == answer_of_file(site.tcpdump.path, "-e", text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", [FRAMES, RECORDS], ids=["windows", "packets"])
 def test_a_set_that_is_replaced_by_its_like_gives_every_row_once(site: Site, text: str) -> None:
     """At a window's edge where there are windows, else between two packets."""
@@ -208,7 +212,10 @@ def test_the_window_that_is_running_at_the_start_is_left_out(site: Site) -> None
     assert (rows - answer).total() <= 1  # of the second of the end
 
 
-@pytest.mark.parametrize("has_spool", [False, True], ids=["alone", "with-spool"])
+@pytest.mark.parametrize(
+    "has_spool",
+    [pytest.param(False, id="alone"), pytest.param(True, id="with-spool", marks=pytest.mark.long)],
+)
 def test_no_window_comes_twice_where_a_capture_was_killed(site: Site, has_spool: bool) -> None:
     """And each that comes is whole: the next one begins behind what the last has said."""
     frames, promises = site.order("frames", FRAMES, "edge"), dict[str, int]()

@@ -98,6 +98,7 @@ def test_sets_that_are_there_at_the_start_see_the_first_packet(folder: Path) -> 
         assert sorted(rows) == sorted(alone(text))
 
 
+@pytest.mark.long
 def test_a_spool_has_the_low_level(folder: Path) -> None:
     """Beside the rows in a file; read again it gives the same answer."""
     frames = object_of(folder, "frames", FRAMES, ["default"])

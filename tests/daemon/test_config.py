@@ -85,7 +85,7 @@ SELECT 'x' FROM IP\"\"\"
 first-window = "cut"
 priority = -1
 low-level-only = true
-output = ["spool:spool"]
+output = ["spool:bare"]
 """
 
 
@@ -231,6 +231,12 @@ WRONG = [
         f'{LINK}[[query]]\nname = "a"\ntext = "x"\n[[query]]\nname = "a"\ntext = "y"',
         "6: there are two sets called a",
         None,
+    ),
+    (
+        f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["csv:x"]\n'
+        '[[query]]\nname = "b"\ntext = "y"\noutput = ["json:./x"]',
+        "10: /",
+        "a path each",
     ),
     (f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["csv"]', "6: csv names no path", None),
     (

@@ -101,6 +101,14 @@ def test_a_daemon_of_another_version(tmp_path: Path) -> None:
     assert "is it of another version" in events
 
 
+def test_a_daemon_that_hangs_up(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with speaking(path, say=lambda _: b"", holds=False), console(path) as made:
+        _, events = made.asked("/api/tail?query=x", Authorization=made.token)
+    assert "the daemon has hung up without an answer" in events
+    assert "its log says why" in events
+
+
 def test_a_tail_that_hangs_up_ends(tmp_path: Path) -> None:
     path = tmp_path / "socket"
     rows = tail_line(pyarrow.RecordBatch.from_pydict({"n": [1, 2**60]}), lost=3)

@@ -49,6 +49,19 @@ def test_a_supervisor_that_is_killed_leaves_nobody(space: Namespace, common_fold
         end(daemon)
 
 
+def test_windows_are_answered_where_a_service_manager_ends_all(daemon: Daemon) -> None:
+    """Its watchdog sends all of them SIGABRT, which is meant for the one that hangs."""
+    daemon.add("counts", f"SELECT tb, count(*) AS n FROM PKT GROUP BY {ERA} AS tb")
+    daemon.send(100)
+    wait_until(lambda: daemon.read() >= 100, "the packets")
+    others = launcher_and_capture(daemon)
+    for pid in (daemon.process.pid, *others):
+        os.kill(pid, signal.SIGABRT)
+    daemon.process.wait(PATIENCE_S)
+    wait_until_gone(*others)
+    assert [row.rpartition(",")[2] for row in daemon.rows("counts")] == ["100"]
+
+
 def launcher_and_capture(daemon: Daemon) -> list[int]:
     """Its processes, when those that have compiled its sets are gone."""
     wait_until(lambda: len(descendants(daemon.process.pid)) == 2, "no other process")

@@ -48,6 +48,7 @@ def later_report(daemon: Daemon) -> CaptureReport:
     return daemon.report()
 
 
+@pytest.mark.long
 def test_sets_come_and_go(narrow: Daemon) -> None:
     """The narrow set's rows are whole; a wide one that comes gets all; when it goes few pass."""
     narrow.add("port", PORT)

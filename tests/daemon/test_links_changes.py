@@ -67,6 +67,7 @@ def test_sets_come_and_go_under_load(measured: Daemon, times: int, rate: int) ->
     print(f"\n{times} sets came and went at {speed}: {sender.sent:,} in all")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("times", [4, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_parameter_is_set_under_load(daemon: Daemon, times: int) -> None:
     """Every window comes once, and whole."""
@@ -83,6 +84,7 @@ def test_a_parameter_is_set_under_load(daemon: Daemon, times: int) -> None:
     check_all(rows_of(daemon, "numbers"), sender.sent)
 
 
+@pytest.mark.long
 def test_a_reload_leaves_what_is_the_same_alone(space: Namespace, common_folder: Path) -> None:
     """Its rows go on without a gap, while others are changed, added and dropped."""
     config = common_folder / "gigastream.toml"

@@ -57,6 +57,7 @@ def oom_score(process: int) -> str:
     raise AssertionError("it ended before it was looked at")
 
 
+@pytest.mark.long
 def test_a_set_is_dropped_while_the_capture_process_hangs(daemon: Daemon) -> None:
     """The next one begins without it, and with the others."""
     daemon.add("hangs")

@@ -94,6 +94,7 @@ def test_a_reload_before_the_beginning(space: Namespace, common_folder: Path) ->
         end(daemon)
 
 
+@pytest.mark.long
 @pytest.mark.privileged
 def test_a_set_by_another_name(space: Namespace, common_folder: Path) -> None:
     """Has the output of the one before; where it cannot come, that one stays."""
@@ -167,6 +168,7 @@ def test_sets_that_change_places(space: Namespace, common_folder: Path) -> None:
         end(daemon)
 
 
+@pytest.mark.long
 @pytest.mark.privileged
 def test_an_end_while_the_launcher_is_stopped(space: Namespace, common_folder: Path) -> None:
     """It is waited for a while, and killed."""

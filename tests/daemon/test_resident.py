@@ -153,6 +153,7 @@ def test_a_reload_changes_what_is_different(space: Namespace, common_folder: Pat
         end(daemon)
 
 
+@pytest.mark.long
 def test_a_capture_process_that_hangs_is_replaced(space: Namespace, common_folder: Path) -> None:
     """By the watchdog, after the time that the configuration says."""
     config = common_folder / "gigastream.toml"
@@ -170,6 +171,7 @@ def test_a_capture_process_that_hangs_is_replaced(space: Namespace, common_folde
         end(daemon)
 
 
+@pytest.mark.long
 def test_ends_at_any_moment_are_survived(daemon: Daemon) -> None:
     """Killed as soon as it is there, again and again: the set is there, and packets are read."""
     daemon.add("counts", first_window="cut")

@@ -41,6 +41,7 @@ def test_links_queries_and_the_rows_of_one(traffic: None, screen: Screen) -> Non
     assert screen.ended() == 0
 
 
+@pytest.mark.long
 @pytest.mark.privileged
 def test_a_screen_that_grows(daemon: Daemon, screen: Screen) -> None:
     for number in range(9):
@@ -66,6 +67,7 @@ def test_a_daemon_that_ends(daemon: Daemon, screen: Screen) -> None:
     assert "Traceback" not in shown
 
 
+@pytest.mark.long
 @pytest.mark.privileged
 def test_a_capture_that_begins_again(daemon: Daemon, traffic: None, screen: Screen) -> None:
     pid = daemon.status().capture_pid

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from gigastream.engine.engine import Engine
+from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from tests.engine.test_pipes import pipes
+from tests.live.mock_link import START_NS, MockLink, frame
 
 FOR_EVER_MS = 1_000_000_000
 """Only the waker ends a wait as long as this."""
@@ -76,5 +78,29 @@ def test_a_turn_of_a_source_that_never_waits_ends_when_its_time_is_over(busy: En
     reading, writing = os.pipe()
     busy.wake_by(reading)
     assert busy.run(1 << 62, 1)
+    os.close(reading)
+    os.close(writing)
+
+
+def read_of(engine: Engine) -> int:
+    (source,) = engine.statistics()
+    return source.read
+
+
+@pytest.mark.parametrize(("percent", "first"), [(0, 300), (50, 1), (99, 300)])
+def test_a_ring_that_is_as_full_as_it_may_be_ends_a_turn(percent: int, first: int) -> None:
+    """Three of its four blocks are; after that it is looked at again no sooner than in 50 ms."""
+    link, (reading, writing) = MockLink(block_bytes=1 << 14, block_count=4), os.pipe()
+    sent = link.receive(*(frame(START_NS + number) for number in range(300)))
+    link.retire()
+    with Engine(Settings(burst=1), is_resident=True) as engine:
+        engine.add_link(link.source())
+        engine.start()
+        engine.wake_by(reading)
+        engine.alarm(percent)
+        assert sent == 300
+        assert (engine.statistics()[0].ring_used, engine.statistics()[0].ring_blocks) == (3, 4)
+        assert engine.run(300, FOR_EVER_MS)
+        assert read_of(engine) == first
     os.close(reading)
     os.close(writing)
