@@ -125,7 +125,9 @@ def _remove_stale(path: Path) -> None:
     if not stat.S_ISSOCK(found.st_mode):
         raise DaemonError(f"{path} is there, and no socket", "--socket with another path")
     with socket.socket(socket.AF_UNIX) as asked, suppress(ConnectionRefusedError):
-        asked.connect(str(path))
+        asked.setblocking(False)
+        with suppress(BlockingIOError):  # so many wait for it that it hangs: it is there
+            asked.connect(str(path))
         raise DaemonError(
             f"a daemon runs already: it answers at {path}", "gigastream ctl stop, or --socket"
         )
