@@ -236,8 +236,7 @@ class _DaemonConfigReader:
     # ---- query sets ----
 
     def _query_sets(self, top: TopTable) -> tuple[QuerySetSpec, ...]:
-        specs: dict[str, QuerySetSpec] = {}
-        taken: dict[str, str] = {}
+        specs, taken = dict[str, QuerySetSpec](), dict[str, str]()
         for at, found in enumerate(top.query):
             path = ("query", at)
             spec = self._noted(lambda: self._query(path, found))  # noqa: B023
@@ -249,11 +248,10 @@ class _DaemonConfigReader:
         return tuple(specs.values())
 
     def _take(self, path: KeyPath, spec: QuerySetSpec, taken: dict[str, str]) -> None:
-        """Note the places of outputs, each of which one set has, once."""
-        for place in (output.partition(":")[2] for output in spec.outputs):
-            if place in taken:
-                what = f"{place} is an output of {taken[place]} already"
-                self._note((*path, "output"), what, "a path each")
+        """Note the places of outputs, each of which one set has, once; a server has many tables."""
+        for kind, _, place in (output.partition(":") for output in spec.outputs):
+            if kind not in SINKS and place in taken:
+                self._note((*path, "output"), f"the set {taken[place]} has {place}", "a path each")
             taken[place] = spec.name
 
     def _query(self, path: KeyPath, found: dict[str, Any]) -> QuerySetSpec:

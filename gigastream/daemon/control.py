@@ -125,8 +125,8 @@ def _remove_stale(path: Path) -> None:
     if not stat.S_ISSOCK(found.st_mode):
         raise DaemonError(f"{path} is there, and no socket", "--socket with another path")
     with socket.socket(socket.AF_UNIX) as asked, suppress(ConnectionRefusedError):
-        asked.setblocking(False)  # one that accepts nobody would be waited for without an end
-        with suppress(BlockingIOError):
+        asked.setblocking(False)
+        with suppress(BlockingIOError):  # so many wait for it that it hangs: it is there
             asked.connect(str(path))
         raise DaemonError(
             f"a daemon runs already: it answers at {path}", "gigastream ctl stop, or --socket"

@@ -235,7 +235,7 @@ WRONG = [
     (
         f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["csv:x"]\n'
         '[[query]]\nname = "b"\ntext = "y"\noutput = ["json:./x"]',
-        "10: /",
+        "10: the set a has /",
         "a path each",
     ),
     (f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["csv"]', "6: csv names no path", None),
