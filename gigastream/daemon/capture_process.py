@@ -317,6 +317,7 @@ class _Capture:
             case RenewOrder():
                 sockets = self._channel.handed()
                 renew_rings(self._around.engine, self._start.links, order.link, sockets)
+                self._report()  # that it is gone no more: the last report is sent again and again
             case EndOrder():
                 self._ends = True
 

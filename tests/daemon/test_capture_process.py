@@ -13,6 +13,7 @@ from typing import BinaryIO
 import pyarrow
 import pytest
 
+from gigastream.daemon import capture_process
 from gigastream.daemon.capture_process import _Capture
 from gigastream.daemon.messages import (
     AttachOrder,
@@ -20,6 +21,7 @@ from gigastream.daemon.messages import (
     CaptureReport,
     DetachOrder,
     OrderDone,
+    RenewOrder,
     RotateOrder,
     TailOrder,
     TailRows,
@@ -284,6 +286,17 @@ def test_a_folder_that_the_user_cannot_write_is_refused(waiting: Captured, folde
     done = waiting.attach("first", frames, output_to(closed / "frames.csv"))
     assert "ermission denied" in (done.error or "") or "cannot be written" in (done.error or "")
     assert waiting.report().sets == ()
+
+
+def test_a_link_that_was_renewed_is_reported_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reports between two that are due repeat the last one: by it the link would still be gone."""
+    monkeypatch.setattr(capture_process, "renew_rings", lambda *_: None)
+    with capturing(start_of(folder, report_ns=10**15)) as capture:
+        capture.report()
+        capture.order(RenewOrder(number=capture.number(), link=0))
+        assert capture.report().incarnation == 0
 
 
 def test_reports_come_by_themselves(waiting: Captured) -> None:
