@@ -109,7 +109,7 @@ def _set_lines(name: str, state: SetState, report: CaptureReport | None) -> Iter
 
 
 def _state_of(found: SetStatistics | None, state: SetState, report: CaptureReport | None) -> str:
-    if found is None and report is not None and report.at_ns <= state.since_ns:
+    if found is None and (report is None or report.at_ns <= state.since_ns):
         return "begun, and not in a report yet: there is one each second"
     if found is None:
         return "not attached"
