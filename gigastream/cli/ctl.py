@@ -218,7 +218,10 @@ def _reload(arguments: argparse.Namespace) -> int:
 def _stop(arguments: argparse.Namespace) -> int:
     from gigastream.daemon.messages import StopDaemon
 
-    return _tell_done(arguments, StopDaemon())
+    with _connected(arguments) as client:
+        client.ask(StopDaemon())
+        client.wait_for_end()
+    return 0
 
 
 def _tail(arguments: argparse.Namespace) -> int:
