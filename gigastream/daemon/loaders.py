@@ -106,8 +106,8 @@ class TableLoading:
         self._child: Child | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._report = _NOTHING
-        self._rows_before = 0
-        """Of the loaders before."""
+        self._before = _NOTHING
+        """What the loaders before have counted."""
         self._restarts = 0
         self._why: str | None = "it begins"
         self._told: str | None = None
@@ -142,7 +142,7 @@ class TableLoading:
 
     def state(self, promised: int | None) -> TableState:
         """How it is."""
-        report, table, child = self._report, self._table, self._child
+        report, before, table, child = self._report, self._before, self._table, self._child
         is_running = self._why is None and child is not None
         lag = None
         if report.read_ns is not None and promised is not None:
@@ -154,13 +154,13 @@ class TableLoading:
             pid=child.pid.result() if child is not None and child.pid.done() else None,
             state="running" if is_running else "waiting",
             why=self._why,
-            rows=self._rows_before + report.rows,
+            rows=before.rows + report.rows,
             known=report.known,
             read_ns=report.read_ns,
             lag_ns=lag,
             restarts=self._restarts,
-            lost_rows=report.lost_rows,
-            retired_rows=report.retired_rows,
+            lost_rows=before.lost_rows + report.lost_rows,
+            retired_rows=before.retired_rows + report.retired_rows,
             refused_rows=report.refused_rows,
         )
 
@@ -178,7 +178,7 @@ class TableLoading:
             self._let_go()
         told_end = await self._buried(child)
         self._child = None
-        self._rows_before += self._report.rows
+        self._before = _sum(self._before, self._report)
         self._report = LoaderReport(known=self._report.known, read_ns=self._report.read_ns)
         return over or LoaderOver(report=_NOTHING, error=f"its loader ended: {told_end}")
 
@@ -252,3 +252,12 @@ class TableLoading:
                 await self._ends.wait()
         except TimeoutError:
             return
+
+
+def _sum(before: LoaderReport, report: LoaderReport) -> LoaderReport:
+    """What a loader counts that has not counted what those before it have."""
+    return LoaderReport(
+        rows=before.rows + report.rows,
+        lost_rows=before.lost_rows + report.lost_rows,
+        retired_rows=before.retired_rows + report.retired_rows,
+    )
