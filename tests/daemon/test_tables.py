@@ -16,7 +16,7 @@ import pyarrow.csv
 import pytest
 from psycopg.rows import dict_row
 
-from gigastream.daemon.messages import DropSet, SetParameter
+from gigastream.daemon.messages import DropSet, SetParameter, SpoolSpec
 from gigastream.sinks import SINKS
 from tests.cli.command import COMMAND
 from tests.daemon.links import capture_pid
@@ -141,6 +141,70 @@ def test_a_database_that_is_taken_is_filled_when_it_is_free(
     assert "it is filled again" in told
 
 
+def test_a_loader_that_is_still_at_its_end_is_waited_for(
+    filled: Filled, common_folder: Path
+) -> None:
+    """The set has another name, and the same spool and table: two at once would write it twice."""
+    _, lake = places(common_folder)
+    filled.add(lake)
+    filled.wait_for_rows("dataset")
+    old = filled.state("dataset")
+    assert old is not None
+    assert old.pid is not None
+    os.kill(old.pid, signal.SIGSTOP)
+    try:
+        filled.daemon.ask(DropSet(name="t"))
+        filled.add(lake, name="u")
+        filled.send()
+        wait_until(
+            lambda: any(
+                each.rows or "another loader" in (each.why or "")
+                for each in filled.daemon.status().tables
+                if each.set_name == "u"
+            ),
+            "the next loader",
+        )
+    finally:
+        os.kill(old.pid, signal.SIGCONT)
+    wait_until(lambda: len(filled.daemon.status().tables) == 1, "the old one to be gone")
+    filled.wait_for_rows("dataset")
+    assert filled.daemon.stop() == 0
+    check_once(in_dataset(common_folder), 2500)
+    assert "another loader still fills it" in filled.daemon.told()
+
+
+@pytest.mark.slow
+def test_rows_that_no_loader_has_read_are_counted_and_told(
+    filled: Filled, common_folder: Path
+) -> None:
+    """What the spool lets go is a loss of the table where it was not read, and there alone."""
+    database, _ = places(common_folder)
+    filled.add(database, spool=SpoolSpec(keep_age_ns=4 * 10**9))
+    filled.wait_for_rows("duckdb")
+    spool = common_folder / "out" / "spool"
+    first = sorted(spool.rglob("*.arrows"))[0]
+    _send_until_gone(filled, first)
+    filled.kill_loader("duckdb")
+    filled.wait_for_rows("duckdb")
+    state = filled.state()
+    assert state is not None
+    assert (state.restarts, state.retired_rows) == (1, 0)
+    assert state.pid is not None
+    os.kill(state.pid, signal.SIGSTOP)
+    try:
+        unread = sorted(spool.rglob("*.arrows"))[-1]
+        filled.send()
+        _send_until_gone(filled, unread)
+        filled.send()
+    finally:
+        os.kill(state.pid, signal.SIGCONT)
+    filled.wait(lambda state: state.retired_rows > 0, "a loss")
+    filled.kill_loader("duckdb")
+    filled.wait_for_rows("duckdb")
+    assert filled.daemon.stop() == 0
+    assert "deleted before they were read" in filled.daemon.told()
+
+
 def test_a_server_that_is_down_is_survived(
     space: Namespace, common_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +231,16 @@ def test_a_server_that_is_down_is_survived(
             end(filled.daemon)
         check_once(_in_postgres(uri), 3 * 2500)
     assert postgres_server.PASSWORD not in filled.daemon.told()
+
+
+def _send_until_gone(filled: Filled, segment: Path) -> None:
+    """What is written lets go of what is old."""
+
+    def is_gone() -> bool:
+        filled.send()
+        return not segment.exists()
+
+    wait_until(is_gone, f"{segment.name} to be let go")
 
 
 def _in_postgres(uri: str) -> Rows:
