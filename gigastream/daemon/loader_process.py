@@ -235,7 +235,7 @@ class TableLoader:
                 self._tell_damage([*spool.damage, *session.damage])
                 self._count(session, output)
             self._attend(newest)
-            if output.failures or self._is_late():
+            if output.error is not None or self._is_late():
                 return False
             if is_due:
                 self._remember(path)
@@ -246,9 +246,8 @@ class TableLoader:
         return True
 
     def _over(self, newest: Spool, path: Path, output: TableOutput) -> LoaderOver:
-        if output.failures:
-            failure = output.failures[0]
-            return LoaderOver(report=self.report(), error=failure.message)
+        if (error := output.error) is not None:
+            return LoaderOver(report=self.report(), error=str(error), hint=error.hint)
         self._remember(path)
         self._wait_for_more(newest)
         goes_on = self._is_past and self._has_all

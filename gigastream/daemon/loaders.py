@@ -26,6 +26,8 @@ from gigastream.daemon.tables_of_sets import WantedTable
 from gigastream.settings import Settings
 
 _LOOK_EVERY_S = 0.2
+_SURE_S = 3.0
+"""One that follows one that failed has opened its table by then, and has tried to write."""
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _WORKED_S = 60.0
@@ -109,6 +111,7 @@ class TableLoading:
         self._before = _NOTHING
         """What the loaders before have counted."""
         self._restarts = 0
+        self._begun = 0.0
         self._why: str | None = "it begins"
         self._told: str | None = None
 
@@ -116,7 +119,7 @@ class TableLoading:
         """Until end() has ended it."""
         loop, pause = asyncio.get_running_loop(), _FIRST_PAUSE_S
         while not self._ends.is_set():
-            begun = loop.time()
+            begun = self._begun = loop.time()
             over = await self._one()
             if self._ends.is_set():
                 return
@@ -205,10 +208,15 @@ class TableLoading:
         self._report = report
         for note in report.notes:
             self._around.told(f"{self._label}: {note}")
-        if isinstance(word, LoaderReport):
+        if isinstance(word, LoaderReport) and self._is_filled(report):
             if self._told is not None:
                 self._around.told(f"{self._label}: it is filled again")
             self._why = self._told = None
+
+    def _is_filled(self, report: LoaderReport) -> bool:
+        """Whether what was told is over: a table that opens may be one on a disk that is full."""
+        lived_s = asyncio.get_running_loop().time() - self._begun
+        return self._told is None or report.rows > 0 or lived_s > _SURE_S
 
     def _wait(self, over: LoaderOver) -> None:
         why = over.error or "it has ended"

@@ -89,6 +89,11 @@ class TableOutput:
         return tuple(t.failure_told() for t in self._tables.values() if t.failure is not None)
 
     @property
+    def error(self) -> SinkError | None:
+        """The first of these, as the table says it: for who tries again, which loses nothing."""
+        return next((t.failure for t in self._tables.values() if t.failure is not None), None)
+
+    @property
     def next_rest_s(self) -> float | None:
         """After how long without rows `rest` is to be called; None: nothing waits."""
         due = [t.due_s for t in self._tables.values() if t.due_s is not None]
