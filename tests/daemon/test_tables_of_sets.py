@@ -79,7 +79,12 @@ def test_what_a_later_set_may_not_have(outputs: tuple[str, ...], said: str) -> N
 
 
 def test_a_password_is_refused_and_not_repeated() -> None:
-    for text in ("postgres:postgresql://me:sesame@host/db", "postgres:host=x password=sesame"):
+    for text in (
+        "postgres:postgresql://me:sesame@host/db",
+        "postgres:postgresql://me:open#sesame@host/db",
+        "postgres:host=x password=sesame",
+        "postgres:host=x oauth_client_secret=sesame",
+    ):
         message, hint = refused("spool:/srv/rows/s", text)
         assert "has a password" in message
         assert "sesame" not in message + hint
