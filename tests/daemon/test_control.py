@@ -213,6 +213,14 @@ def test_a_group_may_ask(tmp_path: Path) -> None:
         Allowed("nobody", 0, "nogroupofthisname")
 
 
+def test_the_socket_is_made_with_its_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is changed afterwards may be another file: a link that somebody has put there."""
+    monkeypatch.delattr(os, "chmod")
+    path = tmp_path / "socket"
+    with listen(path, os.geteuid(), os.getegid()):
+        assert path.stat().st_mode & 0o777 == 0o660
+
+
 def test_a_daemon_that_hangs_is_there(tmp_path: Path) -> None:
     """So many wait for its answer that nobody can: its socket is not taken, nor waited for."""
     path, waiting = tmp_path / "socket", list[socket.socket]()
