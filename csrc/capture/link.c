@@ -81,6 +81,12 @@ int64_t gs_link_type(int descriptor, const char *device, unsigned *hardware_type
     return -1;
 }
 
+bool gs_link_is_of_type(int descriptor, const char *device, uint32_t link_type)
+{
+    unsigned hardware_type;
+    return gs_link_type(descriptor, device, &hardware_type) == link_type;
+}
+
 bool gs_link_is_loopback(int descriptor, const char *device)
 {
     return flags_of(descriptor, device) & IFF_LOOPBACK;

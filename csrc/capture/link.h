@@ -15,6 +15,7 @@ enum gs_link_state gs_link_state(int descriptor, const char *device, int index);
 /* The LINKTYPE_ number of its frames as a raw packet socket gives them; -1: not one that we know,
  * *hardware_type is the kernel's number of it. */
 int64_t gs_link_type(int descriptor, const char *device, unsigned *hardware_type);
+bool gs_link_is_of_type(int descriptor, const char *device, uint32_t link_type);
 /* The longest frame that the device sends and takes, tags included; UINT32_MAX: there is no such.
  */
 uint32_t gs_link_longest_frame(int descriptor, const char *device);

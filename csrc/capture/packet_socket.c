@@ -199,12 +199,21 @@ static int go(struct packet_socket *s, struct gs_error *error)
 
 /* ---- a ring that is adopted ---- */
 
-/* A link that is gone is awaited: until it is back, its frames are Ethernet's. */
+/* Frames of another kind would be read as what they are not. */
+static bool is_of_our_type(const struct packet_socket *s)
+{
+    return gs_link_is_of_type(s->device.descriptor, s->name, s->device.link_type);
+}
+
+/* A link that is gone is awaited, as is one whose name a device of another type has meanwhile: its
+ * frames are what they were for the reader before, or else Ethernet's. */
 static int find_link_or_wait(struct packet_socket *s, struct gs_error *error)
 {
-    if (gs_link_index(s->device.descriptor, s->name) != 0) return find_link(s, error);
-    s->device.link_type = ETHERNET;
-    s->device.link = gs_link_of_linktype(ETHERNET);
+    uint32_t before = (uint32_t)gs_ring_tally(&s->device, 0)->link_type;
+    s->device.link_type = before == 0 ? ETHERNET : before;
+    if (gs_link_index(s->device.descriptor, s->name) != 0 && (before == 0 || is_of_our_type(s)))
+        return find_link(s, error);
+    s->device.link = gs_link_of_linktype(s->device.link_type);
     s->device.snap_length = s->config.snap_length;
     s->device.longest = UINT32_MAX;
     s->device.link_state = GS_LINK_STATE_GONE;
@@ -222,14 +231,20 @@ static int bind_adopted(struct packet_socket *s, struct gs_error *error)
     return GS_OK;
 }
 
+static void write_link_type(struct gs_ring_device *device)
+{
+    gs_ring_tally(device, 0)->link_type = device->link_type;
+}
+
 /* What is in the ring has passed another filter than ours. */
 static int adopt(struct packet_socket *s, const struct gs_live_config *config,
                  struct gs_error *error)
 {
     s->counts_for_device = s->config.counts_for_device;
-    GS_RETURN_IF_ERROR(find_link_or_wait(s, error));
     GS_RETURN_IF_ERROR(gs_packet_ring_map(&s->device, &s->config, error));
+    GS_RETURN_IF_ERROR(find_link_or_wait(s, error));
     GS_RETURN_IF_ERROR(gs_kernel_filter_make(&s->filter, config, s->device.link_type, error));
+    if (s->index != 0) write_link_type(&s->device);
     gs_packet_ring_go_on(&s->device, s->retire_timeout_ns);
     return bind_adopted(s, error);
 }
@@ -276,13 +291,6 @@ static int socket_wait(struct gs_ring_device *device, int timeout_ms, struct gs_
     if (ready < 0) return failed(error, "waiting for packets");
     if (wanted.revents & POLLERR) take_error(s);
     return GS_OK;
-}
-
-/* Frames of another kind would be read as what they are not. */
-static bool is_of_our_type(const struct packet_socket *s)
-{
-    unsigned hardware_type;
-    return gs_link_type(s->device.descriptor, s->name, &hardware_type) == s->device.link_type;
 }
 
 /* A device that has come back under its name is another one to the kernel; its counters, too,
@@ -403,6 +411,7 @@ static int set_up_handed(struct packet_socket *s, struct gs_error *error)
         return gs_fail(error, GS_ERROR, "the socket that was handed over is not bound to it");
     GS_RETURN_IF_ERROR(gs_packet_ring_map(&s->device, &s->config, error));
     gs_ring_tally(&s->device, s->device.block_count - 1)->taken = s->device.taken;
+    write_link_type(&s->device);
     s->device.link_state = state_of_link(s);
     return attach_filter(s, error);
 }

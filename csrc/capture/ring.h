@@ -31,8 +31,10 @@ struct gs_ring_counts {
 /* Our own, in the room that the kernel leaves us in each block: what a reader that is killed has
  * counted is there for the next one. */
 struct gs_ring_tally {
-    uint64_t taken;   /* packets of all blocks up to this one */
-    uint64_t dropped; /* in the first block alone: all that the kernel has told of */
+    uint64_t taken; /* packets of all blocks up to this one */
+    /* in the first block alone: */
+    uint64_t dropped;   /* all that the kernel has told of */
+    uint64_t link_type; /* LINKTYPE_ number of all that is in the ring; 0: nobody has read it */
 };
 
 struct gs_ring_device;

@@ -10,7 +10,9 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -58,6 +60,10 @@ static const uint32_t of_all[] = {
     SYS_perf_event_open,
     SYS_personality,
     SYS_userfaultfd,
+    SYS_sched_setscheduler,
+    SYS_sched_setparam,
+    SYS_sched_setattr,
+    SYS_ioprio_set,
     /* what is open is enough */
     SYS_listen,
     /* the kernel, and ways past this list */
@@ -223,6 +229,39 @@ static const struct sock_filter only_packet_sockets[] = {
     RETURN(SECCOMP_RET_ALLOW),
 };
 
+/* A limit of processor time, or the least priority, would end another process of its user as a
+ * signal does. */
+static const struct sock_filter only_own_limits[] = {
+    SKIP_UNLESS(SYS_prlimit64, 4),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+    REFUSE(EPERM),
+    RETURN(SECCOMP_RET_ALLOW),
+    SKIP_UNLESS(SYS_setpriority, 6),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(0)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PRIO_PROCESS, 0, 2),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(1)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+    REFUSE(EPERM),
+    RETURN(SECCOMP_RET_ALLOW),
+};
+
+#define NO_SET_USER_ID(call, argument)                                                             \
+    SKIP_UNLESS(call, 4), BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT(argument)),                  \
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, S_ISUID, 0, 1), REFUSE(EPERM),                        \
+        RETURN(SECCOMP_RET_ALLOW)
+#define FCHMODAT2 452 /* newer than some headers */
+
+/* Who else runs such a file is the daemon's user, and not confined. */
+static const struct sock_filter no_set_user_id[] = {
+    NO_SET_USER_ID(SYS_fchmod, 1),
+    NO_SET_USER_ID(SYS_fchmodat, 2),
+    NO_SET_USER_ID(FCHMODAT2, 2),
+#ifdef __x86_64__
+    NO_SET_USER_ID(SYS_chmod, 1),
+#endif
+};
+
 /* Also where the kernel has no Landlock. */
 static const struct sock_filter only_reading[] = {
     SKIP_UNLESS(SYS_openat, 4),
@@ -256,6 +295,8 @@ static bool filter_calls(int32_t confined)
     static const struct sock_filter allow_rest = RETURN(SECCOMP_RET_ALLOW);
     struct program program = {.length = 0};
     append(&program, only_this_machine, COUNT(only_this_machine));
+    append(&program, only_own_limits, COUNT(only_own_limits));
+    append(&program, no_set_user_id, COUNT(no_set_user_id));
     unsigned who = 1u << confined;
     if (who & RUNS_PROGRAMS)
         append(&program, no_namespaces, COUNT(no_namespaces));

@@ -84,21 +84,21 @@ def listen(
 ) -> socket.socket:
     """A socket that only its owner, and a group where there is one, can reach. DaemonError.
 
+    Its mode is the one that it is made with: by the time that it were changed, who may write the
+    folder could have put a link to something of ours in its place. Before it listens nobody is in.
     A folder that is made for it becomes `user`'s, who removes the socket at the end.
     """
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
         _make_folder(path.parent, user)
         _remove_stale(path)
-        before = os.umask(0o177)
+        before = os.umask(0o177 if group is None else 0o117)
         try:
             made.bind(str(path))
         finally:
             os.umask(before)
         if os.geteuid() == 0 and (owner != 0 or group is not None):
             os.chown(path, owner, -1 if group is None else group, follow_symlinks=False)
-        if group is not None:
-            os.chmod(path, 0o660)
         made.listen(_BACKLOG)
     except OSError as error:
         made.close()
@@ -125,7 +125,9 @@ def _remove_stale(path: Path) -> None:
     if not stat.S_ISSOCK(found.st_mode):
         raise DaemonError(f"{path} is there, and no socket", "--socket with another path")
     with socket.socket(socket.AF_UNIX) as asked, suppress(ConnectionRefusedError):
-        asked.connect(str(path))
+        asked.setblocking(False)
+        with suppress(BlockingIOError):  # so many wait for it that it hangs: it is there
+            asked.connect(str(path))
         raise DaemonError(
             f"a daemon runs already: it answers at {path}", "gigastream ctl stop, or --socket"
         )

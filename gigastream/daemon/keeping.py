@@ -33,6 +33,26 @@ class Told(Protocol):
         """A line for a person."""
 
 
+class Silence:
+    """How long somebody has said nothing while we listened.
+
+    Where the whole host stood still, or we alone (a frozen container, a machine that was moved, no
+    memory), that is not the time since the last word: what was said since is heard only then.
+    """
+
+    def __init__(self) -> None:
+        self.watched_s = 0.0
+        self._looked_at = self._spoke_at = 0.0
+
+    def look(self, now: float, spoke_at: float, pause_s: float) -> None:
+        """After a pause that was to be so long; what it was longer than twice that is not ours."""
+        passed, self._looked_at = now - self._looked_at, now
+        if spoke_at != self._spoke_at:
+            self._spoke_at, self.watched_s = spoke_at, 0.0
+        else:
+            self.watched_s += min(passed, 2 * pause_s)
+
+
 class Keeper:
     """The capture process of now, and those before it."""
 
@@ -168,9 +188,10 @@ class Keeper:
 
     async def _watch(self, link: CaptureLink) -> None:
         """End a process that says nothing for too long."""
-        loop = asyncio.get_running_loop()
-        while loop.time() - link.spoke_at < self._watchdog_s:
-            await asyncio.sleep(min(_LOOK_EVERY_S, self._watchdog_s / 4))
+        look_s, silence = min(_LOOK_EVERY_S, self._watchdog_s / 4), Silence()
+        while silence.watched_s < self._watchdog_s:
+            await asyncio.sleep(look_s)
+            silence.look(asyncio.get_running_loop().time(), link.spoke_at, look_s)
         self._told(f"the capture process has said nothing for {self._watchdog_s:g} s: it is killed")
         link.is_hung, self.hung_in = True, TURN.number
         link.kill()

@@ -374,8 +374,7 @@ class OutputStatistics(_Told, frozen=True, kw_only=True):
     files: int = 0
     failure: str | None = None
     oldest_ns: int | None = None
-    """CLOCK_REALTIME at which the oldest segment was listed that a spool keeps, where it deletes
-    old ones."""
+    """CLOCK_REALTIME at which the oldest segment of a spool that deletes any was listed."""
 
 
 class SetStatistics(_Told, frozen=True, kw_only=True):
@@ -451,8 +450,7 @@ class Loss(_Told, frozen=True, kw_only=True):
     reason: str
     """The signal or exit code."""
     held: dict[str, int] | None = None
-    """By SET/NAME of an LFTA or operator: groups and rows that it held at the last report, which
-    went with the process. What came since is in none of them. None: it never reported."""
+    """By SET/NAME: groups and rows held at the last report, lost with it. None: it had none."""
 
 
 class SetState(_Told, frozen=True, kw_only=True):
@@ -486,7 +484,6 @@ class StatusAnswer(_Told, frozen=True, kw_only=True):
     """By interface, what all crashes took: in none of the sources' counters."""
     overload: OverloadSettings = OverloadSettings()
     tables: tuple[TableState, ...] = ()
-    """Of sets that have some, filled from their spools."""
     notices: tuple[str, ...] = ()
     """The last things that were told, newest last."""
 

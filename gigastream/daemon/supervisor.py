@@ -238,6 +238,8 @@ class Supervisor:
         if not capture.done():
             capture.cancel()
             raise DaemonError("the capture process cannot be ended", "kill -9, by its number")
+        if await capture == 0 and self._has.links and not self._stopping.is_set():
+            raise DaemonError("no link is left to be read", "begin it again when they are back")
         return await capture
 
     async def _prepare(self) -> None:

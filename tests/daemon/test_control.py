@@ -6,7 +6,9 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import socket
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +211,30 @@ def test_a_group_may_ask(tmp_path: Path) -> None:
     assert allowed(Peer(4321, allowed.gid, 1))
     with pytest.raises(DaemonError, match="there is no group"):
         Allowed("nobody", 0, "nogroupofthisname")
+
+
+def test_the_socket_is_made_with_its_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is changed afterwards may be another file: a link that somebody has put there."""
+    monkeypatch.delattr(os, "chmod")
+    path = tmp_path / "socket"
+    with listen(path, os.geteuid(), os.getegid()):
+        assert path.stat().st_mode & 0o777 == 0o660
+
+
+def test_a_daemon_that_hangs_is_there(tmp_path: Path) -> None:
+    """So many wait for its answer that nobody can: its socket is not taken, nor waited for."""
+    path, waiting = tmp_path / "socket", list[socket.socket]()
+    with listen(path, os.geteuid(), None), ExitStack() as opened, suppress(BlockingIOError):
+        while True:
+            waiting.append(opened.enter_context(socket.socket(socket.AF_UNIX)))
+            waiting[-1].setblocking(False)
+            try:
+                waiting[-1].connect(str(path))
+            except BlockingIOError:
+                with pytest.raises(DaemonError, match="a daemon runs already"):
+                    listen(path, os.geteuid(), None)
+                raise
+    assert len(waiting) > 1
 
 
 def test_the_socket_s_place(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gigastream.daemon.hangs import HANGS, Hangs
+from gigastream.daemon.keeping import Silence
 from gigastream.daemon.messages import AttachOrder
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.engine import Engine
@@ -32,6 +33,21 @@ def begun(hangs: Hangs, *objects: str) -> None:
     """A process begins with sets of these objects, numbered from 1."""
     for number, path in enumerate(objects, 1):
         hangs.ordered(AttachOrder(number=number, name=path[:1], object_path=path))
+
+
+def test_silence_is_what_we_have_listened_to() -> None:
+    """A host that stood still for an hour says nothing of who could not speak meanwhile."""
+    silence = Silence()
+    for now in (101.0, 102.0):
+        silence.look(now, 100.5, 1.0)
+    assert silence.watched_s == 1
+    silence.look(3702.0, 100.5, 1.0)
+    assert silence.watched_s == 3
+    silence.look(3703.0, 3702.5, 1.0)
+    assert silence.watched_s == 0
+    for now in (3704.0, 3705.0, 3706.5):
+        silence.look(now, 3702.5, 1.0)
+    assert silence.watched_s == 3.5
 
 
 def test_one_that_hangs_again_and_again_is_guilty() -> None:

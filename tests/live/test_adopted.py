@@ -201,6 +201,46 @@ def test_a_link_that_goes_between_two_readers_is_awaited(space: Namespace) -> No
             one.turn_until_read(10)
 
 
+def test_a_device_of_another_type_that_has_the_name_between_two_readers_is_not_read(
+    space: Namespace,
+) -> None:
+    """What was captured before is still Ethernet's, and so is the link that is awaited."""
+    settings = settings_of(1)
+    with opened(space, settings) as sockets:
+        with reader(space, settings, sockets):
+            send(space, 30)
+        tunnel(space)
+        with reader(space, settings, sockets) as one:
+            one.turn_until_read(30)
+            assert one.sources()[0].link == "gone"
+            space.ip("link", "del", space.far)
+            space.plug()
+            one.turn_until_link_is("up")
+            send(space, 20)
+            one.turn_until_read(50)
+
+
+def tunnel(space: Namespace) -> None:
+    """In the place of the cable: packets of IP, of no hardware."""
+    if space.far in space.run("ip", "link", "show"):
+        space.ip("link", "del", space.far)
+    space.ip("tuntap", "add", space.far, "mode", "tun")
+    space.ip("link", "set", space.far, "up")
+
+
+def test_a_link_without_ethernet_that_goes_between_two_readers_is_awaited(space: Namespace) -> None:
+    settings = settings_of(1)
+    tunnel(space)
+    with opened(space, settings) as sockets:
+        with reader(space, settings, sockets):
+            pass
+        space.ip("link", "del", space.far)
+        with reader(space, settings, sockets) as one:
+            assert one.sources()[0].link == "gone"
+            tunnel(space)
+            one.turn_until_link_is("down")  # nobody holds its other end
+
+
 def test_rings_whose_link_goes_are_read_out_and_lost(space: Namespace) -> None:
     settings = settings_of(2)
     with opened(space, settings) as sockets:

@@ -305,6 +305,10 @@ ATTEMPTS = {
     "user": "os.setuid(os.getuid())",
     "kernel key": "call(libc.syscall, keyctl, 0, -3, 1, 0, 0)",
     "namespace": "call(libc.unshare, 0x10000000)",
+    "limit a process": "resource.prlimit(sleeper.pid, resource.RLIMIT_CORE, (0, 0))",
+    "slow a process": "os.setpriority(os.PRIO_PROCESS, sleeper.pid, 19)",
+    "set-user-ID": "os.chmod(below, 0o4755)",
+    "set-user-ID of a file": "os.fchmod(os.open(below, os.O_RDONLY), 0o4755)",
     "execute": "os.execv('/bin/echo', ['echo', 'done'])",
 }
 ALLOWED = {
@@ -315,9 +319,12 @@ ALLOWED = {
     "thread": "(t := threading.Thread(target=int), t.start(), t.join())",
     "read": "open('/proc/self/status').read()",
     "interface names": "socket.if_indextoname(1)",
+    "own limit": "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+    "own priority": "os.nice(1)",
+    "mode": "os.chmod(below, 0o2755)",
 }
 PROBE = """
-import ctypes, encodings.idna, os, socket, subprocess, sys, threading
+import ctypes, encodings.idna, os, resource, socket, subprocess, sys, threading
 import gigastream.cli.summary
 from pathlib import Path
 from gigastream.engine import privileges
