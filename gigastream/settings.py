@@ -16,8 +16,9 @@ from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.liveness import POLICIES, Liveness
 from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps
 
-_BYTES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-_BYTES |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_BYTES = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BYTES |= {"kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_BYTES |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9}
 _NANOSECONDS |= {"min": 60 * 10**9, "h": 3600 * 10**9, "d": 86_400 * 10**9}
 _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", re.ASCII)

@@ -29,6 +29,8 @@ READ = [
     (parse_bytes, "4096", 4096),
     (parse_bytes, "64 kB", 64_000),
     (parse_bytes, "16MiB", 16 << 20),
+    (parse_bytes, "2 TB", 2 * 10**12),
+    (parse_bytes, "1TiB", 1 << 40),
     (parse_bytes, "1.5k", 1500),
     (parse_disorder, "all", 0),
     (parse_duration, "1", 10**9),

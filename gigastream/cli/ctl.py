@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add a parser for each of the things that can be asked."""
     parser.epilog = _EPILOG
     add_socket(parser)
+    _add_wait(parser, 0)
     actions = parser.add_subparsers(
         dest="action", metavar="ACTION", required=True, parser_class=CommandParser
     )
@@ -50,6 +51,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name, help=help_text, description=help_text)
         add(action)
         add_socket(action, is_again=True)
+        _add_wait(action, argparse.SUPPRESS)
+
+
+def _add_wait(parser: argparse.ArgumentParser, default: object) -> None:
+    parser.add_argument(
+        "--wait",
+        default=default,
+        type=argument_type(parse_period),
+        metavar="TIME",
+        help="for a daemon that is being started: how long at the most (not at all)",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -59,16 +71,18 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _connected(arguments: argparse.Namespace) -> ControlClient:
-    from gigastream.daemon.client import ControlClient
+    from gigastream.daemon.client import connected
 
     if not arguments.socket:
         raise UsageError("the path of the socket is empty", f"--socket {CONTROL_SOCKET}")
-    return ControlClient(arguments.socket)
+    return connected(arguments.socket, arguments.wait)
 
 
-def _tell_done(arguments: argparse.Namespace, request: Request) -> int:
+def _tell_done(arguments: argparse.Namespace, request: Request, *, is_last: bool = False) -> int:
     with _connected(arguments) as client:
         answer = client.ask(request)
+        if is_last:
+            client.wait_for_end()
     if answer.message:
         print(harmless(answer.message))
     return 0
@@ -206,7 +220,7 @@ def _reload(arguments: argparse.Namespace) -> int:
 def _stop(arguments: argparse.Namespace) -> int:
     from gigastream.daemon.messages import StopDaemon
 
-    return _tell_done(arguments, StopDaemon())
+    return _tell_done(arguments, StopDaemon(), is_last=True)
 
 
 def _tail(arguments: argparse.Namespace) -> int:

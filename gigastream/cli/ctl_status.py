@@ -96,7 +96,7 @@ def _set_lines(name: str, state: SetState, report: CaptureReport | None) -> Iter
     found = None
     if report is not None:
         found = next((each for each in report.sets if each.name == name), None)
-    yield f"set {name}, {_whose(state)}: {_state_of(found)}"
+    yield f"set {name}, {_whose(state)}: {_state_of(found, state, report)}"
     if found is None or report is None:
         return
     yield from (f"  {lfta_line(lfta, lfta.packets)}" for lfta in found.lftas)
@@ -108,7 +108,9 @@ def _set_lines(name: str, state: SetState, report: CaptureReport | None) -> Iter
     yield from (f"  {_output(output)}" for output in found.outputs)
 
 
-def _state_of(found: SetStatistics | None) -> str:
+def _state_of(found: SetStatistics | None, state: SetState, report: CaptureReport | None) -> str:
+    if found is None and (report is None or report.at_ns <= state.since_ns):
+        return "begun, and not in a report yet: there is one each second"
     if found is None:
         return "not attached"
     if found.failure is not None:

@@ -367,6 +367,9 @@ class _Capture:
         """The set that has a query."""
         sets = self._sets.values() if order.set_name is None else [self._set(order.set_name)]
         found = [running for running in sets if order.query in running.queries]
+        if not found and order.query in self._sets and not self._sets[order.query].queries:
+            what = f"of {order.query} the low level alone runs here: its rows are in its spool"
+            raise OrderRefused(what, "gigastream run --spool FOLDER shows them")
         if not found:
             raise OrderRefused(f"no query set at work puts out '{order.query}'")
         if len(found) > 1:

@@ -11,6 +11,7 @@ import errno
 import os
 import select
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -38,6 +39,7 @@ ANSWER_S = 300.0
 """How long an answer may take: a set is compiled, windows are answered at the end."""
 MAX_ANSWER_BYTES = 256 << 20
 _RECEIVED_BYTES = 1 << 18
+_TRY_AGAIN_S = 0.1
 _Answer = TypeVar("_Answer")
 
 
@@ -49,6 +51,10 @@ class ControlError(Exception):
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class NoDaemonError(ControlError):
+    """Nobody listens; that may change, since a daemon may be being started."""
 
 
 class RefusedError(ControlError):
@@ -120,6 +126,16 @@ class ControlClient:
     def ask(self, request: Request) -> Answered:
         """Ask for a change. RefusedError where it is not made."""
         return self._asked(request, Answered)
+
+    def wait_for_end(self) -> None:
+        """Behind a StopDaemon: return when the daemon has ended its outputs, and hung up."""
+        try:
+            while self._socket.recv(_RECEIVED_BYTES):
+                pass
+        except ConnectionError:
+            return
+        except OSError as error:
+            raise self._broken(error) from None
 
     def tail(self, request: TailQuery, rows_go_to: int | None = None) -> Iterator[TailLine]:
         """Subscribe, and yield what comes until it is over. RefusedError where there is no such.
@@ -209,6 +225,25 @@ class ControlClient:
                 return
 
 
+def connected(path: str | os.PathLike[str], wait_ns: int = 0) -> ControlClient:
+    """Connect; to a daemon that is being started as soon as packets are read. ControlError.
+
+    Who has waited for `wait_ns` is told what that daemon says, if there is one.
+    """
+    until = time.monotonic_ns() + wait_ns
+    while True:
+        is_over = time.monotonic_ns() >= until
+        try:
+            client = ControlClient(path)
+            if is_over or client.status().capture_pid is not None:
+                return client
+            client.close()
+        except NoDaemonError:
+            if is_over:
+                raise
+        time.sleep(_TRY_AGAIN_S)
+
+
 def _wait_for_rows(incoming: int, outgoing: int) -> None:
     """Wait until something comes. BrokenPipeError: nobody reads what goes out."""
     changes = select.poll()
@@ -232,11 +267,11 @@ def _not_connected(path: Path, error: OSError) -> ControlError:
     start = f"gigastream capture … --socket {path} starts one"
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:
-            return ControlError(
+            return NoDaemonError(
                 f"there is no daemon at {path}", f"{start}; --socket names that of another"
             )
         case errno.ECONNREFUSED:
-            return ControlError(f"the daemon at {path} is gone", start)
+            return NoDaemonError(f"the daemon at {path} is gone", start)
         case errno.EACCES | errno.EPERM:
             return ControlError(
                 f"{path}: you may not ask this daemon",

@@ -93,6 +93,7 @@ class ReadConfig:
     """FILE:LINE of a key."""
     text_places: Mapping[str, str]
     """By set: FILE:LINE of a text that is in the file itself."""
+    param_places: Mapping[str, str]
 
 
 def load_daemon_config(path: str | os.PathLike[str]) -> DaemonConfig:
@@ -118,6 +119,7 @@ class _DaemonConfigReader:
         self._folder = Path(name).resolve().parent
         self._wrong: list[tuple[int, ConfigError]] = []
         self._text_places: dict[str, str] = {}
+        self._param_places: dict[str, str] = {}
 
     def read(self, found: dict[str, Any]) -> ReadConfig:
         config = self._noted(lambda: self._config(found)) or DaemonConfig()
@@ -125,7 +127,7 @@ class _DaemonConfigReader:
             self._note(("folders",), str(error), error.hint)
         wrong = (error for _, error in sorted(self._wrong, key=lambda each: each[0]))
         told = tuple({str(error): error for error in wrong}.values())
-        return ReadConfig(config, told, self._place_of, self._text_places)
+        return ReadConfig(config, told, self._place_of, self._text_places, self._param_places)
 
     def _config(self, found: dict[str, Any]) -> DaemonConfig:
         top, chosen = self._table((), found, TopTable, OPTIONS)
@@ -268,6 +270,7 @@ class _DaemonConfigReader:
             self._refuse((*path, name), message, 'output = ["spool:PATH"]')
         if table.text is not None:
             self._text_places[spec.name] = self._place_of((*path, "text"))
+        self._param_places[spec.name] = self._place_of((*path, "param"))
         return spec
 
     def _query_set(self, path: KeyPath, table: QueryTable, spool: SpoolSpec) -> QuerySetSpec:
@@ -326,7 +329,8 @@ class _DaemonConfigReader:
         try:
             read = read_query_file(str(source))
         except QueryFileError as error:
-            self._refuse((*path, "file"), str(error), error.hint)
+            hint = error.hint or did_you_mean(table.file, shipped)
+            self._refuse((*path, "file"), str(error), hint or "gigastream queries: what ships")
         return table.name or Path(table.file).stem, read.text, read.name
 
     def _output(self, path: KeyPath, text: str) -> str:
@@ -350,9 +354,9 @@ class _DaemonConfigReader:
         table, _ = self._table(("overload",), top.overload, OverloadTable)
         if not 0 <= table.low_percent < table.high_percent <= _PERCENT:
             message = "low-percent is less than high-percent, both from 0 to 100"
-            self._refuse(("overload", "high-percent"), message)
+            self._note(("overload", "high-percent"), message)
         if not 1 <= table.most <= _MOST_SHIFT:
-            self._refuse(("overload", "most"), f"most is from 1 to {_MOST_SHIFT}: 1 in 2^most")
+            self._note(("overload", "most"), f"most is from 1 to {_MOST_SHIFT}: 1 in 2^most")
         return OverloadSettings(
             policy=self._one_of(("overload", "policy"), table.policy, get_args(OverloadPolicy)),
             high_percent=table.high_percent,

@@ -69,9 +69,13 @@ def _nobody(read: ReadConfig) -> Iterator[ConfigError]:
 
 
 def _wrong_query(read: ReadConfig, name: str, error: GsqlError) -> ConfigError:
-    """Tell of a text, and where in the file it begins if it is there."""
-    place = read.text_places.get(name)
-    where = f"{place}: in this text, that of the set {name}:\n" if place else ""
+    """Tell of a text or its parameters, and where they begin in the file if they are there."""
+    from gigastream.gsql.binder.parameters import GIVEN
+
+    place, what = read.text_places.get(name), "this text, that"
+    if str(error).startswith(f"{GIVEN}:"):
+        place, what = read.param_places.get(name), "`param`"
+    where = f"{place}: in {what} of the set {name}:\n" if place else ""
     return ConfigError(f"{where}{error}")
 
 

@@ -13,6 +13,7 @@ from gigastream.gsql.source import UNDECODED, read_text
 
 _TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
 _MANY_BRACKETS = re.compile(r"[\[{][\s\[{]{98}[\[{]")
+_NO_VALUE = re.compile(r"Invalid value|Expected newline or end of document after a statement")
 _MANY_DIGITS = re.compile(r"[0-9_]{4300}")
 
 
@@ -49,7 +50,13 @@ def _no_toml(name: str, text: str, message: str) -> ConfigError:
     found = _TOML_PLACE.fullmatch(message)
     what = found[1] if found else message
     line = found[2] if found and found[2] else len(text.splitlines())
-    return ConfigError(f"{name}:{line}: this is no TOML: {what}")
+    return ConfigError(f"{name}:{line}: this is no TOML: {what}", _toml_hint(what))
+
+
+def _toml_hint(what: str) -> str | None:
+    if what == "Cannot overwrite a value":
+        return "a key stands once in its table"
+    return 'texts, times and sizes stand in quotes: "30s"' if _NO_VALUE.match(what) else None
 
 
 def refuse_all(wrong: Sequence[ConfigError]) -> None:

@@ -40,9 +40,9 @@ class LoaderReport(_Said, frozen=True, kw_only=True):
     read_ns: int | None = None
     """Packet time up to which it has read the spool; None: all, or nothing yet."""
     lost_rows: int = 0
-    """Of the low level, in segments that are damaged."""
+    """Of the low level, in segments that are damaged; no loader before has counted them."""
     retired_rows: int = 0
-    """Of the low level, deleted before they were read."""
+    """Of the low level, deleted before this or another loader of the table has read them."""
     refused_rows: int = 0
     """For which there was no memory."""
     notes: tuple[str, ...] = ()
@@ -81,5 +81,7 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """Of what is read behind what the spool promises, in packet time."""
     restarts: int = 0
     lost_rows: int = 0
+    """Since the daemon began, as retired_rows."""
     retired_rows: int = 0
     refused_rows: int = 0
+    """By the running loader."""

@@ -31,9 +31,9 @@ _FAMILIES: tuple[tuple[Any, str, str, _Value], ...] = (
         "What is read behind what the spool promises",
         lambda table: None if table.lag_ns is None else table.lag_ns * _NS,
     ),
-    (GaugeMetricFamily, "lost_rows", "In damaged segments", lambda table: table.lost_rows),
+    (CounterMetricFamily, "lost_rows", "In damaged segments", lambda table: table.lost_rows),
     (
-        GaugeMetricFamily,
+        CounterMetricFamily,
         "retired_rows",
         "Of the low level, deleted before they were read",
         lambda table: table.retired_rows,

@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from gigastream.daemon.compiling import keep_only, stand_back, write_all
 from gigastream.daemon.framing import frame, start_reader
+from gigastream.daemon.loader_losses import LoaderLosses, deleted_before
 from gigastream.daemon.loader_messages import (
     LoaderOver,
     LoaderReport,
@@ -28,6 +29,8 @@ from gigastream.daemon.loader_messages import (
 )
 from gigastream.daemon.loader_progress import (
     TableProgress,
+    TableTakenError,
+    alone,
     progress_path,
     read_progress,
     write_progress,
@@ -48,7 +51,13 @@ _LOOK_EVERY_S = 0.5
 _WAIT_S = 0.2
 _END_WITHIN_S = 10.0
 """For what is listed already when the end is asked for; the rest is the next loader's."""
+_TAKEN_FOR_S = 3.0
+"""By another loader, which mostly has ended by then; else it is told."""
 _SECOND_NS = 10**9
+_RETIRED = (
+    "rows of its spool were deleted before they were read: keep-age and keep-bytes must reach "
+    "beyond the time for which a table is not filled; the status says how many (retired_rows)"
+)
 _FIRST_NS = -(1 << 63)
 
 
@@ -86,30 +95,39 @@ class TableLoader:
         self._is_past = False
         """What it reads is not what is written now."""
         self._has_all = False
+        self._progress = TableProgress()
+        self._losses = LoaderLosses({})
         self._counted = LoaderReport()
 
     def run(self) -> LoaderOver:
         """Until all is read, or the end is asked for. What spools, plans and tables raise."""
+        from gigastream.spool import Spool
+
+        path = self._progress_path(Spool(self._start.spool))
+        with self._alone(path):
+            return self._run(path)
+
+    def _run(self, path: Path) -> LoaderOver:
         from gigastream.sessions.spool_session import SpoolSession
         from gigastream.spool.plan import queries_of
 
-        newest, spool, progress = self._opened()
+        newest, spool = self._opened(path)
         plan, include = self._planned(spool)
-        path, progress = self._going_on(spool, plan, progress)
+        self._go_on(spool, plan)
         settings = Settings(memory_bytes=self._start.memory_bytes, output_punctuation=True)
         interfaces = [queries_of(spool).interfaces]
         with SpoolSession(
             [spool], plan, interfaces, settings, include=include, tell=self._note, waits=True
         ) as session:
             self._confine()
-            write_progress(path, progress)
-            output = self._table(plan, progress)
-            is_over = self._fill(session, output, newest, spool)
+            write_progress(path, self._progress)
+            output = self._table(plan)
+            is_over = self._fill(session, output, newest, spool, path)
             if not is_over:
                 output.leave_open()
             output.close()
             self._count(session, output)
-        return self._over(newest, path, progress, output)
+        return self._over(newest, path, output)
 
     def report(self) -> LoaderReport:
         """How far it is, or was when that was counted at last."""
@@ -119,18 +137,34 @@ class TableLoader:
     def _count(self, session: SpoolSession, output: TableOutput) -> None:
         streams = session.accounts()
         operators = session.statistics().operators
+        self._losses.take(streams)
+        if self._losses.retired_rows:
+            self._note(_RETIRED)
         self._counted = LoaderReport(
             rows=output.rows,
             known=output.known,
             read_ns=_read_ns(session),
-            lost_rows=sum(stream.lost_rows for stream in streams),
-            retired_rows=sum(stream.retired_rows for stream in streams),
+            lost_rows=self._losses.lost_rows,
+            retired_rows=self._losses.retired_rows,
             refused_rows=sum(operator.refused_for_memory for operator in operators),
         )
 
     # ---- opening ----
 
-    def _opened(self) -> tuple[Spool, Spool, TableProgress]:
+    @contextmanager
+    def _alone(self, path: Path) -> Iterator[None]:
+        until = time.monotonic() + _TAKEN_FOR_S
+        while True:
+            try:
+                with alone(path):
+                    yield
+                return
+            except TableTakenError:
+                if time.monotonic() > until or _has_hung_up(self._channel):
+                    raise
+            time.sleep(_WAIT_S)
+
+    def _opened(self, path: Path) -> tuple[Spool, Spool]:
         """The spool as it is written now, and the oldest of it that is not all in the table."""
         from gigastream.spool import Spool, SpoolReadError
         from gigastream.spool.run_name import generation_of
@@ -138,13 +172,13 @@ class TableLoader:
         newest = Spool(self._start.spool)
         self._stamp, last = newest.stamp(), generation_of(newest)
         self._written = newest.identity, newest.query_set, last
-        progress = read_progress(self._progress_path(newest))
+        progress = self._progress = read_progress(path)
         for number in range(last if progress.generation is None else progress.generation, last):
-            with suppress(SpoolReadError):  # it has no rows, or they have been deleted
+            with suppress(SpoolReadError):  # there is none of that number
                 self._is_past = True
-                return newest, Spool(self._start.spool, generation=number), progress
+                return newest, Spool(self._start.spool, generation=number)
         self._is_past = False
-        return newest, newest, progress
+        return newest, newest
 
     def _planned(self, spool: Spool) -> tuple[Plan, Sequence[Path]]:
         from gigastream.query_texts import QueryTexts
@@ -154,13 +188,15 @@ class TableLoader:
         plan = plan_of_spools([spool], definitions=definitions)
         return plan, QueryTexts((), definitions=definitions).include
 
-    def _going_on(
-        self, spool: Spool, plan: Plan, progress: TableProgress
-    ) -> tuple[Path, TableProgress]:
+    def _go_on(self, spool: Spool, plan: Plan) -> None:
         from gigastream.spool.run_name import generation_of, name_over_spools
 
         run = name_over_spools(plan, None, [spool])
-        return self._progress_path(spool), progress.reading(generation_of(spool), run)
+        before = self._progress
+        if before.generation is None:
+            before = before.having(deleted_before(spool))
+        self._losses = LoaderLosses(before.read)
+        self._progress = before.reading(generation_of(spool), run)
 
     def _progress_path(self, spool: Spool) -> Path:
         from gigastream.spool.run_name import known_by
@@ -175,18 +211,19 @@ class TableLoader:
         own = written_folder(self._start.table)
         confine([Path(self._start.progress), *([] if own is None else [own])], "loader")
 
-    def _table(self, plan: Plan, progress: TableProgress) -> TableOutput:
+    def _table(self, plan: Plan) -> TableOutput:
         from gigastream.daemon.output_queries import output_queries
         from gigastream.sinks import parse_sink_place
         from gigastream.sinks.output import TableOutput
 
         place = parse_sink_place(self._start.table)
-        return TableOutput(place, output_queries(plan), progress.writer, progress.earlier)
+        names = self._progress.writer, self._progress.earlier
+        return TableOutput(place, output_queries(plan), *names)
 
     # ---- at work ----
 
     def _fill(
-        self, session: SpoolSession, output: TableOutput, newest: Spool, spool: Spool
+        self, session: SpoolSession, output: TableOutput, newest: Spool, spool: Spool, path: Path
     ) -> bool:
         """Write what comes; whether nothing more can."""
         for turn in session.turns():
@@ -194,28 +231,28 @@ class TableLoader:
                 _take(output, event)
             if output.next_rest_s == 0:
                 output.rest()
-            if self._is_report_due():
+            if is_due := self._is_report_due():
                 self._tell_damage([*spool.damage, *session.damage])
                 self._count(session, output)
             self._attend(newest)
-            if output.failures or self._is_late():
+            if output.error is not None or self._is_late():
                 return False
+            if is_due:
+                self._remember(path)
             if turn == () and self._is_to_end() and _is_all_read(session):
                 self._has_all = True
                 return False
         self._has_all = True
         return True
 
-    def _over(
-        self, newest: Spool, path: Path, progress: TableProgress, output: TableOutput
-    ) -> LoaderOver:
-        if output.failures:
-            failure = output.failures[0]
-            return LoaderOver(report=self.report(), error=failure.message)
+    def _over(self, newest: Spool, path: Path, output: TableOutput) -> LoaderOver:
+        if (error := output.error) is not None:
+            return LoaderOver(report=self.report(), error=str(error), hint=error.hint)
+        self._remember(path)
         self._wait_for_more(newest)
         goes_on = self._is_past and self._has_all
         if goes_on:
-            self._advance(path, progress)
+            self._advance(path)
         return LoaderOver(report=self.report(), goes_on=goes_on)
 
     def _wait_for_more(self, newest: Spool) -> None:
@@ -224,15 +261,23 @@ class TableLoader:
             self._attend(newest)
             time.sleep(_WAIT_S)
 
-    def _advance(self, path: Path, progress: TableProgress) -> None:
+    def _remember(self, path: Path) -> None:
+        """How far it has read; without it the next would count more as missed than was."""
+        progress = self._progress.having(self._losses.read)
+        if progress != self._progress:
+            self._progress = progress
+            with suppress(OSError):  # a disk that is full is told by who begins
+                write_progress(path, progress)
+
+    def _advance(self, path: Path) -> None:
         """The next loader reads what came behind this generation, if something did."""
         from gigastream.spool import Spool
         from gigastream.spool.run_name import generation_of
 
-        assert progress.generation is not None
+        assert self._progress.generation is not None
         last = generation_of(Spool(self._start.spool))
-        generation = min(progress.generation + 1, last)
-        write_progress(path, TableProgress(generation, progress.plans))
+        generation = min(self._progress.generation + 1, last)
+        write_progress(path, self._progress.at(generation))
 
     def _is_to_end(self) -> bool:
         return self._is_past or self._ends_at is not None

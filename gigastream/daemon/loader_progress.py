@@ -8,9 +8,11 @@ answered by both, and the generation that is not all in the table, so that none 
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -21,6 +23,8 @@ PROGRESS = "tables"
 """The folder of these files, in the daemon's cache."""
 _NAMES_MOST = 64
 """That are remembered: more changes than that in one spool have long been read."""
+_READ_MOST = 1024
+"""Generations of streams of which is remembered what was read, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,20 @@ class LoadedPlan:
     writer: str
 
 
+class TableTakenError(Exception):
+    """Another loader still fills a table from the same spool."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRows:
+    """Of a generation of a stream, from its begin on."""
+
+    rows: int = 0
+    """Listed, whether they could be read or not."""
+    lost: int = 0
+    """Of them, in damaged segments."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableProgress:
     """Of one table and one spool."""
@@ -39,6 +57,8 @@ class TableProgress:
     """All before it are in the table; None: nobody has read yet."""
     plans: tuple[LoadedPlan, ...] = ()
     """The oldest first."""
+    read: Mapping[str, ReadRows] = field(default_factory=dict)
+    """By stream, interface and generation: a loader reads again what another has read."""
 
     def reading(self, generation: int, run: str) -> TableProgress:
         """It reads this generation from here on, in runs of that name."""
@@ -48,7 +68,15 @@ class TableProgress:
         count = sum(plan.run == run for plan in self.plans)
         writer = run if run not in names else f"{run} {count + 1}"
         plans = (*self.plans, LoadedPlan(run, writer))[-_NAMES_MOST:]
-        return TableProgress(generation, plans)
+        return replace(self, generation=generation, plans=plans)
+
+    def at(self, generation: int) -> TableProgress:
+        """All before a generation is in the table."""
+        return replace(self, generation=generation)
+
+    def having(self, read: Mapping[str, ReadRows]) -> TableProgress:
+        """So much has been read."""
+        return replace(self, read=dict(list(read.items())[-_READ_MOST:]))
 
     @property
     def writer(self) -> str:
@@ -72,6 +100,22 @@ def read_progress(path: Path) -> TableProgress:
     with suppress(FileNotFoundError, msgspec.MsgspecError):
         return msgspec.json.decode(path.read_bytes(), type=TableProgress)
     return TableProgress()
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Be the one loader of a table and a spool, by the path of its progress.
+
+    One whose set was renamed, or whose supervisor was killed, may still write for a while. Raises
+    TableTakenError, OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TableTakenError("another loader still fills it; it ends by itself") from None
+        yield
 
 
 def write_progress(path: Path, progress: TableProgress) -> None:

@@ -26,6 +26,8 @@ from gigastream.daemon.tables_of_sets import WantedTable
 from gigastream.settings import Settings
 
 _LOOK_EVERY_S = 0.2
+_SURE_S = 3.0
+"""One that follows one that failed has opened its table by then, and has tried to write."""
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _WORKED_S = 60.0
@@ -106,9 +108,10 @@ class TableLoading:
         self._child: Child | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._report = _NOTHING
-        self._rows_before = 0
-        """Of the loaders before."""
+        self._before = _NOTHING
+        """What the loaders before have counted."""
         self._restarts = 0
+        self._begun = 0.0
         self._why: str | None = "it begins"
         self._told: str | None = None
 
@@ -116,7 +119,7 @@ class TableLoading:
         """Until end() has ended it."""
         loop, pause = asyncio.get_running_loop(), _FIRST_PAUSE_S
         while not self._ends.is_set():
-            begun = loop.time()
+            begun = self._begun = loop.time()
             over = await self._one()
             if self._ends.is_set():
                 return
@@ -142,7 +145,7 @@ class TableLoading:
 
     def state(self, promised: int | None) -> TableState:
         """How it is."""
-        report, table, child = self._report, self._table, self._child
+        report, before, table, child = self._report, self._before, self._table, self._child
         is_running = self._why is None and child is not None
         lag = None
         if report.read_ns is not None and promised is not None:
@@ -154,13 +157,13 @@ class TableLoading:
             pid=child.pid.result() if child is not None and child.pid.done() else None,
             state="running" if is_running else "waiting",
             why=self._why,
-            rows=self._rows_before + report.rows,
+            rows=before.rows + report.rows,
             known=report.known,
             read_ns=report.read_ns,
             lag_ns=lag,
             restarts=self._restarts,
-            lost_rows=report.lost_rows,
-            retired_rows=report.retired_rows,
+            lost_rows=before.lost_rows + report.lost_rows,
+            retired_rows=before.retired_rows + report.retired_rows,
             refused_rows=report.refused_rows,
         )
 
@@ -178,7 +181,7 @@ class TableLoading:
             self._let_go()
         told_end = await self._buried(child)
         self._child = None
-        self._rows_before += self._report.rows
+        self._before = _sum(self._before, self._report)
         self._report = LoaderReport(known=self._report.known, read_ns=self._report.read_ns)
         return over or LoaderOver(report=_NOTHING, error=f"its loader ended: {told_end}")
 
@@ -205,10 +208,15 @@ class TableLoading:
         self._report = report
         for note in report.notes:
             self._around.told(f"{self._label}: {note}")
-        if isinstance(word, LoaderReport):
+        if isinstance(word, LoaderReport) and self._is_filled(report):
             if self._told is not None:
                 self._around.told(f"{self._label}: it is filled again")
             self._why = self._told = None
+
+    def _is_filled(self, report: LoaderReport) -> bool:
+        """Whether what was told is over: a table that opens may be one on a disk that is full."""
+        lived_s = asyncio.get_running_loop().time() - self._begun
+        return self._told is None or report.rows > 0 or lived_s > _SURE_S
 
     def _wait(self, over: LoaderOver) -> None:
         why = over.error or "it has ended"
@@ -252,3 +260,12 @@ class TableLoading:
                 await self._ends.wait()
         except TimeoutError:
             return
+
+
+def _sum(before: LoaderReport, report: LoaderReport) -> LoaderReport:
+    """What a loader counts that has not counted what those before it have."""
+    return LoaderReport(
+        rows=before.rows + report.rows,
+        lost_rows=before.lost_rows + report.lost_rows,
+        retired_rows=before.retired_rows + report.retired_rows,
+    )

@@ -137,6 +137,8 @@ def open_table(place: str, name: str, schema: pyarrow.Schema) -> DuckdbTable:
         with telling(place, (duckdb.Error,), exit_code=2):
             if not path.exists():
                 _make(path)
+            elif not path.is_file():  # a FIFO would be waited for
+                raise SinkError(f"{place}: it is no regular file", "another path", exit_code=2)
             connection = duckdb.connect(str(path))
     except OSError as error:
         raise SinkError(f"{place}: {error.strerror}", exit_code=2) from None

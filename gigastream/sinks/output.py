@@ -89,6 +89,11 @@ class TableOutput:
         return tuple(t.failure_told() for t in self._tables.values() if t.failure is not None)
 
     @property
+    def error(self) -> SinkError | None:
+        """The first of these, as the table says it: for who tries again, which loses nothing."""
+        return next((t.failure for t in self._tables.values() if t.failure is not None), None)
+
+    @property
     def next_rest_s(self) -> float | None:
         """After how long without rows `rest` is to be called; None: nothing waits."""
         due = [t.due_s for t in self._tables.values() if t.due_s is not None]
@@ -131,7 +136,8 @@ class _Writing:
     def __init__(
         self, table: SinkTable, query: OutputQuery, writer: str | None, earlier: Sequence[str]
     ) -> None:
-        self.windows = OpenWindows(query.time_column, _reached(table, writer, earlier))
+        self._last = None if writer is None else table.last(writer)
+        self.windows = OpenWindows(query.time_column, _reached(table, self._last, earlier))
         self.rows = self.lost = self.left_open = 0
         self.failure: SinkError | None = None
         self.leaves_open = self.is_over = False
@@ -187,23 +193,28 @@ class _Writing:
     def _write(self, rows: pyarrow.Table, number: int) -> None:
         key = None if self._writer is None else Key(self._writer, number)
         try:
+            rows = rows if key is None else self._unknown(rows, key.writer)
             if self._table.write(rows, key):
                 self.rows += rows.num_rows
             else:
                 self.windows.known += rows.num_rows
+            self._last = number
         except SinkError as error:
             self.failure = error
             self.lost += rows.num_rows + self.windows.row_count
             self.windows.rest()
 
+    def _unknown(self, rows: pyarrow.Table, writer: str) -> pyarrow.Table:
+        """Rows without those that another run of this name has written meanwhile."""
+        last = self._table.last(writer)
+        return rows if last is None or last == self._last else self.windows.unknown(rows, last)
 
-def _reached(table: SinkTable, writer: str | None, earlier: Sequence[str]) -> int | None:
-    """Below which rows are there, by the run itself or by one that it goes on with.
+
+def _reached(table: SinkTable, last: int | None, earlier: Sequence[str]) -> int | None:
+    """Below which rows are there, by the run itself (`last`) or by one that it goes on with.
 
     One of these that has ended says nothing of what came behind its end.
     """
-    if writer is None:
-        return None
     before = (table.last(each) for each in earlier)
-    found = [table.last(writer), *(number for number in before if number != END)]
+    found = [last, *(number for number in before if number != END)]
     return max((number for number in found if number is not None), default=None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 
-_PASSWORD = re.compile(r"://[^/?#@]*:[^/?#@]+@|\b(password|passwd|pwd|secret)\s*=", re.IGNORECASE)
+_PASSWORD = re.compile(r"://[^/@]*:[^/@]+@|(password|passwd|pwd|secret)\s*=", re.IGNORECASE)
+"""libpq looks for the @ up to a / alone; it has sslpassword and oauth_client_secret, too."""
 
 
 def names_secret(place: str) -> bool:

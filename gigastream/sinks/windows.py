@@ -81,6 +81,15 @@ class OpenWindows:
         waiting, self._waiting, self.row_count = self._waiting, [], 0
         return pa.Table.from_batches(waiting) if waiting else None
 
+    def unknown(self, rows: pa.Table, reached: int) -> pa.Table:
+        """Of rows that were given, those that nobody has written who has reached a bound."""
+        if self._column is None or reached == END:
+            new = rows.slice(rows.num_rows)
+        else:
+            new = rows.filter(pc.invert(self._below(rows, reached)))
+        self.known += rows.num_rows - new.num_rows
+        return new
+
     def _keep(self, rows: pa.RecordBatch) -> None:
         new = self._new_of(rows)
         self.known += rows.num_rows - new.num_rows

@@ -40,10 +40,10 @@ class Filled:
     before: int = 0
     """Of them, that another daemon has read."""
 
-    def add(self, *outputs: str, **more: Any) -> None:
+    def add(self, *outputs: str, name: str = "t", **more: Any) -> None:
         """The set, with its spool and these besides."""
         spool = f"spool:{self.daemon.folder}/out/spool"
-        spec = QuerySetSpec(name="t", text=NUMBERS, outputs=(spool, *outputs), **more)
+        spec = QuerySetSpec(name=name, text=NUMBERS, outputs=(spool, *outputs), **more)
         self.daemon.ask(AddSet(query_set=spec))
 
     def send(self, count: int = 2500) -> None:

@@ -211,6 +211,13 @@ WRONG = [
     ('[[link]]\nname = "eth0"', "1: device is missing in [[link]]", "device = …"),
     ("[[link]\n", "1: this is no TOML: ", None),
     (f"{LINK}x = [1,\n", "3: this is no TOML: ", None),
+    (
+        f"watchdog = 30s\n{LINK}",
+        "1: this is no TOML: ",
+        'texts, times and sizes stand in quotes: "30s"',
+    ),
+    (f"{LINK}ring = MiB", "3: this is no TOML: ", 'texts, times and sizes stand in quotes: "30s"'),
+    (f'{LINK}device = "eth1"', "3: this is no TOML: ", "a key stands once in its table"),
     ("", "1: there is no [[link]] and no [[file]]: nothing to read", None),
     (f'{LINK}[overload]\npolicy = "dorp"', "4: policy: 'dorp' is none of", "did you mean drop?"),
     (f"{LINK}[overload]\nlow-percent = 80", "3: low-percent is less than high-percent", None),
@@ -220,8 +227,9 @@ WRONG = [
     (
         f'{LINK}[[query]]\nfile = "no.gsql"',
         "4: ",
-        None,
+        "gigastream queries: what ships",
     ),
+    (f'{LINK}[[query]]\nfile = "talkerz"', "4: ", "did you mean talkers?"),
     (
         f'{LINK}[[query]]\nname = "a"\ntext = "x"\noutput = ["cvs:x"]',
         "6: there is no output format 'cvs'",
@@ -302,6 +310,23 @@ def test_a_check_has_the_carets_of_a_query_that_is_wrong(folder: Path) -> None:
     with pytest.raises(ConfigError, match="did you mean srcIP") as caught:
         check_text(str(path))
     assert str(caught.value).startswith(f"{path}:5: in this text, that of the set a:\na.gsql:1:8: ")
+
+
+def test_a_parameter_that_is_wrong_is_said_with_its_line(folder: Path) -> None:
+    path = folder / "gigastream.toml"
+    path.write_text(f'{LINK}[[query]]\nfile = "talkers"\npriority = 1\nparam = {{ x = 3 }}\n')
+    with pytest.raises(ConfigError, match="no query has a parameter x") as caught:
+        check_text(str(path))
+    assert str(caught.value).startswith(f"{path}:6: in `param` of the set talkers:\n")
+
+
+def test_a_policy_and_its_bounds_are_said_together(folder: Path) -> None:
+    path = folder / "gigastream.toml"
+    path.write_text(f'{LINK}[overload]\npolicy = "dorp"\nlow-percent = 80\nmost = 0\n')
+    with pytest.raises(ConfigError) as caught:
+        check_text(str(path))
+    told = str(caught.value)
+    assert all(part in told for part in ("low-percent is less", "most is from 1", "'dorp' is none"))
 
 
 def test_all_that_is_wrong_is_said_at_once(folder: Path) -> None:

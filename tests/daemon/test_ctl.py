@@ -20,7 +20,7 @@ import pytest
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, Result, gigastream
 
-from gigastream.cli.ctl_status import queries_text
+from gigastream.cli.ctl_status import queries_text, status_text
 from gigastream.cli.main import run_command_line
 from gigastream.daemon.client import ControlClient, ControlError, RefusedError
 from gigastream.daemon.losses import loss_text
@@ -215,6 +215,13 @@ def _answered(tmp_path: Path, answer: object, *words: str) -> Result:
         found = _ctl(tmp_path / "s", *words)
     assert found.code == 0, found.err
     return found
+
+
+def test_a_set_that_no_report_can_have_yet_is_not_said_to_be_missing() -> None:
+    late = msgspec.structs.replace(STATE, since_ns=REPORT.at_ns)
+    younger = msgspec.structs.replace(STATUS, sets={"younger": late})
+    assert ": begun, and not in a report yet: there is one each second" in status_text(younger)
+    assert "not attached" not in status_text(msgspec.structs.replace(STATUS, report=None))
 
 
 def test_a_status_is_for_a_person(tmp_path: Path) -> None:

@@ -88,6 +88,12 @@ STATUS = StatusAnswer(
 )
 
 
+def test_every_metric_is_explained() -> None:
+    page = (ROOT / "docs" / "daemon.md").read_text()
+    explained = set(re.findall(r"`(gigastream_[a-z_]+)", page))
+    assert {name for name in samples(STATUS) if not name.endswith("_created")} <= explained
+
+
 def samples(status: StatusAnswer) -> dict[str, dict[tuple[str, ...], float]]:
     """By name, and by the values of the labels in the order of their names."""
     found: dict[str, dict[tuple[str, ...], float]] = {}

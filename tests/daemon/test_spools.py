@@ -23,6 +23,7 @@ from gigastream.daemon.messages import (
     RotateOutputs,
     SetParameter,
     SpoolSpec,
+    TailQuery,
 )
 from gigastream.spool import Spool
 from tests.cli.command import COMMAND
@@ -94,6 +95,9 @@ def test_a_spool_is_read_beside_the_daemon(daemon: Daemon, only: bool) -> None:
     reading = reader(root, answer)
     daemon.send(100)
     wait_until(lambda: daemon.read() >= 100, "the packets")
+    if only:
+        with pytest.raises(RefusedError, match="the low level alone runs here"):
+            daemon.ask(TailQuery(query="counts"))
     assert daemon.stop() == 0
     assert reading.wait(PATIENCE_S) == 0
     assert sum(int(row.split(",")[1]) for row in read_rows(answer)) == 100

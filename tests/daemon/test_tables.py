@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pyarrow.csv
 import pytest
 from psycopg.rows import dict_row
 
-from gigastream.daemon.messages import DropSet, SetParameter
+from gigastream.daemon.messages import DropSet, SetParameter, SpoolSpec
 from gigastream.sinks import SINKS
 from tests.cli.command import COMMAND
 from tests.daemon.links import capture_pid
@@ -51,7 +53,13 @@ output = {outputs}
 @pytest.fixture
 def filled(space: Namespace, common_folder: Path) -> Iterator[Filled]:
     """A daemon that fills tables, without any set."""
-    made = Filled(started(space, common_folder, "--tables"))
+    with _filled(space, common_folder) as made:
+        yield made
+
+
+@contextmanager
+def _filled(space: Namespace, folder: Path) -> Iterator[Filled]:
+    made = Filled(started(space, folder, "--tables"))
     try:
         yield made
     finally:
@@ -141,6 +149,100 @@ def test_a_database_that_is_taken_is_filled_when_it_is_free(
     assert "it is filled again" in told
 
 
+def test_a_loader_that_is_still_at_its_end_is_waited_for(
+    filled: Filled, common_folder: Path
+) -> None:
+    """The set has another name, and the same spool and table: two at once would write it twice."""
+    _, lake = places(common_folder)
+    filled.add(lake)
+    filled.wait_for_rows("dataset")
+    old = filled.state("dataset")
+    assert old is not None
+    assert old.pid is not None
+    os.kill(old.pid, signal.SIGSTOP)
+    try:
+        filled.daemon.ask(DropSet(name="t"))
+        filled.add(lake, name="u")
+        filled.send()
+        wait_until(
+            lambda: any(
+                each.rows or "another loader" in (each.why or "")
+                for each in filled.daemon.status().tables
+                if each.set_name == "u"
+            ),
+            "the next loader",
+        )
+    finally:
+        os.kill(old.pid, signal.SIGCONT)
+    wait_until(lambda: len(filled.daemon.status().tables) == 1, "the old one to be gone")
+    filled.wait_for_rows("dataset")
+    assert filled.daemon.stop() == 0
+    check_once(in_dataset(common_folder), 2500)
+    assert "another loader still fills it" in filled.daemon.told()
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_is_told_once_until_there_is_room(
+    space: Namespace, common_folder: Path
+) -> None:
+    """The table can be opened all the while, and no row of it be written."""
+    _, lake = places(common_folder)
+    with (
+        _small_disk(common_folder / "out" / "lake") as disk,
+        _filled(space, common_folder) as filled,
+    ):
+        filled.add(lake)
+        filled.wait_for_rows("dataset")
+        _fill_up(disk / "ballast")
+        filled.send()
+        filled.wait(lambda state: "No space left" in (state.why or ""), "that it waits", "dataset")
+        before = filled.state("dataset")
+        assert before is not None
+        filled.send()
+        tries = before.restarts + 2
+        filled.wait(lambda state: state.restarts >= tries, "that it is tried again", "dataset")
+        told = filled.daemon.told()
+        assert told.count("waits, its rows in the spool") == 1
+        assert "it is filled again" not in told
+        (disk / "ballast").unlink()
+        filled.wait(lambda state: state.rows > before.rows, "rows", "dataset")
+        assert "it is filled again" in filled.daemon.told()
+        assert filled.daemon.stop() == 0
+        check_once(in_dataset(common_folder), 2500)
+
+
+@pytest.mark.slow
+def test_rows_that_no_loader_has_read_are_counted_and_told(
+    filled: Filled, common_folder: Path
+) -> None:
+    """What the spool lets go is a loss of the table where it was not read, and there alone."""
+    database, _ = places(common_folder)
+    filled.add(database, spool=SpoolSpec(keep_age_ns=4 * 10**9))
+    filled.wait_for_rows("duckdb")
+    spool = common_folder / "out" / "spool"
+    first = sorted(spool.rglob("*.arrows"))[0]
+    _send_until_gone(filled, first)
+    filled.kill_loader("duckdb")
+    filled.wait_for_rows("duckdb")
+    state = filled.state()
+    assert state is not None
+    assert (state.restarts, state.retired_rows) == (1, 0)
+    assert state.pid is not None
+    os.kill(state.pid, signal.SIGSTOP)
+    try:
+        unread = sorted(spool.rglob("*.arrows"))[-1]
+        filled.send()
+        _send_until_gone(filled, unread)
+        filled.send()
+    finally:
+        os.kill(state.pid, signal.SIGCONT)
+    filled.wait(lambda state: state.retired_rows > 0, "a loss")
+    filled.kill_loader("duckdb")
+    filled.wait_for_rows("duckdb")
+    assert filled.daemon.stop() == 0
+    assert "deleted before they were read" in filled.daemon.told()
+
+
 def test_a_server_that_is_down_is_survived(
     space: Namespace, common_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +269,36 @@ def test_a_server_that_is_down_is_survived(
             end(filled.daemon)
         check_once(_in_postgres(uri), 3 * 2500)
     assert postgres_server.PASSWORD not in filled.daemon.told()
+
+
+@contextmanager
+def _small_disk(folder: Path) -> Iterator[Path]:
+    """Two mebibytes, below a folder of the daemon's user."""
+    folder.mkdir(parents=True)
+    shutil.chown(folder.parent, "nobody")
+    options = ("-t", "tmpfs", "-o", "size=2m,mode=777", "tmpfs")
+    if subprocess.run(["mount", *options, folder], capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def _fill_up(path: Path) -> None:
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+
+
+def _send_until_gone(filled: Filled, segment: Path) -> None:
+    """What is written lets go of what is old."""
+
+    def is_gone() -> bool:
+        filled.send()
+        return not segment.exists()
+
+    wait_until(is_gone, f"{segment.name} to be let go")
 
 
 def _in_postgres(uri: str) -> Rows:

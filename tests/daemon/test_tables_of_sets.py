@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from gigastream.daemon.launching import DaemonError
+from gigastream.daemon.loader_losses import LoaderLosses
 from gigastream.daemon.loader_progress import (
+    ReadRows,
     TableProgress,
+    TableTakenError,
+    alone,
     progress_path,
     read_progress,
     write_progress,
@@ -18,6 +22,7 @@ from gigastream.daemon.messages import QuerySetSpec
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.tables_of_sets import tables_of, wanted_tables, written_folder
 from gigastream.daemon.targets_of_sets import check_places, folders_of, output_specs
+from gigastream.spool.account import StreamAccount
 
 PLACES = OutputPlaces((Path("/srv/rows"),), own=(Path("/srv/lake"),), tables=True)
 URI = "postgresql://me@host/db"
@@ -74,7 +79,12 @@ def test_what_a_later_set_may_not_have(outputs: tuple[str, ...], said: str) -> N
 
 
 def test_a_password_is_refused_and_not_repeated() -> None:
-    for text in ("postgres:postgresql://me:sesame@host/db", "postgres:host=x password=sesame"):
+    for text in (
+        "postgres:postgresql://me:sesame@host/db",
+        "postgres:postgresql://me:open#sesame@host/db",
+        "postgres:host=x password=sesame",
+        "postgres:host=x oauth_client_secret=sesame",
+    ):
         message, hint = refused("spool:/srv/rows/s", text)
         assert "has a password" in message
         assert "sesame" not in message + hint
@@ -127,3 +137,47 @@ def test_a_plan_that_comes_again_is_another_writer(tmp_path: Path) -> None:
     assert read_progress(path) == third
     path.write_text("{")
     assert read_progress(path) == TableProgress()
+
+
+def test_one_loader_alone_has_a_table_and_its_spool(tmp_path: Path) -> None:
+    path = progress_path(tmp_path / "tables", "spool", "dataset:/lake")
+    with alone(path):
+        with pytest.raises(TableTakenError, match="another loader still fills it"), alone(path):
+            pass
+        with alone(progress_path(tmp_path / "tables", "spool", "dataset:/other")):
+            pass
+    with alone(path):
+        pass
+
+
+# ---- what nobody has read ----
+
+
+def account(rows: int, retired: int = 0, lost: int = 0) -> StreamAccount:
+    return StreamAccount("low", "eth0", 1, rows, 1, 1, lost_rows=lost, retired_rows=retired)
+
+
+def test_what_a_loader_before_has_read_is_no_loss_when_it_is_deleted() -> None:
+    """Its losses are counted once: each loader reads a generation from what is left of it on."""
+    first = LoaderLosses({})
+    first.take([account(80, lost=20)])
+    assert (first.retired_rows, first.lost_rows) == (0, 20)
+    second = LoaderLosses(first.read)
+    assert second.read == first.read
+    second.take([account(10, retired=40, lost=20)])
+    second.take([account(60, retired=40, lost=20)])
+    assert (second.retired_rows, second.lost_rows) == (0, 0)
+    third = LoaderLosses(second.read)
+    third.take([account(0, retired=130)])
+    third.take([account(50, retired=130)])
+    third.take([account(50, retired=137, lost=3)])
+    assert (third.retired_rows, third.read["low eth0 1"].rows) == (17, 190)
+
+
+def test_what_was_deleted_while_a_loader_reads_again_is_counted_from_where_the_last_was() -> None:
+    losses = LoaderLosses({"low eth0 1": ReadRows(100)})
+    losses.take([account(40, retired=10)])
+    losses.take([account(40, retired=50)])
+    assert losses.retired_rows == 0
+    losses.take([account(40, retired=70)])
+    assert losses.retired_rows == 10

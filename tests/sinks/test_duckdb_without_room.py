@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from os import mkfifo
 from pathlib import Path
 
 import pyarrow as pa
@@ -33,6 +34,12 @@ def test_a_file_that_cannot_be_made_is_not_left(tmp_path: Path, size_bytes: int)
     assert table.write(rows(3), Key("w", 1))
     table.close()
     assert {path.name for path in tmp_path.iterdir()} <= {"x.db", "x.db.wal"}
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    mkfifo(tmp_path / "x.db")
+    with pytest.raises(SinkError, match=r"x\.db: it is no regular file"):
+        parse_sink_place(f"duckdb:{tmp_path}/x.db").open("rows", SCHEMA)
 
 
 def test_of_two_that_make_it_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

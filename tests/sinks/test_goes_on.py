@@ -75,3 +75,17 @@ def test_windows_of_the_run_before_are_not_written_again(tmp_path: Path, ends: b
     rows = [(row["tb"], row["n"]) for row in place.rows("q")]
     ours = [(1, 10), (2, 10), *([(3, 10), (1, 20), (2, 20)] if ends else [])]
     assert sorted(rows) == sorted([*ours, (3, 20), (4, 20), (5, 30)])
+
+
+def test_of_two_runs_of_one_name_at_once_each_window_is_there_once(tmp_path: Path) -> None:
+    """As a loader at its end, and the one in its place: their transactions end at other bounds."""
+    pytest.importorskip("duckdb")
+    place = duckdb(tmp_path, None)
+    outputs = [TableOutput(parse_sink_place(place.output), (QUERY,), "one") for _ in range(2)]
+    for output, last in zip(outputs, (3, 4), strict=True):
+        output.write("q", Rows(range(1, last + 1), last, last))  # type: ignore[arg-type]
+    assert [(output.rows, output.known) for output in outputs] == [(2, 0), (1, 2)]
+    for output in outputs:
+        output.leave_open()
+        output.close()
+    assert sorted((row["tb"], row["n"]) for row in place.rows("q")) == [(1, 3), (2, 3), (3, 4)]

@@ -115,6 +115,9 @@ def test_windows_that_are_cut_are_left_to_the_next_run(here: Place) -> None:
         (":postgresql://me:sesame@host/db", "a password on the command line"),
         (":host=x password = sesame", "a password on the command line"),
         (":x?password=sesame", "a password on the command line"),
+        (":x?sslpassword=sesame", "a password on the command line"),
+        (":postgresql://me:open?sesame@host/db", "a password on the command line"),
+        (":postgresql://me:open#sesame@host/db", "a password on the command line"),
     ],
 )
 def test_what_names_no_place_or_a_password_is_refused(sink: str, rest: str, message: str) -> None:

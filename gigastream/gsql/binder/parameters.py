@@ -18,6 +18,9 @@ from gigastream.gsql.source import UNDECODED, SourceFile, Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
 
+GIVEN = "--param"
+"""What diagnostics call the place of a value that was given."""
+
 
 class GivenParameters:
     """The `--param [query.]name=value` of a run."""
@@ -53,7 +56,7 @@ def _known(names: Iterable[str]) -> str:
 
 def _place(name: str, value: str, start: int, end: int | None = None) -> Span:
     text = f"{name}={value}"
-    return Span(SourceFile("--param", text), start, len(text) if end is None else end)
+    return Span(SourceFile(GIVEN, text), start, len(text) if end is None else end)
 
 
 def bind_parameters(
