@@ -294,7 +294,7 @@ def test_a_link_that_was_renewed_is_reported_at_once(
     """Reports between two that are due repeat the last one: by it the link would still be gone."""
     monkeypatch.setattr(capture_process, "renew_rings", lambda *_: None)
     with capturing(start_of(folder, report_ns=10**15)) as capture:
-        capture.report()
+        capture.wait(CaptureReport)
         capture.order(RenewOrder(number=capture.number(), link=0))
         assert capture.report().incarnation == 0
 
