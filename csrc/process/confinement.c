@@ -408,6 +408,9 @@ void gs_confine(int32_t confined, const char *const *folders, uint32_t count,
 {
     *done = (struct gs_confinement){0};
     if (IS_SANITIZED) return;
+    /* Who reads packets may be taken over, and is of the same user: it must not reach the others'
+     * memory by /proc where there is no Landlock, either. */
+    if (confined != GS_CONFINED_CAPTURE) (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     done->landlock_abi = confine_files(confined, folders, count);
     done->has_seccomp = filter_calls(confined);
 }

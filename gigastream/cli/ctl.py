@@ -78,9 +78,11 @@ def _connected(arguments: argparse.Namespace) -> ControlClient:
     return connected(arguments.socket, arguments.wait)
 
 
-def _tell_done(arguments: argparse.Namespace, request: Request) -> int:
+def _tell_done(arguments: argparse.Namespace, request: Request, *, is_last: bool = False) -> int:
     with _connected(arguments) as client:
         answer = client.ask(request)
+        if is_last:
+            client.wait_for_end()
     if answer.message:
         print(harmless(answer.message))
     return 0
@@ -218,7 +220,7 @@ def _reload(arguments: argparse.Namespace) -> int:
 def _stop(arguments: argparse.Namespace) -> int:
     from gigastream.daemon.messages import StopDaemon
 
-    return _tell_done(arguments, StopDaemon())
+    return _tell_done(arguments, StopDaemon(), is_last=True)
 
 
 def _tail(arguments: argparse.Namespace) -> int:

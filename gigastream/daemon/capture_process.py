@@ -385,6 +385,8 @@ def _told(problem: Exception) -> str:
     """What a person is told of it: of what we do not know, its kind, too."""
     if isinstance(problem, OSError) and problem.filename is not None:
         return f"{problem.filename}: {problem.strerror}"
+    if isinstance(problem, MemoryError):
+        return "there is not enough memory for it (ulimit -v; MemoryMax= of a service)"
     text = str(problem) or type(problem).__name__
     return text if hasattr(problem, "hint") else f"{type(problem).__name__}: {text}"
 

@@ -127,6 +127,16 @@ class ControlClient:
         """Ask for a change. RefusedError where it is not made."""
         return self._asked(request, Answered)
 
+    def wait_for_end(self) -> None:
+        """Behind a StopDaemon: return when the daemon has ended its outputs, and hung up."""
+        try:
+            while self._socket.recv(_RECEIVED_BYTES):
+                pass
+        except ConnectionError:
+            return
+        except OSError as error:
+            raise self._broken(error) from None
+
     def tail(self, request: TailQuery, rows_go_to: int | None = None) -> Iterator[TailLine]:
         """Subscribe, and yield what comes until it is over. RefusedError where there is no such.
 

@@ -15,7 +15,14 @@ from typing import Any
 import msgspec
 import pyarrow
 
-from gigastream.daemon.messages import Answered, Request, TailLine, TailQuery, encoded_line
+from gigastream.daemon.messages import (
+    Answered,
+    Request,
+    StopDaemon,
+    TailLine,
+    TailQuery,
+    encoded_line,
+)
 
 Say = Callable[[Request], Any]
 
@@ -31,6 +38,8 @@ class Speaking:
     """What a tail brings."""
     holds: bool = True
     """Whether a tail that has brought all goes on, until its reader leaves; else it hangs up."""
+    end: Callable[[], object] = lambda: None
+    """What is done between the answer to a stop and the hanging up."""
     asked: list[Request] = field(default_factory=list)
 
     def serve(self, listening: socket.socket) -> None:
@@ -50,6 +59,9 @@ class Speaking:
         self.asked.append(request)
         answer = self.say(request)
         client.sendall(answer if isinstance(answer, bytes) else encoded_line(answer))
+        if isinstance(request, StopDaemon):
+            self.end()
+            client.shutdown(socket.SHUT_RDWR)
         if isinstance(request, TailQuery) and getattr(answer, "ok", True):
             for rows in self.rows:
                 client.sendall(rows if isinstance(rows, bytes) else encoded_line(rows))

@@ -196,6 +196,19 @@ def test_a_set_that_fails_is_told_of(folder: Path, monkeypatch: pytest.MonkeyPat
     assert 1 < len(rows) == len(set(rows) & set(alone(FRAMES)))
 
 
+def test_a_set_that_there_is_no_memory_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused in words, with what would help."""
+
+    def begin(_: RunningSet) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(RunningSet, "begin", begin)
+    with capturing(start_of(folder)) as capture:
+        error = capture.attach("a", object_of(folder, "frames", FRAMES, ["default"])).error
+        assert error == "there is not enough memory for it (ulimit -v; MemoryMax= of a service)"
+        assert capture.end().error is None
+
+
 def test_a_kernel_that_takes_no_filter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gives more packets, which is told: sets come and go all the same."""
 

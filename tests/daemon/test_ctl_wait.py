@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gigastream ctl --wait: a daemon that is being started is asked when it reads packets."""
+"""gigastream ctl waits: with --wait for a daemon that begins, behind a stop for its end."""
 
 from __future__ import annotations
 
 import subprocess
+import threading
 from pathlib import Path
 
 import msgspec
@@ -40,3 +41,19 @@ def test_who_has_waited_in_vain_is_told_so(tmp_path: Path) -> None:
     with speaking(tmp_path / "s", say=lambda _: silent):
         found = gigastream("ctl", "--socket", tmp_path / "s", "--wait", "10ms", "status")
     assert "no capture process: it is being started again" in found.out.decode()
+
+
+def test_a_stop_returns_when_the_daemon_has_hung_up(tmp_path: Path) -> None:
+    """Which it does behind the end of its outputs."""
+    ended, returned = threading.Event(), threading.Event()
+
+    def end() -> None:
+        assert not returned.wait(0.5)  # none that had to be waited for
+        ended.set()
+
+    with speaking(tmp_path / "s", end=end):
+        found = gigastream("ctl", "--socket", tmp_path / "s", "stop")
+        was_ended = ended.is_set()
+        returned.set()
+    assert found.code == 0
+    assert was_ended

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -94,10 +94,13 @@ class Reader:
     def __init__(self, space: Namespace, settings: LiveSettings, sockets: Sequence[int]) -> None:
         self.engine = Engine(SETTINGS)
         self.queries = AttachedSet(plan_of(QUERY, ("link",)), SETTINGS)
-        for link in adopted_rings("link", space.far, settings, sockets):
-            self.engine.add_link(link)
-        self.engine.attach(self.queries)
-        self.engine.start()
+        with ExitStack() as where_it_fails:
+            where_it_fails.callback(self.close)
+            for link in adopted_rings("link", space.far, settings, sockets):
+                self.engine.add_link(link)
+            self.engine.attach(self.queries)
+            self.engine.start()
+            where_it_fails.pop_all()
 
     def turn(self, packets: int = TURN_PACKETS) -> bool:
         goes_on = self.engine.run(packets, 10)

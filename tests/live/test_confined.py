@@ -97,6 +97,15 @@ def test_an_opener_makes_raw_packet_sockets_and_nothing_else(folder: Path) -> No
     assert refused_of(folder, "opener", *may, *may_not) == set(may_not)
 
 
+@pytest.mark.parametrize("kind", ["supervisor", "compiler", "opener", "loading", "loader"])
+def test_no_other_process_of_the_user_has_its_memory(folder: Path, kind: str) -> None:
+    """By what the kernel asks, with Landlock or without, before it opens /proc/PID/mem."""
+    may_be_read = "call(lambda: -libc.prctl(3, 0, 0, 0, 0))"
+    confine = f"privileges.confine([Path(below)], '{kind}')"
+    said = attempted(folder, "free", "libc.prctl(4, 1, 0, 0, 0)", may_be_read, confine, may_be_read)
+    assert said == ["done", "refused 0", "done", "done"]
+
+
 def test_who_forks_both_is_a_compiler_and_its_children_are_less(folder: Path) -> None:
     """A filter is added to what is there: a capture that a launcher forks runs no program."""
     confine = "privileges.confine([Path(below)], 'capture')"
