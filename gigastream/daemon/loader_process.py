@@ -109,9 +109,12 @@ class TableLoader:
 
     def _run(self, path: Path) -> LoaderOver:
         from gigastream.sessions.spool_session import SpoolSession
+        from gigastream.spool import SpoolReadError
         from gigastream.spool.plan import queries_of
 
         newest, spool = self._opened(path)
+        if self._progress_path(newest) != path:
+            raise SpoolReadError(f"{newest.path} is only being made", "it is looked at again")
         plan, include = self._planned(spool)
         self._go_on(spool, plan)
         settings = Settings(memory_bytes=self._start.memory_bytes, output_punctuation=True)
