@@ -25,6 +25,8 @@ class LoaderStart(_Said, frozen=True, kw_only=True):
     """SINK:PLACE[#TABLE]."""
     progress: str
     """A folder in which loaders keep how far they are."""
+    since_ns: int
+    """Since when the table is wanted: of a spool that nobody has read it reads what came then."""
     definitions: tuple[str, ...] = ()
     memory_bytes: int | None = None
     report_ns: int = 1_000_000_000

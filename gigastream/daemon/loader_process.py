@@ -176,7 +176,10 @@ class TableLoader:
         self._stamp, last = newest.stamp(), generation_of(newest)
         self._written = newest.identity, newest.query_set, last
         progress = self._progress = read_progress(path)
-        for number in range(last if progress.generation is None else progress.generation, last):
+        first = progress.generation
+        if first is None:  # nobody has read yet, while the set may have been changed
+            first = min(newest.made_since(self._start.since_ns), default=last)
+        for number in range(first, last):
             with suppress(SpoolReadError):  # there is none of that number
                 self._is_past = True
                 return newest, Spool(self._start.spool, generation=number)

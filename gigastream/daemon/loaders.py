@@ -235,6 +235,7 @@ class TableLoading:
             spool=self._table.spool,
             table=self._table.table,
             progress=str(around.progress),
+            since_ns=self._table.since_ns,
             definitions=around.definitions,
             memory_bytes=around.settings.memory_bytes,
         )

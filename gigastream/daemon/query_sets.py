@@ -70,8 +70,8 @@ class QuerySets:
     @property
     def tables(self) -> tuple[WantedTable, ...]:
         """That are to be filled now."""
-        specs = [held.state.spec for held in self._held.values()]
-        return tuple(table for spec in specs for table in wanted_tables(spec))
+        states = self.states.values()
+        return tuple(each for one in states for each in wanted_tables(one.spec, one.since_ns))
 
     async def add(self, spec: QuerySetSpec, uid: int, *, from_config: bool = False) -> str:
         """Compile a set and attach it; what there is to say about it. DaemonError."""

@@ -8,7 +8,7 @@ name, in the configuration: who may ask the daemon is not thereby to reach what 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gigastream.daemon.launching import DaemonError
@@ -49,12 +49,14 @@ class WantedTable:
     set_name: str
     spool: str
     table: str
+    since_ns: int = field(default=0, compare=False)
+    """When the set that names it was made; where that one is changed it is the same table."""
 
 
-def wanted_tables(spec: QuerySetSpec) -> Iterator[WantedTable]:
+def wanted_tables(spec: QuerySetSpec, since_ns: int = 0) -> Iterator[WantedTable]:
     """What a set's loaders fill. DaemonError."""
     for place in tables_of(spec):
-        yield WantedTable(spec.name, spools_of(spec)[0], place.text)
+        yield WantedTable(spec.name, spools_of(spec)[0], place.text, since_ns)
 
 
 def spools_of(spec: QuerySetSpec) -> tuple[str, ...]:

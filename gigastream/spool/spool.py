@@ -19,6 +19,7 @@ from gigastream.spool.query_set import check_descriptions, check_names, decode_s
 from gigastream.spool.track import InterfaceProgress, Track, reason_of
 
 _UNREADABLE = (OSError, ValueError, pyarrow.ArrowException)
+_NEVER_NS = 1 << 63
 
 
 class Spool:
@@ -129,6 +130,25 @@ class Spool:
         port = track.stream, track.interface
         is_newest = self._generation is None and index.generations.get(port) == track.generation
         return index.since.get(port, track.generation) if is_newest else track.generation
+
+    def made_since(self, wall_ns: int) -> list[int]:
+        """Return the generations whose first folder was made then or later (ns), ascending."""
+        root, made = f"{self._place.root}/{layout.STREAMS}", dict[int, int]()
+        for stream in self._names(root):
+            for interface in self._names(f"{root}/{stream}"):
+                track = f"{root}/{stream}/{interface}"
+                for number in filter(None, map(layout.number_of, self._names(track))):
+                    folder = f"{track}/{layout.number_name(number)}"
+                    made[number] = min(made.get(number, _NEVER_NS), self._made_ns(folder))
+        return sorted(number for number, at_ns in made.items() if wall_ns <= at_ns < _NEVER_NS)
+
+    def _made_ns(self, folder: str) -> int:
+        try:
+            found = self._place.read_object(f"{folder}/{layout.GENERATION}").get("made_ns")
+        except _UNREADABLE as error:
+            self._tell(folder, error)
+            return _NEVER_NS
+        return found if type(found) is int else _NEVER_NS
 
     def stamp(self) -> tuple[int, ...] | None:
         """Return what changes when a run begins; None where that cannot be told."""

@@ -34,7 +34,9 @@ from tests.daemon.tables import (
     in_order,
     places,
 )
+from tests.daemon.test_given_up import packet_sockets
 from tests.live.namespace import Namespace
+from tests.processes import descendants
 from tests.sinks import postgres_server
 from tests.sinks.places import PLACES
 from tests.waiting import wait_until
@@ -124,6 +126,30 @@ def test_a_capture_process_that_is_killed_leaves_what_its_spool_has(
     for rows in (in_duckdb(common_folder), in_dataset(common_folder)):
         assert rows == whole[: len(rows)]
         assert len(rows) >= len(whole) - 1, "but the window that is open"
+
+
+def test_a_set_that_is_changed_before_its_loader_begins(
+    filled: Filled, common_folder: Path
+) -> None:
+    """What came before the change is in another generation, which nobody has read."""
+    _, lake = places(common_folder)
+    (launcher,) = (
+        pid
+        for pid in descendants(filled.daemon.process.pid)
+        if pid != capture_pid(filled.daemon) and not packet_sockets(pid)
+    )
+    os.kill(launcher, signal.SIGSTOP)
+    try:
+        filled.add(lake)
+        filled.send()
+        filled.daemon.ask(SetParameter(name="t", parameter="least", value="1"))
+        filled.send()
+    finally:
+        os.kill(launcher, signal.SIGCONT)
+    filled.wait(lambda state: state.restarts >= 1, "the newest generation", "dataset")
+    filled.wait_for_rows("dataset")
+    assert filled.daemon.stop() == 0
+    check_once(in_dataset(common_folder), 2 * 2500)
 
 
 @pytest.mark.slow
