@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gigastream.console.access import ConsoleAccess
 from gigastream.console.errors import ConsoleError, TooLongError
 from gigastream.console.feed import Feed
+from gigastream.daemon.framing import UNREADABLE
 from gigastream.daemon.messages import (
     MAX_REQUEST_BYTES,
     AddSet,
@@ -68,7 +69,7 @@ def console_app(feed: Feed, access: ConsoleAccess) -> Starlette:
     return Starlette(
         routes=routes,
         middleware=[Middleware(_Gate, access=access)],
-        exception_handlers={ConsoleError: _unanswered, msgspec.MsgspecError: _misunderstood},
+        exception_handlers={ConsoleError: _unanswered, **dict.fromkeys(UNREADABLE, _misunderstood)},
     )
 
 

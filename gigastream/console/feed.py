@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gigastream.console.errors import ConsoleError
+from gigastream.daemon.framing import UNREADABLE
 from gigastream.daemon.messages import Answered, TailLine, TailQuery, encoded_line
 
 _Answer = TypeVar("_Answer")
@@ -48,7 +49,7 @@ class Feed:
                 return
             while line := await reader.readline():
                 yield msgspec.json.decode(line, type=TailLine)
-        except (OSError, ValueError, msgspec.MsgspecError):
+        except (OSError, ValueError, *UNREADABLE):
             raise ConsoleError(_SILENT, "gigastream ctl status") from None
         finally:
             writer.close()
@@ -72,11 +73,11 @@ async def _answer(reader: asyncio.StreamReader, answer: type[_Answer]) -> _Answe
 def _decoded(line: bytes, answer: type[_Answer]) -> _Answer | Answered:
     try:
         return msgspec.json.decode(line, type=answer)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         pass
     try:
         return msgspec.json.decode(line, type=Answered)
-    except msgspec.MsgspecError as error:
+    except UNREADABLE as error:
         raise ConsoleError(
             f"the daemon's answer is none: {error}",
             "is it of another version, or no daemon at all? gigastream version",

@@ -20,6 +20,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
+from gigastream.daemon.framing import UNREADABLE
 from gigastream.daemon.messages import (
     MAX_REQUEST_BYTES,
     Answered,
@@ -256,7 +257,7 @@ def _wait_for_rows(incoming: int, outgoing: int) -> None:
 def _decoded(line: bytes, kind: type[_Answer], path: Path) -> _Answer:
     try:
         return msgspec.json.decode(line, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         raise ControlError(
             f"{path}: the daemon's answer is none: {error}",
             "is it of another version, or no daemon at all? gigastream version",

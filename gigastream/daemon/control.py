@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from gigastream.daemon.framing import UNREADABLE
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import (
     MAX_REQUEST_BYTES,
@@ -236,7 +237,7 @@ class ControlServer:
     async def _answer(self, line: bytes, client: Client) -> Any:
         try:
             request = self._decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             if (long := _TOO_LONG.fullmatch(str(error))) is not None:
                 return _refused(
                     f"the {long[2]} has more than {long[1]} characters", "a shorter one"

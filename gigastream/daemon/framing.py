@@ -15,6 +15,8 @@ from gigastream.daemon.messages import Order, Report
 MAX_FRAME_BYTES = 64 << 20
 LENGTH = struct.Struct("<I")
 _Message = TypeVar("_Message")
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises of bytes that are no message."""
 
 
 class FrameError(Exception):
@@ -50,7 +52,7 @@ class FrameReader(Generic[_Message]):
             del self._waiting[:end]
             try:
                 yield self._decoder.decode(packed)
-            except msgspec.MsgspecError as error:
+            except UNREADABLE as error:
                 raise FrameError(str(error)) from None
 
 

@@ -179,8 +179,8 @@ class TableLoader:
         first = progress.generation
         if first is None:  # nobody has read yet, while the set may have been changed
             first = min(newest.made_since(self._start.since_ns), default=last)
-        for number in range(first, last):
-            with suppress(SpoolReadError):  # there is none of that number
+        for number in (each for each in newest.generations() if first <= each < last):
+            with suppress(SpoolReadError):  # nothing of it can be read
                 self._is_past = True
                 return newest, Spool(self._start.spool, generation=number)
         self._is_past = False

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from gigastream.daemon.framing import UNREADABLE
 from gigastream.destination import replacement
 
 PROGRESS = "tables"
@@ -97,7 +98,7 @@ def progress_path(folder: Path, spool: str, table: str) -> Path:
 
 def read_progress(path: Path) -> TableProgress:
     """What the file says; nothing where there is none, or half of one."""
-    with suppress(FileNotFoundError, msgspec.MsgspecError):
+    with suppress(FileNotFoundError, *UNREADABLE):
         return msgspec.json.decode(path.read_bytes(), type=TableProgress)
     return TableProgress()
 

@@ -210,14 +210,15 @@ class Spool:
                 f"{self.path} is a spool of format 1, which an earlier version wrote",
                 "read it with that version, or write it again",
             )
-        there = self._generations() if self._generation is not None else []
+        there = self.generations() if self._generation is not None else []
         if there and self._generation not in there:
             message = f"{self.path} has no generation {self._generation}"
             return SpoolReadError(message, f"there are: {', '.join(map(str, there))}")
         hint = "a run with `-o spool:PATH` writes one"
         return SpoolReadError("; ".join([f"{self.path} is no spool", *self.damage]), hint)
 
-    def _generations(self) -> list[int]:
+    def generations(self) -> list[int]:
+        """Return those that have a folder, of whichever track, ascending."""
         root = f"{self._place.root}/{layout.STREAMS}"
         return sorted(
             {

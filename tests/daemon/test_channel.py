@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from gigastream.daemon.channel import OrderChannel
-from gigastream.daemon.framing import report_reader
+from gigastream.daemon.framing import LENGTH, FrameError, report_reader
 from gigastream.daemon.messages import CaptureNote
 
 HIGH = 1100
@@ -46,3 +46,10 @@ def test_a_descriptor_of_a_high_number() -> None:
             said += reader.feed(ours.recv(LONG))
             channel.flush_all(0)
         os.close(descriptor)
+
+
+@pytest.mark.parametrize("packed", [b"", b"\xc1", b"\x81\xa1\xff\x01", b"\x91" * 100_000])
+def test_what_is_no_message_is_a_broken_frame(packed: bytes) -> None:
+    """Whatever a process that was taken over sends: its channel ends, not the supervisor."""
+    with pytest.raises(FrameError):
+        list(report_reader().feed(LENGTH.pack(len(packed)) + packed))

@@ -120,7 +120,10 @@ def test_a_tail_that_hangs_up_ends(tmp_path: Path) -> None:
     assert (shown["columns"], shown["numeric"], shown["lost"]) == (["n"], [True], 3)
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"name": 3}', b'{"text": "x", "more": 1}'])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b'{"name": 3}', b'{"text": "x", "more": 1}', b'{"text": "\xff"}'],
+)
 def test_what_is_no_request_is_told(lonely: Consoled, body: bytes) -> None:
     status, text = lonely.asked("/api/check", body, Authorization=lonely.token)
     assert status == 400
