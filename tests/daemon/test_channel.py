@@ -9,6 +9,7 @@ import resource
 import socket
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from gigastream.daemon.channel import OrderChannel
@@ -48,7 +49,10 @@ def test_a_descriptor_of_a_high_number() -> None:
         os.close(descriptor)
 
 
-@pytest.mark.parametrize("packed", [b"", b"\xc1", b"\x81\xa1\xff\x01", b"\x91" * 100_000])
+NOT_TEXT = msgspec.msgpack.encode(CaptureNote(text="here")).replace(b"here", b"h\xffre")
+
+
+@pytest.mark.parametrize("packed", [b"", b"\xc1", NOT_TEXT, b"\x91" * 100_000])
 def test_what_is_no_message_is_a_broken_frame(packed: bytes) -> None:
     """Whatever a process that was taken over sends: its channel ends, not the supervisor."""
     with pytest.raises(FrameError):
