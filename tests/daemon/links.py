@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -69,11 +70,15 @@ class Sender:
     _process: subprocess.Popen[str] | None = field(default=None, repr=False)
 
     def start(self, count: int = 0) -> None:
-        """Begin; 0: without an end."""
+        """Begin, with a second; 0: without an end.
+
+        Windows that run while a daemon or a set begins are cut: in the next one nothing is.
+        """
         words = (self.space.far, self.rate, count, self.flows, self.size, self.vlan, self.first)
         program: tuple[object, ...] = (_sender("numbered"), *words)
         if self.rate > FAST:
             program = (_sender("numbered_fast"), self.space.near, self.rate, self.flows)
+        time.sleep(1 - time.time() % 1)
         self._process = self.space.start(*program, stdout=subprocess.PIPE)
 
     def stop(self) -> int:

@@ -33,8 +33,10 @@ THE_ACCOUNT_ADDS_UP = """() => [...document.querySelectorAll("#links tr")].slice
 
 FIGURES = """() => {
   const cells = [$("links").rows[1]?.cells[3], $("sets").rows[1]?.cells[1]];
-  return cells.every(Boolean) && cells.map((cell) => Number(cell.textContent.replaceAll(",", "")));
+  const found = cells.map((cell) => Number(cell?.textContent.replaceAll(",", "")));
+  return found.every((figure) => figure > 0) && found;
 }"""
+"""A report is a second old: the first rows are shown before they are counted."""
 
 
 @dataclass

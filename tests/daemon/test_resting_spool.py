@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import os
+import socket
 from pathlib import Path
 
 from captures import DEMO_CAPTURE
@@ -35,8 +35,9 @@ def test_a_set_that_rests_goes_on_with_its_spool(tmp_path: Path) -> None:
     )
     settings, told = Settings(batch_rows=20), list[str]()
     source = FileSource("demo", str(DEMO_CAPTURE))
-    tails = Tails(OrderChannel(os.open(os.devnull, os.O_RDWR)))
-    with Engine(settings, is_resident=True) as engine:
+    ours, nobody = socket.socketpair()
+    tails = Tails(OrderChannel(ours.detach()))
+    with nobody, Engine(settings, is_resident=True) as engine:
         around = Surroundings(engine, [source], settings, tails, told.append)
         engine.add_files([source])
         running = RunningSet(order, around, None)
