@@ -35,8 +35,8 @@ def settings() -> dict[str, list[str]]:
 @needs_analyze
 def test_systemd_has_nothing_to_say(tmp_path: Path) -> None:
     unit = tmp_path / UNIT.name
-    there = Path("/bin/sh")  # a path without the spaces that a checkout's may have
-    unit.write_text(UNIT.read_text().replace(COMMAND, str(there)))
+    # A program that is there, at a path without the spaces that a checkout's may have.
+    unit.write_text(UNIT.read_text().replace(COMMAND, "/bin/sh"))
     words = ["systemd-analyze", "verify", "--man=no", str(unit)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     said = [line for line in done.stderr.splitlines() if UNIT.name in line]
