@@ -17,6 +17,7 @@ from gigastream.gsql.binder.sources import SourceItem
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.syntax import ast
 
+
 def refuse_watchlist(body: ast.SelectStatement, sink: DiagnosticSink) -> bool:
     """Report a WATCHLIST_JOIN, whose list has columns that only its file knows."""
     if body.join is None or body.join.kind != "WATCHLIST":
