@@ -4,23 +4,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gigastream.cli.errors import UsageError
 from gigastream.config import Config
 from gigastream.gsql.stream_names import is_of_stream
 from gigastream.records.port import PREFIX
-from gigastream.records.source import AnySource, StreamPlace, StreamSource
+from gigastream.records.source import AnySource, StreamPlace, StreamSource, stream_sources
 from gigastream.shipped_queries import OBJECT_SUFFIX
 
 if TYPE_CHECKING:
-    from gigastream.gsql.catalog.catalog import Stream
     from gigastream.plan import Plan
 
 
 def streams_of(arguments: argparse.Namespace, config: Config) -> list[StreamSource]:
-    """Return the sources that --stream names. UsageError; GsqlError of the definitions."""
+    """Return the sources that --stream names. UsageError, SourceError, GsqlError."""
     given: list[StreamPlace] = arguments.stream
     if not given:
         return []
@@ -34,20 +33,7 @@ def streams_of(arguments: argparse.Namespace, config: Config) -> list[StreamSour
             "nc -lk PORT | gigastream run -i … --stream NAME=-",
         )
     streams = load_catalog((*config.definitions, *arguments.definitions)).streams
-    return [StreamSource(_declared(place, streams), place.path, place.format) for place in given]
-
-
-def _declared(place: StreamPlace, streams: Mapping[str, Stream]) -> Stream:
-    found = streams.get(place.stream.lower())
-    if found is not None:
-        return found
-    from gigastream.gsql.diagnostics import did_you_mean
-
-    names = [stream.name for stream in streams.values()]
-    hint = did_you_mean(place.stream, names)
-    hint = hint or (f"one of {', '.join(names)}" if names else "")
-    hint = hint or "--definitions FILE.gsql, with STREAM name { type field (attributes); … }"
-    raise UsageError(f"there is no STREAM {place.stream}", hint)
+    return [source for place in given for source in stream_sources({place.stream: place}, streams)]
 
 
 def check_read(plan: Plan, sources: Sequence[AnySource], meant: Callable[[], str]) -> None:

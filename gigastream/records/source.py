@@ -11,12 +11,14 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import Any
 
 from gigastream.gsql.catalog.catalog import Stream
+from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.gsql.stream_names import stream_interface
 from gigastream.records.feed import Feed, Pipe
 from gigastream.records.formats import FORMATS, rows_of
@@ -104,7 +106,7 @@ class StreamSource:
             raise SourceError(f"{self.format} is no format", f"one of {', '.join(FORMATS)}")
         if isinstance(self.place, str):
             self._check_path(self.place)
-        elif not hasattr(self.place, "__iter__"):
+        elif not hasattr(self.place, "__iter__") and not hasattr(self.place, "to_batches"):
             raise SourceError(
                 f"{self.label}: {kind_of(self.place)} is no iterable",
                 "give a path, or an iterable of mappings or of record batches",
@@ -137,6 +139,33 @@ class StreamSource:
         if not self.is_stdin and os.path.isdir(self.place):
             return FolderPlace(self.place, self.format)
         return FilePlace(self.place, self.format, is_stdin=self.is_stdin)
+
+
+def stream_sources(
+    places: Mapping[str, str | PathLike[str] | Iterable[Any] | StreamPlace],
+    streams: Mapping[str, Stream],
+) -> list[StreamSource]:
+    """Return the sources of STREAMs by name, of those that are declared. SourceError."""
+    found = []
+    for name, place in places.items():
+        stream = _declared(name, streams)
+        if isinstance(place, str | PathLike):
+            place = parse_stream(f"{stream.name}={fspath(place)}")
+        if isinstance(place, StreamPlace):
+            found.append(StreamSource(stream, place.path, place.format))
+        else:
+            found.append(StreamSource(stream, place))
+    return found
+
+
+def _declared(name: str, streams: Mapping[str, Stream]) -> Stream:
+    found = streams.get(name.lower())
+    if found is not None:
+        return found
+    names = [stream.name for stream in streams.values()]
+    hint = did_you_mean(name, names) or (f"one of {', '.join(names)}" if names else "")
+    hint = hint or "a definition file with STREAM name { type field (attributes); … }"
+    raise SourceError(f"there is no STREAM {name}", hint)
 
 
 AnySource = FileSource | LiveSource | StreamSource
