@@ -2,7 +2,7 @@
 """Arrow IPC, a stream or a file, whose columns are the fields by name.
 
 What a message declares is looked at before anything is allocated for it: no read is larger than
-MAX_PIECE_BYTES (input.py), and none unpacks to more than it is (gigastream/ipc_messages.py).
+MAX_PIECE_BYTES (record_input.py), and none unpacks to more than it is (gigastream/ipc_messages.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow
 from pyarrow import compute, ipc
 
 from gigastream.ipc_messages import checked_message
-from gigastream.records.input import Input
+from gigastream.records.record_input import RecordInput
 from gigastream.records.values import MAX_STRING_BYTES, MISSING, UNIT_NS, Instant
 
 FILE_MAGIC = b"ARROW1\0\0"
@@ -28,7 +28,7 @@ class ArrowError(Exception):
     """It is no Arrow IPC, or breaks off."""
 
 
-def rows(source: Input, names: Sequence[str]) -> Iterator[Row]:
+def rows(source: RecordInput, names: Sequence[str]) -> Iterator[Row]:
     """Yield the fields of each row, with its number. ArrowError: what came before is good."""
     if source.peek(len(FILE_MAGIC)) == FILE_MAGIC:
         source.read(len(FILE_MAGIC))  # a file is a stream, with a footer behind it
@@ -47,7 +47,7 @@ def _reason(problem: Exception) -> str:
     return ascii(str(problem).split("\n")[0][:200])[1:-1] or type(problem).__name__
 
 
-def _batches(source: Input) -> Iterator[pyarrow.RecordBatch]:
+def _batches(source: RecordInput) -> Iterator[pyarrow.RecordBatch]:
     """Yield record batches, each checked; dictionaries would let few bytes be many."""
     reader = ipc.MessageReader.open_stream(pyarrow.PythonFile(source, mode="r"))
     with suppress(StopIteration):

@@ -6,18 +6,18 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 
-from gigastream.records.input import Input
 from gigastream.records.lines import MAX_LINE_BYTES, lines
+from gigastream.records.record_input import RecordInput
 from gigastream.records.values import MISSING
 
 _LONG_RECORD = f"a record of more than {MAX_LINE_BYTES:,} bytes: is there a quote that never ends?"
 Row = tuple[int, Sequence[object] | str]
 
 
-class _Lines:
+class _CsvLines:
     """Lines as the csv module takes them; an iterator that goes on after an error."""
 
-    def __init__(self, source: Input) -> None:
+    def __init__(self, source: RecordInput) -> None:
         self._lines = lines(source)
         self.number = 0
         self._taken = 0
@@ -26,7 +26,7 @@ class _Lines:
         """A record begins."""
         self._taken = 0
 
-    def __iter__(self) -> _Lines:
+    def __iter__(self) -> _CsvLines:
         return self
 
     def __next__(self) -> str:
@@ -42,9 +42,9 @@ class _Lines:
         return line.decode(errors="surrogateescape")
 
 
-def rows(source: Input, names: Sequence[str]) -> Iterator[Row]:
+def rows(source: RecordInput, names: Sequence[str]) -> Iterator[Row]:
     """Yield the fields of each record, or what is wrong with it, with the number of its line."""
-    given = _Lines(source)
+    given = _CsvLines(source)
     records = _records(given)
     header = next(records, None)
     if header is None:
@@ -63,7 +63,7 @@ def rows(source: Input, names: Sequence[str]) -> Iterator[Row]:
             yield number, [MISSING if at is None else cells[at] for at in places]
 
 
-def _records(given: _Lines) -> Iterator[Row]:
+def _records(given: _CsvLines) -> Iterator[Row]:
     """Yield all cells of each record; a quote that breaks off costs what it has swallowed."""
     while True:
         reader = csv.reader(given)

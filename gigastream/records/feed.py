@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Sequence
 
-from gigastream.gsql.catalog.catalog import Stream
+from gigastream.gsql.catalog.catalog import RecordStream
 from gigastream.records.frames import HEADER, UNDECODABLE, FrameEncoder
 
 _BUFFER_BYTES = 1 << 16
@@ -40,10 +40,10 @@ class Pipe:
         os.close(self.descriptor)
 
 
-class Feed:
+class RecordFeed:
     """Frames of one file, peer or iterable; one that is patient writes when it has enough."""
 
-    def __init__(self, stream: Stream, pipe: Pipe, *, is_patient: bool) -> None:
+    def __init__(self, stream: RecordStream, pipe: Pipe, *, is_patient: bool) -> None:
         """`is_patient`: nobody waits for what has come so far."""
         self.pipe = pipe
         self.names = [field.name for field in stream.fields]
@@ -52,9 +52,9 @@ class Feed:
         self._encoder = FrameEncoder(stream)
         self._data = bytearray()
 
-    def beside(self) -> Feed:
+    def beside(self) -> RecordFeed:
         """Return another feed of the same pipe, for another thread."""
-        return Feed(self._stream, self.pipe, is_patient=self.is_patient)
+        return RecordFeed(self._stream, self.pipe, is_patient=self.is_patient)
 
     def begin(self) -> None:
         """Write what stands before all frames."""

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 
-from gigastream.records.input import Input
+from gigastream.records.record_input import RecordInput
 
 Row = tuple[int, Sequence[object] | str]
 """The number of a record or line, and its fields as they arrived or why it is none."""
-Rows = Callable[[Input, Sequence[str]], Iterator[Row]]
+Rows = Callable[[RecordInput, Sequence[str]], Iterator[Row]]
 MAGIC_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class RecordFormat:
     """How bytes become rows."""
 
     module: str
@@ -30,16 +30,18 @@ class Format:
     """It is read from its end, by a descriptor that can be sought."""
 
 
-FORMATS: dict[str, Format] = {
-    "csv": Format("gigastream.records.csv_rows", "line", (".csv",)),
-    "json": Format("gigastream.records.json_rows", "line", (".json", ".jsonl", ".ndjson"), (b"{",)),
-    "arrow": Format(
+FORMATS: dict[str, RecordFormat] = {
+    "csv": RecordFormat("gigastream.records.csv_rows", "line", (".csv",)),
+    "json": RecordFormat(
+        "gigastream.records.json_rows", "line", (".json", ".jsonl", ".ndjson"), (b"{",)
+    ),
+    "arrow": RecordFormat(
         "gigastream.records.arrow_rows",
         "record",
         (".arrow", ".arrows", ".ipc", ".feather"),
         (b"ARROW1\0\0", b"\xff\xff\xff\xff"),
     ),
-    "parquet": Format(
+    "parquet": RecordFormat(
         "gigastream.records.parquet_rows",
         "record",
         (".parquet",),

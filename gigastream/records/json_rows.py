@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from gigastream.records.input import Input
 from gigastream.records.lines import lines
+from gigastream.records.record_input import RecordInput
 from gigastream.records.values import MISSING, shown
 
 
-def rows(source: Input, names: Sequence[str]) -> Iterator[tuple[int, Sequence[object] | str]]:
+def rows(source: RecordInput, names: Sequence[str]) -> Iterator[tuple[int, Sequence[object] | str]]:
     """Yield the fields of each object, or what is wrong with it, with the number of its line."""
     wanted = [(name, name.lower()) for name in names]
     for number, line in enumerate(lines(source), 1):

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gigastream.records.input import Input
+from gigastream.records.record_input import RecordInput
 
 MAX_LINE_BYTES = 1 << 20
 _TOO_LONG = f"it is longer than {MAX_LINE_BYTES:,} bytes"
 _BROKEN_OFF = "it breaks off before its line ends"
 
 
-def lines(source: Input) -> Iterator[bytes | str]:
+def lines(source: RecordInput) -> Iterator[bytes | str]:
     """Yield lines with their ends, the last one perhaps without; a text says why one is none."""
     rest = b""
     while data := source.some():
@@ -27,7 +27,7 @@ def lines(source: Input) -> Iterator[bytes | str]:
         yield _BROKEN_OFF if source.is_cut() else rest
 
 
-def _behind_line(source: Input) -> bytes:
+def _behind_line(source: RecordInput) -> bytes:
     """Pass over the rest of a line; return what was read behind it."""
     while data := source.some():
         _, end, behind = data.partition(b"\n")

@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gigastream.records.feed import Feed
+from gigastream.records.feed import RecordFeed
 from gigastream.records.values import MISSING
 from gigastream.words import kind_of
 
 
-class MemoryPlace:
+class RecordRows:
     """An iterable, which is asked for more as its answer is taken."""
 
     def __init__(self, rows: Iterable[Any]) -> None:
         """Take nothing yet."""
         self._rows = rows
 
-    def deliver(self, feed: Feed) -> None:
+    def deliver(self, feed: RecordFeed) -> None:
         """Add all rows; what the iterable raises is its caller's."""
         number = 0
         rows = self._rows.to_batches() if hasattr(self._rows, "to_batches") else self._rows
@@ -29,7 +29,7 @@ class MemoryPlace:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _add(self, item: Any, number: int, feed: Feed) -> int:
+    def _add(self, item: Any, number: int, feed: RecordFeed) -> int:
         """Add a row or a batch behind so many; return how many there are then."""
         if hasattr(item, "num_rows") and hasattr(item, "schema"):
             from gigastream.records.arrow_rows import batch_rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gigastream.records.input import MAX_PIECE_BYTES
+from gigastream.records.record_input import MAX_PIECE_BYTES
 
 if TYPE_CHECKING:
     from pyarrow.parquet import RowGroupMetaData

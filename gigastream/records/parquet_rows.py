@@ -16,8 +16,8 @@ import pyarrow
 from pyarrow import parquet
 
 from gigastream.records.arrow_rows import SLICE_ROWS, ArrowError, Row, batch_rows
-from gigastream.records.input import MAX_PIECE_BYTES, TooLargeError
 from gigastream.records.parquet_pages import PageError, check_pages
+from gigastream.records.record_input import MAX_PIECE_BYTES, TooLargeError
 
 MAGIC = b"PAR1"
 _MAX_FOOTER_BYTES = 1 << 24

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
 
-from gigastream.records.feed import Feed
+from gigastream.records.feed import RecordFeed
 from gigastream.records.formats import (
     FORMATS,
     MAGIC_BYTES,
@@ -18,7 +18,7 @@ from gigastream.records.formats import (
     format_of_name,
     rows_of,
 )
-from gigastream.records.input import Input, wait_for_reader
+from gigastream.records.record_input import RecordInput, wait_for_reader
 from gigastream.sources.decompress import MAGIC_BYTES as COMPRESSED_BYTES
 from gigastream.sources.decompress import DamagedStreamError, Decompression, compression_of
 
@@ -29,33 +29,33 @@ _LOOK_EVERY_S = 0.2
 _OPEN = os.O_RDONLY | os.O_CLOEXEC
 
 
-class PlaceError(Exception):
+class RecordPlaceError(Exception):
     """Records cannot be read on; those before are good."""
 
 
-class Place(Protocol):
+class RecordPlace(Protocol):
     """Where records come from."""
 
-    def deliver(self, feed: Feed) -> None:
-        """Add all rows. PlaceError, DamagedStreamError; BrokenPipeError: nobody reads."""
+    def deliver(self, feed: RecordFeed) -> None:
+        """Add all rows. RecordPlaceError, DamagedStreamError; BrokenPipeError: nobody reads."""
 
     def close(self) -> None:
         """Give back what is open."""
 
 
-class FilePlace:
+class RecordFile:
     """A file, a named pipe, or stdin."""
 
     def __init__(self, path: str, format_name: str | None, *, is_stdin: bool) -> None:
         """Open nothing yet."""
         self._path, self._format, self._is_stdin = path, format_name, is_stdin
 
-    def deliver(self, feed: Feed) -> None:
+    def deliver(self, feed: RecordFeed) -> None:
         """Add all rows."""
         try:
             descriptor = os.dup(0) if self._is_stdin else os.open(self._path, _OPEN)
         except OSError as problem:
-            raise PlaceError(problem.strerror or str(problem)) from None
+            raise RecordPlaceError(problem.strerror or str(problem)) from None
         label = "stdin" if self._is_stdin else self._path
         deliver_file(descriptor, label, self._format or format_of_name(self._path), feed)
 
@@ -63,38 +63,42 @@ class FilePlace:
         """Nothing stays open."""
 
 
-def deliver_file(descriptor: int, label: str, format_name: str | None, feed: Feed) -> None:
-    """Add the rows of an open file, which is closed. PlaceError, DamagedStreamError."""
+def deliver_file(descriptor: int, label: str, format_name: str | None, feed: RecordFeed) -> None:
+    """Add the rows of an open file, which is closed. RecordPlaceError, DamagedStreamError."""
     with _plain(descriptor, feed) as (source, decompression, plain):
         name = format_name or format_of_bytes(source.peek(MAGIC_BYTES))
         try:
             _deliver(source, plain, label, name, feed)
-        except (BrokenPipeError, PlaceError, DamagedStreamError):
+        except (BrokenPipeError, RecordPlaceError, DamagedStreamError):
             raise
         except Exception as problem:
             if type(problem).__name__ != "ArrowError" and not isinstance(problem, OSError):
                 raise
-            raise PlaceError(str(problem)) from None
+            raise RecordPlaceError(str(problem)) from None
         if decompression is not None and decompression.damage is not None:
             raise DamagedStreamError(decompression.damage)
 
 
-def _deliver(source: Input, plain: int | None, label: str, name: str, feed: Feed) -> None:
+def _deliver(
+    source: RecordInput, plain: int | None, label: str, name: str, feed: RecordFeed
+) -> None:
     known, rows = FORMATS[name], rows_of(name)
     if known.is_of_files and plain is None:
-        raise PlaceError(f"{name} is read from a plain file alone")
+        raise RecordPlaceError(f"{name} is read from a plain file alone")
     for number, values in rows(plain if known.is_of_files else source, feed.names):
         feed.add(values, f"{label}, {known.unit} {number:,}")
 
 
 @contextmanager
-def _plain(descriptor: int, feed: Feed) -> Iterator[tuple[Input, Decompression | None, int | None]]:
+def _plain(
+    descriptor: int, feed: RecordFeed
+) -> Iterator[tuple[RecordInput, Decompression | None, int | None]]:
     """Give what is in a file, its decompression if it has one, and its descriptor if it has not.
 
     The descriptor is taken over.
     """
     writer = feed.pipe.descriptor
-    source = Input(descriptor, writer, feed.before_wait)
+    source = RecordInput(descriptor, writer, feed.before_wait)
     decompression, opened = None, descriptor
     try:
         first = source.peek(COMPRESSED_BYTES)
@@ -103,7 +107,7 @@ def _plain(descriptor: int, feed: Feed) -> Iterator[tuple[Input, Decompression |
             decompression = Decompression(descriptor, compression, source.some())
             opened = decompression.start()
             is_cut = partial(_is_damaged, decompression)
-            source = Input(opened, writer, feed.before_wait, is_cut)
+            source = RecordInput(opened, writer, feed.before_wait, is_cut)
         is_plain = compression is None and stat.S_ISREG(os.fstat(descriptor).st_mode)
         yield source, decompression, descriptor if is_plain else None
     finally:
@@ -116,7 +120,7 @@ def _is_damaged(decompression: Decompression) -> bool:
     return decompression.damage is not None
 
 
-class FolderPlace:
+class RecordFolder:
     """A folder that files are renamed into, each of which is taken once."""
 
     def __init__(self, path: str, format_name: str | None) -> None:
@@ -124,7 +128,7 @@ class FolderPlace:
         self._path, self._format = path, format_name
         self._taken: dict[str, tuple[int, int]] = {}
 
-    def deliver(self, feed: Feed) -> None:
+    def deliver(self, feed: RecordFeed) -> None:
         """Add the rows of all files as they come, the oldest first, until END_MARKER is there."""
         while True:
             has_end, files = self._new()
@@ -155,11 +159,11 @@ class FolderPlace:
                     if self._taken.get(entry.name) != identity:
                         order.append((identity[1], entry.name))
         except OSError as problem:
-            raise PlaceError(problem.strerror or str(problem)) from None
+            raise RecordPlaceError(problem.strerror or str(problem)) from None
         self._taken = found  # those that are there no more need not be known
         return has_end, [name for _, name in sorted(order)]
 
-    def _file(self, name: str, feed: Feed) -> None:
+    def _file(self, name: str, feed: RecordFeed) -> None:
         """Add one file's rows; what is wrong with it is a record that is none, and no more."""
         path = os.path.join(self._path, name)
         try:
@@ -167,7 +171,7 @@ class FolderPlace:
             deliver_file(descriptor, path, self._format or format_of_name(name), feed)
         except BrokenPipeError:
             raise
-        except (OSError, PlaceError, DamagedStreamError) as problem:
+        except (OSError, RecordPlaceError, DamagedStreamError) as problem:
             feed.add(str(problem), path)
 
 

@@ -12,9 +12,9 @@ import socket
 import threading
 from urllib.parse import urlsplit
 
-from gigastream.records.feed import Feed
+from gigastream.records.feed import RecordFeed
 from gigastream.records.formats import FORMATS, MAGIC_BYTES, format_of_bytes, rows_of
-from gigastream.records.input import Input
+from gigastream.records.record_input import RecordInput
 from gigastream.sources.files import SourceError
 
 PREFIX = "tcp://"
@@ -36,7 +36,7 @@ def parse_address(place: str) -> tuple[str, int]:
     return host, port
 
 
-class PortPlace:
+class RecordPort:
     """A port that is listened on from its opening to its end."""
 
     def __init__(self, place: str, format_name: str | None) -> None:
@@ -57,7 +57,7 @@ class PortPlace:
         """The number, where 0 was asked for."""
         return int(self._listener.getsockname()[1])
 
-    def deliver(self, feed: Feed) -> None:
+    def deliver(self, feed: RecordFeed) -> None:
         """Take peers until nobody wants their records."""
         poll = select.poll()
         poll.register(feed.pipe.descriptor, 0)
@@ -79,7 +79,7 @@ class PortPlace:
         """Listen no more."""
         self._listener.close()
 
-    def _take(self, feed: Feed) -> None:
+    def _take(self, feed: RecordFeed) -> None:
         try:
             peer, address = self._listener.accept()
         except OSError:  # it has left already, or there are too many descriptors
@@ -89,7 +89,7 @@ class PortPlace:
         self._peers.add(thread)
         thread.start()
 
-    def _read(self, peer: socket.socket, label: str, feed: Feed) -> None:
+    def _read(self, peer: socket.socket, label: str, feed: RecordFeed) -> None:
         """Add what a peer sends; what breaks off with it is a record that is none."""
         with peer:
             try:
@@ -101,16 +101,16 @@ class PortPlace:
                 self._tell(f"it broke off: {problem}", label, feed)
 
     @staticmethod
-    def _tell(reason: str, label: str, feed: Feed) -> None:
+    def _tell(reason: str, label: str, feed: RecordFeed) -> None:
         try:
             feed.add(reason, label)
             feed.flush()
         except BrokenPipeError:
             return
 
-    def _rows(self, peer: socket.socket, label: str, feed: Feed) -> None:
+    def _rows(self, peer: socket.socket, label: str, feed: RecordFeed) -> None:
         # a process that dies ends its stream like one that is done, wherever it was
-        source = Input(peer.fileno(), feed.pipe.descriptor, feed.before_wait, lambda: True)
+        source = RecordInput(peer.fileno(), feed.pipe.descriptor, feed.before_wait, lambda: True)
         name = self._format or format_of_bytes(source.peek(MAGIC_BYTES))
         if FORMATS[name].is_of_files:
             feed.add(f"{name} is read from a file alone", label)

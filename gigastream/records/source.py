@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
-from gigastream.gsql.catalog.catalog import Stream
+from gigastream.gsql.catalog.catalog import RecordStream
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.gsql.stream_names import stream_interface
-from gigastream.records.feed import Feed, Pipe
+from gigastream.records.feed import Pipe, RecordFeed
 from gigastream.records.formats import FORMATS, rows_of
-from gigastream.records.memory import MemoryPlace
-from gigastream.records.places import FilePlace, FolderPlace, Place, PlaceError
-from gigastream.records.port import PREFIX, PortPlace, parse_address
+from gigastream.records.memory import RecordRows
+from gigastream.records.places import RecordFile, RecordFolder, RecordPlace, RecordPlaceError
+from gigastream.records.port import PREFIX, RecordPort, parse_address
 from gigastream.sources.decompress import DamagedStreamError
 from gigastream.sources.files import STDIN, FileSource, SourceError
 from gigastream.sources.live import LiveSource
@@ -64,7 +64,7 @@ class StreamSource:
     Rows are mappings from the names of fields to values, or Arrow's record batches and tables.
     """
 
-    stream: Stream
+    stream: RecordStream
     place: str | Iterable[Any]
     format: str | None = None
     timestamps: Timestamps | None = EXTERNAL
@@ -129,21 +129,21 @@ class StreamSource:
         """Get ready to read it. SourceError."""
         return OpenStream(self, self._opened())
 
-    def _opened(self) -> Place:
+    def _opened(self) -> RecordPlace:
         if not isinstance(self.place, str):
-            return MemoryPlace(self.place)
+            return RecordRows(self.place)
         for name in ("csv", "json"):  # now, since later this process may not read our modules
             rows_of(name)
         if self.place.startswith(PREFIX):
-            return PortPlace(self.place, self.format)
+            return RecordPort(self.place, self.format)
         if not self.is_stdin and os.path.isdir(self.place):
-            return FolderPlace(self.place, self.format)
-        return FilePlace(self.place, self.format, is_stdin=self.is_stdin)
+            return RecordFolder(self.place, self.format)
+        return RecordFile(self.place, self.format, is_stdin=self.is_stdin)
 
 
 def stream_sources(
     places: Mapping[str, str | PathLike[str] | Iterable[Any] | StreamPlace],
-    streams: Mapping[str, Stream],
+    streams: Mapping[str, RecordStream],
 ) -> list[StreamSource]:
     """Return the sources of STREAMs by name, of those that are declared. SourceError."""
     found = []
@@ -158,7 +158,7 @@ def stream_sources(
     return found
 
 
-def _declared(name: str, streams: Mapping[str, Stream]) -> Stream:
+def _declared(name: str, streams: Mapping[str, RecordStream]) -> RecordStream:
     found = streams.get(name.lower())
     if found is not None:
         return found
@@ -179,7 +179,7 @@ class OpenStream:
     compressed_bytes = None
     total_bytes = 0
 
-    def __init__(self, source: StreamSource, place: Place) -> None:
+    def __init__(self, source: StreamSource, place: RecordPlace) -> None:
         """Nothing is read before it is this source's turn."""
         self.is_pipe = not source.is_finite
         self.descriptor = -1
@@ -215,18 +215,18 @@ class OpenStream:
         """Deliver everything; what is wrong is known before the pipe ends."""
         try:
             with suppress(BrokenPipeError):
-                self._deliver(Feed(self._stream, pipe, is_patient=not self.is_pipe))
+                self._deliver(RecordFeed(self._stream, pipe, is_patient=not self.is_pipe))
         finally:
             self._place.close()
             pipe.close()
 
-    def _deliver(self, feed: Feed) -> None:
+    def _deliver(self, feed: RecordFeed) -> None:
         try:
             feed.begin()
             self._place.deliver(feed)
         except BrokenPipeError:
             raise
-        except (PlaceError, DamagedStreamError) as problem:
+        except (RecordPlaceError, DamagedStreamError) as problem:
             self.damage = str(problem)
         except BaseException as problem:
             self.damage = f"it failed: {type(problem).__name__}: {problem}"

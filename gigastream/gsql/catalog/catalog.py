@@ -83,7 +83,7 @@ class RecordField:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class RecordStream:
     """Records that arrive from outside: how they are read there, and as a protocol here."""
 
     name: str
@@ -156,7 +156,7 @@ class Catalog:
     protocols: Mapping[str, Protocol] = field(default_factory=dict)
     functions: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     predicates: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
-    streams: Mapping[str, Stream] = field(default_factory=dict)
+    streams: Mapping[str, RecordStream] = field(default_factory=dict)
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
     extractors: Mapping[str, declarations.ExtractorDeclaration] = field(default_factory=dict)
     stateful_functions: Mapping[str, declarations.StatefulFunctionDeclaration] = field(

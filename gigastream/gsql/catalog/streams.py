@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gigastream.gsql.catalog.catalog import Field, Protocol, RecordField, Stream
+from gigastream.gsql.catalog.catalog import Field, Protocol, RecordField, RecordStream
 from gigastream.gsql.catalog.protocols import resolved_type
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.stream_names import stream_interface
@@ -27,7 +27,7 @@ def build_streams(
     nodes: Mapping[str, declarations.Stream],
     protocols: Mapping[str, Protocol],
     sink: DiagnosticSink,
-) -> dict[str, Stream]:
+) -> dict[str, RecordStream]:
     """Return the streams by lower-case name; what is wrong with one goes to the sink."""
     found = {key: _stream(node, protocols, sink) for key, node in nodes.items()}
     return {key: stream for key, stream in found.items() if stream is not None}
@@ -35,7 +35,7 @@ def build_streams(
 
 def _stream(
     node: declarations.Stream, protocols: Mapping[str, Protocol], sink: DiagnosticSink
-) -> Stream | None:
+) -> RecordStream | None:
     errors = sink.error_count
     if node.name.lower() in protocols:
         message = f"{node.name} is a protocol already"
@@ -44,7 +44,6 @@ def _stream(
         message = f"a STREAM of {len(node.fields)} fields: {MAX_FIELDS} are the most"
         sink.error("bad-stream", message, node.name_span)
         return None
-    _check_names(node.fields, sink)
     placed, size = _placed(node.fields, sink)
     _check_time(node, sink)
     if sink.error_count > errors:
@@ -63,16 +62,7 @@ def _stream(
         is_stream=True,
         span=node.name_span,
     )
-    return Stream(node.name, tuple(placed), protocol, size)
-
-
-def _check_names(fields: Sequence[declarations.FieldDeclaration], sink: DiagnosticSink) -> None:
-    seen = set()
-    for item in fields:
-        if item.name.lower() in seen:
-            message = f"the field {item.name} is declared twice"
-            sink.error("duplicate-name", message, item.name_span)
-        seen.add(item.name.lower())
+    return RecordStream(node.name, tuple(placed), protocol, size)
 
 
 def _check_time(node: declarations.Stream, sink: DiagnosticSink) -> None:

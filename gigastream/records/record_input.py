@@ -16,7 +16,7 @@ class TooLargeError(OSError):
     """Bytes are asked for, by what the input says of itself, that nobody should have to hold."""
 
 
-class Input:
+class RecordInput:
     """A descriptor that is read; BrokenPipeError: nobody wants more of it.
 
     `writer` is the pipe that what is read goes into: its reader leaves when it has had enough.
