@@ -42,10 +42,12 @@ class Final:
     """How an aggregate's value is made of its accumulators."""
 
     kind: str
-    """value, average, variance or deviation."""
+    """value, average, variance or deviation; in a group that goes on also those of Running."""
     accumulators: tuple[int, ...]
     type: Type
     nullable: bool
+    windows: int = 1
+    """That it is over, of those that move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,16 @@ def _moments(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     return build
 
 
+def _going_on(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
+    """Of each window its sum, and of how many values."""
+
+    def build(call: AggregateCall, found: AccumulatorList) -> Final:
+        average = _average(call, found)
+        return Final(kind, average.accumulators, call.type, call.nullable, call.windows)
+
+    return build
+
+
 AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "COUNT": _count,
     "SUM": _sum,
@@ -202,6 +214,10 @@ AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "LAST": _plain("last"),
     "VAR": _moments("variance"),
     "STDDEV": _moments("deviation"),
+    "MOVING_SUM": _going_on("moving_sum"),
+    "MOVING_AVG": _going_on("moving_average"),
+    "RUNNING_SUM": _going_on("running_sum"),
+    "RUNNING_SUM_MAX": _going_on("running_sum_max"),
 }
 
 

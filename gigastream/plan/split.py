@@ -40,13 +40,13 @@ from gigastream.plan.builders import (
     progressing,
 )
 from gigastream.plan.costs import is_low_legal, why_not_low
+from gigastream.plan.forms import in_its_form
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
 from gigastream.plan.operators.low_select import LowSelect
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.operators.select import select_node
-from gigastream.plan.operators.slide import over_windows
 from gigastream.plan.operators.union import union_of
 from gigastream.plan.partials import over_partials
 from gigastream.plan.position import packet_position
@@ -162,7 +162,7 @@ def _split_aggregation(
         with_hidden(query),
         merges_partials=True,
     )
-    return over_windows(query, top)
+    return in_its_form(query, top)
 
 
 def _partial_schema(query: CheckedQuery, accumulators: tuple[Accumulator, ...]) -> Schema:
@@ -216,7 +216,7 @@ def _aggregate_high(
         with_hidden(query),
         merges_partials=False,
     )
-    return replace(over_windows(query, top), why_high=reason)
+    return replace(in_its_form(query, top), why_high=reason)
 
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tests.answers.reference import arithmetic, conditions
 from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate
 from tests.answers.reference.functions import choice, function
+from tests.answers.reference.running import over
 from tests.answers.reference.syntax import (
     Call,
     Case,
@@ -94,7 +95,10 @@ class Binder:
         assert self.rows is not None
         inner = Binder(self.rows, self.parameters)
         arguments = [inner.typed(argument) for argument in node.arguments]
-        return self.collect(node, aggregate(node.name, arguments[0] if arguments else None))
+        windows = arguments[1].constant if len(arguments) > 1 else 1
+        assert isinstance(windows, int)
+        found = aggregate(node.name, arguments[0] if arguments else None)
+        return self.collect(node, over(node.name, windows, found))
 
 
 _UNARY: dict[str, Callable[[Typed], Typed]] = {
