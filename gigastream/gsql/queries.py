@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from math import gcd
 
@@ -129,6 +130,13 @@ class AggregateCall:
     type: Type
     nullable: bool
     span: Span
+    filter: Expression | None = None
+    """FILTER: of which rows the argument is looked at; None: of all."""
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """What is evaluated of a row for it."""
+        return (e for e in (self.filter, self.argument) if e is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.answers.reference import arithmetic, conditions
 from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate
@@ -21,7 +21,7 @@ from tests.answers.reference.syntax import (
     Parameter,
     Prefix,
 )
-from tests.answers.reference.typed import Typed, cast, constant
+from tests.answers.reference.typed import VARYING, Typed, cast, constant, settled
 
 Resolve = Callable[[Name], Typed]
 
@@ -94,7 +94,24 @@ class Binder:
         assert self.rows is not None
         inner = Binder(self.rows, self.parameters)
         arguments = [inner.typed(argument) for argument in node.arguments]
+        if node.filter is not None:
+            arguments = _selected(inner.typed(node.filter), arguments)
         return self.collect(node, aggregate(node.name, arguments[0] if arguments else None))
+
+
+def _selected(condition: Typed, arguments: list[Typed]) -> list[Typed]:
+    """FILTER: of other rows there is nothing; of these `count(*)` counts what is there."""
+
+    def of(argument: Typed) -> Typed:
+        firm = settled(argument)
+        return replace(
+            firm,
+            read=lambda row: firm.read(row) if condition.read(row) is True else None,
+            order=VARYING,
+            constant=None,
+        )
+
+    return [of(argument) for argument in arguments or [constant("bool", True)]]
 
 
 _UNARY: dict[str, Callable[[Typed], Typed]] = {
