@@ -91,7 +91,8 @@ def _why_high(
     reasons = [why_not_low(e) for e in high]
     reasons += [_why_not_exact(a) for a in accumulators]
     reasons += [_why_not_of_partials(query)]
-    reasons += [_why_not_kept(e) for e in (*(g.expression for g in query.groups), *values)]
+    reasons += [_why_no_key(group.expression) for group in query.groups]
+    reasons += [_why_not_kept(e) for e in values]
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
@@ -114,9 +115,12 @@ def _why_not_kept(e: Expression) -> str:
     reason = why_not_low(e)
     if not reason and e.type is Type.STRING:
         reason = f"{expression_text(e)} is a string, which has no fixed size"
-    if not reason and e.nullable:
-        reason = f"{expression_text(e)} may be NULL"
     return reason
+
+
+def _why_no_key(e: Expression) -> str:
+    """Why a slot of the low table cannot be found by a value; empty if it can."""
+    return _why_not_kept(e) or (f"{expression_text(e)} may be NULL" if e.nullable else "")
 
 
 def refuse_partials(query: CheckedQuery, reason: str) -> NoReturn:
