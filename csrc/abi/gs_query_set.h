@@ -15,7 +15,7 @@
 #include "gs_scratch.h"
 #include "gs_sliding.h"
 
-#define GS_ABI_VERSION 8
+#define GS_ABI_VERSION 9
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -68,6 +68,7 @@ struct gs_lfta_table {
 
 struct gs_host;
 struct gs_lfta_ops;
+struct gs_watchlist;
 
 /* The part of an LFTA that generated code sees; the engine's struct begins with it. */
 struct gs_lfta {
@@ -77,6 +78,7 @@ struct gs_lfta {
     struct gs_lfta_table table;
     struct gs_batch *output; /* rows not yet delivered */
     void *const *handles;    /* of the query set */
+    const struct gs_watchlist *const *watchlists; /* likewise */
     uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
 
@@ -327,6 +329,7 @@ struct gs_query_set {
     const struct gs_node *nodes; /* in topological order */
     uint32_t handle_count;
     const struct gs_handle_ops *handles;
+    uint32_t watchlist_count;
     /* Unpacks the fields that are used and evaluates the prefilter over the burst. */
     void (*unpack)(const struct gs_burst *burst, void *columns);
 };

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gigastream.gsql.binder.aggregates import RUNNING
-from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
+from gigastream.gsql.binder.context import BindingContext, Feature
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.joins import is_join
 from gigastream.gsql.binder.names import Scope
@@ -20,14 +20,6 @@ from gigastream.gsql.syntax import ast
 
 _KEPT = (*RUNNING, "FIRST", "LAST")
 """Aggregates that make sense in a group that outlives its window."""
-
-
-def refuse_watchlist(body: ast.SelectStatement, sink: DiagnosticSink) -> bool:
-    """Report a WATCHLIST_JOIN, whose list has columns that only its file knows."""
-    if body.join is None or body.join.kind != "WATCHLIST":
-        return False
-    not_supported(sink, "WATCHLIST_JOIN", body.join.span)
-    return True
 
 
 def check_windows(
