@@ -143,6 +143,22 @@ class OperatorStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class ListStatistics:
+    """A watchlist of a query set."""
+
+    name: str
+    rows: int
+    refused: int
+    """Lines of its file that were wrong, and left out."""
+    replaced: int
+    """Lines whose keys came again further down."""
+    reads: int
+    """How often it was read."""
+    failures: int
+    """How often it could not be, and stayed as it was."""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryStatistics:
     """The budget of this process, and what tables, groups and held rows take of it."""
 
@@ -160,3 +176,4 @@ class Statistics:
     lftas: tuple[LftaStatistics, ...]
     operators: tuple[OperatorStatistics, ...]
     memory: MemoryStatistics | None = None
+    lists: tuple[ListStatistics, ...] = ()

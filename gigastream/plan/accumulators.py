@@ -152,7 +152,7 @@ def expression_key(expression: Expression) -> object:
 _NOT_COMPUTED = frozenset(
     (
         *("span", "is_chosen", "name", "field", "protocol", "flexible", "cost"),
-        *("operand", "operands", "arguments", "branches", "otherwise"),
+        *("operand", "operands", "arguments", "branches", "otherwise", "keys"),
     )
 )
 """Attributes that say nothing of the value, and those that are children."""

@@ -13,7 +13,13 @@ from dataclasses import replace
 from typing import NoReturn
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
-from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
+from gigastream.gsql.expressions import (
+    ColumnRef,
+    Expression,
+    FieldRef,
+    FunctionCall,
+    ListValue,
+)
 from gigastream.gsql.queries import (
     CheckedQuery,
     GroupVariable,
@@ -332,18 +338,19 @@ def _collect(expression: Expression, carried: dict[object, Expression]) -> None:
         for child in expression.children:
             _collect(child, carried)
         return
-    if isinstance(expression, FunctionCall) and not is_low_legal(expression):
+    if isinstance(expression, FunctionCall | ListValue) and not is_low_legal(expression):
         _refuse_low_only(expression)
     carried.setdefault(expression_key(expression), expression)
 
 
 def _must_be_low(e: Expression) -> bool:
-    """Fields live below the border, and calls of functions that are LFTA_ONLY."""
-    return isinstance(e, FieldRef) or (isinstance(e, FunctionCall) and not e.hfta_legal)
+    """Fields and lists live below the border, and calls of functions that are LFTA_ONLY."""
+    return isinstance(e, FieldRef | ListValue) or (isinstance(e, FunctionCall) and not e.hfta_legal)
 
 
-def _refuse_low_only(call: FunctionCall) -> None:
-    message = f"{call.name} runs at the low level only, and what it is given does not"
+def _refuse_low_only(call: FunctionCall | ListValue) -> None:
+    name = call.name if isinstance(call, FunctionCall) else call.watchlist.name
+    message = f"{name} runs at the low level only, and what it is given does not"
     hint = f"{why_not_low(call)}: let another query read the rows"
     raise GsqlError([Diagnostic("error", "lfta-only", message, call.span, hint)])
 
@@ -352,6 +359,8 @@ def _carried_column(e: Expression, index: int) -> OutputColumn:
     if isinstance(e, FieldRef):
         clock = e.clock if e.temporal.is_temporal else ""
         return OutputColumn(e.field, e, clock=clock)
+    if isinstance(e, ListValue):
+        return OutputColumn(e.name, e)
     return OutputColumn(f"carried_{index}", e)
 
 

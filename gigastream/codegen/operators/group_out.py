@@ -22,7 +22,6 @@ from gigastream.plan.accumulators import Final
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
 
-
 FinalWriter = Callable[[Lines, Aggregate, Final], tuple[str, str]]
 """The C of an aggregate's value, and of whether it is NULL."""
 

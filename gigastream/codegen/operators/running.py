@@ -33,9 +33,7 @@ def _write_running(lines: Lines, context: CodeContext, prefix: str, node: Runnin
         f"const struct {prefix}_entry *entry = &standing->now;",
     )
     finals = {kind: going_on.value for kind, going_on in _GOING_ON.items()}
-    write_group_out(
-        lines, context, prefix, node, begin=begin, finals=finals, closing=node.closing
-    )
+    write_group_out(lines, context, prefix, node, begin=begin, finals=finals, closing=node.closing)
     _write_is_same(lines, prefix, node)
     _write_begin(lines, prefix, node)
     _write_take(lines, prefix, node)
@@ -286,7 +284,9 @@ def _greatest_members(node: Running, index: int, final: Final) -> list[StructMem
 
 def _greatest_move(node: Running, index: int, final: Final) -> list[str]:
     """Of the sum at this window's end, once there is one."""
-    sum_, greatest, seen = (f"standing->{name}" for name in (f"r{index}", f"x{index}", f"x{index}_seen"))
+    sum_, greatest, seen = (
+        f"standing->{name}" for name in (f"r{index}", f"x{index}", f"x{index}_seen")
+    )
     moved = _sum_move(node, index, final)
     if not _is_float(node, final):
         better = f"!{seen} || {sum_}.sum > {greatest}.sum"
