@@ -30,6 +30,7 @@ LEAVES = {
         "ownership",
         "paths",
         "settings",
+        "link_types",
         "timestamps",
         "words",
     )
@@ -48,8 +49,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "punctuation": set(),
     "liveness": set(),
     "timestamps": set(),
-    "settings": {"flush_policy", "liveness", "timestamps"},
-    "options": {"flush_policy", "liveness", "settings", "timestamps"},
+    "link_types": set(),
+    "settings": {"flush_policy", "link_types", "liveness", "timestamps"},
+    "options": {"flush_policy", "link_types", "liveness", "settings", "timestamps"},
     "version": set(),
     "words": set(),
     "destination": {"ownership"},
@@ -74,7 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "paths",
         "plan",
     },
-    "sources": {"options", "settings", "shipped_queries", "timestamps", "words"},
+    "sources": {"link_types", "options", "settings", "shipped_queries", "timestamps", "words"},
     "outputs": {"destination", "words"},
     "sinks": {"new_file", "outputs", "words"},
     "spool": {
