@@ -202,7 +202,8 @@ static int read_interface_description(struct gs_capture *capture, uint32_t total
     (void)burst;
     const uint8_t *block = gs_byte_input_at(&capture->input);
     struct gs_file_interface interface = {.tick = gs_tick_of_resolution(6)};
-    interface.shown.link_type = gs_load_u16(block + 8, capture->swapped);
+    interface.shown.link_type =
+        gs_linktype_meant(capture->link_types, gs_load_u16(block + 8, capture->swapped));
     interface.shown.snap_length = gs_load_u32(block + 12, capture->swapped);
     interface.shown.link = capture->is_records
                                ? GS_LINK_RECORD

@@ -157,7 +157,9 @@ class _Evaluation:
         having = self._condition(query.having, over_groups, columns)
         closes = self._condition(query.closing_when, over_groups, columns)
         keys = self._order_keys(over_groups, columns)
-        groups = self._groups(calls) if query.closing_when is None else self._going_on(calls, closes)
+        groups = (
+            self._groups(calls) if query.closing_when is None else self._going_on(calls, closes)
+        )
         kept = [group for group in groups if _is_kept(having, group)]
         extra = [*(key for key, _ in keys), *self._closed_by()]
         width = len(columns)
