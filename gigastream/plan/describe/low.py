@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.queries import ProtocolSource
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.plan.costs import fields_of
 from gigastream.plan.describe.clauses import predicate_texts
 from gigastream.plan.text import expression_text
@@ -40,6 +41,8 @@ def reader_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
 
 
 def _packets(source: ProtocolSource) -> str:
+    if is_of_stream(source.interface):
+        return f"the records of {source.interface}"
     if source.interface:
         return f"{source.protocol} on interface {source.interface}"
     if source.interfaces is not None:
@@ -52,6 +55,8 @@ def _packets(source: ProtocolSource) -> str:
 
 def _tuple_rule(source: ProtocolSource) -> tuple[str, ...]:
     """What makes a packet a tuple."""
+    if is_of_stream(source.interface):
+        return ("every record",)
     bit = source.base_protocol or source.protocol
     rules = [] if bit == source.protocol else [f"a packet of {bit}"]
     if source.narrowed_to:
