@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 
+from gigastream.records.flow_capture import PCAP, PCAPNG
 from gigastream.records.input import Input
 
 Row = tuple[int, Sequence[object] | str]
@@ -45,6 +46,12 @@ FORMATS: dict[str, Format] = {
         (".parquet",),
         (b"PAR1",),
         is_of_files=True,
+    ),
+    "flows": Format(
+        "gigastream.records.flow_rows",
+        "packet",
+        (".pcap", ".pcapng", ".cap"),
+        (*PCAP, PCAPNG),
     ),
 }
 COMPRESSED = (".gz", ".zst")

@@ -25,7 +25,7 @@ from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type, type_named
 from gigastream.paths import configs_directory
 
-SHIPPED = ("packet.gsql", "functions.gsql")
+SHIPPED = ("packet.gsql", "functions.gsql", "flows.gsql")
 
 _Named = TypeVar("_Named", bound=ast.SyntaxNode)
 
