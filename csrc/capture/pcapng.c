@@ -72,6 +72,10 @@ static void fill_packet(struct gs_capture *capture, const struct gs_file_interfa
     if (block->has_time &&
         !gs_tick_nanoseconds(&interface->tick, block->ticks, &packet->timestamp_ns))
         packet->flags |= GS_FRAME_NO_TIME;
+    if (capture->is_records && packet->caplen == 0 && !(packet->flags & GS_FRAME_NO_TIME)) {
+        packet->flags |= GS_FRAME_CLOCK;
+        capture->records--;
+    }
     if (interface->shown.link == GS_LINK_UNSUPPORTED) {
         packet->flags |= GS_FRAME_UNSUPPORTED;
         capture->unsupported_records++;

@@ -237,6 +237,7 @@ def _record_remarks(sources: Sequence[SourceStatistics]) -> Iterator[str]:
         if source.undecodable_first is not None:
             others = f", the first of {source.undecodable:,}" if source.undecodable > 1 else ""
             yield f"undecodable{others}: {source.undecodable_first}"
+        yield from (f"{source.label}: {note}" for note in source.notes)
     late = [source for source in records if source.late]
     if late:
         worst = max(source.worst_lateness_ns for source in late) / _SECOND_NS

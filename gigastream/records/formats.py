@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 
+<<<<<<< HEAD
 from gigastream.records.record_input import RecordInput
+=======
+from gigastream.records.flow_capture import PCAP, PCAPNG
+from gigastream.records.input import Input
+>>>>>>> flows
 
 Row = tuple[int, Sequence[object] | str]
 """The number of a record or line, and its fields as they arrived or why it is none."""
@@ -47,6 +52,12 @@ FORMATS: dict[str, RecordFormat] = {
         (".parquet",),
         (b"PAR1",),
         is_of_files=True,
+    ),
+    "flows": Format(
+        "gigastream.records.flow_rows",
+        "packet",
+        (".pcap", ".pcapng", ".cap"),
+        (*PCAP, PCAPNG),
     ),
 }
 COMPRESSED = (".gz", ".zst")

@@ -27,7 +27,7 @@ from gigastream.gsql.types import Type, type_named
 from gigastream.gsql.watchlists import Watchlist
 from gigastream.paths import configs_directory
 
-SHIPPED = ("packet.gsql", "functions.gsql")
+SHIPPED = ("packet.gsql", "functions.gsql", "flows.gsql")
 
 _Named = TypeVar("_Named", bound=ast.SyntaxNode)
 
