@@ -69,6 +69,7 @@ struct gs_lfta_table {
 
 struct gs_host;
 struct gs_lfta_ops;
+struct gs_watchlist;
 
 /* The part of an LFTA that generated code sees; the engine's struct begins with it. */
 struct gs_lfta {
@@ -76,8 +77,9 @@ struct gs_lfta {
     const struct gs_host *host;
     struct gs_lfta_counters counters;
     struct gs_lfta_table table;
-    struct gs_batch *output; /* rows not yet delivered */
-    void *const *handles;    /* of the query set */
+    struct gs_batch *output;                      /* rows not yet delivered */
+    void *const *handles;                         /* of the query set */
+    const struct gs_watchlist *const *watchlists; /* likewise */
     uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
 
@@ -356,6 +358,7 @@ struct gs_query_set {
     const struct gs_node *nodes; /* in topological order */
     uint32_t handle_count;
     const struct gs_handle_ops *handles;
+    uint32_t watchlist_count;
     /* Unpacks the fields that are used and evaluates the prefilter over the burst. */
     void (*unpack)(const struct gs_burst *burst, void *columns);
 };

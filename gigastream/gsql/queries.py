@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from math import gcd
 
@@ -131,6 +132,13 @@ class AggregateCall:
     span: Span
     windows: int = 1
     """MOVING_…: over this one, and those before it."""
+    filter: Expression | None = None
+    """FILTER: of which rows the argument is looked at; None: of all."""
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """What is evaluated of a row for it."""
+        return (e for e in (self.filter, self.argument) if e is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ and its C in gigastream/codegen/accumulators.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
-from gigastream.gsql.expressions import Expression, may_have_no_value
+from gigastream.gsql.expressions import Case, Constant, Expression, may_have_no_value
 from gigastream.gsql.queries import AggregateCall, GroupVariable
-from gigastream.gsql.types import Column, Type
+from gigastream.gsql.source import NOWHERE
+from gigastream.gsql.types import Column, Temporal, Type
 from gigastream.plan.builders import NodeNames
 
 
@@ -28,6 +29,11 @@ class Accumulator:
     """Of the argument; ULLONG for a count."""
     position: tuple[Expression, ...] = ()
     """FIRST, LAST: (timestamp, interface, position in the source) of a row."""
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether all that it is told of may be NULL: it has no value then. A count is 0."""
+        return self.kind != "count" and self.argument is not None and self.argument.nullable
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -102,11 +108,15 @@ def accumulator_names(
 
 
 def partial_columns(accumulator: Accumulator, name: str) -> tuple[Column, ...]:
-    """The columns in which an accumulator leaves an LFTA."""
-    return tuple(
+    """The columns in which an accumulator leaves an LFTA; of an empty one the first is NULL."""
+    columns = (
         Column(name + suffix, accumulator.type if type_ is None else type_)
         for suffix, type_ in KINDS[accumulator.kind].columns
     )
+    if not accumulator.may_be_empty:
+        return tuple(columns)
+    first, *others = columns
+    return (replace(first, nullable=True), *others)
 
 
 @dataclass(slots=True)
@@ -142,7 +152,7 @@ def expression_key(expression: Expression) -> object:
 _NOT_COMPUTED = frozenset(
     (
         *("span", "is_chosen", "name", "field", "protocol", "flexible", "cost"),
-        *("operand", "operands", "arguments", "branches", "otherwise"),
+        *("operand", "operands", "arguments", "branches", "otherwise", "keys"),
     )
 )
 """Attributes that say nothing of the value, and those that are children."""
@@ -226,5 +236,31 @@ def decompose(
 ) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
     """The accumulators of a query's aggregates, and how each aggregate is made of them."""
     found = AccumulatorList(position, [])
-    finals = tuple(AGGREGATES[call.function](call, found) for call in calls)
+    finals = tuple(AGGREGATES[call.function](_unfiltered(call), found) for call in calls)
     return tuple(found.items), finals
+
+
+def _unfiltered(call: AggregateCall) -> AggregateCall:
+    """FILTER as what its argument is: NULL, which counts for none, of rows that it leaves out.
+
+    What is not selected is not evaluated, as in any CASE.
+    """
+    if call.filter is None:
+        return call
+    argument = call.argument or _constant(Type.BOOL, True)
+    left_out = _constant(argument.type, None)
+    chosen = Case(
+        type=argument.type,
+        nullable=True,
+        branches=((call.filter, argument),),
+        otherwise=left_out,
+        span=call.span,
+    )
+    return replace(call, argument=chosen, filter=None)
+
+
+def _constant(type_: Type, value: bool | None) -> Constant:
+    nullable = value is None
+    return Constant(
+        type=type_, temporal=Temporal.CONSTANT, nullable=nullable, span=NOWHERE, value=value
+    )

@@ -12,7 +12,7 @@ from gigastream.codegen.columns import (
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
 from gigastream.codegen.keys import from_bound
-from gigastream.codegen.operators.high_parts import is_nullable, operator_writer
+from gigastream.codegen.operators.high_parts import operator_writer
 from gigastream.gsql.expressions import (
     AggregateRef,
     Expression,
@@ -116,7 +116,7 @@ def _final_value(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]
         at = _float_quotient(lines, at, "1")
     if accumulator.kind == "count":
         return at, ""
-    if is_nullable(accumulator):
+    if accumulator.may_be_empty:
         return at, f"!entry->a{which}_seen"
     return at, "!entry->is_met" if node.may_be_of_nothing else ""
 

@@ -19,7 +19,6 @@ from gigastream.codegen.operators.aggregate import (
 )
 from gigastream.codegen.operators.group_out import NO_VALUE, FinalWriter, write_group_out
 from gigastream.codegen.operators.high_code import HighCode
-from gigastream.codegen.operators.high_parts import is_nullable
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import Accumulator, Final
 from gigastream.plan.operators.aggregate import Aggregate
@@ -311,7 +310,7 @@ def _kept_members(node: RunningAggregate, index: int, final: Final) -> list[Stru
 def _kept_move(node: RunningAggregate, index: int, final: Final) -> list[str]:
     which = final.accumulators[0]
     at, now = f"standing->k{index}", f"entry->a{which}"
-    has = f"{now}_seen" if is_nullable(node.accumulators[which]) else "entry->is_met"
+    has = f"{now}_seen" if node.accumulators[which].may_be_empty else "entry->is_met"
     wanted = f"{has} && !{at}_seen" if final.kind == "kept_first" else has
     if not _keeps_string(final):
         return [f"if ({wanted}) {at} = {now}, {at}_seen = 1;"]

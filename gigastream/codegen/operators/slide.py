@@ -13,7 +13,6 @@ from gigastream.codegen.operators.aggregate import (
 )
 from gigastream.codegen.operators.group_out import write_group_out
 from gigastream.codegen.operators.high_code import HighCode
-from gigastream.codegen.operators.high_parts import is_nullable
 from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.operators.slide import Slide
 
@@ -62,7 +61,7 @@ def _combined(index: int, accumulator: Accumulator) -> list[str]:
     """What has seen no value yet has none to give, and takes what the other has."""
     writer, at, other = writer_of(accumulator), f"entry->a{index}", f"other->a{index}"
     combine = writer.combine(at, other)
-    if not is_nullable(accumulator):
+    if not accumulator.may_be_empty:
         return combine
     states = writer.high(f"a{index}", accumulator)
     taken = [f"entry->{state.name} = other->{state.name};" for state in states]

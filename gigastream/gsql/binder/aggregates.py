@@ -122,7 +122,7 @@ def unsupported_aggregate(node: ast.Call, context: BindingContext) -> bool:
 
 def refuse(node: ast.Call, clause: str, sink: DiagnosticSink) -> None:
     """Report an aggregate where none may stand."""
-    if clause.startswith("the argument of"):
+    if clause.startswith(("the argument of", "the FILTER of")):
         message = f"the aggregate {node.name} stands in {clause}: aggregates do not nest"
         nested = "let one query read the other: the inner aggregate in a query of its own"
         sink.error("nested-aggregate", message, node.span, nested)
@@ -143,7 +143,7 @@ class Aggregates:
         self._always = _OF_A_GROUP if goes_on else ("COUNT",)
         self._may_be_of_nothing = may_be_of_nothing or goes_on
         self._found: list[AggregateCall] = []
-        self._known: dict[tuple[str, Expression | None, int], int] = {}
+        self._known: dict[object, int] = {}
 
     @property
     def found(self) -> tuple[AggregateCall, ...]:
@@ -151,11 +151,22 @@ class Aggregates:
         return tuple(self._found)
 
     def add(
-        self, node: ast.Call, arguments: list[Expression | None], context: BindingContext
+        self,
+        node: ast.Call,
+        arguments: list[Expression | None],
+        condition: Expression | None,
+        context: BindingContext,
     ) -> Expression | None:
-        """Return a reference to the aggregate of a call, or None after an error."""
+        """Return a reference to the aggregate of a call, or None after an error.
+
+        `condition` is that of FILTER.
+        """
         if not _has_right_shape(node, context.sink) or None in arguments:
             return None
+        if node.filter is not None and condition is None:
+            return None
+        if isinstance(condition, Constant) and condition.value is True:
+            condition = None
         argument = None if node.star else arguments[0]
         aggregate = _checked(node, argument, context.sink)
         if aggregate is not None and AGGREGATES[aggregate.function].is_moving:
@@ -163,8 +174,9 @@ class Aggregates:
         if aggregate is None:
             return None
         is_sure = aggregate.function in self._always
-        nullable = aggregate.nullable or (self._may_be_of_nothing and not is_sure)
-        return self._reference(replace(aggregate, nullable=nullable), node)
+        may_be_of_nothing = self._may_be_of_nothing or condition is not None
+        nullable = aggregate.nullable or (may_be_of_nothing and not is_sure)
+        return self._reference(replace(aggregate, nullable=nullable, filter=condition), node)
 
     def _reference(self, aggregate: AggregateCall, node: ast.Call) -> AggregateRef:
         index = self._index(aggregate)
@@ -177,7 +189,7 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        key = (aggregate.function, aggregate.argument, aggregate.windows)
+        key = (aggregate.function, aggregate.argument, aggregate.windows, aggregate.filter)
         if key not in self._known:
             self._known[key] = len(self._found)
             self._found.append(aggregate)

@@ -9,21 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
+from gigastream.gsql.binder.context import BindingContext, Feature
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.joins import is_join
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.binder.sources import SourceItem
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.syntax import ast
-
-
-def refuse_watchlist(body: ast.SelectStatement, sink: DiagnosticSink) -> bool:
-    """Report a WATCHLIST_JOIN, whose list has columns that only its file knows."""
-    if body.join is None or body.join.kind != "WATCHLIST":
-        return False
-    not_supported(sink, "WATCHLIST_JOIN", body.join.span)
-    return True
 
 
 def check_windows(

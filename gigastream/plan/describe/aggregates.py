@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gigastream.gsql.expressions import AggregateRef, walk
+from gigastream.gsql.expressions import AggregateRef, Case, Constant, Expression, walk
 from gigastream.plan.accumulators import (
     KINDS,
     Accumulator,
@@ -43,8 +43,21 @@ _COMPLETED = {**_KEPT, "count": "sum of"}
 
 def accumulator_text(accumulator: Accumulator) -> str:
     """What a slot or group keeps: `sum of len`."""
-    what = "rows" if accumulator.argument is None else expression_text(accumulator.argument)
-    return f"{_KEPT[accumulator.kind]} {what}"
+    return f"{_KEPT[accumulator.kind]} {_argument_text(accumulator.argument)}"
+
+
+def _argument_text(argument: Expression | None) -> str:
+    """`len`, or `len where protocol = 6`, as FILTER makes it."""
+    if argument is None or (isinstance(argument, Constant) and argument.value is True):
+        return "rows"
+    if isinstance(argument, Case) and len(argument.branches) == 1 and _is_null(argument.otherwise):
+        ((condition, value),) = argument.branches
+        return f"{_argument_text(value)} where {expression_text(condition)}"
+    return expression_text(argument)
+
+
+def _is_null(expression: Expression) -> bool:
+    return isinstance(expression, Constant) and expression.value is None
 
 
 def kept(groups: Sequence[GroupVariable], accumulators: Sequence[Accumulator]) -> tuple[str, ...]:
