@@ -161,6 +161,10 @@ class Node:
         """Which columns of an input it looks at."""
         return frozenset(range(len(self.inputs[port].schema.columns)))
 
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        """The nodes that make the values of a column, and its place there."""
+        yield self.name, column
+
     @property
     def calls(self) -> Iterator[FunctionCall]:
         """The function calls that it makes."""

@@ -40,6 +40,7 @@ from gigastream.plan.builders import (
     progressing,
 )
 from gigastream.plan.costs import is_low_legal, why_not_low
+from gigastream.plan.grouping import partials_of_sets, rows_of_sets
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
@@ -97,6 +98,8 @@ def _why_high(
 
 def _why_not_of_partials(query: CheckedQuery) -> str:
     """Why partial groups alone are no answer; empty if they are, or need not be."""
+    if query.grouping is not None and query.options.lfta_aggregation:
+        return "its grouping sets are made of groups above it"
     slides = query.window is not None and query.window.has_panes
     is_asked = query.options.lfta_aggregation
     return "its windows overlap, and are made of panes above it" if slides and is_asked else ""
@@ -152,11 +155,13 @@ def _split_aggregation(
     stream = _over_sources(query, names.fresh(f"{query.name}_low"), sources, names, part)
     if query.options.lfta_aggregation:
         return _partials_as_rows(query, stream, accumulators, finals)
+    finest = tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups))
+    stream, groups = partials_of_sets(query, stream, finest, names)
     top = aggregate_node(
         query,
         stream,
         (),
-        tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups)),
+        groups,
         accumulators,
         finals,
         with_hidden(query),
@@ -205,13 +210,21 @@ def _aggregate_high(
 ) -> Node:
     read = [group.expression for group in query.groups]
     read += [e for a in accumulators for e in a.expressions]
-    stream, place = _carry(query, sources, names, low, (*read, *high))
-    top = aggregate_node(
+    carried, place = _carry(query, sources, names, low, (*read, *high))
+    stream, predicates, groups, made = rows_of_sets(
         query,
-        stream,
+        carried,
         tuple(map(place, high)),
         tuple(GroupVariable(g.name, place(g.expression)) for g in query.groups),
         tuple(_placed(a, place) for a in accumulators),
+        names,
+    )
+    top = aggregate_node(
+        query,
+        stream,
+        predicates,
+        groups,
+        made,
         finals,
         with_hidden(query),
         merges_partials=False,

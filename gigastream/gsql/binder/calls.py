@@ -30,7 +30,7 @@ _CASTS = {
     "ullong": Type.ULLONG,
     "float": Type.FLOAT,
 }
-LANGUAGE = (*(name.upper() for name in _CASTS), "IF", "non_temporal", "time_bucket")
+LANGUAGE = (*(name.upper() for name in _CASTS), "IF", "non_temporal", "time_bucket", "grouping")
 """Functions that are part of the language and stand in no definition file."""
 
 LANGUAGE_SIGNATURES = (
@@ -38,6 +38,7 @@ LANGUAGE_SIGNATURES = (
     ("IF(bool, any, any)", "the same"),
     ("non_temporal(any)", "the same"),
     ("time_bucket(string CONST, timestamp)", "timestamp"),
+    ("grouping(any, …)", "uint"),
 )
 """How each of them is called, and what it gives."""
 

@@ -13,12 +13,13 @@ from typing import Any
 from gigastream.gsql.binder.aggregates import AGGREGATES, Aggregates, refuse, unsupported_aggregate
 from gigastream.gsql.binder.calls import declared_function, language_function
 from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.literals import constant, define, is_prefix, literal, parameter
 from gigastream.gsql.binder.membership import in_prefix, in_values
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.catalog.protocols import resolved_type
 from gigastream.gsql.diagnostics import Diagnostic, DiagnosticSink, did_you_mean
-from gigastream.gsql.expressions import Constant, Expression
+from gigastream.gsql.expressions import Constant, Expression, GroupRef
 from gigastream.gsql.operations import arithmetic, conditions
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
@@ -34,6 +35,8 @@ class ClauseContext:
     """Where its aggregates are collected; None where it may have none."""
     rows: Scope | None = None
     """What names mean inside of aggregates."""
+    groups: Groups | None = None
+    """What it speaks of, where that is groups."""
 
 
 ALWAYS, SOMETIMES, NEVER = 2, 1, 0
@@ -60,7 +63,10 @@ class Binder:
 
     def bind(self, node: ast.SyntaxExpression) -> Expression | None:
         """Return the checked expression, or None after an error."""
-        return _BINDERS[type(node)](self, node)
+        found = _BINDERS[type(node)](self, node)
+        if found is None or self.place.groups is None:
+            return found
+        return self.place.groups.rolled(found)
 
     def condition(self, node: ast.SyntaxExpression) -> Expression | None:
         """Return a checked condition, or None after an error."""
@@ -204,6 +210,8 @@ class Binder:
             return None
         if node.name.upper() in AGGREGATES:
             return self._aggregate(node)
+        if node.name.upper() == "GROUPING":
+            return self._grouping(node)
         if unsupported_aggregate(node, self.context):
             for argument in node.args:
                 self._argument(node, argument)
@@ -225,6 +233,24 @@ class Binder:
         if function is not None:
             return function(self.context, node, arguments)
         return declared_function(self.context, node, arguments)
+
+    def _grouping(self, node: ast.Call) -> Expression | None:
+        """grouping(x): of which sets a group is."""
+        groups = self.place.groups
+        if groups is None:
+            message = f"{node.name} cannot stand in {self.place.clause}: it is said of groups"
+            hint = "SELECT, HAVING and ORDER BY of an aggregation have it"
+            self.sink.error("misplaced-grouping", message, node.span, hint)
+            return None
+        bound = [self.bind(argument) for argument in node.args]
+        found = [groups.grouped(argument, self.sink) for argument in bound]
+        variables = [e for e in found if isinstance(e, GroupRef)]
+        if node.star or node.distinct or not found or len(variables) < len(found):
+            if None not in found:
+                message = f"{node.name} takes group variables"
+                self.sink.error("wrong-arguments", message, node.span, "grouping(srcIP)")
+            return None
+        return groups.grouping(variables, node.span)
 
     def _aggregate(self, node: ast.Call) -> Expression | None:
         table = self.place.aggregates

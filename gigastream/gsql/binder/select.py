@@ -168,6 +168,7 @@ def _aggregating(query: CheckedQuery, found: Aggregation) -> CheckedQuery:
         query,
         is_aggregation=True,
         groups=found.groups,
+        grouping=found.grouping,
         aggregates=found.aggregates,
         having=found.having,
         order_by=found.order_by,

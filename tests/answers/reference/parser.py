@@ -8,6 +8,7 @@ from functools import cache
 from tests.answers.reference.cursor import Cursor
 from tests.answers.reference.expressions import at_window, expression, name, primary
 from tests.answers.reference.from_clause import from_clause, join_prefix, parse_window
+from tests.answers.reference.grouping import group_by
 from tests.answers.reference.syntax import Item, Literal, Name, OrderItem, Query
 from tests.answers.reference.tokens import tokens
 
@@ -87,7 +88,7 @@ def _clauses(cursor: Cursor, query: Query) -> None:
     if cursor.accept("WHERE"):
         query.where = expression(cursor)
     if cursor.accept("GROUP", "BY"):
-        query.group_by = cursor.separated(_item)
+        query.group_by, query.sets = group_by(cursor, _item)
     if cursor.accept("HAVING"):
         query.having = expression(cursor)
     if cursor.accept("ORDER", "BY"):

@@ -206,6 +206,9 @@ class Query:
     merged: list[Name] = field(default_factory=list)
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
+    """Every group variable once."""
+    sets: list[frozenset[int]] = field(default_factory=list)
+    """The grouping sets, as places in `group_by`; none where there is no CUBE or its like."""
     having: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
