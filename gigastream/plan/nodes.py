@@ -127,6 +127,10 @@ class Node:
         """The same, which gives a joint bound of columns that consumers take together."""
         return self
 
+    def with_steps(self, inputs: Sequence[BaseTimes]) -> Node:
+        """The same, which knows how far its windows are from each other."""
+        return self
+
     @property
     def related_times(self) -> tuple[TimeRelation, ...]:
         """Times of two inputs by which it lets rows go."""
@@ -223,6 +227,9 @@ class PassingNode(OneInputNode):
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         (columns,) = inputs
         return columns[: len(self.schema.columns)]
+
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        yield from self.input.origins(column)
 
     def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
         (columns,) = inputs

@@ -73,10 +73,11 @@ class Cast:
 
 @dataclass(frozen=True)
 class Call:
-    """`f(x, y)`, `p[x, y]` or `count(*)`; the name is in lower case."""
+    """`f(x, y)`, `p[x, y]`, `count(*)`, an aggregate's FILTER; the name is in lower case."""
 
     name: str
     arguments: tuple[Node, ...]
+    filter: Node | None = None
 
 
 Node = Literal | Prefix | Name | Parameter | Operation | Membership | Case | Cast | Call
@@ -210,6 +211,7 @@ class Query:
     sets: list[frozenset[int]] = field(default_factory=list)
     """The grouping sets, as places in `group_by`; none where there is no CUBE or its like."""
     having: Node | None = None
+    closing_when: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
 
