@@ -7,13 +7,8 @@ import os
 import threading
 from collections.abc import Sequence
 
-<<<<<<< HEAD
 from gigastream.gsql.catalog.catalog import RecordStream
-from gigastream.records.frames import HEADER, UNDECODABLE, FrameEncoder
-=======
-from gigastream.gsql.catalog.catalog import Stream
 from gigastream.records.frames import HEADER, UNDECODABLE, FrameEncoder, clock_frame
->>>>>>> flows
 
 _BUFFER_BYTES = 1 << 16
 

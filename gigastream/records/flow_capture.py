@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from gigastream.records.input import Input
+from gigastream.records.record_input import RecordInput
 from gigastream.sources.flows.values import address
 
 Datagram = tuple[bytes, bytes, int]
@@ -35,7 +35,7 @@ PCAP = {
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 
 
-def datagrams(source: Input) -> Iterator[Found]:
+def datagrams(source: RecordInput) -> Iterator[Found]:
     """Yield the datagrams of a capture, and reasons where it or a packet of it cannot be read."""
     first = source.peek(4)
     if first == PCAPNG:
@@ -47,7 +47,7 @@ def datagrams(source: Input) -> Iterator[Found]:
     yield from ((number, datagram) for number, datagram in found if datagram is not None)
 
 
-def _pcap(source: Input, order: str, unit_ns: int) -> Iterator[_Packet]:
+def _pcap(source: RecordInput, order: str, unit_ns: int) -> Iterator[_Packet]:
     header = source.read(24)
     if len(header) < 24:
         yield 1, "the capture's header is cut off"
@@ -71,7 +71,7 @@ def _pcap(source: Input, order: str, unit_ns: int) -> Iterator[_Packet]:
         yield number, _datagram(frame, link_type, seconds * _NS + fraction * unit_ns)
 
 
-def _pcapng(source: Input) -> Iterator[_Packet]:
+def _pcapng(source: RecordInput) -> Iterator[_Packet]:
     order, number = "<", 0
     interfaces: list[tuple[int, int, int]] = []
     while head := source.read(8):

@@ -13,7 +13,7 @@ import struct
 import time
 from urllib.parse import urlsplit
 
-from gigastream.records.feed import Feed
+from gigastream.records.feed import RecordFeed
 from gigastream.records.flow_rows import FlowDecoding
 from gigastream.sources.files import SourceError
 from gigastream.sources.flows.values import address
@@ -67,7 +67,7 @@ class FlowPort:
             found.append(f"{self._decoding.missing:,} missing by the exporters' numbers")
         return found
 
-    def deliver(self, feed: Feed) -> None:
+    def deliver(self, feed: RecordFeed) -> None:
         """Take datagrams until nobody wants their records. BrokenPipeError."""
         self._decoding = FlowDecoding(feed.names)
         poll = select.poll()
@@ -97,7 +97,7 @@ class FlowPort:
         except PermissionError:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
 
-    def _take(self, feed: Feed, decoding: FlowDecoding) -> None:
+    def _take(self, feed: RecordFeed, decoding: FlowDecoding) -> None:
         """Add the rows of what waits."""
         for _ in range(_MOST_AT_ONCE):
             try:

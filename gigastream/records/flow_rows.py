@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gigastream.records.flow_capture import datagrams
-from gigastream.records.input import Input
+from gigastream.records.record_input import RecordInput
 from gigastream.records.values import MISSING
 from gigastream.sources.flows.columns import COLUMNS, FlowRows
 from gigastream.sources.flows.decoder import FlowDecoder
@@ -25,7 +25,7 @@ _CAUSES = {
 """Counts of the decoder's account, each of which is a record that is none."""
 
 
-def rows(source: Input, names: Sequence[str]) -> Iterator[Row]:
+def rows(source: RecordInput, names: Sequence[str]) -> Iterator[Row]:
     """Yield the flow records of a capture, with the number of their packet."""
     decoding = FlowDecoding(names)
     for number, datagram in datagrams(source):

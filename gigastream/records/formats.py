@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 
-<<<<<<< HEAD
-from gigastream.records.record_input import RecordInput
-=======
 from gigastream.records.flow_capture import PCAP, PCAPNG
-from gigastream.records.input import Input
->>>>>>> flows
+from gigastream.records.record_input import RecordInput
 
 Row = tuple[int, Sequence[object] | str]
 """The number of a record or line, and its fields as they arrived or why it is none."""
@@ -53,7 +49,7 @@ FORMATS: dict[str, RecordFormat] = {
         (b"PAR1",),
         is_of_files=True,
     ),
-    "flows": Format(
+    "flows": RecordFormat(
         "gigastream.records.flow_rows",
         "packet",
         (".pcap", ".pcapng", ".cap"),

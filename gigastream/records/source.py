@@ -20,12 +20,8 @@ from typing import Any
 from gigastream.gsql.catalog.catalog import RecordStream
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.gsql.stream_names import stream_interface
-<<<<<<< HEAD
 from gigastream.records.feed import Pipe, RecordFeed
-=======
-from gigastream.records.feed import Feed, Pipe
 from gigastream.records.flow_port import UDP_PREFIX, FlowPort, check_flow_port
->>>>>>> flows
 from gigastream.records.formats import FORMATS, rows_of
 from gigastream.records.memory import RecordRows
 from gigastream.records.places import RecordFile, RecordFolder, RecordPlace, RecordPlaceError
@@ -143,13 +139,9 @@ class StreamSource:
         for name in ("csv", "json"):  # now, since later this process may not read our modules
             rows_of(name)
         if self.place.startswith(PREFIX):
-<<<<<<< HEAD
             return RecordPort(self.place, self.format)
-=======
-            return PortPlace(self.place, self.format)
         if self.place.startswith(UDP_PREFIX):
             return FlowPort(self.place)
->>>>>>> flows
         if not self.is_stdin and os.path.isdir(self.place):
             return RecordFolder(self.place, self.format)
         return RecordFile(self.place, self.format, is_stdin=self.is_stdin)
