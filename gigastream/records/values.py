@@ -109,7 +109,8 @@ def _whole_of_text(text: str, field: RecordField) -> int:
 
 
 def _float(field: RecordField) -> Convert:
-    def convert(value: Any) -> float:
+    def convert(given: Any) -> float:
+        value = given
         if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
             value = float(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -119,7 +120,7 @@ def _float(field: RecordField) -> Convert:
         except OverflowError:
             number = float("inf")
         if not isfinite(number):
-            raise ValueError(f"{shown(value)} is not finite")
+            raise ValueError(f"{shown(given)} is not finite")
         return number
 
     return convert
