@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, gigastream
+
 from tests.waiting import wait_until
 
-DEFINITIONS = "STREAM hosts { timestamp seen (increasing); INET address; string name; ushort port; }\n"
+DEFINITIONS = """STREAM hosts {
+    timestamp seen (increasing); INET address; string name; ushort port;
+}
+"""
 HOSTS = """name,seen,address,port
 mail,2026-11-21T09:08:10Z,10.20.0.80,25
 web,2026-11-21T09:08:30Z,10.20.0.81,80
@@ -110,7 +114,8 @@ def test_packets_are_none_of_a_stream_nor_the_reverse(folder: Path) -> None:
     both.write_text(f"{query};\nDEFINE {{ query_name s; }} SELECT count(*) AS n FROM hosts")
     out, account = _run(folder, "-o", f"csv:{folder / 'out'}", "--stats", "json")
     assert (_rows(out, "asked"), _rows(out, "s")) == (["2010", "n"], ["5", "n"])
-    (found,) = [s for s in json.loads(account.splitlines()[-1])["sources"] if s["interface"] == "STREAM hosts"]
+    sources = json.loads(account.splitlines()[-1])["sources"]
+    (found,) = [each for each in sources if each["interface"] == "STREAM hosts"]
     assert (found["read"], found["undecodable"]) == (6, 1)
     assert "line 6" in found["undecodable_first"]
 
