@@ -46,6 +46,7 @@ struct gs_capture {
     uint64_t unsupported_records;  /* of these, with GS_FRAME_UNSUPPORTED */
     uint32_t unsupported_linktype; /* of the last of them */
 
+    const struct gs_link_types *link_types; /* NULL: what files say is meant */
     struct gs_file_interface *interfaces;
     uint32_t interface_count;
     uint32_t interface_room;

@@ -19,6 +19,7 @@ from gigastream.words import counted
 if TYPE_CHECKING:
     from gigastream.engine.statistics import (
         LftaStatistics,
+        ListStatistics,
         OperatorStatistics,
         SourceStatistics,
         Statistics,
@@ -76,6 +77,7 @@ def as_text(
         read = sum(stream.bytes for stream in streams)
     lines = list(source_lines(statistics.sources))
     lines += [lfta_line(lfta, _decoded(statistics, lfta)) for lfta in statistics.lftas]
+    lines += [list_line(item) for item in statistics.lists]
     lines += [_stream_line(stream) for stream in streams]
     lines += [operator_line(operator) for operator in statistics.operators]
     lines += [*remarks(statistics), *_output_remarks(delivered)]
@@ -141,6 +143,15 @@ def _kernel_terms(source: SourceStatistics) -> str:
 def lfta_line(lfta: LftaStatistics, decoded: int) -> str:
     """Return the line of a query's low level, which was given so many packets."""
     return f"{lfta.name} on {lfta.interface}: decoded {decoded:,} = {_sum(lfta, _LFTA_TERMS)}"
+
+
+def list_line(item: ListStatistics) -> str:
+    """Return the line of a watchlist."""
+    counts = (("refused", item.refused), ("given again", item.replaced))
+    terms = "".join(f", {counted(count, 'line')} {name}" for name, count in counts if count)
+    failures = f", {item.failures:,} failed" if item.failures else ""
+    reads = counted(item.reads, "time")
+    return f"list {item.name}: {counted(item.rows, 'row')}{terms}; read {reads}{failures}"
 
 
 def _decoded(statistics: Statistics, lfta: LftaStatistics) -> int:
@@ -226,6 +237,7 @@ def _record_remarks(sources: Sequence[SourceStatistics]) -> Iterator[str]:
         if source.undecodable_first is not None:
             others = f", the first of {source.undecodable:,}" if source.undecodable > 1 else ""
             yield f"undecodable{others}: {source.undecodable_first}"
+        yield from (f"{source.label}: {note}" for note in source.notes)
     late = [source for source in records if source.late]
     if late:
         worst = max(source.worst_lateness_ns for source in late) / _SECOND_NS

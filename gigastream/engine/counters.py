@@ -94,6 +94,7 @@ def _source(native: Any, opened: Opened | None) -> SourceStatistics:
         link=LINK_STATES[native.link_state],
         asked=native.wanted.count,
         undecodable_first=opened.first_undecodable if isinstance(opened, OpenStream) else None,
+        notes=tuple(opened.notes) if isinstance(opened, OpenStream) else (),
         **_SOURCE.of(native),
     )
 

@@ -133,7 +133,8 @@ class Engine:
     # ---- query sets ----
 
     def attach(self, queries: AttachedSet) -> None:
-        """Let a set get what is read from here on. BudgetError."""
+        """Let a set get what is read from here on. BudgetError, ListError."""
+        queries.open_lists()
         status = lib.gs_engine_attach(self.native, queries.native, self._error)
         check_tables(status, self._error, queries.memory_bytes)
 

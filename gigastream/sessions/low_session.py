@@ -68,6 +68,7 @@ def refuse_unspooled(plan: Plan) -> None:
     """Raise GsqlError where a query cannot be answered through a spool."""
     _refuse_limits(plan)
     _refuse_row_windows(plan)
+    _refuse_bare_lists(plan)
 
 
 def open_tracks(
@@ -113,6 +114,16 @@ def _refuse_limits(plan: Plan) -> None:
     ]
     if found:
         raise GsqlError(found)
+
+
+def _refuse_bare_lists(plan: Plan) -> None:
+    """Raise GsqlError where only a file of this host says what a query's columns are."""
+    message = "a list that is named by its file alone cannot go through a spool: who reads the "
+    message += "spool does not have the file, which names its columns"
+    hint = "declare it: WATCHLIST name { type column [(key)]; } FROM 'file';"
+    bare = [item for item in plan.watchlists if item.is_bare]
+    if bare:
+        raise GsqlError([Diagnostic("error", "list-in-spool", message, x.span, hint) for x in bare])
 
 
 def _refuse_row_windows(plan: Plan) -> None:

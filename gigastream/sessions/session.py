@@ -99,7 +99,8 @@ class Session(Closing):
         """The counters so far."""
         used = memory.statistics(self._settings.memory_bytes)
         lftas, operators = self._queries.lftas(), self._queries.operators()
-        return Statistics(self._engine.statistics(), lftas, operators, used)
+        lists = self._queries.lists()
+        return Statistics(self._engine.statistics(), lftas, operators, used, lists)
 
     def failure(self) -> BaseException | None:
         """What the iterable of packets from memory raised that broke off; None: none did."""

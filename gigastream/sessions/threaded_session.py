@@ -179,9 +179,9 @@ class ThreadedSession(Closing):
         sources = [source for counted in self._counted for source in counted.sources]
         lftas = _summed([lfta for counted in self._counted for lfta in counted.lftas])
         operators = [o for up in self._highs for o in up.statistics().operators]
-        return Statistics(
-            tuple(sources), lftas, tuple(operators), self._highs[0].statistics().memory
-        )
+        memory = self._highs[0].statistics().memory
+        lists = self._counted[0].lists  # each part has read the same
+        return Statistics(tuple(sources), lftas, tuple(operators), memory, lists)
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""

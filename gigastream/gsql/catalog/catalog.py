@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.syntax import declarations
 from gigastream.gsql.types import Temporal, Type
+from gigastream.gsql.watchlists import Watchlist
 
 COSTS = {"FREE": 1, "LOW": 10, "HIGH": 100, "EXPENSIVE": 1000}
 """What COST means beside the cost of reading a field, which is 1."""
@@ -157,6 +158,7 @@ class Catalog:
     functions: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     predicates: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     streams: Mapping[str, RecordStream] = field(default_factory=dict)
+    watchlists: Mapping[str, Watchlist] = field(default_factory=dict)
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
     extractors: Mapping[str, declarations.ExtractorDeclaration] = field(default_factory=dict)
     stateful_functions: Mapping[str, declarations.StatefulFunctionDeclaration] = field(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.queries import ProtocolSource
 from gigastream.gsql.stream_names import is_of_stream
-from gigastream.plan.costs import fields_of
+from gigastream.gsql.watchlists import Watchlist
+from gigastream.plan.costs import fields_of, lists_of
 from gigastream.plan.describe.clauses import predicate_texts
 from gigastream.plan.text import expression_text
 from gigastream.words import counted
@@ -26,6 +27,7 @@ def packet_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     yield "tuple", _tuple_rule(node.source)
     yield "prefilter", _signature(node, plan)
     yield "where", predicate_texts(node.predicates)
+    yield "lists", tuple(map(_list_text, lists_of(node.expressions)))
 
 
 def reader_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
@@ -38,6 +40,14 @@ def reader_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     rows = [] if node.row_column is None else [f"at each {counted(node.row_unit, 'tuple')}"]
     changes = (f"when timestamp {function.forward_text} grows" for function in node.needs)
     yield "announces", (*rows, *changes, "at each heartbeat")
+
+
+def _list_text(item: Watchlist) -> str:
+    """Whose rows it meets, and what of them decides."""
+    keys = [item.columns[at] for at in item.keys]
+    names = ", ".join(column.name for column in keys)
+    longest = ", the longest prefix" if any(column.type.is_address for column in keys) else ""
+    return f"{item.name}: {item.path}, by {names}{longest}; looked at every {item.every_s} s"
 
 
 def _packets(source: ProtocolSource) -> str:
