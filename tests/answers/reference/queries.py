@@ -44,23 +44,32 @@ from tests.models.order import OrderKey, sort_rows
 __all__ = ["DEFAULT_INTERFACE", "Answer", "Source", "answers"]
 
 
-def answers(text: str, sources: Sequence[Source], first_name: str = "query") -> dict[str, Answer]:
-    """The answers of all queries of a set, by name."""
+def answers(
+    text: str,
+    sources: Sequence[Source],
+    first_name: str = "query",
+    streams: Mapping[str, Answer] | None = None,
+) -> dict[str, Answer]:
+    """The answers of all queries of a set, by name; `streams` are its STREAMs (records.py)."""
     queries = parse_set(text)
     names = [query.options.get("query_name", first_name) for query in queries]
     by_name = dict(zip(names, queries, strict=True))
     readers = {name: readers_of(name, queries) for name, q in by_name.items() if q.merged}
     merges = {name: set[str]() for name, of in readers.items() if is_by_names(by_name[name], of)}
-    found = _all(by_name, sources, merges)
+    given = streams or {}
+    found = _all(by_name, sources, merges, given)
     if any(len(readers[name]) > 1 for name in merges):
-        found = _all(by_name, sources, merges)  # now all that any reader names is known
+        found = _all(by_name, sources, merges, given)  # now all that any reader names is known
     return {name: found[name] for name in names}
 
 
 def _all(
-    queries: Mapping[str, Query], sources: Sequence[Source], merges: Mapping[str, set[str]]
+    queries: Mapping[str, Query],
+    sources: Sequence[Source],
+    merges: Mapping[str, set[str]],
+    streams: Mapping[str, Answer],
 ) -> dict[str, Answer]:
-    found: dict[str, Answer] = {}
+    found = dict(streams)
     waiting = dict(queries)
     while waiting:
         ready = [n for n, q in waiting.items() if not _read(q) & waiting.keys()]
