@@ -15,7 +15,7 @@
 #include "gs_scratch.h"
 #include "gs_sliding.h"
 
-#define GS_ABI_VERSION 8
+#define GS_ABI_VERSION 9
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -127,6 +127,14 @@ struct gs_group_table {
     uint32_t mask;     /* words of the index - 1 */
     uint32_t count;    /* entries */
     uint32_t capacity; /* entries that there is room for */
+};
+
+/* A value that a group has met. */
+struct gs_group_value {
+    struct gs_group_value *next; /* whoever keeps a list of them */
+    uint64_t times, hash;
+    uint32_t group, set, length;
+    _Alignas(8) uint8_t bytes[];
 };
 
 struct gs_operator_counters {
@@ -357,6 +365,10 @@ struct gs_host {
      * NULL bytes: refused, counted. */
     struct gs_string (*group_string)(struct gs_operator *op, struct gs_group_table *table,
                                      struct gs_string s, uint32_t room);
+    /* The value of these bytes that the group has met so often in its set, this time counted: it
+     * lives as long as the window. NULL: refused, counted. */
+    struct gs_group_value *(*group_value)(struct gs_operator *op, struct gs_group_table *table,
+                                          uint32_t group, uint32_t set, struct gs_string bytes);
     /* The rows to come are, or are not, of windows in which groups were refused. */
     void (*operator_mark)(struct gs_operator *op, bool is_partial);
     const struct gs_join_side *(*join_side)(struct gs_operator *op, uint32_t side);

@@ -132,6 +132,8 @@ class AggregateCall:
     span: Span
     filter: Expression | None = None
     """FILTER: of which rows the argument is looked at; None: of all."""
+    distinct: bool = False
+    """DISTINCT: each value of the argument counts once."""
 
     @property
     def expressions(self) -> Iterator[Expression]:

@@ -81,6 +81,8 @@ AGGREGATES = {
     "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
 }
 
+_OF_DISTINCT = ("COUNT", "SUM", "AVG")
+
 RUNNING = ("MOVING_SUM", "MOVING_AVG", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_MAX")
 """Aggregates that go on from window to window: they need CLOSING_WHEN."""
 
@@ -159,7 +161,8 @@ class Aggregates:
             return None
         may_be_of_nothing = self._may_be_of_nothing or condition is not None
         nullable = aggregate.nullable or (may_be_of_nothing and aggregate.function != "COUNT")
-        return self._reference(replace(aggregate, nullable=nullable, filter=condition), node)
+        call = replace(aggregate, nullable=nullable, filter=condition, distinct=node.distinct)
+        return self._reference(call, node)
 
     def _reference(self, aggregate: AggregateCall, node: ast.Call) -> AggregateRef:
         index = self._index(aggregate)
@@ -172,7 +175,7 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        key = (aggregate.function, aggregate.argument, aggregate.filter)
+        key = (aggregate.function, aggregate.argument, aggregate.filter, aggregate.distinct)
         if key not in self._known:
             self._known[key] = len(self._found)
             self._found.append(aggregate)
@@ -181,12 +184,11 @@ class Aggregates:
 
 def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
     name = node.name.upper()
-    if node.distinct:
+    if node.distinct and name not in _OF_DISTINCT:
+        message, hint = f"{node.name} takes no DISTINCT", "COUNT, SUM and AVG take it"
         if name in ("MIN", "MAX"):
-            message = f"DISTINCT changes nothing in {node.name}"
-            sink.error("wrong-arguments", message, node.span, "leave it out")
-        else:
-            not_supported(sink, f"{node.name}(DISTINCT …)", node.span)
+            message, hint = f"DISTINCT changes nothing in {node.name}", "leave it out"
+        sink.error("wrong-arguments", message, node.span, hint)
         return False
     if node.star and name != "COUNT":
         message = f"{node.name} takes a value, not *"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tests.answers.reference import arithmetic, conditions
-from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate
+from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate, of_distinct
 from tests.answers.reference.functions import choice, function
 from tests.answers.reference.syntax import (
     Call,
@@ -96,7 +96,8 @@ class Binder:
         arguments = [inner.typed(argument) for argument in node.arguments]
         if node.filter is not None:
             arguments = _selected(inner.typed(node.filter), arguments)
-        return self.collect(node, aggregate(node.name, arguments[0] if arguments else None))
+        found = aggregate(node.name, arguments[0] if arguments else None)
+        return self.collect(node, of_distinct(found) if node.distinct else found)
 
 
 def _selected(condition: Typed, arguments: list[Typed]) -> list[Typed]:
