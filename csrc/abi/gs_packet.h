@@ -34,7 +34,8 @@ enum gs_link {
     GS_LINK_IEEE802_11,
     GS_LINK_RADIOTAP,
     GS_LINK_IPV4, /* IP of one version: a packet of the other is no tuple */
-    GS_LINK_IPV6
+    GS_LINK_IPV6,
+    GS_LINK_RECORD /* no packet: a record of a STREAM (gs_fields_record.h) */
 };
 
 /* How deep the query set looks: the decoder goes no further. */

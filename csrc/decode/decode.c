@@ -54,6 +54,7 @@ static const uint8_t layer_of_link[] = {
     [GS_LINK_RADIOTAP] = GS_LAYER_RADIOTAP,
     [GS_LINK_IPV4] = GS_LAYER_IPV4,
     [GS_LINK_IPV6] = GS_LAYER_IPV6,
+    [GS_LINK_RECORD] = GS_LAYER_END,
 };
 
 static enum gs_layer first_layer(const struct gs_packet *packet)

@@ -15,6 +15,7 @@ struct gs_attached_set {
     char **interfaces; /* by the ordinals of the engine */
     uint32_t interface_count;
     bool *tapped;             /* by node */
+    const struct gs_watchlist **watchlists; /* that it has been given, by number */
     void *columns;            /* of the burst, generated code's */
     struct gs_engine *engine; /* that it is attached to, or NULL */
     bool is_ended;            /* before its engine's input: it gets no more packets */

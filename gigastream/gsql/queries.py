@@ -124,12 +124,14 @@ class AggregateCall:
     """One distinct aggregate call of a query."""
 
     function: str
-    """COUNT SUM MIN MAX AVG AND_AGGR OR_AGGR XOR_AGGR FIRST LAST VAR STDDEV (upper case)."""
+    """A key of AGGREGATES (binder/aggregates.py): COUNT, SUM, MOVING_SUM …"""
     argument: Expression | None
     """None for COUNT(*)."""
     type: Type
     nullable: bool
     span: Span
+    windows: int = 1
+    """MOVING_…: over this one, and those before it."""
     filter: Expression | None = None
     """FILTER: of which rows the argument is looked at; None: of all."""
     distinct: bool = False
@@ -269,6 +271,8 @@ class CheckedQuery:
     groups: tuple[GroupVariable, ...] = ()
     aggregates: tuple[AggregateCall, ...] = ()
     having: Expression | None = None
+    closing_when: Expression | None = None
+    """Over GroupRef and AggregateRef: groups of which it is not true go on into the next window."""
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     """Rows of each closed window, or of a selection: all that it ever gives."""

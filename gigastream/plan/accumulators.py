@@ -50,10 +50,12 @@ class Final:
     """How an aggregate's value is made of its accumulators."""
 
     kind: str
-    """value, average, variance or deviation."""
+    """value, average, variance or deviation; in a group that goes on also those of Running."""
     accumulators: tuple[int, ...]
     type: Type
     nullable: bool
+    windows: int = 1
+    """That it is over, of those that move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ def expression_key(expression: Expression) -> object:
 _NOT_COMPUTED = frozenset(
     (
         *("span", "is_chosen", "name", "field", "protocol", "flexible", "cost"),
-        *("operand", "operands", "arguments", "branches", "otherwise"),
+        *("operand", "operands", "arguments", "branches", "otherwise", "keys"),
     )
 )
 """Attributes that say nothing of the value, and those that are children."""
@@ -206,6 +208,16 @@ def _moments(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     return build
 
 
+def _going_on(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
+    """Of each window its sum, and of how many values."""
+
+    def build(call: AggregateCall, found: AccumulatorList) -> Final:
+        average = _average(call, found)
+        return Final(kind, average.accumulators, call.type, call.nullable, call.windows)
+
+    return build
+
+
 AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "COUNT": _count,
     "SUM": _sum,
@@ -219,6 +231,10 @@ AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "LAST": _plain("last"),
     "VAR": _moments("variance"),
     "STDDEV": _moments("deviation"),
+    "MOVING_SUM": _going_on("moving_sum"),
+    "MOVING_AVG": _going_on("moving_average"),
+    "RUNNING_SUM": _going_on("running_sum"),
+    "RUNNING_SUM_MAX": _going_on("running_sum_max"),
 }
 
 

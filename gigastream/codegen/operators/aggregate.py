@@ -37,6 +37,7 @@ from gigastream.plan.operators.aggregate import Aggregate
 
 def _write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
     write_aggregate_functions(lines, context, prefix, node, node.groups)
+    write_group_out(lines, context, prefix, node)
     with lines.block(f"static const struct gs_aggregate_ops {prefix}_ops =", "};"):
         write_group_ops(lines, "aggregate", prefix, node)
         lines.add(f".is_of_all = {int(node.is_of_all)},")
@@ -52,7 +53,7 @@ def write_aggregate_functions(
     *,
     engine_members: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """All that an aggregation's rows and groups are told by.
+    """All that an aggregation's rows and groups are told by, but how a group leaves.
 
     `bounded` are the group variables of which bounds are given; `engine_members`, as (C type,
     name), stand in an entry beside what the groups have.
@@ -62,7 +63,6 @@ def write_aggregate_functions(
     note_calls(context, node.conditions_of_groups)
     _write_entry(lines, prefix, node, engine_members)
     _write_rows(lines, context, prefix, node)
-    write_group_out(lines, context, prefix, node)
     windows = list(node.temporal_groups)
     incoming = [over_columns(bounded[i].expression) for i in windows]
     write_bounds(lines, f"{prefix}_bounds", incoming)
@@ -95,7 +95,7 @@ def _over_groups(expression: Expression, places: dict[int, int]) -> Carried:
     return function, [f"inputs[0].bounds[{places[item.index]}]" for item in function.inputs]
 
 
-def _keys(node: Aggregate) -> list[int]:
+def keys_of(node: Aggregate) -> list[int]:
     windows = node.temporal_groups
     return [i for i in range(len(node.groups)) if i not in windows]
 
@@ -130,7 +130,7 @@ def _write_entry(
     lines: Lines, prefix: str, node: Aggregate, engine_members: Sequence[tuple[str, str]]
 ) -> None:
     members = list(engine_members)
-    for i in _keys(node):
+    for i in keys_of(node):
         e = node.groups[i].expression
         members.append((C_TYPE[e.type], f"g{i}"))
         if e.nullable:
@@ -140,7 +140,7 @@ def _write_entry(
         members += [(state.c_type, state.name) for state in states]
         if accumulator.may_be_empty:
             members.append(("bool", f"a{index}_seen"))
-    if node.is_of_all:
+    if node.may_be_of_nothing:
         members.append(("bool", "is_met"))
     with lines.block(f"struct {prefix}_entry", "};"):
         if not members:
@@ -150,7 +150,7 @@ def _write_entry(
     lines.add("")
     with lines.block(f"struct {prefix}_row", "};"):
         lines.add("struct gs_group_table *table;", "uint32_t control;")
-        for i in _keys(node):
+        for i in keys_of(node):
             e = node.groups[i].expression
             declare_member(lines, e, f"g{i}")
         for index, arguments in enumerate(_arguments(node)):
@@ -188,12 +188,12 @@ def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggrega
     write_where(lines, writer, node.predicates)
     _write_window(lines, writer, node)
     lines.add(f"struct {prefix}_row *r = &rows[count];", "r->table = table;")
-    for i in _keys(node):
+    for i in keys_of(node):
         write_member(lines, writer, node.groups[i].expression, f"r->g{i}")
     for index, arguments in enumerate(_arguments(node)):
         for part, e in enumerate(arguments):
             write_member(lines, writer, e, f"r->x{index}_{part}")
-    keys = _keys(node)
+    keys = keys_of(node)
     types = [node.groups[i].expression.type for i in keys]
     write_hash(lines, "hash", "op->hash_key", types, [f"r->g{i}" for i in keys])
     lines.add(
@@ -236,7 +236,7 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
     with lines.block("if (GS_LIKELY(entry != NULL))"):
         _write_accumulate(lines, prefix, node, is_start=False)
         lines.add("continue;")
-    strings = [f"r->g{i}.length" for i in _keys(node) if _is_string(node, i)]
+    strings = [f"r->g{i}.length" for i in keys_of(node) if is_string(node, i)]
     lines.add(
         "const uint32_t mask = groups->mask;",
         f"const uint64_t string_bytes = {' + '.join(['UINT64_C(0)', *strings])};",
@@ -253,9 +253,9 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
     )
     if any(a.may_be_empty or a.distinct for a in node.accumulators):
         lines.add("memset(entry, 0, sizeof *entry); /* what has seen no value yet is 0 */")
-    if node.is_of_all:
+    if node.may_be_of_nothing:
         lines.add("entry->is_met = 1;")
-    for i in _keys(node):
+    for i in keys_of(node):
         e = node.groups[i].expression
         string = f"op->host->group_string(op, r->table, r->g{i}, r->g{i}.length)"
         lines.add(f"entry->g{i} = {string if e.type is Type.STRING else f'r->g{i}'};")
@@ -264,7 +264,7 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
     _write_accumulate(lines, prefix, node, is_start=True)
 
 
-def _is_string(node: Aggregate, group: int) -> bool:
+def is_string(node: Aggregate, group: int) -> bool:
     return node.groups[group].expression.type is Type.STRING
 
 
@@ -280,7 +280,7 @@ def _write_prefetch(lines: Lines, prefix: str) -> None:
 def same_group(node: Aggregate, one: str, other: str) -> str:
     """C condition: the keys of two entries or rows, pointers, are equal."""
     tests = []
-    for i in _keys(node):
+    for i in keys_of(node):
         e = node.groups[i].expression
         if e.nullable:
             tests.append(f"{one}->g{i}_null == {other}->g{i}_null")

@@ -11,6 +11,7 @@ from gigastream.codegen.operators.aggregate import (
     write_aggregate_functions,
     write_group_ops,
 )
+from gigastream.codegen.operators.group_out import write_group_out
 from gigastream.codegen.operators.high_code import HighCode
 from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.operators.slide import Slide
@@ -20,6 +21,7 @@ def _write_slide(lines: Lines, context: CodeContext, prefix: str, node: Slide) -
     write_aggregate_functions(
         lines, context, prefix, node, node.window_groups, engine_members=[("void *", "link")]
     )
+    write_group_out(lines, context, prefix, node)
     _write_is_same(lines, prefix, node)
     _write_combine(lines, prefix, node)
     with lines.block(f"static const struct gs_slide_ops {prefix}_ops =", "};"):

@@ -264,6 +264,8 @@ class Table(FromItem):
     host: str | None = None
     alias: str | None = None
     window: Window | None = None
+    is_file: bool = False
+    """The name is a file's, in quotes: a watchlist."""
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
     interface_span: Span = field(default=NOWHERE, compare=False, repr=False)
     alias_span: Span = field(default=NOWHERE, compare=False, repr=False)

@@ -293,6 +293,8 @@ _JOIN_WORDS = {
 def _table_name(table: ast.Table) -> str:
     if table.interface_set is not None:
         return f"[{table.interface_set}].{table.name}"
+    if table.is_file:
+        return _quoted(table.name)
     parts = [part for part in (table.host, table.interface) if part is not None]
     return ".".join((*(_word_or_quoted(part) for part in parts), table.name))
 

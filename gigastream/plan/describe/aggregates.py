@@ -15,6 +15,7 @@ from gigastream.plan.accumulators import (
     partial_columns,
 )
 from gigastream.plan.text import expression_text
+from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.gsql.queries import GroupVariable
@@ -95,7 +96,20 @@ def _final_text(node: Aggregate, final: Final) -> str:
     parts = [_part(node, index) for index in final.accumulators]
     if final.kind == "average":
         return " / ".join(parts)
+    if final.kind in _GOING_ON:
+        of = _GOING_ON[final.kind].format(counted(final.windows, "window"))
+        return f"{of} of {' / '.join(parts[: 1 + (final.kind == 'moving_average')])}"
     return parts[0] if final.kind == "value" else f"{final.kind} from {parts[0]}"
+
+
+_GOING_ON = {
+    "moving_sum": "over {}, the sum",
+    "moving_average": "over {}, the sum",
+    "running_sum": "since the group began, the sum",
+    "running_sum_max": "since the group began, the greatest sum at a window's end",
+    "kept_first": "since the group began, the first",
+    "kept_last": "since the group began, the last",
+}
 
 
 def _part(node: Aggregate, index: int) -> str:

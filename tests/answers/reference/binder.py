@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from tests.answers.reference import arithmetic, conditions
 from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate, of_distinct
 from tests.answers.reference.functions import choice, function
+from tests.answers.reference.running import over
 from tests.answers.reference.syntax import (
     Call,
     Case,
@@ -94,10 +95,13 @@ class Binder:
         assert self.rows is not None
         inner = Binder(self.rows, self.parameters)
         arguments = [inner.typed(argument) for argument in node.arguments]
+        windows = arguments[1].constant if len(arguments) > 1 else 1
+        assert isinstance(windows, int)
         if node.filter is not None:
             arguments = _selected(inner.typed(node.filter), arguments)
         found = aggregate(node.name, arguments[0] if arguments else None)
-        return self.collect(node, of_distinct(found) if node.distinct else found)
+        found = of_distinct(found) if node.distinct else found
+        return self.collect(node, over(node.name, windows, found))
 
 
 def _selected(condition: Typed, arguments: list[Typed]) -> list[Typed]:

@@ -209,6 +209,7 @@ class Query:
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
     having: Node | None = None
+    closing_when: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
 
