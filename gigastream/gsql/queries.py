@@ -144,6 +144,8 @@ class AggregateCall:
     """MOVING_…: over this one, and those before it."""
     filter: Expression | None = None
     """FILTER: of which rows the argument is looked at; None: of all."""
+    distinct: bool = False
+    """DISTINCT: each value of the argument counts once."""
 
     @property
     def expressions(self) -> Iterator[Expression]:

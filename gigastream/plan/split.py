@@ -114,9 +114,13 @@ def _why_not_of_partials(query: CheckedQuery) -> str:
 
 def _why_not_exact(accumulator: Accumulator) -> str:
     """Why a slot of the low table cannot hold an accumulator; empty if it can."""
-    if accumulator.kind not in HIGH_ONLY or accumulator.argument is None:
+    if accumulator.argument is None:
         return ""
-    return f"{expression_text(accumulator.argument)} is a float, whose exact sum is too wide"
+    text = expression_text(accumulator.argument)
+    if accumulator.distinct:
+        return f"the distinct values of {text} have no fixed size"
+    is_high = accumulator.kind in HIGH_ONLY
+    return f"{text} is a float, whose exact sum is too wide" if is_high else ""
 
 
 def _why_not_kept(e: Expression) -> str:
@@ -244,8 +248,7 @@ def _aggregate_high(
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
     argument = None if accumulator.argument is None else place(accumulator.argument)
-    position = tuple(map(place, accumulator.position))
-    return Accumulator(accumulator.kind, argument, accumulator.type, position)
+    return replace(accumulator, argument=argument, position=tuple(map(place, accumulator.position)))
 
 
 # Selection

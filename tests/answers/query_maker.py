@@ -237,7 +237,8 @@ class QueryMaker:
         makers: tuple[Callable[[], tuple[str, str]], ...] = (
             lambda: ("count(*)", WHOLE),
             lambda: (f"count({self.expression(self._kind(), 1)})", WHOLE),
-            lambda: (f"sum({self._summable()})", WHOLE),
+            lambda: (f"count(DISTINCT {self.expression(self._kind(), 1)})", WHOLE),
+            lambda: (f"sum({self._pick('', '', 'DISTINCT ')}{self._summable()})", WHOLE),
             lambda: (f"sum({self._small_name()} * {self._pick('0.5', '0.1', '1e306')})", FLOAT),
             lambda: (f"avg({self.expression(WHOLE, 1)})", FLOAT),
             lambda: (f"{self._pick('var', 'stddev')}({self._varied()})", FLOAT),
