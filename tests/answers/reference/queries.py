@@ -167,9 +167,7 @@ class _Evaluation:
         having = self._condition(query.having, over_groups, columns)
         closes = self._condition(query.closing_when, over_groups, columns)
         keys = self._order_keys(over_groups, columns)
-        groups = (
-            self._groups(calls) if query.closing_when is None else self._going_on(calls, closes)
-        )
+        groups = self._groups(calls) if closes is None else self._going_on(calls, closes)
         kept = [group for group in groups if _is_kept(having, group)]
         extra = [*(key for key, _ in keys), *self._closed_by()]
         width = len(columns)
@@ -270,9 +268,8 @@ class _Evaluation:
             for row in _results(calls.found, found)
         ]
 
-    def _going_on(self, calls: _Calls, closes: Typed | None) -> list[Row]:
+    def _going_on(self, calls: _Calls, closes: Typed) -> list[Row]:
         """The same of groups that go on from window to window."""
-        assert closes is not None
         if self.windows is not None:
             place, steps = len(self.group_by), 1
         else:
