@@ -76,8 +76,8 @@ struct gs_lfta {
     const struct gs_host *host;
     struct gs_lfta_counters counters;
     struct gs_lfta_table table;
-    struct gs_batch *output; /* rows not yet delivered */
-    void *const *handles;    /* of the query set */
+    struct gs_batch *output;                      /* rows not yet delivered */
+    void *const *handles;                         /* of the query set */
     const struct gs_watchlist *const *watchlists; /* likewise */
     uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
