@@ -34,6 +34,7 @@ def check(
     interfaces: Iterable[str] | None = None,
     library: str | PathLike[str] | Mapping[str, str] | None = None,
     is_finite: bool = False,
+    opens_lists: bool = False,
     sink: DiagnosticSink | None = None,
 ) -> list[CheckedQuery]:
     """Check query texts, each with the name of its file; return the queries of all of them.
@@ -42,7 +43,8 @@ def check(
     queries that are read are among them, named `dir/name`, and are no outputs.
     `parameters` are the values of `--param [query.]name=value`. `interfaces` are the names of all
     interfaces; None where they are not known yet. `is_finite` says that all input has an end, where
-    an aggregation without a clock is answered. Warnings are left in `sink`, if one is given.
+    an aggregation without a clock is answered. `opens_lists`: FROM may name a watchlist's file.
+    Warnings are left in `sink`, if one is given.
 
     Raises GsqlError with everything that is wrong.
     """
@@ -52,7 +54,7 @@ def check(
         queries.add_text(text, file)
     queries.resolve()
     known = None if interfaces is None else frozenset(interfaces)
-    tables = Tables(catalog, sink, {}, known, is_finite)
+    tables = Tables(catalog, sink, {}, known, is_finite, opens_lists=opens_lists)
     ordered = queries.ordered()
     checked = _check_all(ordered, tables, GivenParameters(parameters or {}))
     is_whole = len(checked) == len(ordered)
