@@ -7,6 +7,7 @@ from typing import Any
 
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.expand import Expand
 from gigastream.plan.operators.join import Join
 from gigastream.plan.operators.limit import Limit
 from gigastream.plan.operators.low_select import LowSelect
@@ -22,6 +23,7 @@ from gigastream.plan.operators.union import Union
 from gigastream.plan.plan import Plan
 from spark_sink.lateness import Late
 from spark_sink.operators.aggregate import AggregateOnSpark
+from spark_sink.operators.expand import ExpandOnSpark
 from spark_sink.operators.join import JoinOnSpark
 from spark_sink.operators.limit import LimitOnSpark
 from spark_sink.operators.low_stream import LowStream
@@ -42,6 +44,7 @@ OPERATORS: dict[type[Node], SparkOperator[Any]] = {
     Select: SelectOnSpark(),
     Aggregate: AggregateOnSpark[Aggregate](),
     Slide: SlideOnSpark(),
+    Expand: ExpandOnSpark(),
     RunningAggregate: RunningAggregateOnSpark(),
     Union: UnionOnSpark(),
     Join: JoinOnSpark(),

@@ -9,6 +9,7 @@ from gigastream.codegen.c_text import Lines
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.operators import (
     aggregate,
+    expand,
     join,
     limit,
     low_select,
@@ -24,6 +25,7 @@ from gigastream.codegen.operators import (
 )
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.expand import Expand
 from gigastream.plan.operators.join import Join
 from gigastream.plan.operators.limit import Limit
 from gigastream.plan.operators.low_select import LowSelect
@@ -54,6 +56,7 @@ CODES: dict[type[Node], OperatorCode] = {
     Select: select.CODE,
     Aggregate: aggregate.CODE,
     Slide: slide.CODE,
+    Expand: expand.CODE,
     RunningAggregate: running_aggregate.CODE,
     Union: union.CODE,
     Join: join.CODE,
