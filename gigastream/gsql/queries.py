@@ -155,11 +155,14 @@ class AggregateCall:
     """FILTER: of which rows the argument is looked at; None: of all."""
     distinct: bool = False
     """DISTINCT: each value of the argument counts once."""
+    held: tuple[Expression, ...] = ()
+    """TIME_AVG, whose argument is a value times for how long it held: that time, the value, from
+    when, and until when."""
 
     @property
     def expressions(self) -> Iterator[Expression]:
         """What is evaluated of a row for it."""
-        return (e for e in (self.filter, self.argument) if e is not None)
+        return (e for e in (self.filter, self.argument, *self.held) if e is not None)
 
 
 @dataclass(frozen=True, slots=True)

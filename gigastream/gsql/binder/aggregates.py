@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.time_average import timed
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import AggregateRef, Constant, Expression
 from gigastream.gsql.operations.conversion import converted, counted, exact_type, is_null
@@ -65,6 +66,12 @@ class _Kind:
     """The type in which the argument is handed over."""
     is_moving: bool = False
     """Behind the argument stands over how many windows."""
+    is_timed: bool = False
+    """Behind the argument stands from when it held, and until when."""
+
+    @property
+    def arity(self) -> int:
+        return 1 + self.is_moving + 2 * self.is_timed
 
 
 _NUMBERS = "a number"
@@ -83,6 +90,7 @@ AGGREGATES = {
     "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
     "MOVING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum, is_moving=True),
     "MOVING_AVG": _Kind(_is_summable, _NUMBERS, _float, _sum, is_moving=True),
+    "TIME_AVG": _Kind(_is_summable, _NUMBERS, _float, _float, is_timed=True),
     "RUNNING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum),
     "RUNNING_SUM_MAX": _Kind(_is_summable, _NUMBERS, _sum, _sum),
 }
@@ -95,11 +103,10 @@ RUNNING = ("MOVING_SUM", "MOVING_AVG", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_M
 MAX_WINDOWS = 1000
 """A group keeps a part for each window that MOVING_… is over."""
 
-_OF_A_GROUP = ("COUNT", "FIRST", "LAST", "RUNNING_SUM", "RUNNING_SUM_MAX")
+_OF_A_GROUP = ("COUNT", "FIRST", "LAST", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_MAX")
 """What a group that goes on has in a window without rows, too."""
 
 _LATER = (
-    *("TIME_AVG",),
     *("APPROX_COUNT_DISTINCT", "QUANTILE_OF", "MEDIAN_OF", "HEAVY_HITTERS", "COUNT_DIFF"),
     "CAT_AGGR",
 )
@@ -173,9 +180,11 @@ class Aggregates:
         aggregate = _checked(node, argument, context.sink)
         if aggregate is not None and AGGREGATES[aggregate.function].is_moving:
             aggregate = _moving(aggregate, arguments[1], context.sink)
+        if aggregate is not None and AGGREGATES[aggregate.function].is_timed:
+            aggregate = timed(aggregate, arguments[1:], condition, context.sink)
         if aggregate is None:
             return None
-        is_sure = aggregate.function in self._always
+        is_sure = aggregate.function in (self._always if condition is None else ("COUNT",))
         may_be_of_nothing = self._may_be_of_nothing or condition is not None
         nullable = aggregate.nullable or (may_be_of_nothing and not is_sure)
         call = replace(aggregate, nullable=nullable, filter=condition, distinct=node.distinct)
@@ -192,7 +201,7 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct)
+        of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct, aggregate.held)
         key = (aggregate.function, aggregate.windows, *of_rows)
         if key not in self._known:
             self._known[key] = len(self._found)
@@ -216,7 +225,11 @@ def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
         message = f"{node.name} takes a value, and over how many windows"
         sink.error("wrong-arguments", message, node.span, f"{node.name}(len, 5)")
         return False
-    if len(node.args) != (0 if node.star else 1 + AGGREGATES[name].is_moving):
+    if AGGREGATES[name].is_timed and len(node.args) != AGGREGATES[name].arity:
+        message = f"{node.name} takes a value, from when it held, and until when"
+        sink.error("wrong-arguments", message, node.span, f"{node.name}(n, began, ended)")
+        return False
+    if len(node.args) != (0 if node.star else AGGREGATES[name].arity):
         message = f"{node.name} takes one argument"
         counts = "count(*) counts rows" if name == "COUNT" else None
         sink.error("wrong-arguments", message, node.span, counts)
