@@ -15,7 +15,7 @@
 #include "gs_scratch.h"
 #include "gs_sliding.h"
 
-#define GS_ABI_VERSION 8
+#define GS_ABI_VERSION 9
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -202,7 +202,7 @@ struct gs_slide_ops {
     /* Whether two entries are of one group. */
     bool (*is_same)(const void *a, const void *b);
     /* Adds the aggregates of an entry of the same group. */
-    void (*combine)(void *into, const void *from);
+    void (*combine)(void *const *handles, void *into, const void *from);
 };
 
 /* order: ORDER BY and LIMIT of each window */

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 
-from gigastream.gsql.expressions import Expression, may_have_no_value
-from gigastream.gsql.queries import AggregateCall, GroupVariable
-from gigastream.gsql.types import Column, Type
+from gigastream.gsql.expressions import Expression, StateFunction, may_have_no_value
+from gigastream.gsql.queries import AggregateCall, GroupVariable, UserCall, UserState
+from gigastream.gsql.types import Column, Type, size_of
 from gigastream.plan.builders import NodeNames
 
 
@@ -27,7 +27,8 @@ class Accumulator:
     type: Type
     """Of the argument; ULLONG for a count."""
     position: tuple[Expression, ...] = ()
-    """FIRST, LAST: (timestamp, interface, position in the source) of a row."""
+    """FIRST, LAST: (timestamp, interface, position in the source) of a row; of a UDAF its further
+    arguments."""
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -36,16 +37,48 @@ class Accumulator:
             yield self.argument
         yield from self.position
 
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        """What of it is C of definition files."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserAccumulator(Accumulator):
+    """The state of a UDAF; `type` is that of what crosses the border, as bytes."""
+
+    state: UserState = field(kw_only=True)
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        return self.state.functions
+
 
 @dataclass(frozen=True, slots=True)
 class Final:
     """How an aggregate's value is made of its accumulators."""
 
     kind: str
-    """value, average, variance or deviation."""
+    """value, average, variance, deviation or user."""
     accumulators: tuple[int, ...]
     type: Type
     nullable: bool
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        """What of it is C of definition files."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserFinal(Final):
+    """The value of a UDAF."""
+
+    call: UserCall = field(kw_only=True)
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        return () if self.call.extractor is None else (self.call.extractor,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +112,7 @@ KINDS = {
     "moments_unsigned": Kind(_SHIFTED_MOMENTS),
     "moments_signed": Kind(_SHIFTED_MOMENTS),
     "moments_float": Kind(()),
+    "user": Kind((("", None),)),
 }
 HIGH_ONLY = ("sum_float", "moments_float")
 """Exact sums of floats are wide: no slot of a low table holds them, and no partial row."""
@@ -124,6 +158,17 @@ class AccumulatorList:
         if key not in self._known:
             self._known[key] = len(self.items)
             self.items.append(wanted)
+        return self._known[key]
+
+    def add_user(self, call: AggregateCall, state: UserState) -> int:
+        """Index of the state of a UDAF, made if it is new: extractors share one."""
+        type_ = Type.opaque(size_of(state.partial))
+        key = ("user", *map(expression_key, (state.whole, *call.arguments)))
+        if key not in self._known:
+            self._known[key] = len(self.items)
+            self.items.append(
+                UserAccumulator("user", call.argument, type_, call.others, state=state)
+            )
         return self._known[key]
 
 
@@ -189,6 +234,12 @@ def _moments(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     return build
 
 
+def _user(call: AggregateCall, found: AccumulatorList) -> Final:
+    assert call.user is not None
+    index = found.add_user(call, call.user.state)
+    return UserFinal("user", (index,), call.type, call.nullable, call=call.user)
+
+
 AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "COUNT": _count,
     "SUM": _sum,
@@ -210,5 +261,8 @@ def decompose(
 ) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
     """The accumulators of a query's aggregates, and how each aggregate is made of them."""
     found = AccumulatorList(position, [])
-    finals = tuple(AGGREGATES[call.function](call, found) for call in calls)
+    finals = tuple(
+        (_user if call.user is not None else AGGREGATES[call.function])(call, found)
+        for call in calls
+    )
     return tuple(found.items), finals

@@ -26,6 +26,7 @@ from gigastream.codegen.operators.high_parts import (
     write_where,
 )
 from gigastream.codegen.operators.row_bursts import row_burst, write_bursts, write_scratch_reset
+from gigastream.codegen.user_accumulators import note_states, valid_partial
 from gigastream.gsql.expressions import ColumnRef, Expression
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import GroupVariable
@@ -59,6 +60,7 @@ def write_aggregate_functions(
     note_calls(context, _aggregate_reads(node))
     note_calls(context, node.column_expressions)
     note_calls(context, node.conditions_of_groups)
+    note_states(context, node.accumulators, of_partials=node.merges_partials)
     _write_entry(lines, prefix, node, engine_members)
     _write_rows(lines, context, prefix, node)
     write_group_out(lines, context, prefix, node)
@@ -138,7 +140,8 @@ def _write_entry(
         if e.nullable:
             members.append(("bool", f"g{i}_null"))
     for index, accumulator in enumerate(node.accumulators):
-        states = writer_of(accumulator).high(f"a{index}", accumulator)
+        writer = writer_of(accumulator, of_partials=node.merges_partials)
+        states = writer.high(f"a{index}", accumulator)
         members += [(state.c_type, state.name) for state in states]
         if is_nullable(accumulator):
             members.append(("bool", f"a{index}_seen"))
@@ -199,6 +202,7 @@ def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggrega
     for index, arguments in enumerate(_arguments(node)):
         for part, e in enumerate(arguments):
             _write_member(lines, writer, e, f"r->x{index}_{part}")
+    _write_valid(lines, node)
     keys = _keys(node)
     types = [node.groups[i].expression.type for i in keys]
     write_hash(lines, "hash", "op->hash_key", types, [f"r->g{i}" for i in keys])
@@ -207,6 +211,14 @@ def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggrega
         "__builtin_prefetch(&table->index[r->control & table->mask]);",
         "count++;",
     )
+
+
+def _write_valid(lines: Lines, node: Aggregate) -> None:
+    """A partial row with a state that is none has no value: it may come from a spool."""
+    for index, accumulator in enumerate(node.accumulators if node.merges_partials else ()):
+        valid = valid_partial(accumulator, f"r->x{index}_0")
+        if valid:
+            lines.add(f"if (GS_UNLIKELY(!{valid})) {{ op->counters.no_value++; continue; }}")
 
 
 def _write_member(lines: Lines, writer: ExpressionWriter, e: Expression, to: str) -> None:
@@ -310,7 +322,7 @@ def _write_accumulate(lines: Lines, node: Aggregate, *, is_start: bool) -> None:
         zip(node.accumulators, _arguments(node), strict=True)
     ):
         values = [f"r->x{index}_{part}" for part in range(len(arguments))]
-        writer = writer_of(accumulator)
+        writer = writer_of(accumulator, of_partials=node.merges_partials)
         at = f"entry->a{index}"
         if node.merges_partials:
             lines.add(*(writer.merge_start if is_start else writer.merge)(at, values))
@@ -340,9 +352,11 @@ def _nullable(
         return start if is_start else add
     seen = f"entry->a{index}_seen"
     begin = f"{' '.join(start)} {seen} = 1;"
+    pairs = zip(values, accumulator.expressions, strict=True)
+    given = " && ".join(f"!{value}_null" for value, e in pairs if e.nullable)
     if is_start:
-        return [f"if (!{values[0]}_null) {{ {begin} }}"]
-    return [f"if (!{values[0]}_null) {{ if (!{seen}) {{ {begin} }} else {{ {' '.join(add)} }} }}"]
+        return [f"if ({given}) {{ {begin} }}"]
+    return [f"if ({given}) {{ if (!{seen}) {{ {begin} }} else {{ {' '.join(add)} }} }}"]
 
 
 CODE = HighCode(_write_aggregate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gigastream.codegen.c_text import C_TYPE, Lines, comment
+from gigastream.codegen.c_text import C_TYPE, Lines, comment, zero
 from gigastream.codegen.columns import (
     write_row,
 )
@@ -13,12 +13,14 @@ from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
 from gigastream.codegen.keys import from_bound
 from gigastream.codegen.operators.high_parts import is_nullable, operator_writer
+from gigastream.codegen.user_accumulators import kept_by
+from gigastream.codegen.user_aggregates import note_value
 from gigastream.gsql.expressions import (
     AggregateRef,
     Expression,
     GroupRef,
 )
-from gigastream.plan.accumulators import Final
+from gigastream.plan.accumulators import Final, UserAccumulator, UserFinal
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
 
@@ -38,7 +40,7 @@ def write_group_out(lines: Lines, context: CodeContext, prefix: str, node: Aggre
         leaf = _group_leaf(node)
         writer = operator_writer(lines, context, leaf, "op->counters.no_value++; return;")
         for index, final in enumerate(node.finals):
-            _write_final(lines, node, index, final)
+            _write_final(lines, context, node, index, final)
         if node.having is not None:
             lines.add(comment(f"HAVING {expression_text(node.having)}"))
             with lines.block(f"if (!({writer.truth(node.having)}))"):
@@ -68,8 +70,13 @@ def _group_leaf(node: Aggregate) -> Callable[[Expression], CValue]:
     return leaf
 
 
-def _write_final(lines: Lines, node: Aggregate, index: int, final: Final) -> None:
-    code, null = _FINALS[final.kind](lines, node, final)
+def _write_final(
+    lines: Lines, context: CodeContext, node: Aggregate, index: int, final: Final
+) -> None:
+    if isinstance(final, UserFinal):
+        code, null = _final_user(lines, context, node, final)
+    else:
+        code, null = _FINALS[final.kind](lines, node, final)
     lines.add(f"{C_TYPE[final.type]} v{index} = {code};", f"(void)v{index};")
     if final.nullable:
         lines.add(f"bool v{index}_null = {null or '0'};", f"(void)v{index}_null;")
@@ -125,6 +132,26 @@ def _final_variance(lines: Lines, node: Aggregate, final: Final) -> tuple[str, s
 def _final_deviation(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
     variance, null = _final_variance(lines, node, final)
     return f"sqrt({variance})", null
+
+
+def _final_user(
+    lines: Lines, context: CodeContext, node: Aggregate, final: UserFinal
+) -> tuple[str, str]:
+    """What a UDAF, or its extractor, makes of a state that has seen a row."""
+    which = final.accumulators[0]
+    accumulator, at = node.accumulators[which], f"entry->a{which}"
+    assert isinstance(accumulator, UserAccumulator)
+    kept = kept_by(accumulator, of_partials=node.merges_partials)
+    function, result = note_value(context, kept, final.call), lines.name()
+    null = "!entry->is_met" if node.is_of_all else ""
+    null = f"!{at}_seen" if is_nullable(accumulator) else null
+    call = f"{function}(op->scratch, op->handles, &{at}, &{result})"
+    has_none = f"!({null}) && !{call}" if null else f"!{call}"
+    lines.add(
+        f"{C_TYPE[final.type]} {result} = {zero(final.type)};",
+        f"if (GS_UNLIKELY({has_none})) {_NO_VALUE}",
+    )
+    return result, null
 
 
 _FINALS = {

@@ -64,4 +64,4 @@ def write_where(lines: Lines, writer: ExpressionWriter, predicates: Sequence[Exp
 
 def is_nullable(accumulator: Accumulator) -> bool:
     """Whether an accumulator may have no value."""
-    return accumulator.argument is not None and accumulator.argument.nullable
+    return any(e.nullable for e in accumulator.expressions)

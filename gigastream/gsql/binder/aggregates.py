@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.user_aggregates import user_aggregate
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import AggregateRef, Expression
 from gigastream.gsql.operations.conversion import converted, counted, exact_type, is_null
@@ -95,16 +96,19 @@ NAMES = (*(name.lower() for name in AGGREGATES), *(name.lower() for name in _LAT
 
 def is_aggregate(name: str, context: BindingContext) -> bool:
     """True if a call of that name aggregates."""
-    return name.lower() in NAMES or name.lower() in context.catalog.aggregates
+    return name.lower() in NAMES or is_user_aggregate(name, context)
+
+
+def is_user_aggregate(name: str, context: BindingContext) -> bool:
+    """True if a definition file has a UDAF, or an extractor, of that name."""
+    return name.upper() not in AGGREGATES and bool(context.catalog.aggregated(name))
 
 
 def unsupported_aggregate(node: ast.Call, context: BindingContext) -> bool:
     """Report an aggregate that the language has and this version has not."""
-    is_declared = node.name.lower() in context.catalog.aggregates
-    if node.name.upper() not in _LATER and not is_declared:
+    if node.name.upper() not in _LATER:
         return False
-    what = "user-defined aggregate" if is_declared else "aggregate"
-    not_supported(context.sink, f"the {what} {node.name}", node.name_span)
+    not_supported(context.sink, f"the aggregate {node.name}", node.name_span)
     return True
 
 
@@ -129,7 +133,7 @@ class Aggregates:
     def __init__(self, *, may_be_of_nothing: bool) -> None:
         self._may_be_of_nothing = may_be_of_nothing
         self._found: list[AggregateCall] = []
-        self._known: dict[tuple[str, Expression | None], int] = {}
+        self._known: dict[object, int] = {}
 
     @property
     def found(self) -> tuple[AggregateCall, ...]:
@@ -140,10 +144,10 @@ class Aggregates:
         self, node: ast.Call, arguments: list[Expression | None], context: BindingContext
     ) -> Expression | None:
         """Return a reference to the aggregate of a call, or None after an error."""
-        if not _has_right_shape(node, context.sink) or None in arguments:
-            return None
-        argument = None if node.star else arguments[0]
-        aggregate = _checked(node, argument, context.sink)
+        if is_user_aggregate(node.name, context):
+            aggregate = _user(node, arguments, context)
+        else:
+            aggregate = _of_the_language(node, arguments, context.sink)
         if aggregate is None:
             return None
         nullable = aggregate.nullable or (self._may_be_of_nothing and aggregate.function != "COUNT")
@@ -160,11 +164,26 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        key = (aggregate.function, aggregate.argument)
+        key = (aggregate.function, aggregate.argument, aggregate.others, aggregate.user)
         if key not in self._known:
             self._known[key] = len(self._found)
             self._found.append(aggregate)
         return self._known[key]
+
+
+def _user(
+    node: ast.Call, arguments: list[Expression | None], context: BindingContext
+) -> AggregateCall | None:
+    good = [argument for argument in arguments if argument is not None]
+    return user_aggregate(node, good, context) if len(good) == len(arguments) else None
+
+
+def _of_the_language(
+    node: ast.Call, arguments: list[Expression | None], sink: DiagnosticSink
+) -> AggregateCall | None:
+    if not _has_right_shape(node, sink) or None in arguments:
+        return None
+    return _checked(node, None if node.star else arguments[0], sink)
 
 
 def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:

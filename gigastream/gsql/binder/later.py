@@ -126,5 +126,5 @@ def _aggregate_calls(body: ast.SelectStatement, context: BindingContext) -> Iter
 def _is_running(call: ast.Call, context: BindingContext) -> bool:
     if call.name.upper() in _KEPT:
         return True
-    declared = context.catalog.aggregates.get(call.name.lower())
-    return declared is not None and declared.is_running
+    declared = context.catalog.aggregates.get(call.name.lower(), ())
+    return any(aggregate.is_running for aggregate in declared)

@@ -123,7 +123,7 @@ def _check_levels(
     if reads_packets or not statement.sources_are_known:
         return
     expressions = [*conditions, *(variable.expression for variable in groups.variables)]
-    expressions += [aggregate.argument for aggregate in statement.aggregates.found]
+    expressions += [e for aggregate in statement.aggregates.found for e in aggregate.arguments]
     if isinstance(found, tuple):
         expressions += [column.expression for column in found]
     refuse_low_only(expressions, statement.sink)

@@ -11,6 +11,8 @@ from gigastream.plan.accumulators import (
     KINDS,
     Accumulator,
     Final,
+    UserAccumulator,
+    UserFinal,
     accumulator_names,
     partial_columns,
 )
@@ -35,14 +37,19 @@ _KEPT = {
     "moments_unsigned": "moments of",
     "moments_signed": "moments of",
     "moments_float": "moments of",
+    "user": "state of",
 }
-_COMPLETED = {**_KEPT, "count": "sum of"}
+_COMPLETED = {**_KEPT, "count": "sum of", "user": "states of"}
 """Of partial values: counts are added."""
 
 
 def accumulator_text(accumulator: Accumulator) -> str:
     """What a slot or group keeps: `sum of len`."""
     what = "rows" if accumulator.argument is None else expression_text(accumulator.argument)
+    if isinstance(accumulator, UserAccumulator):
+        state = accumulator.state.whole
+        given = map(expression_text, (*accumulator.expressions, *state.arguments))
+        what = f"{state.name}({', '.join(given)})"
     return f"{_KEPT[accumulator.kind]} {what}"
 
 
@@ -81,7 +88,9 @@ def _final_text(node: Aggregate, final: Final) -> str:
     parts = [_part(node, index) for index in final.accumulators]
     if final.kind == "average":
         return " / ".join(parts)
-    return parts[0] if final.kind == "value" else f"{final.kind} from {parts[0]}"
+    if isinstance(final, UserFinal) and final.call.extractor is not None:
+        return f"{final.call.extractor.name} of {parts[0]}"
+    return parts[0] if final.kind in ("value", "user") else f"{final.kind} from {parts[0]}"
 
 
 def _part(node: Aggregate, index: int) -> str:
