@@ -54,7 +54,7 @@ def kept_by(a: UserAccumulator, *, of_partials: bool) -> StateFunction:
 
 
 def valid_partial(a: Accumulator, value: str) -> str:
-    """C condition: a column of a partial row is what an accumulator can take; "" if it always is."""
+    """C condition: an accumulator can take a column of a partial row; "" if it always can."""
     if not isinstance(a, UserAccumulator):
         return ""
     return f"{name_of(a.state.above)}_valid({_HIGH}, &{value})"

@@ -48,7 +48,7 @@ def note_rows(context: CodeContext, function: StateFunction, arguments: Sequence
 
 
 def note_below(context: CodeContext, state: UserState) -> None:
-    """A SUBAGGR leaves when it is full, and gives what crosses the border: `…_full`, `…_partial`."""
+    """A SUBAGGR leaves when it is full, and says what crosses the border: `_full`, `_partial`."""
     if state.merges:
         return
     function, lines = state.below, Lines()
@@ -71,7 +71,7 @@ def note_below(context: CodeContext, state: UserState) -> None:
 
 
 def note_above(context: CodeContext, state: UserState) -> None:
-    """What crossed the border is looked at, and taken: `…_valid`, and a row's functions or `…_merge`.
+    """What crossed the border is looked at, and taken: `…_valid`, and `…_take` or `…_merge`.
 
     What was in a spool may be anybody's bytes.
     """

@@ -185,6 +185,12 @@ class Catalog:
         yield from _flat(self.functions.values())
         yield from _flat(self.predicates.values())
 
+    @property
+    def all_aggregates(self) -> Iterator[Function]:
+        """All UDAFs, then all extractors, in order of declaration."""
+        yield from _flat(self.aggregates.values())
+        yield from _flat(self.extractors.values())
+
 
 def _flat(groups: Iterable[tuple[Function, ...]]) -> Iterator[Function]:
     for group in groups:
