@@ -55,11 +55,11 @@ class Loaded:
     """A shared object, and what its HANDLE arguments were made into."""
 
     def __init__(self, image: bytes) -> None:
-        # it stays open: the loader takes a second object of one path for the first
-        self._file = open(os.memfd_create("gigastream-udaf", os.MFD_CLOEXEC), "wb")  # noqa: SIM115
-        self._file.write(image)
-        self._file.flush()
-        self._library = ctypes.CDLL(f"/proc/self/fd/{self._file.fileno()}", mode=os.RTLD_LOCAL)
+        # Both stay: the loader knows objects by their paths, and this one must not come again.
+        file = os.memfd_create("gigastream-udaf", os.MFD_CLOEXEC)
+        with os.fdopen(file, "wb", closefd=False) as stream:
+            stream.write(image)
+        self._library = ctypes.CDLL(f"/proc/self/fd/{file}", mode=os.RTLD_LOCAL)
         self._handles = (ctypes.c_void_p * (self._library.gs_handle_count() + 1))()
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
         if self._library.gs_open_handles(self._handles, message, _MESSAGE_BYTES) < 0:
