@@ -372,6 +372,7 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
     lfta->base.ops = ops;
     lfta->base.host = host;
     lfta->base.handles = handles;
+    lfta->base.watchlists = settings->watchlists;
     lfta->stream = stream;
     lfta->source = source;
     lfta->failed = settings->failed;

@@ -43,11 +43,12 @@ def _added(at: str, other: str) -> list[str]:
 
 
 def _count() -> AccumulatorWriter:
+    """Of rows, or of those (C conditions) that are handed over."""
     return AccumulatorWriter(
         _u64,
         _u64,
-        lambda at, x: [f"{at} = 1;"],
-        lambda at, x: [f"{at}++;"],
+        lambda at, x: [f"{at} = {x[0] if x else '1'};"],
+        lambda at, x: [f"{at} += {x[0] if x else '1'};"],
         _never,
         _value,
         _set,
@@ -287,6 +288,37 @@ OPAQUE_WRITERS = {
     "first": _positioned("<", _order_of_bytes),
     "last": _positioned(">", _order_of_bytes),
 }
+
+
+def met(
+    accumulator: Accumulator, at: str, x: Sequence[str], start: list[str], add: list[str] | None
+) -> list[str]:
+    """The statements for a row or partial row; without `add` a slot or group begins with it.
+
+    NULL is passed over: an accumulator starts at the first value that it is told of.
+    """
+    if not accumulator.may_be_empty:
+        return start if add is None else add
+    begin, given = f"{' '.join(start)} {at}_seen = 1;", _is_given(accumulator, x)
+    if add is None:
+        return [f"if ({given}) {{ {begin} }}"]
+    return [f"if ({given}) {{ if (!{at}_seen) {{ {begin} }} else {{ {' '.join(add)} }} }}"]
+
+
+def _is_given(accumulator: Accumulator, x: Sequence[str]) -> str:
+    """C condition: nothing of a row is NULL that must not be, or of a partial row."""
+    parts = list(accumulator.expressions)
+    if not isinstance(accumulator, UserAccumulator) or len(x) != len(parts):
+        return f"!{x[0]}_null"
+    return " && ".join(f"!{a}_null" for a, e in zip(x, parts, strict=True) if e.nullable)
+
+
+def handed_over(accumulator: Accumulator, x: Sequence[str]) -> Sequence[str]:
+    """What a writer is given of a row's values: a count whether there is one."""
+    if accumulator.kind != "count":
+        return x
+    argument = accumulator.argument
+    return [f"!{x[0]}_null"] if argument is not None and argument.nullable else []
 
 
 def low_writer_of(accumulator: Accumulator) -> AccumulatorWriter:

@@ -9,6 +9,7 @@ from pathlib import Path
 from gigastream.codegen.c_text import constant, identifier
 from gigastream.gsql.expressions import Constant, FunctionCall
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
+from gigastream.gsql.watchlists import Watchlist
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
@@ -60,6 +61,11 @@ class CodeContext:
             self.own_headers.add(Path(call.header).name)
         else:
             self.headers.add(call.include)
+
+    def watchlist(self, watchlist: Watchlist) -> int:
+        """The number of a list in the query set; its header is wanted."""
+        self.headers.add("gs_watchlist.h")
+        return self.plan.watchlists.index(watchlist)
 
     def handle(self, call: FunctionCall) -> int:
         """The number of the handle that a call's HANDLE argument is prepared into."""

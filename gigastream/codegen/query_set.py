@@ -110,6 +110,7 @@ def _write_nodes(lines: Lines, context: CodeContext) -> None:
             ".nodes = nodes,",
             f".handle_count = {len(context.handles)},",
             ".handles = handles,",
+            f".watchlist_count = {len(context.plan.watchlists)},",
             ".unpack = unpack,",
         )
 

@@ -57,7 +57,8 @@ def valid_partial(a: Accumulator, value: str) -> str:
     """C condition: an accumulator can take a column of a partial row; "" if it always can."""
     if not isinstance(a, UserAccumulator):
         return ""
-    return f"{name_of(a.state.above)}_valid({_HIGH}, &{value})"
+    valid = f"{name_of(a.state.above)}_valid({_HIGH}, &{value})"
+    return f"({value}_null || {valid})" if a.may_be_empty else valid
 
 
 def low_user_writer(a: UserAccumulator) -> AccumulatorWriter:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Column, Temporal, Type
+from gigastream.gsql.watchlists import Watchlist
 
 ROW_NUMBER = "@row_number"
 """The accessor of a tuple's number among those of the protocol, which no query can name."""
@@ -219,6 +220,28 @@ class StateFunction(FunctionCall):
     @property
     def handle_symbol(self) -> str:
         return self.prepared_by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListValue(Expression):
+    """A column of the row of a watchlist that `keys` match; a packet that matches none is rejected.
+
+    Only below the border, as a field is.
+    """
+
+    watchlist: Watchlist
+    keys: tuple[Expression, ...]
+    """One for each key column of the list, in their order."""
+    column: int | None = None
+    """None: whether there is such a row."""
+    name: str = ""
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.keys
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return replace(self, keys=children)
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

@@ -9,11 +9,18 @@ and its C in gigastream/codegen/accumulators.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
-from gigastream.gsql.expressions import Expression, StateFunction, may_have_no_value
+from gigastream.gsql.expressions import (
+    Case,
+    Constant,
+    Expression,
+    StateFunction,
+    may_have_no_value,
+)
 from gigastream.gsql.queries import AggregateCall, GroupVariable, UserCall, UserState
-from gigastream.gsql.types import Column, Type, size_of
+from gigastream.gsql.source import NOWHERE
+from gigastream.gsql.types import Column, Temporal, Type, size_of
 from gigastream.plan.builders import NodeNames
 
 
@@ -29,6 +36,11 @@ class Accumulator:
     position: tuple[Expression, ...] = ()
     """FIRST, LAST: (timestamp, interface, position in the source) of a row; of a UDAF its further
     arguments."""
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether all that it is told of may be NULL: it has no value then. A count is 0."""
+        return self.kind != "count" and self.argument is not None and self.argument.nullable
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -50,6 +62,10 @@ class UserAccumulator(Accumulator):
     state: UserState = field(kw_only=True)
 
     @property
+    def may_be_empty(self) -> bool:
+        return any(e.nullable for e in self.expressions)
+
+    @property
     def functions(self) -> tuple[StateFunction, ...]:
         return self.state.functions
 
@@ -59,10 +75,12 @@ class Final:
     """How an aggregate's value is made of its accumulators."""
 
     kind: str
-    """value, average, variance, deviation or user."""
+    """value, average, variance, deviation, user; in a group that goes on also those of Running."""
     accumulators: tuple[int, ...]
     type: Type
     nullable: bool
+    windows: int = 1
+    """That it is over, of those that move."""
 
     @property
     def functions(self) -> tuple[StateFunction, ...]:
@@ -134,11 +152,15 @@ def accumulator_names(
 
 
 def partial_columns(accumulator: Accumulator, name: str) -> tuple[Column, ...]:
-    """The columns in which an accumulator leaves an LFTA."""
-    return tuple(
+    """The columns in which an accumulator leaves an LFTA; of an empty one the first is NULL."""
+    columns = (
         Column(name + suffix, accumulator.type if type_ is None else type_)
         for suffix, type_ in KINDS[accumulator.kind].columns
     )
+    if not accumulator.may_be_empty:
+        return tuple(columns)
+    first, *others = columns
+    return (replace(first, nullable=True), *others)
 
 
 @dataclass(slots=True)
@@ -163,7 +185,7 @@ class AccumulatorList:
     def add_user(self, call: AggregateCall, state: UserState) -> int:
         """Index of the state of a UDAF, made if it is new: extractors share one."""
         type_ = Type.opaque(size_of(state.partial))
-        key = ("user", *map(expression_key, (state.whole, *call.arguments)))
+        key = ("user", *map(expression_key, (state.whole, *call.expressions)))
         if key not in self._known:
             self._known[key] = len(self.items)
             self.items.append(
@@ -185,7 +207,7 @@ def expression_key(expression: Expression) -> object:
 _NOT_COMPUTED = frozenset(
     (
         *("span", "is_chosen", "name", "field", "protocol", "flexible", "cost"),
-        *("operand", "operands", "arguments", "branches", "otherwise"),
+        *("operand", "operands", "arguments", "branches", "otherwise", "keys"),
     )
 )
 """Attributes that say nothing of the value, and those that are children."""
@@ -240,6 +262,16 @@ def _user(call: AggregateCall, found: AccumulatorList) -> Final:
     return UserFinal("user", (index,), call.type, call.nullable, call=call.user)
 
 
+def _going_on(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
+    """Of each window its sum, and of how many values."""
+
+    def build(call: AggregateCall, found: AccumulatorList) -> Final:
+        average = _average(call, found)
+        return Final(kind, average.accumulators, call.type, call.nullable, call.windows)
+
+    return build
+
+
 AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "COUNT": _count,
     "SUM": _sum,
@@ -253,6 +285,10 @@ AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "LAST": _plain("last"),
     "VAR": _moments("variance"),
     "STDDEV": _moments("deviation"),
+    "MOVING_SUM": _going_on("moving_sum"),
+    "MOVING_AVG": _going_on("moving_average"),
+    "RUNNING_SUM": _going_on("running_sum"),
+    "RUNNING_SUM_MAX": _going_on("running_sum_max"),
 }
 
 
@@ -262,7 +298,33 @@ def decompose(
     """The accumulators of a query's aggregates, and how each aggregate is made of them."""
     found = AccumulatorList(position, [])
     finals = tuple(
-        (_user if call.user is not None else AGGREGATES[call.function])(call, found)
+        (_user if call.user is not None else AGGREGATES[call.function])(_unfiltered(call), found)
         for call in calls
     )
     return tuple(found.items), finals
+
+
+def _unfiltered(call: AggregateCall) -> AggregateCall:
+    """FILTER as what its argument is: NULL, which counts for none, of rows that it leaves out.
+
+    What is not selected is not evaluated, as in any CASE.
+    """
+    if call.filter is None:
+        return call
+    argument = call.argument or _constant(Type.BOOL, True)
+    left_out = _constant(argument.type, None)
+    chosen = Case(
+        type=argument.type,
+        nullable=True,
+        branches=((call.filter, argument),),
+        otherwise=left_out,
+        span=call.span,
+    )
+    return replace(call, argument=chosen, filter=None)
+
+
+def _constant(type_: Type, value: bool | None) -> Constant:
+    nullable = value is None
+    return Constant(
+        type=type_, temporal=Temporal.CONSTANT, nullable=nullable, span=NOWHERE, value=value
+    )

@@ -13,7 +13,13 @@ from dataclasses import replace
 from typing import NoReturn
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
-from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
+from gigastream.gsql.expressions import (
+    ColumnRef,
+    Expression,
+    FieldRef,
+    FunctionCall,
+    ListValue,
+)
 from gigastream.gsql.queries import (
     CheckedQuery,
     GroupVariable,
@@ -41,13 +47,13 @@ from gigastream.plan.builders import (
     progressing,
 )
 from gigastream.plan.costs import is_low_legal, why_not_low
+from gigastream.plan.forms import in_its_form
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
 from gigastream.plan.operators.low_select import LowSelect
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.operators.select import select_node
-from gigastream.plan.operators.slide import over_windows
 from gigastream.plan.operators.union import union_of
 from gigastream.plan.partials import over_partials
 from gigastream.plan.position import packet_position
@@ -94,6 +100,7 @@ def _why_high(
     reasons = [why_not_low(e) for e in high]
     reasons += [_why_not_exact(a) for a in accumulators]
     reasons += [_why_not_of_partials(query, states)]
+    reasons += [_why_no_key(group.expression) for group in query.groups]
     reasons += [_why_not_kept(e) for e in kept]
     reasons += [reason for a in states for reason in _why_not_taken(a)]
     return "; ".join(dict.fromkeys(filter(None, reasons)))
@@ -112,8 +119,7 @@ def _why_not_of_partials(query: CheckedQuery, states: Sequence[UserAccumulator])
 def _why_not_taken(accumulator: UserAccumulator) -> Iterator[str]:
     """Why a UDAF cannot begin below the border, if it cannot; strings are not kept by it."""
     yield accumulator.state.why_high
-    for e in accumulator.expressions:
-        yield why_not_low(e) or (f"{expression_text(e)} may be NULL" if e.nullable else "")
+    yield from map(why_not_low, accumulator.expressions)
 
 
 def _why_not_exact(accumulator: Accumulator) -> str:
@@ -128,9 +134,12 @@ def _why_not_kept(e: Expression) -> str:
     reason = why_not_low(e)
     if not reason and e.type is Type.STRING:
         reason = f"{expression_text(e)} is a string, which has no fixed size"
-    if not reason and e.nullable:
-        reason = f"{expression_text(e)} may be NULL"
     return reason
+
+
+def _why_no_key(e: Expression) -> str:
+    """Why a slot of the low table cannot be found by a value; empty if it can."""
+    return _why_not_kept(e) or (f"{expression_text(e)} may be NULL" if e.nullable else "")
 
 
 def refuse_partials(query: CheckedQuery, reason: str) -> NoReturn:
@@ -176,7 +185,7 @@ def _split_aggregation(
         with_hidden(query),
         merges_partials=True,
     )
-    return over_windows(query, top)
+    return in_its_form(query, top)
 
 
 def _partial_schema(query: CheckedQuery, accumulators: tuple[Accumulator, ...]) -> Schema:
@@ -230,7 +239,7 @@ def _aggregate_high(
         with_hidden(query),
         merges_partials=False,
     )
-    return replace(over_windows(query, top), why_high=reason)
+    return replace(in_its_form(query, top), why_high=reason)
 
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
@@ -342,18 +351,19 @@ def _collect(expression: Expression, carried: dict[object, Expression]) -> None:
         for child in expression.children:
             _collect(child, carried)
         return
-    if isinstance(expression, FunctionCall) and not is_low_legal(expression):
+    if isinstance(expression, FunctionCall | ListValue) and not is_low_legal(expression):
         _refuse_low_only(expression)
     carried.setdefault(expression_key(expression), expression)
 
 
 def _must_be_low(e: Expression) -> bool:
-    """Fields live below the border, and calls of functions that are LFTA_ONLY."""
-    return isinstance(e, FieldRef) or (isinstance(e, FunctionCall) and not e.hfta_legal)
+    """Fields and lists live below the border, and calls of functions that are LFTA_ONLY."""
+    return isinstance(e, FieldRef | ListValue) or (isinstance(e, FunctionCall) and not e.hfta_legal)
 
 
-def _refuse_low_only(call: FunctionCall) -> None:
-    message = f"{call.name} runs at the low level only, and what it is given does not"
+def _refuse_low_only(call: FunctionCall | ListValue) -> None:
+    name = call.name if isinstance(call, FunctionCall) else call.watchlist.name
+    message = f"{name} runs at the low level only, and what it is given does not"
     hint = f"{why_not_low(call)}: let another query read the rows"
     raise GsqlError([Diagnostic("error", "lfta-only", message, call.span, hint)])
 
@@ -362,6 +372,8 @@ def _carried_column(e: Expression, index: int) -> OutputColumn:
     if isinstance(e, FieldRef):
         clock = e.clock if e.temporal.is_temporal else ""
         return OutputColumn(e.field, e, clock=clock)
+    if isinstance(e, ListValue):
+        return OutputColumn(e.name, e)
     return OutputColumn(f"carried_{index}", e)
 
 

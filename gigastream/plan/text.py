@@ -16,6 +16,7 @@ from gigastream.gsql.expressions import (
     FieldRef,
     FunctionCall,
     GroupRef,
+    ListValue,
     Operation,
     ports_of,
 )
@@ -54,6 +55,8 @@ def _text(e: Expression) -> str:
         return _operation_text(e)
     if isinstance(e, FunctionCall):
         return _call_text(e)
+    if isinstance(e, ListValue):
+        return _list_text(e)
     assert isinstance(e, Case)
     branches = " ".join(f"WHEN {_text(c)} THEN {_text(v)}" for c, v in e.branches)
     return f"CASE {branches} ELSE {_text(e.otherwise)} END"
@@ -104,6 +107,14 @@ def _call_text(e: FunctionCall) -> str:
     arguments = ", ".join(map(_text, e.arguments))
     is_predicate = e.symbol.startswith("gs_predicate_")
     return f"{e.name}[{arguments}]" if is_predicate else f"{e.name}({arguments})"
+
+
+def _list_text(e: ListValue) -> str:
+    if e.column is not None:
+        return f"{e.watchlist.name}.{e.watchlist.columns[e.column].name}"
+    columns = (e.watchlist.columns[at].name for at in e.watchlist.keys)
+    pairs = zip(map(_text, e.keys), columns, strict=True)
+    return " AND ".join(f"{key} = {e.watchlist.name}.{column}" for key, column in pairs)
 
 
 def progress_text(expression: Expression) -> str:

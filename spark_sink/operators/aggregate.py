@@ -147,7 +147,7 @@ def _accumulated(
         return [over_columns(e, rows) for e in accumulator.expressions]
     if states is not None and isinstance(accumulator, UserAccumulator):
         state = rows[f"c{_partial_places(node)[index].start}"]
-        return [Value(state, states.valid(index, state))]
+        return [Value(state, state.isNull() | states.valid(index, state))]
     return [Value(rows[f"c{place}"], None) for place in _partial_places(node)[index]]
 
 

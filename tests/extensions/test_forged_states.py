@@ -51,7 +51,7 @@ def no_values(done: Result) -> int:
 def test_as_they_are(spool: Path, tmp_path: Path) -> None:
     done, rows = answered(spool, tmp_path, lambda state: state)
     plain = gigastream("run", *NAMED, "-e", QUERY, "-r", DEMO_CAPTURE, "-o", "csv")
-    assert done.out == plain.out
+    assert sorted(done.lines) == sorted(plain.lines)
     assert rows > 50
     assert no_values(done) == 0
 

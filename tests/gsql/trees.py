@@ -150,7 +150,7 @@ joins = st.one_of(
     st.none(),
     st.builds(
         ast.JoinClause,
-        st.sampled_from(("INNER", "LEFT_OUTER", "RIGHT_OUTER", "OUTER", "WATCHLIST")),
+        st.sampled_from(("INNER", "LEFT_OUTER", "RIGHT_OUTER", "OUTER")),
     ),
     st.builds(ast.JoinClause, st.just("FILTER"), columns, expressions),
 )

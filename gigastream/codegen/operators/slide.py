@@ -11,8 +11,8 @@ from gigastream.codegen.operators.aggregate import (
     write_aggregate_functions,
     write_group_ops,
 )
+from gigastream.codegen.operators.group_out import write_group_out
 from gigastream.codegen.operators.high_code import HighCode
-from gigastream.codegen.operators.high_parts import is_nullable
 from gigastream.codegen.user_accumulators import note_states
 from gigastream.codegen.user_aggregates import HANDLES
 from gigastream.plan.accumulators import Accumulator
@@ -24,6 +24,7 @@ def _write_slide(lines: Lines, context: CodeContext, prefix: str, node: Slide) -
         lines, context, prefix, node, node.window_groups, engine_members=[("void *", "link")]
     )
     note_states(context, node.accumulators, of_partials=node.merges_partials, combines=True)
+    write_group_out(lines, context, prefix, node)
     _write_is_same(lines, prefix, node)
     _write_combine(lines, prefix, node)
     with lines.block(f"static const struct gs_slide_ops {prefix}_ops =", "};"):
@@ -64,7 +65,7 @@ def _combined(index: int, accumulator: Accumulator, node: Slide) -> list[str]:
     writer = writer_of(accumulator, of_partials=node.merges_partials)
     at, other = f"entry->a{index}", f"other->a{index}"
     combine = writer.combine(at, other)
-    if not is_nullable(accumulator):
+    if not accumulator.may_be_empty:
         return combine
     states = writer.high(f"a{index}", accumulator)
     taken = [f"entry->{state.name} = other->{state.name};" for state in states]

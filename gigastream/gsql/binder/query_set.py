@@ -200,8 +200,10 @@ def _parsed(text: str, file: str, sink: DiagnosticSink) -> list[tuple[ast.Query,
 
 
 def tables_of(query: ast.Query) -> Iterator[ast.Table]:
-    """The tables of a query's FROM."""
-    for source in query.body.sources:
+    """The tables of a query's FROM that may be queries: a list is none."""
+    join = query.body.join if isinstance(query.body, ast.SelectStatement) else None
+    is_of_list = join is not None and join.kind == "WATCHLIST"
+    for source in query.body.sources[: -1 if is_of_list else None]:
         for node in ast.walk(source):
             if isinstance(node, ast.Table):
                 yield node

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gigastream.gsql.binder.aggregates import Aggregates, is_aggregate
@@ -38,7 +38,11 @@ class Statement:
 
     def names_of(self, items: Sequence[ast.SelectItem | ast.GroupItem]) -> list[str]:
         """What the query calls these columns; empty where it gives one no name."""
-        return written_names(items) if len(self.items) > 1 else list(map(written_name, items))
+        return (
+            written_names(items)
+            if len(self.columns.sources) > 1
+            else list(map(written_name, items))
+        )
 
     @property
     def origins(self) -> tuple[SourceNames, ...]:
@@ -52,7 +56,9 @@ class Statement:
     @property
     def sources_are_known(self) -> bool:
         """True if no FROM item was wrong."""
-        return all(item.build is not None for item in self.items)
+        return all(item.build is not None for item in self.items) and all(
+            names.is_known for names in self.columns.sources
+        )
 
     @property
     def reads_packets(self) -> bool:
@@ -66,7 +72,7 @@ class Statement:
             return True
         clauses = [item.expression for item in self.body.items]
         clauses += [item.expression for item in self.body.order_by]
-        clauses += _present(self.body.having)
+        clauses += [*_present(self.body.having), *_present(self.body.closing_when)]
         calls = (node for clause in clauses for node in ast.walk(clause))
         return any(
             isinstance(node, ast.Call) and is_aggregate(node.name, self.context) for node in calls
@@ -87,17 +93,21 @@ def open_statement(
     context: BindingContext,
     tables: Tables,
     options: QueryOptions,
+    bind_list: Callable[[ast.FromItem], SourceNames] | None = None,
 ) -> Statement:
-    """Bind the sources of a SELECT."""
-    nodes = flat_sources(body.sources)
+    """Bind the sources of a SELECT; by `bind_list` the last, which is a list."""
+    nodes = list(flat_sources(body.sources))
+    listed = None if bind_list is None else bind_list(nodes.pop())
     items = tuple(bind_source(node, index, tables) for index, node in enumerate(nodes))
     joined = [*join_conditions(body.sources), *_present(body.where)]
-    equated = equated_names(joined) if len(items) > 1 else {}
+    equated = equated_names(joined) if len(nodes) > 1 or listed is not None else {}
     windows = [body.window, *(item.node.window for item in items)]
-    columns = Scope(tuple(item.names for item in items), is_windowed=any(windows), equated=equated)
+    names = (*(item.names for item in items), *([] if listed is None else [listed]))
+    columns = Scope(names, is_windowed=any(windows), equated=equated)
     _narrow(body, columns)
     may_be_of_nothing = not (body.group_by or body.window or options.lfta_aggregation)
-    aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing)
+    goes_on = body.closing_when is not None
+    aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing, goes_on=goes_on)
     return Statement(query, body, context, options, items, columns, aggregates)
 
 

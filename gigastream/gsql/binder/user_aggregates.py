@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gigastream.gsql.binder.context import BindingContext
+from gigastream.gsql.binder.context import BindingContext, not_supported
 from gigastream.gsql.catalog.catalog import COSTS, Extractor, Function, UserAggregate
 from gigastream.gsql.expressions import Constant, Expression, StateFunction
 from gigastream.gsql.operations.conversion import converted, exact_type
@@ -37,7 +37,7 @@ def user_aggregate(
     typed = tuple(converted(argument, type_) for argument, type_ in pairs)
     if not _has_constants(function, typed, context):
         return None
-    return _called(node, function, typed)
+    return _called(node, function, typed, context)
 
 
 def _there_is(overloads: Sequence[Function]) -> str:
@@ -61,9 +61,15 @@ def _has_constants(
 
 
 def _called(
-    node: ast.Call, function: UserAggregate | Extractor, arguments: tuple[Expression, ...]
-) -> AggregateCall:
+    node: ast.Call,
+    function: UserAggregate | Extractor,
+    arguments: tuple[Expression, ...],
+    context: BindingContext,
+) -> AggregateCall | None:
     aggregate = function.aggregate if isinstance(function, Extractor) else function
+    if aggregate.is_running:
+        not_supported(context.sink, f"calling {aggregate.name}, which is RUNNING,", node.name_span)
+        return None
     taken = arguments[: len(aggregate.parameters)]
     constants = tuple(taken[at] for at in sorted(aggregate.constants))
     rows = [e for at, e in enumerate(taken) if at not in aggregate.constants]

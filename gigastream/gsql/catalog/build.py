@@ -12,11 +12,13 @@ from typing import TypeVar
 
 from gigastream.gsql.catalog.catalog import COSTS, Catalog, Function
 from gigastream.gsql.catalog.definitions import parse_definitions
+from gigastream.gsql.catalog.list_blocks import checked_list
 from gigastream.gsql.catalog.protocols import (
     Origin,
     build_protocols,
     resolved_type,
 )
+from gigastream.gsql.catalog.streams import build_streams
 from gigastream.gsql.catalog.user_aggregates import (
     Declared,
     extractors,
@@ -27,9 +29,10 @@ from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type, type_named
+from gigastream.gsql.watchlists import Watchlist
 from gigastream.paths import configs_directory
 
-SHIPPED = ("packet.gsql", "functions.gsql")
+SHIPPED = ("packet.gsql", "functions.gsql", "flows.gsql")
 
 _Named = TypeVar("_Named", bound=ast.SyntaxNode)
 
@@ -110,11 +113,13 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
         for file in files
         for protocol in file.definitions.protocols
     }
+    protocols = build_protocols(everything.protocols, origins, unpack, sink)
     return Catalog(
-        protocols=build_protocols(everything.protocols, origins, unpack, sink),
+        protocols=protocols,
         functions=_functions(files, lambda found: found.functions, sink),
         predicates=_functions(files, lambda found: found.predicates, sink),
-        streams=_by_name(everything.streams, "stream", sink),
+        streams=build_streams(_by_name(everything.streams, "stream", sink), protocols, sink),
+        watchlists=_watchlists(_by_name(everything.watchlists, "watchlist", sink), sink),
         aggregates=aggregates,
         extractors=extractors(extracting, aggregates, sink),
         stateful_functions=_by_name(everything.stateful_functions, "function", sink),
@@ -278,6 +283,16 @@ def _described(
         include="" if header else f"{modifiers.get('HEADER') or 'gs_functions'}.h",
         span=declaration.name_span,
     )
+
+
+# Watchlists
+
+
+def _watchlists(
+    nodes: Mapping[str, declarations.ListBlock], sink: DiagnosticSink
+) -> dict[str, Watchlist]:
+    found = {key: checked_list(node, sink) for key, node in nodes.items()}
+    return {key: item for key, item in found.items() if item is not None}
 
 
 # What has a state

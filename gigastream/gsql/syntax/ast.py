@@ -199,6 +199,8 @@ class CastExpression(SyntaxExpression):
 class Call(SyntaxExpression):
     """`f(args)`, `count(*)`, `count(DISTINCT x)`, and `f$(args)`, a superaggregate.
 
+    `filter` is the condition of `count(*) FILTER (WHERE p)`.
+
     Functions, aggregates, UDAFs and stateful functions look alike; the binder tells them apart.
     """
 
@@ -207,6 +209,7 @@ class Call(SyntaxExpression):
     star: bool = False
     distinct: bool = False
     superaggregate: bool = False
+    filter: SyntaxExpression | None = None
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -261,6 +264,8 @@ class Table(FromItem):
     host: str | None = None
     alias: str | None = None
     window: Window | None = None
+    is_file: bool = False
+    """The name is a file's, in quotes: a watchlist."""
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
     interface_span: Span = field(default=NOWHERE, compare=False, repr=False)
     alias_span: Span = field(default=NOWHERE, compare=False, repr=False)

@@ -119,7 +119,10 @@ def _case(node: ast.CaseExpression) -> str:
 def _call(node: ast.Call) -> str:
     dollar = "$" if node.superaggregate else ""
     inside = "*" if node.star else ("DISTINCT " if node.distinct else "") + _all(node.args)
-    return f"{node.name}{dollar}({inside})"
+    call = f"{node.name}{dollar}({inside})"
+    if node.filter is None:
+        return call
+    return f"{call} FILTER (WHERE {print_expression(node.filter)})"
 
 
 def _dotted(qualifier: tuple[str, ...], name: str) -> str:
@@ -290,6 +293,8 @@ _JOIN_WORDS = {
 def _table_name(table: ast.Table) -> str:
     if table.interface_set is not None:
         return f"[{table.interface_set}].{table.name}"
+    if table.is_file:
+        return _quoted(table.name)
     parts = [part for part in (table.host, table.interface) if part is not None]
     return ".".join((*(_word_or_quoted(part) for part in parts), table.name))
 
