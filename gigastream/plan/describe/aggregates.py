@@ -46,7 +46,8 @@ _COMPLETED = {**_KEPT, "count": "sum of", "user": "states of"}
 
 def accumulator_text(accumulator: Accumulator) -> str:
     """What a slot or group keeps: `sum of len`."""
-    what = _argument_text(accumulator.argument)
+    each = "distinct " if accumulator.distinct else ""
+    what = f"{each}{_argument_text(accumulator.argument)}"
     if isinstance(accumulator, UserAccumulator):
         state = accumulator.state.whole
         given = map(_argument_text, (*accumulator.expressions, *state.arguments))
