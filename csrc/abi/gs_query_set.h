@@ -218,7 +218,7 @@ struct gs_slide_ops {
     /* Whether two entries are of one group. */
     bool (*is_same)(const void *a, const void *b);
     /* Adds the aggregates of an entry of the same group. */
-    void (*combine)(void *into, const void *from);
+    void (*combine)(void *const *handles, void *into, const void *from);
 };
 
 /* running: an aggregation whose groups stand from window to window; the entries of what stands are
