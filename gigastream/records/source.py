@@ -240,7 +240,9 @@ class OpenStream:
         except (RecordPlaceError, DamagedStreamError) as problem:
             self.damage = str(problem)
         except ImportError as problem:
-            self.damage = f"this user cannot load what reads it: {problem}"
+            self.damage = (
+                f"this user cannot load what reads it: {problem}; csv and json need nothing"
+            )
         except BaseException as problem:
             self.damage = f"it failed: {type(problem).__name__}: {problem}"
             self.failure = problem
