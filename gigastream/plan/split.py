@@ -47,6 +47,7 @@ from gigastream.plan.builders import (
 )
 from gigastream.plan.costs import is_low_legal, why_not_low
 from gigastream.plan.forms import in_its_form
+from gigastream.plan.grouping import partials_of_sets, rows_of_sets
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
@@ -67,6 +68,7 @@ Place = Callable[[Expression], Expression]
 
 def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     """The nodes of a query over packets; its top has the query's name."""
+    _refuse_high_filter(query)
     where = conjuncts(query.where)
     low = tuple(p for p in where if is_low_legal(p))
     high = tuple(p for p in where if not is_low_legal(p))
@@ -79,6 +81,15 @@ def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     if query.options.lfta_aggregation:
         refuse_partials(query, reason)
     return _aggregate_high(query, sources, names, low, high, accumulators, finals, reason)
+
+
+def _refuse_high_filter(query: CheckedQuery) -> None:
+    """GsqlError where a FILTER_JOIN asks for what does not run below the border."""
+    for e in () if query.filter is None else query.filter.expressions:
+        reason = why_not_low(e)
+        if reason:
+            message = f"a FILTER_JOIN is made at the low level, and {reason}"
+            raise GsqlError([Diagnostic("error", "filter-join", message, e.span)])
 
 
 # Aggregation
@@ -104,6 +115,8 @@ def _why_high(
 
 def _why_not_of_partials(query: CheckedQuery) -> str:
     """Why partial groups alone are no answer; empty if they are, or need not be."""
+    if query.grouping is not None and query.options.lfta_aggregation:
+        return "its grouping sets are made of groups above it"
     slides = query.window is not None and query.window.has_panes
     is_asked = query.options.lfta_aggregation
     return "its windows overlap, and are made of panes above it" if slides and is_asked else ""
@@ -111,9 +124,13 @@ def _why_not_of_partials(query: CheckedQuery) -> str:
 
 def _why_not_exact(accumulator: Accumulator) -> str:
     """Why a slot of the low table cannot hold an accumulator; empty if it can."""
-    if accumulator.kind not in HIGH_ONLY or accumulator.argument is None:
+    if accumulator.argument is None:
         return ""
-    return f"{expression_text(accumulator.argument)} is a float, whose exact sum is too wide"
+    text = expression_text(accumulator.argument)
+    if accumulator.distinct:
+        return f"the distinct values of {text} have no fixed size"
+    is_high = accumulator.kind in HIGH_ONLY
+    return f"{text} is a float, whose exact sum is too wide" if is_high else ""
 
 
 def _why_not_kept(e: Expression) -> str:
@@ -154,6 +171,7 @@ def _split_aggregation(
             order=progressing(schema),
             source=source,
             predicates=low,
+            filter=query.filter,
             groups=query.groups,
             accumulators=accumulators,
             options=query.options,
@@ -162,11 +180,13 @@ def _split_aggregation(
     stream = _over_sources(query, names.fresh(f"{query.name}_low"), sources, names, part)
     if query.options.lfta_aggregation:
         return _partials_as_rows(query, stream, accumulators, finals)
+    finest = tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups))
+    stream, groups = partials_of_sets(query, stream, finest, names)
     top = aggregate_node(
         query,
         stream,
         (),
-        tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups)),
+        groups,
         accumulators,
         finals,
         with_hidden(query),
@@ -215,13 +235,21 @@ def _aggregate_high(
 ) -> Node:
     read = [group.expression for group in query.groups]
     read += [e for a in accumulators for e in a.expressions]
-    stream, place = _carry(query, sources, names, low, (*read, *high))
-    top = aggregate_node(
+    carried, place = _carry(query, sources, names, low, (*read, *high))
+    stream, predicates, groups, made = rows_of_sets(
         query,
-        stream,
+        carried,
         tuple(map(place, high)),
         tuple(GroupVariable(g.name, place(g.expression)) for g in query.groups),
         tuple(_placed(a, place) for a in accumulators),
+        names,
+    )
+    top = aggregate_node(
+        query,
+        stream,
+        predicates,
+        groups,
+        made,
         finals,
         with_hidden(query),
         merges_partials=False,
@@ -231,8 +259,7 @@ def _aggregate_high(
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
     argument = None if accumulator.argument is None else place(accumulator.argument)
-    position = tuple(map(place, accumulator.position))
-    return Accumulator(accumulator.kind, argument, accumulator.type, position)
+    return replace(accumulator, argument=argument, position=tuple(map(place, accumulator.position)))
 
 
 # Selection
@@ -278,6 +305,7 @@ def _low_select(
             order=ordered(schema) if source.is_in_order else progressing(schema),
             source=source,
             predicates=predicates,
+            filter=query.filter,
             outputs=outputs,
             options=query.options,
         )

@@ -196,6 +196,10 @@ class QueryMaker:
         groups, columns = self._groups()
         calls = [self._aggregate() for _ in range(self._random.randint(1, 4))]
         items = [column.name for column in columns]
+        if self._random.random() < 0.25:
+            groups, rolled_up = self._in_sets(groups)
+            items += [f"grouping({', '.join(rolled_up)}) AS lacks"] if rolled_up else []
+            columns += [Column("lacks", WHOLE, is_small=True)] if rolled_up else []
         for at, (call, kind) in enumerate(calls):
             items.append(f"{call} AS a{at}")
             columns.append(Column(f"a{at}", kind))
@@ -214,6 +218,23 @@ class QueryMaker:
             groups.append(f"{group} AS g{at}")
             columns.append(Column(f"g{at}", kind))
         return groups, columns
+
+    def _in_sets(self, groups: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The group variables that are no windows in sets, and their names."""
+        windows = [group for group in groups if group.rpartition(" ")[2][0] == "w"]
+        others = [group.rpartition(" AS ") for group in groups if group not in windows]
+        written = [f"non_temporal({text}) AS {name}" for text, _, name in others]
+        names = [name for _, _, name in others]
+        if not names:
+            return windows, names
+        form = self._pick("CUBE", "ROLLUP", "GROUPING_SETS", "both")
+        if form == "both":
+            return [*windows, f"CUBE({written[0]})", *(f"ROLLUP({w})" for w in written[1:])], names
+        if form != "GROUPING_SETS":
+            return [*windows, f"{form}({', '.join(written)})"], names
+        chosen = ([n for n in names if self._pick("", "x")] for _ in range(3))
+        sets = "".join(f", ({', '.join(some)})" for some in chosen)
+        return [*windows, f"GROUPING_SETS(({', '.join(written)}){sets})"], names
 
     def _group(self) -> tuple[str, str]:
         """An expression that is no constant, and its kind."""
@@ -237,7 +258,8 @@ class QueryMaker:
         makers: tuple[Callable[[], tuple[str, str]], ...] = (
             lambda: ("count(*)", WHOLE),
             lambda: (f"count({self.expression(self._kind(), 1)})", WHOLE),
-            lambda: (f"sum({self._summable()})", WHOLE),
+            lambda: (f"count(DISTINCT {self.expression(self._kind(), 1)})", WHOLE),
+            lambda: (f"sum({self._pick('', '', 'DISTINCT ')}{self._summable()})", WHOLE),
             lambda: (f"sum({self._small_name()} * {self._pick('0.5', '0.1', '1e306')})", FLOAT),
             lambda: (f"avg({self.expression(WHOLE, 1)})", FLOAT),
             lambda: (f"{self._pick('var', 'stddev')}({self._varied()})", FLOAT),

@@ -12,6 +12,7 @@ LANGUAGE_SIGNATURES = (
     ("IF(bool, any, any)", "the same"),
     ("non_temporal(any)", "the same"),
     ("time_bucket(string CONST, timestamp)", "timestamp"),
+    ("grouping(any, …)", "uint"),
     ("coalesce(any, …)", "the same"),
     ("ifnull(any, any)", "the same"),
     ("nullif(any, any)", "the same"),

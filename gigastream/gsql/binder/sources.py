@@ -47,6 +47,8 @@ class Tables:
     """Known interfaces; None where they are not known yet."""
     is_finite: bool = False
     """All input has an end."""
+    opens_lists: bool = False
+    """A watchlist may be named by its file."""
     readers: Sequence[tuple[ast.Query, ast.Table]] = ()
     """Who reads the query that is checked, and where in its FROM."""
 

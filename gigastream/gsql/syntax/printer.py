@@ -21,9 +21,15 @@ def print_query(query: ast.Query) -> str:
     parts = [
         _block("PARAM", [_parameter_declaration(item) for item in query.parameters]),
         _block("DEFINE", [f"{item.name} {_quoted(item.value)}" for item in query.defines]),
+        _with(query.tables),
         print_body(query.body),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _with(tables: tuple[ast.CommonTable, ...]) -> str:
+    named = (f"{table.name} AS (\n{print_body(table.body)}\n)" for table in tables)
+    return "WITH " + ",\n".join(named) if tables else ""
 
 
 def print_queries(queries: Iterable[ast.Query]) -> str:

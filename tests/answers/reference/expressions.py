@@ -173,8 +173,9 @@ def _name_or_call(cursor: Cursor) -> Node:
         if word.text == opening and not at_window(cursor, 1):
             called = cursor.word().lower()
             cursor.expect(opening)
+            distinct = cursor.accept("DISTINCT")
             arguments = _arguments(cursor, closing)
-            return Call(called, arguments, _filter(cursor))
+            return Call(called, arguments, _filter(cursor), distinct)
     return name(cursor)
 
 
