@@ -260,7 +260,7 @@ static bool has_output(const struct gs_engine *engine)
 static void settle(struct gs_engine *engine)
 {
     for (uint32_t s = 0; s < engine->set_count; s++)
-        if (!engine->sets[s]->graph.failed) gs_attached_settle(engine->sets[s]);
+        gs_attached_settle(engine->sets[s]);
 }
 
 static void step(struct gs_engine *engine)
