@@ -182,6 +182,7 @@ static void run_burst(struct gs_engine *engine, struct gs_source *source, struct
     struct gs_burst burst = {.packets = packets,
                              .count = count,
                              .interface = source->interface,
+                             .interface_name = &source->interface_name,
                              .interface_names = source->names};
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_is_running(engine->sets[s])) gs_attached_burst(engine->sets[s], &burst);
