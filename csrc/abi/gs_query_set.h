@@ -32,6 +32,7 @@ struct gs_burst {
     const struct gs_packet *packets;
     uint32_t count;
     uint32_t interface;                      /* ordinal of the Gigastream interface */
+    const struct gs_string *interface_name;  /* its name */
     const struct gs_string *interface_names; /* by packet->interface */
     int64_t high_ns, promise_ns;             /* H and W of the interface before it */
     struct gs_scratch *scratch;              /* strings that functions make; reset every tuple */
