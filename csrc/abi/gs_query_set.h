@@ -13,6 +13,7 @@
 #include "gs_join_filter.h"
 #include "gs_hash.h"
 #include "gs_packet.h"
+#include "gs_running.h"
 #include "gs_scratch.h"
 #include "gs_sliding.h"
 
@@ -183,8 +184,9 @@ struct gs_group_ops {
     void (*rows)(struct gs_operator *op, const struct gs_batch *input);
     /* What the input promises to the bounds of the temporal group variables. */
     gs_carry_function bounds;
-    /* One group to the output, which has room: HAVING, then the SELECT list. */
-    void (*emit)(struct gs_operator *op, const void *entry, const gs_bound *window);
+    /* One group to the output, which has room: HAVING, then the SELECT list. True: CLOSING_WHEN
+     * holds of it. */
+    bool (*emit)(struct gs_operator *op, const void *entry, const gs_bound *window);
     /* The bounds of output columns from those of the temporal group variables. */
     gs_carry_function group_bounds;
     uint32_t entry_size;
@@ -209,6 +211,33 @@ struct gs_slide_ops {
     bool (*is_same)(const void *a, const void *b);
     /* Adds the aggregates of an entry of the same group. */
     void (*combine)(void *into, const void *from);
+};
+
+/* running: an aggregation whose groups stand from window to window; the entries of what stands are
+ * generated code's own, and `emit` is of one of them */
+struct gs_standing {
+    uint32_t control; /* as struct gs_group_table has it */
+    bool is_closed;
+};
+
+struct gs_running_ops {
+    struct gs_group_ops groups; /* first */
+    uint32_t standing_size;     /* of an entry, which begins with struct gs_standing */
+    uint32_t settles_after;     /* silent windows after which nothing of a group changes */
+    bool asks_for_window;       /* HAVING or CLOSING_WHEN reads the window */
+    int64_t step;               /* from a value of the window to the next */
+    /* Whether what stands is of the group of a window's entry. */
+    bool (*is_same)(const void *standing, const void *entry);
+    /* Of a new group, whose memory is zero. False: there is no room for its strings, counted. */
+    bool (*begin)(struct gs_operator *op, void *standing, const void *entry);
+    /* What the window that ends has of the group. */
+    void (*take)(void *standing, const void *entry);
+    /* That window ends: aggregates that go on move. */
+    void (*move)(struct gs_operator *op, void *standing);
+    /* The others begin anew. */
+    void (*rest)(void *standing);
+    /* The group is dropped. */
+    void (*drop)(struct gs_operator *op, void *standing);
 };
 
 /* order: ORDER BY and LIMIT of each window */
@@ -364,6 +393,10 @@ struct gs_host {
      * NULL bytes: refused, counted. */
     struct gs_string (*group_string)(struct gs_operator *op, struct gs_group_table *table,
                                      struct gs_string s, uint32_t room);
+    /* A copy of the bytes in the place of what is kept, until it is dropped. False: refused, and
+     * counted; what is kept stays. */
+    bool (*running_keep)(struct gs_operator *op, struct gs_string *kept, struct gs_string s);
+    void (*running_drop)(struct gs_operator *op, struct gs_string *kept);
     /* The rows to come are, or are not, of windows in which groups were refused. */
     void (*operator_mark)(struct gs_operator *op, bool is_partial);
     const struct gs_join_side *(*join_side)(struct gs_operator *op, uint32_t side);

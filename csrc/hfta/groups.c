@@ -189,6 +189,14 @@ bool gs_group_table_reserve(struct gs_group_operator *op, struct gs_group_table 
     return table_reserve(op, table, kind);
 }
 
+bool gs_group_table_admit(struct gs_group_operator *op, struct gs_group_table *table,
+                          size_t entry_size)
+{
+    struct table_kind kind = {entry_size, false};
+    if (table->index == NULL && !table_open(op, table, kind)) return false;
+    return table_reserve(op, table, kind);
+}
+
 /* Far from where it would grow again, and from where it would shrink. */
 static uint32_t fitting(uint32_t room, uint32_t count, uint32_t least)
 {

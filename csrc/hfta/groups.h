@@ -47,6 +47,9 @@ void gs_groups_count_refused(struct gs_group_operator *op, bool by_count);
  * case; false where the system has no memory. */
 bool gs_group_table_reserve(struct gs_group_operator *op, struct gs_group_table *table,
                             size_t entry_size);
+/* The same within the budget; false where it has nothing left, too. */
+bool gs_group_table_admit(struct gs_group_operator *op, struct gs_group_table *table,
+                          size_t entry_size);
 /* Gives back what it has too much for so many groups, at least as many as it has; where there is no
  * memory for a smaller one it stays as it is. */
 void gs_group_table_fit(struct gs_group_operator *op, struct gs_group_table *table,

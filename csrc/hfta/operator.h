@@ -127,6 +127,10 @@ bool gs_group_admit(struct gs_operator *op, struct gs_group_table *table, uint64
 struct gs_string gs_group_string(struct gs_operator *op, struct gs_group_table *table,
                                  struct gs_string s, uint32_t room);
 
+/* Running's part of the host. */
+bool gs_running_keep(struct gs_operator *op, struct gs_string *kept, struct gs_string s);
+void gs_running_drop(struct gs_operator *op, struct gs_string *kept);
+
 /* Join's part of the host. */
 const struct gs_join_side *gs_join_side(struct gs_operator *op, uint32_t side);
 struct gs_join_row *gs_join_admit(struct gs_operator *op, uint32_t side,

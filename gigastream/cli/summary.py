@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.table_slots import collides, wanted_slots
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.words import counted
 
 if TYPE_CHECKING:
@@ -213,7 +214,9 @@ def _term(counted: object, name: str) -> str:
 def remarks(statistics: Statistics) -> Iterator[str]:
     """Say what a person can do about rows that are not there."""
     yield from _link_remarks([s for s in statistics.sources if s.link is not None])
-    late = [source for source in statistics.sources if source.late and source.link is None]
+    yield from _record_remarks(statistics.sources)
+    unlinked = [source for source in statistics.sources if source.link is None]
+    late = [s for s in unlinked if s.late and not is_of_stream(s.interface)]
     if late:
         worst = max(source.worst_lateness_ns for source in late) / _SECOND_NS
         yield (
@@ -231,6 +234,22 @@ def remarks(statistics: Statistics) -> Iterator[str]:
         yield "some windows are incomplete: --max-groups allows more groups"
     if any(o.rows_refused > o.refused_for_memory for o in statistics.operators):
         yield "rows, or matches of rows, are missing: --max-rows allows more of them to wait"
+
+
+def _record_remarks(sources: Sequence[SourceStatistics]) -> Iterator[str]:
+    """Say which records of STREAMs are none, and which came too late."""
+    records = [source for source in sources if is_of_stream(source.interface)]
+    for source in records:
+        if source.undecodable_first is not None:
+            others = f", the first of {source.undecodable:,}" if source.undecodable > 1 else ""
+            yield f"undecodable{others}: {source.undecodable_first}"
+        yield from (f"{source.label}: {note}" for note in source.notes)
+    late = [source for source in records if source.late]
+    if late:
+        worst = max(source.worst_lateness_ns for source in late) / _SECOND_NS
+        yield (
+            f"late records were dropped, up to {worst:.3g} s behind: a greater --slack keeps them"
+        )
 
 
 def _output_remarks(delivered: Delivered) -> Iterator[str]:

@@ -72,11 +72,12 @@ def _added(at: str, other: str) -> list[str]:
 
 
 def _count() -> AccumulatorWriter:
+    """Of rows, or of those (C conditions) that are handed over."""
     return AccumulatorWriter(
         _u64,
         _u64,
-        lambda at, x: [f"{at} = 1;"],
-        lambda at, x: [f"{at}++;"],
+        lambda at, x: [f"{at} = {x[0] if x else '1'};"],
+        lambda at, x: [f"{at} += {x[0] if x else '1'};"],
         _never,
         _value,
         _set,
@@ -316,6 +317,29 @@ OPAQUE_WRITERS = {
     "first": _positioned("<", _order_of_bytes),
     "last": _positioned(">", _order_of_bytes),
 }
+
+
+def met(
+    accumulator: Accumulator, at: str, x: Sequence[str], start: list[str], add: list[str] | None
+) -> list[str]:
+    """The statements for a row or partial row; without `add` a slot or group begins with it.
+
+    NULL is passed over: an accumulator starts at the first value that it is told of.
+    """
+    if not accumulator.may_be_empty:
+        return start if add is None else add
+    begin = f"{' '.join(start)} {at}_seen = 1;"
+    if add is None:
+        return [f"if (!{x[0]}_null) {{ {begin} }}"]
+    return [f"if (!{x[0]}_null) {{ if (!{at}_seen) {{ {begin} }} else {{ {' '.join(add)} }} }}"]
+
+
+def handed_over(accumulator: Accumulator, x: Sequence[str]) -> Sequence[str]:
+    """What a writer is given of a row's values: a count whether there is one."""
+    if accumulator.kind != "count":
+        return x
+    argument = accumulator.argument
+    return [f"!{x[0]}_null"] if argument is not None and argument.nullable else []
 
 
 def low_writer_of(accumulator: Accumulator) -> AccumulatorWriter:

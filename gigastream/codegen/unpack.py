@@ -15,6 +15,7 @@ from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
 from gigastream.codegen.context import CodeContext, base_of, bit_of, bits_of, bits_of_source
 from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import ROW_NUMBER, Expression, FieldRef
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
@@ -124,6 +125,9 @@ def read_field(field: FieldRef, packet: str, to: str) -> str:
     if field.accessor == "community_id":
         return f"gs_field_community_id({packet}, burst->scratch, &{to})"
     place = f"{to}.bytes" if field.type.is_opaque else f"&{to}"
+    if is_of_stream(field.protocol):
+        reader, _, offset = field.accessor.rpartition("_")
+        return f"gs_{reader}({packet}, {offset}, {place})"
     return f"gs_field_{field.accessor}({packet}, {place})"
 
 

@@ -74,6 +74,10 @@ class SourceStatistics:
     """Of them, filled by the kernel and not given back."""
     sampled_out: int = 0
     """Of flows that were left out, since the host could not follow (Engine.sample)."""
+    undecodable_first: str | None = None
+    """Of a STREAM: where the first record stands that is none, and why."""
+    notes: tuple[str, ...] = ()
+    """Of a STREAM: what is missing, and never came here."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from math import gcd
 
@@ -132,12 +133,21 @@ class AggregateCall:
     """One distinct aggregate call of a query."""
 
     function: str
-    """COUNT SUM MIN MAX AVG AND_AGGR OR_AGGR XOR_AGGR FIRST LAST VAR STDDEV (upper case)."""
+    """A key of AGGREGATES (binder/aggregates.py): COUNT, SUM, MOVING_SUM …"""
     argument: Expression | None
     """None for COUNT(*)."""
     type: Type
     nullable: bool
     span: Span
+    windows: int = 1
+    """MOVING_…: over this one, and those before it."""
+    filter: Expression | None = None
+    """FILTER: of which rows the argument is looked at; None: of all."""
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """What is evaluated of a row for it."""
+        return (e for e in (self.filter, self.argument) if e is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +302,8 @@ class CheckedQuery:
     groups: tuple[GroupVariable, ...] = ()
     aggregates: tuple[AggregateCall, ...] = ()
     having: Expression | None = None
+    closing_when: Expression | None = None
+    """Over GroupRef and AggregateRef: groups of which it is not true go on into the next window."""
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     """Rows of each closed window, or of a selection: all that it ever gives."""

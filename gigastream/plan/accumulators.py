@@ -9,11 +9,12 @@ and its C in gigastream/codegen/accumulators.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
-from gigastream.gsql.expressions import Expression, may_have_no_value
+from gigastream.gsql.expressions import Case, Constant, Expression, may_have_no_value
 from gigastream.gsql.queries import AggregateCall, GroupVariable
-from gigastream.gsql.types import Column, Type
+from gigastream.gsql.source import NOWHERE
+from gigastream.gsql.types import Column, Temporal, Type
 from gigastream.plan.builders import NodeNames
 
 
@@ -30,6 +31,11 @@ class Accumulator:
     """FIRST, LAST: (timestamp, interface, position in the source) of a row."""
 
     @property
+    def may_be_empty(self) -> bool:
+        """Whether all that it is told of may be NULL: it has no value then. A count is 0."""
+        return self.kind != "count" and self.argument is not None and self.argument.nullable
+
+    @property
     def expressions(self) -> Iterator[Expression]:
         """What is evaluated of a row for it."""
         if self.argument is not None:
@@ -42,10 +48,12 @@ class Final:
     """How an aggregate's value is made of its accumulators."""
 
     kind: str
-    """value, average, variance or deviation."""
+    """value, average, variance or deviation; in a group that goes on also those of Running."""
     accumulators: tuple[int, ...]
     type: Type
     nullable: bool
+    windows: int = 1
+    """That it is over, of those that move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +108,15 @@ def accumulator_names(
 
 
 def partial_columns(accumulator: Accumulator, name: str) -> tuple[Column, ...]:
-    """The columns in which an accumulator leaves an LFTA."""
-    return tuple(
+    """The columns in which an accumulator leaves an LFTA; of an empty one the first is NULL."""
+    columns = (
         Column(name + suffix, accumulator.type if type_ is None else type_)
         for suffix, type_ in KINDS[accumulator.kind].columns
     )
+    if not accumulator.may_be_empty:
+        return tuple(columns)
+    first, *others = columns
+    return (replace(first, nullable=True), *others)
 
 
 @dataclass(slots=True)
@@ -189,6 +201,16 @@ def _moments(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     return build
 
 
+def _going_on(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
+    """Of each window its sum, and of how many values."""
+
+    def build(call: AggregateCall, found: AccumulatorList) -> Final:
+        average = _average(call, found)
+        return Final(kind, average.accumulators, call.type, call.nullable, call.windows)
+
+    return build
+
+
 AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "COUNT": _count,
     "SUM": _sum,
@@ -202,6 +224,10 @@ AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "LAST": _plain("last"),
     "VAR": _moments("variance"),
     "STDDEV": _moments("deviation"),
+    "MOVING_SUM": _going_on("moving_sum"),
+    "MOVING_AVG": _going_on("moving_average"),
+    "RUNNING_SUM": _going_on("running_sum"),
+    "RUNNING_SUM_MAX": _going_on("running_sum_max"),
 }
 
 
@@ -210,5 +236,31 @@ def decompose(
 ) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
     """The accumulators of a query's aggregates, and how each aggregate is made of them."""
     found = AccumulatorList(position, [])
-    finals = tuple(AGGREGATES[call.function](call, found) for call in calls)
+    finals = tuple(AGGREGATES[call.function](_unfiltered(call), found) for call in calls)
     return tuple(found.items), finals
+
+
+def _unfiltered(call: AggregateCall) -> AggregateCall:
+    """FILTER as what its argument is: NULL, which counts for none, of rows that it leaves out.
+
+    What is not selected is not evaluated, as in any CASE.
+    """
+    if call.filter is None:
+        return call
+    argument = call.argument or _constant(Type.BOOL, True)
+    left_out = _constant(argument.type, None)
+    chosen = Case(
+        type=argument.type,
+        nullable=True,
+        branches=((call.filter, argument),),
+        otherwise=left_out,
+        span=call.span,
+    )
+    return replace(call, argument=chosen, filter=None)
+
+
+def _constant(type_: Type, value: bool | None) -> Constant:
+    nullable = value is None
+    return Constant(
+        type=type_, temporal=Temporal.CONSTANT, nullable=nullable, span=NOWHERE, value=value
+    )

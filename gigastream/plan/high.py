@@ -6,11 +6,11 @@ from __future__ import annotations
 from gigastream.gsql.queries import CheckedQuery
 from gigastream.plan.accumulators import decompose
 from gigastream.plan.builders import conjuncts
+from gigastream.plan.forms import in_its_form
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
 from gigastream.plan.operators.select import select_node
-from gigastream.plan.operators.slide import over_windows
 from gigastream.plan.position import stream_position
 from gigastream.plan.split import refuse_partials
 
@@ -33,4 +33,4 @@ def high(query: CheckedQuery, stream: Node) -> Node:
         with_hidden(query),
         merges_partials=False,
     )
-    return over_windows(query, top)
+    return in_its_form(query, top)

@@ -127,6 +127,10 @@ class Node:
         """The same, which gives a joint bound of columns that consumers take together."""
         return self
 
+    def with_steps(self, inputs: Sequence[BaseTimes]) -> Node:
+        """The same, which knows how far its windows are from each other."""
+        return self
+
     @property
     def related_times(self) -> tuple[TimeRelation, ...]:
         """Times of two inputs by which it lets rows go."""

@@ -46,13 +46,13 @@ from gigastream.plan.builders import (
     progressing,
 )
 from gigastream.plan.costs import is_low_legal, why_not_low
+from gigastream.plan.forms import in_its_form
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
 from gigastream.plan.operators.low_select import LowSelect
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.operators.select import select_node
-from gigastream.plan.operators.slide import over_windows
 from gigastream.plan.operators.union import union_of
 from gigastream.plan.partials import over_partials
 from gigastream.plan.position import packet_position
@@ -107,7 +107,8 @@ def _why_high(
     reasons = [why_not_low(e) for e in high]
     reasons += [_why_not_exact(a) for a in accumulators]
     reasons += [_why_not_of_partials(query)]
-    reasons += [_why_not_kept(e) for e in (*(g.expression for g in query.groups), *values)]
+    reasons += [_why_no_key(group.expression) for group in query.groups]
+    reasons += [_why_not_kept(e) for e in values]
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
@@ -130,9 +131,12 @@ def _why_not_kept(e: Expression) -> str:
     reason = why_not_low(e)
     if not reason and e.type is Type.STRING:
         reason = f"{expression_text(e)} is a string, which has no fixed size"
-    if not reason and e.nullable:
-        reason = f"{expression_text(e)} may be NULL"
     return reason
+
+
+def _why_no_key(e: Expression) -> str:
+    """Why a slot of the low table cannot be found by a value; empty if it can."""
+    return _why_not_kept(e) or (f"{expression_text(e)} may be NULL" if e.nullable else "")
 
 
 def refuse_partials(query: CheckedQuery, reason: str) -> NoReturn:
@@ -179,7 +183,7 @@ def _split_aggregation(
         with_hidden(query),
         merges_partials=True,
     )
-    return over_windows(query, top)
+    return in_its_form(query, top)
 
 
 def _partial_schema(query: CheckedQuery, accumulators: tuple[Accumulator, ...]) -> Schema:
@@ -233,7 +237,7 @@ def _aggregate_high(
         with_hidden(query),
         merges_partials=False,
     )
-    return replace(over_windows(query, top), why_high=reason)
+    return replace(in_its_form(query, top), why_high=reason)
 
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:

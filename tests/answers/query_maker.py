@@ -224,7 +224,10 @@ class QueryMaker:
             self._extreme,
             self._end,
         )
-        return self._random.choice(makers)()
+        call, kind = self._random.choice(makers)()
+        if self._random.random() < 0.25:
+            call = f"{call} FILTER (WHERE {self.expression(BOOL, 2)})"
+        return call, kind
 
     def _summable(self) -> str:
         name = self._small_name()

@@ -102,7 +102,8 @@ def _lines(query: CheckedQuery) -> Iterator[str]:
     for number, item in enumerate(query.aggregates):
         argument = "*" if item.argument is None else shown(item.argument)
         mark = "?" if item.nullable else ""
-        yield f"  aggregate {number} {item.function}({argument}):{item.type}{mark}"
+        only = "" if item.filter is None else f" of rows with {shown(item.filter)}"
+        yield f"  aggregate {number} {item.function}({argument}):{item.type}{mark}{only}"
     if query.having is not None:
         yield f"  having {shown(query.having)}"
     for column, output in zip(query.schema.columns, query.outputs, strict=True):

@@ -16,6 +16,7 @@ from gigastream.codegen.operators import (
     order_limit,
     output,
     partial_aggregate,
+    running,
     select,
     slide,
     sort,
@@ -30,6 +31,7 @@ from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.order_limit import OrderLimit
 from gigastream.plan.operators.output import Output
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.operators.running import Running
 from gigastream.plan.operators.select import Select
 from gigastream.plan.operators.slide import Slide
 from gigastream.plan.operators.sort import Sort
@@ -52,6 +54,7 @@ CODES: dict[type[Node], OperatorCode] = {
     Select: select.CODE,
     Aggregate: aggregate.CODE,
     Slide: slide.CODE,
+    Running: running.CODE,
     Union: union.CODE,
     Join: join.CODE,
     Sort: sort.CODE,

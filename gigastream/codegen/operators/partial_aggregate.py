@@ -7,7 +7,7 @@ and prefetches; the second touches the slots, which have arrived by then.
 
 from __future__ import annotations
 
-from gigastream.codegen.accumulators import low_writer_of
+from gigastream.codegen.accumulators import handed_over, low_writer_of, met
 from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.columns import put
 from gigastream.codegen.context import CodeContext
@@ -20,6 +20,7 @@ from gigastream.codegen.keys import (
     write_has_time,
     write_hash,
 )
+from gigastream.codegen.members import declare_member, write_member
 from gigastream.codegen.operators.low_code import LowCode
 from gigastream.codegen.operators.low_filter import (
     write_conditions,
@@ -60,6 +61,7 @@ def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     for index, accumulator in enumerate(node.accumulators):
         states = low_writer_of(accumulator).low(f"a{index}", accumulator)
         members += [(state.c_type, state.name) for state in states]
+        members += [("bool", f"a{index}_seen")] if accumulator.may_be_empty else []
     with lines.block(f"struct {prefix}_slot", "};"):
         lines.add("uint32_t control;")
         for c_type, name in sorted(members, key=lambda member: size_rank(member[0])):
@@ -71,7 +73,7 @@ def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
             lines.add(f"{C_TYPE[node.groups[i].expression.type]} g{i};")
         for index, accumulator in enumerate(node.accumulators):
             for part, e in enumerate(accumulator.expressions):
-                lines.add(f"{C_TYPE[e.type]} x{index}_{part};")
+                declare_member(lines, e, f"x{index}_{part}")
     lines.add("")
 
 
@@ -88,21 +90,21 @@ def _write_emit(lines: Lines, prefix: str, node: PartialAggregate) -> None:
             "(void)slot, (void)window;",
         )
         for index, value in enumerate(_partial_values(node)):
-            lines.add(*put("out", index, node.schema.columns[index], "to", CValue(value)))
+            lines.add(*put("out", index, node.schema.columns[index], "to", value))
     lines.add("")
 
 
-def _partial_values(node: PartialAggregate) -> list[str]:
+def _partial_values(node: PartialAggregate) -> list[CValue]:
     windows = {group: k for k, group in enumerate(_window_groups(node))}
     values = []
     for i, group in enumerate(node.groups):
         e = group.expression
         in_window = i in windows
-        values.append(
-            from_bound(f"window[{windows[i]}]", e.type, e.temporal) if in_window else f"slot->g{i}"
-        )
+        bound = from_bound(f"window[{windows[i]}]", e.type, e.temporal) if in_window else ""
+        values.append(CValue(bound or f"slot->g{i}"))
     for index, accumulator in enumerate(node.accumulators):
-        values += low_writer_of(accumulator).partial(f"slot->a{index}")
+        null = f"!slot->a{index}_seen" if accumulator.may_be_empty else ""
+        values += [CValue(v, null) for v in low_writer_of(accumulator).partial(f"slot->a{index}")]
     assert all(accumulator.kind in KINDS for accumulator in node.accumulators)
     return values
 
@@ -166,8 +168,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialA
             lines.add(f"row->g{i} = {value};")
     for index, accumulator in enumerate(node.accumulators):
         for part, e in enumerate(accumulator.expressions):
-            value = tuple_writer.writer.value(e).code
-            lines.add(f"row->x{index}_{part} = {value};")
+            write_member(lines, tuple_writer.writer, e, f"row->x{index}_{part}")
     _write_place(lines, prefix, node)
 
 
@@ -228,8 +229,13 @@ def _arguments(node: PartialAggregate, index: int) -> list[str]:
 
 def _write_start(lines: Lines, node: PartialAggregate) -> None:
     for index, accumulator in enumerate(node.accumulators):
-        writer = low_writer_of(accumulator)
-        lines.add(*writer.start(f"slot->a{index}", _arguments(node, index)))
+        writer, at, x = low_writer_of(accumulator), f"slot->a{index}", _arguments(node, index)
+        if accumulator.may_be_empty:
+            lines.add("/* what has seen no value yet is 0 */", f"{at}_seen = 0;")
+            names = (state.name for state in writer.low(f"a{index}", accumulator))
+            lines.add(*(f"memset(&slot->{name}, 0, sizeof slot->{name});" for name in names))
+        start = writer.start(at, handed_over(accumulator, x))
+        lines.add(*met(accumulator, at, x, start, None))
 
 
 def _write_add(lines: Lines, prefix: str, node: PartialAggregate) -> None:
@@ -245,8 +251,9 @@ def _write_add(lines: Lines, prefix: str, node: PartialAggregate) -> None:
             _write_start(lines, node)
             lines.add("continue;")
     for index, accumulator in enumerate(node.accumulators):
-        writer = low_writer_of(accumulator)
-        lines.add(*writer.add(f"slot->a{index}", _arguments(node, index)))
+        writer, at, x = low_writer_of(accumulator), f"slot->a{index}", _arguments(node, index)
+        values = handed_over(accumulator, x)
+        lines.add(*met(accumulator, at, x, writer.start(at, values), writer.add(at, values)))
 
 
 def _write_emit_slot(lines: Lines, prefix: str) -> None:

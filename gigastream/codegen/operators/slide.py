@@ -11,8 +11,8 @@ from gigastream.codegen.operators.aggregate import (
     write_aggregate_functions,
     write_group_ops,
 )
+from gigastream.codegen.operators.group_out import write_group_out
 from gigastream.codegen.operators.high_code import HighCode
-from gigastream.codegen.operators.high_parts import is_nullable
 from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.operators.slide import Slide
 
@@ -21,6 +21,7 @@ def _write_slide(lines: Lines, context: CodeContext, prefix: str, node: Slide) -
     write_aggregate_functions(
         lines, context, prefix, node, node.window_groups, engine_members=[("void *", "link")]
     )
+    write_group_out(lines, context, prefix, node)
     _write_is_same(lines, prefix, node)
     _write_combine(lines, prefix, node)
     with lines.block(f"static const struct gs_slide_ops {prefix}_ops =", "};"):
@@ -60,7 +61,7 @@ def _combined(index: int, accumulator: Accumulator) -> list[str]:
     """What has seen no value yet has none to give, and takes what the other has."""
     writer, at, other = writer_of(accumulator), f"entry->a{index}", f"other->a{index}"
     combine = writer.combine(at, other)
-    if not is_nullable(accumulator):
+    if not accumulator.may_be_empty:
         return combine
     states = writer.high(f"a{index}", accumulator)
     taken = [f"entry->{state.name} = other->{state.name};" for state in states]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.context import BindingContext, not_supported
 from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.expressions import AggregateRef, Expression
+from gigastream.gsql.expressions import AggregateRef, Constant, Expression
 from gigastream.gsql.operations.conversion import converted, counted, exact_type, is_null
 from gigastream.gsql.queries import AggregateCall
 from gigastream.gsql.syntax import ast
@@ -63,6 +63,8 @@ class _Kind:
     gives: Callable[[Type], Type]
     argument: Callable[[Type], Type] = _same
     """The type in which the argument is handed over."""
+    is_moving: bool = False
+    """Behind the argument stands over how many windows."""
 
 
 _NUMBERS = "a number"
@@ -79,13 +81,23 @@ AGGREGATES = {
     "LAST": _Kind(_is_any, "any value", _same),
     "VAR": _Kind(_is_number, _NUMBERS, _float, _sum),
     "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
+    "MOVING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum, is_moving=True),
+    "MOVING_AVG": _Kind(_is_summable, _NUMBERS, _float, _sum, is_moving=True),
+    "RUNNING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum),
+    "RUNNING_SUM_MAX": _Kind(_is_summable, _NUMBERS, _sum, _sum),
 }
 
 RUNNING = ("MOVING_SUM", "MOVING_AVG", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_MAX")
 """Aggregates that go on from window to window: they need CLOSING_WHEN."""
 
+MAX_WINDOWS = 1000
+"""A group keeps a part for each window that MOVING_… is over."""
+
+_OF_A_GROUP = ("COUNT", "FIRST", "LAST", "RUNNING_SUM", "RUNNING_SUM_MAX")
+"""What a group that goes on has in a window without rows, too."""
+
 _LATER = (
-    *RUNNING,
+    *("TIME_AVG",),
     *("APPROX_COUNT_DISTINCT", "QUANTILE_OF", "MEDIAN_OF", "HEAVY_HITTERS", "COUNT_DIFF"),
     "CAT_AGGR",
 )
@@ -110,7 +122,7 @@ def unsupported_aggregate(node: ast.Call, context: BindingContext) -> bool:
 
 def refuse(node: ast.Call, clause: str, sink: DiagnosticSink) -> None:
     """Report an aggregate where none may stand."""
-    if clause.startswith("the argument of"):
+    if clause.startswith(("the argument of", "the FILTER of")):
         message = f"the aggregate {node.name} stands in {clause}: aggregates do not nest"
         nested = "let one query read the other: the inner aggregate in a query of its own"
         sink.error("nested-aggregate", message, node.span, nested)
@@ -124,12 +136,14 @@ class Aggregates:
     """The distinct aggregates of a query, in the order in which they are met.
 
     `may_be_of_nothing`: without GROUP BY there is an answer where no row came, as in SQL.
+    `goes_on`: with CLOSING_WHEN a group has an answer in windows in which it had no row.
     """
 
-    def __init__(self, *, may_be_of_nothing: bool) -> None:
-        self._may_be_of_nothing = may_be_of_nothing
+    def __init__(self, *, may_be_of_nothing: bool, goes_on: bool = False) -> None:
+        self._always = _OF_A_GROUP if goes_on else ("COUNT",)
+        self._may_be_of_nothing = may_be_of_nothing or goes_on
         self._found: list[AggregateCall] = []
-        self._known: dict[tuple[str, Expression | None], int] = {}
+        self._known: dict[object, int] = {}
 
     @property
     def found(self) -> tuple[AggregateCall, ...]:
@@ -137,17 +151,32 @@ class Aggregates:
         return tuple(self._found)
 
     def add(
-        self, node: ast.Call, arguments: list[Expression | None], context: BindingContext
+        self,
+        node: ast.Call,
+        arguments: list[Expression | None],
+        condition: Expression | None,
+        context: BindingContext,
     ) -> Expression | None:
-        """Return a reference to the aggregate of a call, or None after an error."""
+        """Return a reference to the aggregate of a call, or None after an error.
+
+        `condition` is that of FILTER.
+        """
         if not _has_right_shape(node, context.sink) or None in arguments:
             return None
+        if node.filter is not None and condition is None:
+            return None
+        if isinstance(condition, Constant) and condition.value is True:
+            condition = None
         argument = None if node.star else arguments[0]
         aggregate = _checked(node, argument, context.sink)
+        if aggregate is not None and AGGREGATES[aggregate.function].is_moving:
+            aggregate = _moving(aggregate, arguments[1], context.sink)
         if aggregate is None:
             return None
-        nullable = aggregate.nullable or (self._may_be_of_nothing and aggregate.function != "COUNT")
-        return self._reference(replace(aggregate, nullable=nullable), node)
+        is_sure = aggregate.function in self._always
+        may_be_of_nothing = self._may_be_of_nothing or condition is not None
+        nullable = aggregate.nullable or (may_be_of_nothing and not is_sure)
+        return self._reference(replace(aggregate, nullable=nullable, filter=condition), node)
 
     def _reference(self, aggregate: AggregateCall, node: ast.Call) -> AggregateRef:
         index = self._index(aggregate)
@@ -160,7 +189,7 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        key = (aggregate.function, aggregate.argument)
+        key = (aggregate.function, aggregate.argument, aggregate.windows, aggregate.filter)
         if key not in self._known:
             self._known[key] = len(self._found)
             self._found.append(aggregate)
@@ -180,7 +209,11 @@ def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
         message = f"{node.name} takes a value, not *"
         sink.error("wrong-arguments", message, node.span, f"{node.name}(len)")
         return False
-    if len(node.args) != (0 if node.star else 1):
+    if AGGREGATES[name].is_moving and len(node.args) != 2:
+        message = f"{node.name} takes a value, and over how many windows"
+        sink.error("wrong-arguments", message, node.span, f"{node.name}(len, 5)")
+        return False
+    if len(node.args) != (0 if node.star else 1 + AGGREGATES[name].is_moving):
         message = f"{node.name} takes one argument"
         counts = "count(*) counts rows" if name == "COUNT" else None
         sink.error("wrong-arguments", message, node.span, counts)
@@ -203,6 +236,19 @@ def _checked(
     result = kind.gives(argument.type)
     nullable = _may_be_null(node.name.upper(), argument)
     return AggregateCall(node.name.upper(), typed, result, nullable, node.span)
+
+
+def _moving(
+    aggregate: AggregateCall, windows: Expression | None, sink: DiagnosticSink
+) -> AggregateCall | None:
+    """Over so many windows; None, and an error, where that is no number of them."""
+    assert windows is not None
+    number = windows.value if isinstance(windows, Constant) and windows.type.is_integer else None
+    if isinstance(number, int) and 1 <= number <= MAX_WINDOWS:
+        return replace(aggregate, windows=number)
+    message = f"the number of windows is a constant from 1 to {MAX_WINDOWS}"
+    sink.error("wrong-arguments", message, windows.span, "the window that ends is one of them")
+    return None
 
 
 def _may_be_null(name: str, argument: Expression) -> bool:

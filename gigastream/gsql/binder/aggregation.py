@@ -33,6 +33,7 @@ class Aggregation:
     groups: tuple[GroupVariable, ...]
     aggregates: tuple[AggregateCall, ...] = ()
     having: Expression | None = None
+    closing_when: Expression | None = None
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
 
@@ -102,12 +103,15 @@ def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggre
     items = select_list(statement, statement.group_binder("SELECT", scope, rows))
     items = [_grouped(statement, groups, item) for item in items]
     aliases = {item.name.lower(): item.expression for item in items if item.name}
-    having = _having(statement, groups, replace(scope, aliases=aliases), rows)
+    named = replace(scope, aliases=aliases)
+    having = _condition(statement, groups, "HAVING", statement.body.having, named, rows)
+    closing_when = statement.body.closing_when
+    closing = _condition(statement, groups, "CLOSING_WHEN", closing_when, named, rows)
     by_name = replace(scope, variables={**aliases, **groups.references()})
     order = _order(statement, groups, by_name, rows)
     limit = _limit_of_windows(statement)
     demand_temporal(statement, groups)
-    refuse_low_only([having, *(item.expression for item in items)], statement.sink)
+    refuse_low_only([having, closing, *(item.expression for item in items)], statement.sink)
     if not groups.are_known:
         return None
     aggregates = statement.aggregates.found
@@ -115,7 +119,7 @@ def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggre
     columns = outputs(items, origins)
     if columns is None:
         return None
-    return Aggregation(columns, groups.variables, aggregates, having, order, limit)
+    return Aggregation(columns, groups.variables, aggregates, having, closing, order, limit)
 
 
 def bind_distinct(statement: Statement, rows: Scope) -> Aggregation | None:
@@ -155,11 +159,19 @@ def _grouped(statement: Statement, groups: Groups, item: Item) -> Item:
 # Their clauses
 
 
-def _having(statement: Statement, groups: Groups, scope: Scope, rows: Scope) -> Expression | None:
-    if statement.body.having is None:
+def _condition(
+    statement: Statement,
+    groups: Groups,
+    clause: str,
+    node: ast.SyntaxExpression | None,
+    scope: Scope,
+    rows: Scope,
+) -> Expression | None:
+    """A condition on groups."""
+    if node is None:
         return None
-    binder = statement.group_binder("HAVING", scope, rows)
-    return groups.grouped(binder.condition(statement.body.having), statement.sink)
+    binder = statement.group_binder(clause, scope, rows)
+    return groups.grouped(binder.condition(node), statement.sink)
 
 
 def _order(statement: Statement, groups: Groups, scope: Scope, rows: Scope) -> tuple[SortKey, ...]:

@@ -205,18 +205,17 @@ class Binder:
         if node.name.upper() in AGGREGATES:
             return self._aggregate(node)
         if unsupported_aggregate(node, self.context):
-            for argument in node.args:
-                self._argument(node, argument)
+            self._of_rows(node)
             return None
         return self._function(node)
 
     def _function(self, node: ast.Call) -> Expression | None:
-        if node.name.upper() == "IF" and len(node.args) == 3 and not node.distinct:
+        if node.name.upper() == "IF" and len(node.args) == 3 and not _mark_of_aggregates(node):
             when, then, otherwise = node.args
             return self._choice(node.name, [(when, then)], otherwise, node.span)
         arguments = [self.bind(argument) for argument in node.args]
-        if node.star or node.distinct:
-            mark = "*" if node.star else "DISTINCT"
+        mark = _mark_of_aggregates(node)
+        if mark:
             message = f"{node.name} is no aggregate, so it takes no {mark}"
             hint = did_you_mean(node.name.lower(), tuple(name.lower() for name in AGGREGATES))
             self.sink.error("wrong-arguments", message, node.span, hint or "write count(*)")
@@ -231,17 +230,36 @@ class Binder:
         if table is None:
             refuse(node, self.place.clause, self.sink)
             return None
-        arguments = [self._argument(node, argument) for argument in node.args]
-        return table.add(node, arguments, self.context)
+        arguments, condition = self._of_rows(node)
+        return table.add(node, arguments, condition, self.context)
 
-    def _argument(self, node: ast.Call, argument: ast.SyntaxExpression) -> Expression | None:
+    def _of_rows(self, node: ast.Call) -> tuple[list[Expression | None], Expression | None]:
+        """An aggregate's arguments, and the condition of its FILTER: they speak of rows.
+
+        Of rows that FILTER leaves out an argument is not evaluated.
+        """
         rows = self.place.rows or self.scope
+        condition, how = None, ALWAYS
+        if node.filter is not None:
+            place = ClauseContext(f"the FILTER of {node.name}")
+            condition = Binder(self.context, rows, place).condition(node.filter)
+            how = _less(ALWAYS, condition)
         place = ClauseContext(f"the argument of {node.name}")
-        return Binder(self.context, rows, place).bind(argument)
+        binder = Binder(self.context, rows, place)
+        return [binder._reached(argument, how) for argument in node.args], condition
 
     def _predicate(self, node: ast.PredicateCall) -> Expression | None:
         arguments = [self.bind(argument) for argument in node.args]
         return declared_function(self.context, node, arguments)
+
+
+def _mark_of_aggregates(node: ast.Call) -> str:
+    """What stands in a call that only an aggregate's may have."""
+    if node.star:
+        return "*"
+    if node.distinct:
+        return "DISTINCT"
+    return "FILTER" if node.filter is not None else ""
 
 
 _BINDERS: dict[type[ast.SyntaxNode], Callable[[Binder, Any], Expression | None]] = {

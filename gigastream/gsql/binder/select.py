@@ -12,6 +12,7 @@ from gigastream.gsql.binder.aggregation import (
     bind_groups,
     bind_limit,
 )
+from gigastream.gsql.binder.closing import check_closing
 from gigastream.gsql.binder.columns import Origins, schema_of
 from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
 from gigastream.gsql.binder.filter_join import FilteredBy, bind_filter, is_filter_join
@@ -58,6 +59,7 @@ def bind_select(
     found = _columns(statement, groups, rows)
     of_rows = None if statement.is_aggregation or body.distinct else bind_limit(statement)
     _check_levels(statement, groups, conditions, found)
+    check_closing(statement, groups, window)
     asked = _features(statement, groups, conditions)
     if context.sink.error_count == errors:
         for what, span in asked:
@@ -152,7 +154,7 @@ def _check_levels(
     if reads_packets or not statement.sources_are_known:
         return
     expressions = [*conditions, *(variable.expression for variable in groups.variables)]
-    expressions += [aggregate.argument for aggregate in statement.aggregates.found]
+    expressions += [e for aggregate in statement.aggregates.found for e in aggregate.expressions]
     if isinstance(found, tuple):
         expressions += [column.expression for column in found]
     refuse_low_only(expressions, statement.sink)
@@ -196,6 +198,7 @@ def _aggregating(query: CheckedQuery, found: Aggregation) -> CheckedQuery:
         groups=found.groups,
         aggregates=found.aggregates,
         having=found.having,
+        closing_when=found.closing_when,
         order_by=found.order_by,
         limit=found.limit,
     )

@@ -72,7 +72,7 @@ class Statement:
             return True
         clauses = [item.expression for item in self.body.items]
         clauses += [item.expression for item in self.body.order_by]
-        clauses += _present(self.body.having)
+        clauses += [*_present(self.body.having), *_present(self.body.closing_when)]
         calls = (node for clause in clauses for node in ast.walk(clause))
         return any(
             isinstance(node, ast.Call) and is_aggregate(node.name, self.context) for node in calls
@@ -106,7 +106,8 @@ def open_statement(
     columns = Scope(names, is_windowed=any(windows), equated=equated)
     _narrow(body, columns)
     may_be_of_nothing = not (body.group_by or body.window or options.lfta_aggregation)
-    aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing)
+    goes_on = body.closing_when is not None
+    aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing, goes_on=goes_on)
     return Statement(query, body, context, options, items, columns, aggregates)
 
 

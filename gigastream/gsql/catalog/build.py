@@ -19,6 +19,7 @@ from gigastream.gsql.catalog.protocols import (
     build_protocols,
     resolved_type,
 )
+from gigastream.gsql.catalog.streams import build_streams
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.syntax import ast, declarations
@@ -26,7 +27,7 @@ from gigastream.gsql.types import Type, type_named
 from gigastream.gsql.watchlists import Watchlist
 from gigastream.paths import configs_directory
 
-SHIPPED = ("packet.gsql", "functions.gsql")
+SHIPPED = ("packet.gsql", "functions.gsql", "flows.gsql")
 
 _Named = TypeVar("_Named", bound=ast.SyntaxNode)
 
@@ -105,11 +106,12 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
         for file in files
         for protocol in file.definitions.protocols
     }
+    protocols = build_protocols(everything.protocols, origins, unpack, sink)
     return Catalog(
-        protocols=build_protocols(everything.protocols, origins, unpack, sink),
+        protocols=protocols,
         functions=_functions(files, lambda found: found.functions, sink),
         predicates=_functions(files, lambda found: found.predicates, sink),
-        streams=_by_name(everything.streams, "stream", sink),
+        streams=build_streams(_by_name(everything.streams, "stream", sink), protocols, sink),
         watchlists=_watchlists(_by_name(everything.watchlists, "watchlist", sink), sink),
         aggregates=_aggregates(_by_name(everything.aggregates, "aggregate", sink), sink),
         extractors=_by_name(everything.extractors, "function", sink),

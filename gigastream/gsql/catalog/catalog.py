@@ -60,11 +60,38 @@ class Protocol:
     """The built-in protocol whose bit the decoder sets: itself, or the nearest it inherits from."""
     headers: tuple[str, ...] = ()
     """C headers of its user-defined accessors."""
+    is_stream: bool = False
+    """Its packets are the records of a STREAM."""
     span: Span = NOWHERE
 
     def field(self, name: str) -> Field | None:
         """The field of that name."""
         return self.fields.get(name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class RecordField:
+    """A field of a STREAM: what it is called outside, and where a record has it."""
+
+    name: str
+    type: Type
+    offset: int
+    """In bytes."""
+    unit: str = "ns"
+    """Of numbers that stand for a time: `s`, `ms`, `us` or `ns`."""
+    is_time: bool = False
+    """It is the record's time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStream:
+    """Records that arrive from outside: how they are read there, and as a protocol here."""
+
+    name: str
+    fields: tuple[RecordField, ...]
+    protocol: Protocol
+    size: int
+    """Bytes of a record, without those of its strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +157,7 @@ class Catalog:
     protocols: Mapping[str, Protocol] = field(default_factory=dict)
     functions: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     predicates: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
-    streams: Mapping[str, declarations.Stream] = field(default_factory=dict)
+    streams: Mapping[str, RecordStream] = field(default_factory=dict)
     watchlists: Mapping[str, Watchlist] = field(default_factory=dict)
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
     extractors: Mapping[str, declarations.ExtractorDeclaration] = field(default_factory=dict)

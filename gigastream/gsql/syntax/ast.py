@@ -199,6 +199,8 @@ class CastExpression(SyntaxExpression):
 class Call(SyntaxExpression):
     """`f(args)`, `count(*)`, `count(DISTINCT x)`, and `f$(args)`, a superaggregate.
 
+    `filter` is the condition of `count(*) FILTER (WHERE p)`.
+
     Functions, aggregates, UDAFs and stateful functions look alike; the binder tells them apart.
     """
 
@@ -207,6 +209,7 @@ class Call(SyntaxExpression):
     star: bool = False
     distinct: bool = False
     superaggregate: bool = False
+    filter: SyntaxExpression | None = None
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

@@ -342,8 +342,25 @@ def _call(cursor: Cursor) -> SyntaxExpression:
     read = _arguments if not distinct else _distinct_arguments
     args = read(cursor, opening, ")")
     flags = {"star": star, "distinct": distinct, "superaggregate": superaggregate}
+    condition = _filter(cursor)
     span, name_span = cursor.since(name.start), cursor.span_of(name)
-    return Call(name.text, args, **flags, name_span=name_span, span=span)
+    return Call(name.text, args, **flags, filter=condition, name_span=name_span, span=span)
+
+
+def _filter(cursor: Cursor) -> SyntaxExpression | None:
+    """Read `FILTER (WHERE p)` behind a call; the word is none of the language's elsewhere."""
+    is_filter = cursor.is_word("FILTER") and cursor.peek().kind == "("
+    if not is_filter or cursor.peek(2).kind != "WHERE":
+        return None
+    cursor.advance()
+    opening = cursor.advance()
+    cursor.advance()
+    try:
+        condition = parse_expression(cursor)
+        _close(cursor, opening, ")")
+    except ParseError:
+        return _resume(cursor, opening, ")")
+    return condition
 
 
 def _distinct_arguments(

@@ -119,7 +119,10 @@ def _case(node: ast.CaseExpression) -> str:
 def _call(node: ast.Call) -> str:
     dollar = "$" if node.superaggregate else ""
     inside = "*" if node.star else ("DISTINCT " if node.distinct else "") + _all(node.args)
-    return f"{node.name}{dollar}({inside})"
+    call = f"{node.name}{dollar}({inside})"
+    if node.filter is None:
+        return call
+    return f"{call} FILTER (WHERE {print_expression(node.filter)})"
 
 
 def _dotted(qualifier: tuple[str, ...], name: str) -> str:

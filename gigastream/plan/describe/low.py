@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.queries import ProtocolSource
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.watchlists import Watchlist
 from gigastream.plan.costs import fields_of, lists_of
 from gigastream.plan.describe.clauses import predicate_texts
@@ -53,6 +54,8 @@ def _list_text(item: Watchlist) -> str:
 
 
 def _packets(source: ProtocolSource) -> str:
+    if is_of_stream(source.interface):
+        return f"the records of {source.interface}"
     if source.interface:
         return f"{source.protocol} on interface {source.interface}"
     if source.interfaces is not None:
@@ -65,6 +68,8 @@ def _packets(source: ProtocolSource) -> str:
 
 def _tuple_rule(source: ProtocolSource) -> tuple[str, ...]:
     """What makes a packet a tuple."""
+    if is_of_stream(source.interface):
+        return ("every record",)
     bit = source.base_protocol or source.protocol
     rules = [] if bit == source.protocol else [f"a packet of {bit}"]
     if source.narrowed_to:

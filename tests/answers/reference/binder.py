@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.answers.reference import arithmetic, conditions
 from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate
 from tests.answers.reference.functions import choice, function
+from tests.answers.reference.running import over
 from tests.answers.reference.syntax import (
     Call,
     Case,
@@ -21,7 +22,7 @@ from tests.answers.reference.syntax import (
     Parameter,
     Prefix,
 )
-from tests.answers.reference.typed import Typed, cast, constant
+from tests.answers.reference.typed import VARYING, Typed, cast, constant, settled
 
 Resolve = Callable[[Name], Typed]
 
@@ -94,7 +95,27 @@ class Binder:
         assert self.rows is not None
         inner = Binder(self.rows, self.parameters)
         arguments = [inner.typed(argument) for argument in node.arguments]
-        return self.collect(node, aggregate(node.name, arguments[0] if arguments else None))
+        windows = arguments[1].constant if len(arguments) > 1 else 1
+        assert isinstance(windows, int)
+        if node.filter is not None:
+            arguments = _selected(inner.typed(node.filter), arguments)
+        found = aggregate(node.name, arguments[0] if arguments else None)
+        return self.collect(node, over(node.name, windows, found))
+
+
+def _selected(condition: Typed, arguments: list[Typed]) -> list[Typed]:
+    """FILTER: of other rows there is nothing; of these `count(*)` counts what is there."""
+
+    def of(argument: Typed) -> Typed:
+        firm = settled(argument)
+        return replace(
+            firm,
+            read=lambda row: firm.read(row) if condition.read(row) is True else None,
+            order=VARYING,
+            constant=None,
+        )
+
+    return [of(argument) for argument in arguments or [constant("bool", True)]]
 
 
 _UNARY: dict[str, Callable[[Typed], Typed]] = {

@@ -159,8 +159,17 @@ def _name_or_call(cursor: Cursor) -> Node:
         if word.text == opening and not at_window(cursor, 1):
             called = cursor.word().lower()
             cursor.expect(opening)
-            return Call(called, _arguments(cursor, closing))
+            arguments = _arguments(cursor, closing)
+            return Call(called, arguments, _filter(cursor))
     return name(cursor)
+
+
+def _filter(cursor: Cursor) -> Node | None:
+    if not cursor.accept("FILTER", "(", "WHERE"):
+        return None
+    condition = expression(cursor)
+    cursor.expect(")")
+    return condition
 
 
 def _arguments(cursor: Cursor, closing: str) -> tuple[Node, ...]:

@@ -90,6 +90,8 @@ def _clauses(cursor: Cursor, query: Query) -> None:
         query.group_by = cursor.separated(_item)
     if cursor.accept("HAVING"):
         query.having = expression(cursor)
+    if cursor.accept("CLOSING_WHEN"):
+        query.closing_when = expression(cursor)
     if cursor.accept("ORDER", "BY"):
         query.order_by = cursor.separated(_order_item)
     if cursor.accept("LIMIT"):

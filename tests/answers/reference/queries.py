@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any
 
 from tests.answers.reference.aggregates import NAMES, Aggregate
@@ -14,6 +14,7 @@ from tests.answers.reference.inputs import Captures, InputReader
 from tests.answers.reference.joins import JoinReader
 from tests.answers.reference.merges import is_by_names, merge, readers_of
 from tests.answers.reference.parser import parse_set
+from tests.answers.reference.running import Members, going_on, step_of
 from tests.answers.reference.sources import (
     DEFAULT_INTERFACE,
     Answer,
@@ -34,7 +35,7 @@ from tests.answers.reference.syntax import (
     names_shown,
     parts_of,
 )
-from tests.answers.reference.typed import Typed, at, passed_on, settled, timed
+from tests.answers.reference.typed import DECREASING, Typed, at, passed_on, settled, timed
 from tests.answers.reference.types import NoValueError
 from tests.answers.reference.windows import COLUMNS as WINDOW_COLUMNS
 from tests.answers.reference.windows import Windows, windows_of
@@ -153,9 +154,12 @@ class _Evaluation:
         query, calls = self.query, _Calls(self._width_of_keys())
         over_groups = self._group_binder(calls)
         columns = self._group_columns(over_groups)
-        having = self._having(over_groups, columns)
+        having = self._condition(query.having, over_groups, columns)
+        closes = self._condition(query.closing_when, over_groups, columns)
         keys = self._order_keys(over_groups, columns)
-        groups = self._groups(calls)
+        groups = (
+            self._groups(calls) if query.closing_when is None else self._going_on(calls, closes)
+        )
         kept = [group for group in groups if _is_kept(having, group)]
         extra = [*(key for key, _ in keys), *self._closed_by()]
         width = len(columns)
@@ -217,34 +221,57 @@ class _Evaluation:
 
         return Binder(resolve, self.parameters, calls.collect, self._row_name, grouped)
 
-    def _having(self, binder: Binder, columns: Sequence[Column]) -> Typed | None:
-        if self.query.having is None:
-            return None
-        return _with_names(binder, columns).typed(self.query.having)
+    def _condition(
+        self, node: Node | None, binder: Binder, columns: Sequence[Column]
+    ) -> Typed | None:
+        return None if node is None else _with_names(binder, columns).typed(node)
 
     def _order_keys(self, binder: Binder, columns: Sequence[Column]) -> list[tuple[Typed, bool]]:
         named = _with_names(binder, columns)
         return [(named.typed(item.expression), item.descending) for item in self.query.order_by]
 
     def _groups(self, calls: _Calls) -> list[Row]:
-        """What the tuples of each group give; a tuple without a value for any of it is dropped."""
+        """What the tuples of each group give."""
+        return [
+            (*key, *row)
+            for key, found in self._members(calls).items()
+            for row in _results(calls.found, found)
+        ]
+
+    def _going_on(self, calls: _Calls, closes: Typed | None) -> list[Row]:
+        """The same of groups that go on from window to window."""
+        assert closes is not None
+        if self.windows is not None:
+            place, steps = len(self.group_by), 1
+        else:
+            order = [typed.order for typed in self._references()]
+            place = next(at for at, typed in enumerate(self._references()) if typed.is_temporal)
+            steps = step_of(self._meant(self.group_by[place]).expression)
+            steps = -steps if order[place] == DECREASING else steps
+
+        def results(history: list[Members]) -> Row:
+            return _over(calls.found, history)
+
+        def is_closed(row: Row) -> bool:
+            return closes.read(row) is True
+
+        return list(going_on(self._members(calls), place, steps, results, is_closed))
+
+    def _members(self, calls: _Calls) -> dict[Row, Members]:
+        """The tuples of each group: a tuple without a value for any of it is dropped."""
         arguments = [call.argument for call in calls.found]
         keys = map(timed, self.variables.values())
         read = [*keys, *(a for a in arguments if a is not None)]
-        members: dict[Row, list[tuple[Any, Row]]] = {}
-        count = len(self.variables)
+        members: dict[Row, Members] = {}
+        width = len(self.variables)
         if not self._width_of_keys():
             members[()] = []  # as in SQL: one row, whatever comes
         for item in self._where():
             for values in _valued(read, [item.row]):
                 for window in self._windows_of(item):
-                    key = (*values[:count], *window)
-                    members.setdefault(key, []).append((item.place, values[count:]))
-        return [
-            (*key, *row)
-            for key, found in members.items()
-            for row in _results(calls.found, arguments, found)
-        ]
+                    key = (*values[:width], *window)
+                    members.setdefault(key, []).append((item.place, values[width:]))
+        return members
 
     def _windows_of(self, item: Tuple) -> Iterable[Row]:
         """What a group's key has of the windows that a row is in."""
@@ -268,20 +295,33 @@ class _Calls:
         return Typed(aggregate.type, at(self._first + index), subtype=aggregate.subtype)
 
 
-def _results(
-    calls: Sequence[Aggregate], arguments: Sequence[Typed | None], members: list[tuple[Any, Row]]
-) -> Iterator[Row]:
-    results, at = [], 0
+def _results(calls: Sequence[Aggregate], members: Members) -> Iterator[Row]:
+    read = _read_by(calls)
     try:
-        for call, argument in zip(calls, arguments, strict=True):
-            if argument is None:
-                results.append(call.result(members))
-            else:
-                results.append(call.result([(place, values[at]) for place, values in members]))
-                at += 1
+        yield tuple(call.result(values(members)) for call, values in zip(calls, read, strict=True))
     except NoValueError:
         return
-    yield tuple(results)
+
+
+def _over(calls: Sequence[Aggregate], history: Sequence[Members]) -> Row:
+    """Of a group that goes on: the tuples of each window since it began."""
+    found = []
+    for call, values in zip(calls, _read_by(calls), strict=True):
+        assert call.over is not None
+        found.append(call.over([values(members) for members in history]))
+    return tuple(found)
+
+
+def _read_by(calls: Sequence[Aggregate]) -> list[Callable[[Members], Sequence[Any]]]:
+    """What each aggregate looks at of a group's tuples."""
+    places = count()
+    return [_values(None if call.argument is None else next(places)) for call in calls]
+
+
+def _values(at: int | None) -> Callable[[Members], Sequence[Any]]:
+    if at is None:
+        return lambda members: members
+    return lambda members: [(place, values[at]) for place, values in members]
 
 
 def _with_names(binder: Binder, columns: Sequence[Column]) -> Binder:

@@ -73,10 +73,11 @@ class Cast:
 
 @dataclass(frozen=True)
 class Call:
-    """`f(x, y)`, `p[x, y]` or `count(*)`; the name is in lower case."""
+    """`f(x, y)`, `p[x, y]`, `count(*)`, an aggregate's FILTER; the name is in lower case."""
 
     name: str
     arguments: tuple[Node, ...]
+    filter: Node | None = None
 
 
 Node = Literal | Prefix | Name | Parameter | Operation | Membership | Case | Cast | Call
@@ -207,6 +208,7 @@ class Query:
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
     having: Node | None = None
+    closing_when: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
 
