@@ -136,6 +136,14 @@ struct gs_group_table {
     uint32_t capacity; /* entries that there is room for */
 };
 
+/* A value that a group has met. */
+struct gs_group_value {
+    struct gs_group_value *next; /* whoever keeps a list of them */
+    uint64_t times, hash;
+    uint32_t group, set, length;
+    _Alignas(8) uint8_t bytes[];
+};
+
 struct gs_operator_counters {
     uint64_t rows_in;
     uint64_t rows_out;
@@ -393,6 +401,10 @@ struct gs_host {
      * NULL bytes: refused, counted. */
     struct gs_string (*group_string)(struct gs_operator *op, struct gs_group_table *table,
                                      struct gs_string s, uint32_t room);
+    /* The value of these bytes that the group has met so often in its set, this time counted: it
+     * lives as long as the window. NULL: refused, counted. */
+    struct gs_group_value *(*group_value)(struct gs_operator *op, struct gs_group_table *table,
+                                          uint32_t group, uint32_t set, struct gs_string bytes);
     /* A copy of the bytes in the place of what is kept, until it is dropped. False: refused, and
      * counted; what is kept stays. */
     bool (*running_keep)(struct gs_operator *op, struct gs_string *kept, struct gs_string s);

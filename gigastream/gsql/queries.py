@@ -129,6 +129,16 @@ class GroupVariable:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupingMasks:
+    """CUBE and its like: a row goes into a group of each set, whose mask is part of its key."""
+
+    variables: tuple[int, ...]
+    """The group variables that are not in every set; NULL in the groups of those without them."""
+    masks: tuple[int, ...]
+    """One for each set: bit k is set where it lacks the k-th of `variables`."""
+
+
+@dataclass(frozen=True, slots=True)
 class AggregateCall:
     """One distinct aggregate call of a query."""
 
@@ -143,6 +153,8 @@ class AggregateCall:
     """MOVING_…: over this one, and those before it."""
     filter: Expression | None = None
     """FILTER: of which rows the argument is looked at; None: of all."""
+    distinct: bool = False
+    """DISTINCT: each value of the argument counts once."""
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -300,6 +312,8 @@ class CheckedQuery:
     where: Expression | None = None
     is_aggregation: bool = False
     groups: tuple[GroupVariable, ...] = ()
+    grouping: GroupingMasks | None = None
+    """Where there are several grouping sets: GroupRef of `len(groups)` is then a group's mask."""
     aggregates: tuple[AggregateCall, ...] = ()
     having: Expression | None = None
     closing_when: Expression | None = None

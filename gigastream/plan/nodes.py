@@ -165,6 +165,10 @@ class Node:
         """Which columns of an input it looks at."""
         return frozenset(range(len(self.inputs[port].schema.columns)))
 
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        """The nodes that make the values of a column, and its place there."""
+        yield self.name, column
+
     @property
     def calls(self) -> Iterator[FunctionCall]:
         """The function calls that it makes."""
@@ -223,6 +227,9 @@ class PassingNode(OneInputNode):
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         (columns,) = inputs
         return columns[: len(self.schema.columns)]
+
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        yield from self.input.origins(column)
 
     def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
         (columns,) = inputs

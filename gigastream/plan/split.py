@@ -47,6 +47,7 @@ from gigastream.plan.builders import (
 )
 from gigastream.plan.costs import is_low_legal, why_not_low
 from gigastream.plan.forms import in_its_form
+from gigastream.plan.grouping import partials_of_sets, rows_of_sets
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
@@ -114,6 +115,8 @@ def _why_high(
 
 def _why_not_of_partials(query: CheckedQuery) -> str:
     """Why partial groups alone are no answer; empty if they are, or need not be."""
+    if query.grouping is not None and query.options.lfta_aggregation:
+        return "its grouping sets are made of groups above it"
     slides = query.window is not None and query.window.has_panes
     is_asked = query.options.lfta_aggregation
     return "its windows overlap, and are made of panes above it" if slides and is_asked else ""
@@ -121,9 +124,13 @@ def _why_not_of_partials(query: CheckedQuery) -> str:
 
 def _why_not_exact(accumulator: Accumulator) -> str:
     """Why a slot of the low table cannot hold an accumulator; empty if it can."""
-    if accumulator.kind not in HIGH_ONLY or accumulator.argument is None:
+    if accumulator.argument is None:
         return ""
-    return f"{expression_text(accumulator.argument)} is a float, whose exact sum is too wide"
+    text = expression_text(accumulator.argument)
+    if accumulator.distinct:
+        return f"the distinct values of {text} have no fixed size"
+    is_high = accumulator.kind in HIGH_ONLY
+    return f"{text} is a float, whose exact sum is too wide" if is_high else ""
 
 
 def _why_not_kept(e: Expression) -> str:
@@ -173,11 +180,13 @@ def _split_aggregation(
     stream = _over_sources(query, names.fresh(f"{query.name}_low"), sources, names, part)
     if query.options.lfta_aggregation:
         return _partials_as_rows(query, stream, accumulators, finals)
+    finest = tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups))
+    stream, groups = partials_of_sets(query, stream, finest, names)
     top = aggregate_node(
         query,
         stream,
         (),
-        tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups)),
+        groups,
         accumulators,
         finals,
         with_hidden(query),
@@ -226,13 +235,21 @@ def _aggregate_high(
 ) -> Node:
     read = [group.expression for group in query.groups]
     read += [e for a in accumulators for e in a.expressions]
-    stream, place = _carry(query, sources, names, low, (*read, *high))
-    top = aggregate_node(
+    carried, place = _carry(query, sources, names, low, (*read, *high))
+    stream, predicates, groups, made = rows_of_sets(
         query,
-        stream,
+        carried,
         tuple(map(place, high)),
         tuple(GroupVariable(g.name, place(g.expression)) for g in query.groups),
         tuple(_placed(a, place) for a in accumulators),
+        names,
+    )
+    top = aggregate_node(
+        query,
+        stream,
+        predicates,
+        groups,
+        made,
         finals,
         with_hidden(query),
         merges_partials=False,
@@ -242,8 +259,7 @@ def _aggregate_high(
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
     argument = None if accumulator.argument is None else place(accumulator.argument)
-    position = tuple(map(place, accumulator.position))
-    return Accumulator(accumulator.kind, argument, accumulator.type, position)
+    return replace(accumulator, argument=argument, position=tuple(map(place, accumulator.position)))
 
 
 # Selection

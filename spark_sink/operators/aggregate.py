@@ -100,8 +100,11 @@ class AggregateOnSpark(SparkOperator[A]):
         """The columns of partial rows that are added up as bits."""
         if not node.merges_partials:
             return {}
-        streams = node.input.inputs or (node.input,)
-        return dict.fromkeys((stream.name for stream in streams), _places_of_bits(node))
+        found: dict[str, frozenset[int]] = {}
+        for place in _places_of_bits(node):
+            for stream, own in node.input.origins(place):
+                found[stream] = found.get(stream, frozenset()) | {own}
+        return found
 
 
 def _keyed(frames: Frames, node: Aggregate) -> DataFrame:

@@ -68,7 +68,7 @@ def _refuse_silence(entries: Iterable[QueryEntry], sink: DiagnosticSink) -> None
     """Report a set of which nothing would be seen."""
     for entry in entries:
         option = entry.node.option("visibility")
-        if option is not None and not entry.library:
+        if option is not None and not (entry.library or entry.within):
             message = "no query here is an output: every one says visibility internal"
             hint = "leave it out of the query whose rows are wanted"
             sink.error("no-output", message, option.span, hint)
@@ -83,17 +83,20 @@ def _check_all(
     entries: Sequence[QueryEntry], of_run: Tables, given: GivenParameters
 ) -> list[CheckedQuery]:
     outputs = {entry.key: QueryOutput(entry.node.name, None) for entry in entries}
+    public = {entry.key: outputs[entry.key] for entry in entries if entry.within is None}
     found = []
     for entry in entries:
-        visible = {**outputs, **_beside(entry, outputs)}
+        visible = {**public, **_beside(entry, outputs)}
         tables = replace(of_run, queries=visible, readers=_readers(entry, entries))
         if entry.is_broken:
-            _check_rest(entry.node, tables, given)
+            _check_rest(entry, tables, given)
             continue
-        checked = _check_query(entry.node, tables, given)
+        checked = _check_query(entry, tables, given)
         if checked is not None:
             found.append(checked)
             outputs[entry.key] = QueryOutput(entry.node.name, checked.schema)
+            if entry.within is None:
+                public[entry.key] = outputs[entry.key]
     given.report_unwanted(of_run.sink)
     return found
 
@@ -120,22 +123,24 @@ _SURE = (
 """What is wrong whatever else a query says: not a name that a part which is missing may give."""
 
 
-def _check_rest(query: ast.Query, tables: Tables, given: GivenParameters) -> None:
+def _check_rest(entry: QueryEntry, tables: Tables, given: GivenParameters) -> None:
     """Report what is surely wrong in a query of which parts could not be read."""
     own = DiagnosticSink()
-    _check_query(query, replace(tables, sink=own), given)
+    _check_query(entry, replace(tables, sink=own), given)
     for item in own.diagnostics:
         if item.code in _SURE or item.severity == "warning":
             tables.sink.add(item)
 
 
-def _check_query(query: ast.Query, tables: Tables, given: GivenParameters) -> CheckedQuery | None:
-    sink = tables.sink
+def _check_query(entry: QueryEntry, tables: Tables, given: GivenParameters) -> CheckedQuery | None:
+    query, sink = entry.node, tables.sink
+    # a WITH's queries have the parameters of the one that they stand in, which reports them
+    asked, told = (query, sink) if entry.within is None else (entry.within, DiagnosticSink())
     options = bind_options(query, sink)
     context = BindingContext(
         sink=sink,
         catalog=tables.catalog,
-        parameters=bind_parameters(query, given, tables.catalog, sink),
+        parameters=bind_parameters(asked, given, tables.catalog, told),
         defines={entry.name.lower(): entry.value for entry in query.defines},
         aggregate_names=NAMES,
         is_finite=tables.is_finite,

@@ -196,6 +196,7 @@ def _aggregating(query: CheckedQuery, found: Aggregation) -> CheckedQuery:
         query,
         is_aggregation=True,
         groups=found.groups,
+        grouping=found.grouping,
         aggregates=found.aggregates,
         having=found.having,
         closing_when=found.closing_when,

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.answers.reference import arithmetic, conditions
-from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate
+from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate, of_distinct
 from tests.answers.reference.functions import choice, function
 from tests.answers.reference.running import over
 from tests.answers.reference.syntax import (
@@ -42,6 +42,8 @@ class Binder:
     rows: Resolve | None = None
     """What names mean inside of aggregates."""
     grouped: Mapping[Node, Typed] = field(default_factory=dict)
+    grouping: Callable[[Sequence[Node]], Typed] | None = None
+    """What `grouping(x, …)` is, where groups are spoken of."""
 
     def typed(self, node: Node) -> Typed:
         """The expression; KeyError or AssertionError for what this reference does not know."""
@@ -89,6 +91,9 @@ class Binder:
         return arithmetic.binary(sign, *operands)
 
     def _call(self, node: Call) -> Typed:
+        if node.name == "grouping":
+            assert self.grouping is not None, "grouping in the wrong clause"
+            return self.grouping(node.arguments)
         if node.name not in NAMES:
             return function(node.name, [self.typed(argument) for argument in node.arguments])
         assert self.collect is not None, f"{node.name} in the wrong clause"
@@ -100,6 +105,7 @@ class Binder:
         if node.filter is not None:
             arguments = _selected(inner.typed(node.filter), arguments)
         found = aggregate(node.name, arguments[0] if arguments else None)
+        found = of_distinct(found) if node.distinct else found
         return self.collect(node, over(node.name, windows, found))
 
 

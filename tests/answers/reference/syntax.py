@@ -78,6 +78,7 @@ class Call:
     name: str
     arguments: tuple[Node, ...]
     filter: Node | None = None
+    distinct: bool = False
 
 
 Node = Literal | Prefix | Name | Parameter | Operation | Membership | Case | Cast | Call
@@ -207,6 +208,9 @@ class Query:
     merged: list[Name] = field(default_factory=list)
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
+    """Every group variable once."""
+    sets: list[frozenset[int]] = field(default_factory=list)
+    """The grouping sets, as places in `group_by`; none where there is no CUBE or its like."""
     having: Node | None = None
     closing_when: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
