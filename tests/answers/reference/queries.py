@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.answers.reference.aggregates import NAMES, Aggregate
 from tests.answers.reference.binder import Binder
+from tests.answers.reference.filters import FilterReader
 from tests.answers.reference.inputs import Captures, InputReader
 from tests.answers.reference.joins import JoinReader
 from tests.answers.reference.merges import is_by_names, merge, readers_of
@@ -98,6 +99,7 @@ class _Evaluation:
         self.parameters = {**_defines(query), **query.parameters}
         self.variables: dict[str, Typed] = {}
         self.group_by = query.items if query.distinct else query.group_by
+        self.filter: FilterReader | None = None
         inputs = [InputReader(item, captures, found) for item in inputs_of(query.source)]
         self.source = self._reader(inputs)
         self.windows: Windows | None = None
@@ -106,7 +108,10 @@ class _Evaluation:
 
     def _reader(self, inputs: list[InputReader]) -> InputReader | JoinReader:
         query = self.query
-        if len(inputs) == 1:
+        if query.filtered is not None:
+            column, ticks = query.filtered
+            self.filter = FilterReader(*inputs, column.name, ticks)
+        if len(inputs) == 1 or query.filtered is not None:
             return inputs[0]
         named = {item.name: item.expression for item in query.group_by if item.name}
         variables = {} if query.distinct else named
@@ -133,6 +138,10 @@ class _Evaluation:
 
     def _where(self) -> Iterator[Tuple]:
         binder = Binder(self._row_name, self.parameters)
+        if self.filter is not None:
+            found = self.filter
+            pairs = Binder(lambda name: found.resolve(name, self._row_name), self.parameters)
+            return found.tuples(self.query.where, pairs.typed)
         if isinstance(self.source, JoinReader):
             return (Tuple((), row) for row in self.source.rows(binder.typed))
         condition = None if self.query.where is None else binder.typed(self.query.where)

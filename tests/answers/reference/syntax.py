@@ -206,6 +206,8 @@ class Query:
     source: From = field(default_factory=lambda: Input(()))
     window: Window | None = None
     merged: list[Name] = field(default_factory=list)
+    filtered: tuple[Name, int] | None = None
+    """Of a FILTER_JOIN: its column and its ticks."""
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
     """Every group variable once."""
