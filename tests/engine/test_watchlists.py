@@ -372,7 +372,9 @@ def test_a_query_of_a_bare_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ports = {22: "ssh", 80: "web"}
     Path("ports.csv").write_text("port,what\n" + "".join(f"{p},{t}\n" for p, t in ports.items()))
     for named in ("'ports.csv'", "ports.csv"):
-        text = f"SELECT time, srcPort, what WATCHLIST_JOIN FROM UDP p, {named} w WHERE srcPort = port"
+        text = (
+            f"SELECT time, srcPort, what WATCHLIST_JOIN FROM UDP p, {named} w WHERE srcPort = port"
+        )
         given: Given = run(_plan(tmp_path, text), [source(path)], Settings())
         expected = [
             (packet["time"], packet["srcPort"], ports[packet["srcPort"]])
