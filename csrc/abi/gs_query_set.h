@@ -260,6 +260,9 @@ struct gs_order_ops {
     uint32_t temporal_count;
     const uint32_t *temporal_columns; /* of the input, that make the window */
     uint64_t limit;                   /* rows of a window, UINT64_MAX: all */
+    /* PER: 0 where the rows are of one group, each of which has the limit; NULL: the window has. */
+    int (*compare_groups)(const struct gs_batch *a, uint32_t row_a, const struct gs_batch *b,
+                          uint32_t row_b);
 };
 
 /* limit: LIMIT of the whole stream */
