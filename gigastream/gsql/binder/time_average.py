@@ -18,7 +18,6 @@ from gigastream.gsql.types import Temporal, Type
 def timed(
     aggregate: AggregateCall,
     times: Sequence[Expression | None],
-    condition: Expression | None,
     sink: DiagnosticSink,
 ) -> AggregateCall | None:
     """The aggregate of a value with the times between which it held; None after errors.
@@ -30,9 +29,9 @@ def timed(
     assert value is not None
     if not all(_is_time(time, sink) for time in known):
         return None
-    if condition is not None or any(e.nullable for e in (value, *known)):
+    if any(e.nullable for e in (value, *known)):
         hint = "leave such rows out in WHERE"
-        message = "time_avg has no FILTER, and nothing that may be NULL"
+        message = "time_avg takes nothing that may be NULL"
         sink.error("wrong-arguments", message, aggregate.span, hint)
         return None
     begin, end = (converted(counted(time), Type.LLONG) for time in known)
@@ -40,7 +39,7 @@ def timed(
     product = arithmetic.binary("*", value, length, aggregate.span, sink)
     if length is None or product is None:
         return None
-    return replace(aggregate, argument=product, held=(length, value, begin, end))
+    return replace(aggregate, argument=product, others=(length, value, begin, end))
 
 
 def _is_time(time: Expression, sink: DiagnosticSink) -> bool:
