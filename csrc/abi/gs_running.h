@@ -85,8 +85,8 @@ static inline void gs_time_average_move(struct gs_time_average *average,
         gs_float_sum_add(&value, average->last * gap);
         gs_float_sum_add(&length, gap);
     }
-    bool is_finite = gs_float_sum_quotient(&value, 1, &total) &&
-                     gs_float_sum_quotient(&length, 1, &whole);
+    bool is_finite =
+        gs_float_sum_quotient(&value, 1, &total) && gs_float_sum_quotient(&length, 1, &whole);
     average->value = !is_finite ? HUGE_VAL : whole > 0 ? total / whole : last;
     average->last = last;
     average->until = until;
