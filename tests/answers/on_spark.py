@@ -19,6 +19,7 @@ from gigastream.plan import Plan, plan_queries
 from gigastream.plan.nodes import topological
 from gigastream.plan.operators.output import Output
 from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.records.source import StreamSource
 from gigastream.sessions.low_session import LowSession
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
@@ -61,7 +62,7 @@ def query_set(files: Sequence[SourceFile], interfaces: Sequence[str]) -> QuerySe
 
 def write_spool(
     queries: QuerySet,
-    sources: Sequence[FileSource],
+    sources: Sequence[FileSource | StreamSource],
     root: Path,
     settings: Settings,
     spool: SpoolSettings | None = None,

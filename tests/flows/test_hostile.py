@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from gigastream.sources.flows import exporters
-from gigastream.sources.flows.columns import BITS, COLUMNS
-from gigastream.sources.flows.decoder import FlowDecoder
-from tests.sources.flows import datagrams as made
-from tests.sources.flows.test_sflow import frame
+from gigastream.records.flows import exporters
+from gigastream.records.flows.columns import BITS, COLUMNS
+from gigastream.records.flows.decoder import FlowDecoder
+from tests.flows import datagrams as made
+from tests.flows.test_sflow import frame
 
 SEEDS = [
     made.v5(made.v5_record("10.0.0.1", "10.0.0.2", 7, 700)),

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from tests.sources.flows.datagrams import (
+from tests.flows.datagrams import (
     BEGUN_NS,
     CAME_NS,
     EXPORTED_S,

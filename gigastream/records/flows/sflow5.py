@@ -11,12 +11,12 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gigastream.sources.flows.account import FlowAccount
-from gigastream.sources.flows.columns import COLUMNS, FlowRows
-from gigastream.sources.flows.datagram import Datagram
-from gigastream.sources.flows.exporters import Exporters, StreamKey
-from gigastream.sources.flows.sampled_packet import read_ethernet, read_ipv4, read_ipv6
-from gigastream.sources.flows.values import address
+from gigastream.records.flows.account import FlowAccount
+from gigastream.records.flows.columns import COLUMNS, FlowRows
+from gigastream.records.flows.datagram import Datagram
+from gigastream.records.flows.exporters import Exporters, StreamKey
+from gigastream.records.flows.sampled_packet import read_ethernet, read_ipv4, read_ipv6
+from gigastream.records.flows.values import address
 
 _AGENT_BYTES = {1: 4, 2: 16}
 _SAMPLES = (1, 3)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any
 
-from gigastream.sources.flows.account import FlowAccount
-from gigastream.sources.flows.decoder import FlowDecoder
+from gigastream.records.flows.account import FlowAccount
+from gigastream.records.flows.decoder import FlowDecoder
 
 EXPORTER = bytes(10) + b"\xff\xff" + bytes([192, 0, 2, 1])
 CAME_NS = 1_700_000_000 * 10**9

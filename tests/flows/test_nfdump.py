@@ -16,7 +16,7 @@ from typing import Any
 import dpkt
 import pytest
 
-from gigastream.sources.flows.decoder import FlowDecoder
+from gigastream.records.flows.decoder import FlowDecoder
 from tests.captures import captures_directory
 from tests.waiting import wait_until
 

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gigastream.sources.flows.account import FlowAccount
-from gigastream.sources.flows.columns import COLUMNS, FlowRows, Values
-from gigastream.sources.flows.datagram import Datagram
-from gigastream.sources.flows.exporters import Exporters, ExportStream, StreamKey
-from gigastream.sources.flows.templates import (
+from gigastream.records.flows.account import FlowAccount
+from gigastream.records.flows.columns import COLUMNS, FlowRows, Values
+from gigastream.records.flows.datagram import Datagram
+from gigastream.records.flows.exporters import Exporters, ExportStream, StreamKey
+from gigastream.records.flows.templates import (
     MAX_FIELDS,
-    Field,
+    ElementField,
     Template,
     TemplateError,
     compile_template,
 )
-from gigastream.sources.flows.values import NS_PER_S, Clock, columns_of
+from gigastream.records.flows.values import NS_PER_S, Clock, columns_of
 
 _V9_HEADER = struct.Struct(">HHIIII")
 _IPFIX_HEADER = struct.Struct(">HHIII")
@@ -110,7 +110,7 @@ def _read_set(reading: _Reading, number: int, data: memoryview) -> None:
 
 # ---- templates ----
 
-_Announced = Iterator[tuple[int, list[Field]]]
+_Announced = Iterator[tuple[int, list[ElementField]]]
 """Number and fields; no fields withdraw it."""
 
 
@@ -147,7 +147,10 @@ def _options(data: memoryview) -> _Announced:
             return
         scopes, data = _fields(data[6:], scope_bytes // 4)
         fields, data = _fields(data, option_bytes // 4)
-        yield number, [Field(f.element, f.length, is_of_enterprise=True) for f in scopes] + fields
+        yield (
+            number,
+            [ElementField(f.element, f.length, is_of_enterprise=True) for f in scopes] + fields,
+        )
 
 
 def _ipfix_templates(data: memoryview, *, is_options: bool = False) -> _Announced:
@@ -167,7 +170,7 @@ def _ipfix_templates(data: memoryview, *, is_options: bool = False) -> _Announce
 
 def _fields(
     data: memoryview, count: int, *, has_enterprises: bool = False
-) -> tuple[list[Field], memoryview]:
+) -> tuple[list[ElementField], memoryview]:
     """So many fields, and what is behind them."""
     if count > MAX_FIELDS:
         raise TemplateError(f"a template of {count} fields")
@@ -179,7 +182,7 @@ def _fields(
         is_of_enterprise = has_enterprises and element >= 0x8000
         at += 8 if is_of_enterprise else 4
         fields.append(
-            Field(element & 0x7FFF if has_enterprises else element, length, is_of_enterprise)
+            ElementField(element & 0x7FFF if has_enterprises else element, length, is_of_enterprise)
         )
     return fields, data[min(at, len(data)) :]
 

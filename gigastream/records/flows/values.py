@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gigastream.sources.flows.columns import BITS, COLUMNS, Values
-from gigastream.sources.flows.elements import Kind
-from gigastream.sources.flows.templates import Template
+from gigastream.records.flows.columns import BITS, COLUMNS, Values
+from gigastream.records.flows.elements import ElementKind
+from gigastream.records.flows.templates import Template
 
 NS_PER_S = 10**9
 _NS_PER_MS = 10**6
@@ -37,7 +37,7 @@ def columns_of(
     """
     found: dict[str, Values] = {}
     for wanted, raw in zip(template.wanted, zip(*records, strict=True), strict=True):
-        is_joined = wanted.is_bytes and wanted.kind is not Kind.ADDRESS
+        is_joined = wanted.is_bytes and wanted.kind is not ElementKind.ADDRESS
         numbers = list(map(_number, raw)) if is_joined else raw
         for name, values in _READ[wanted.kind](wanted.column, numbers, clock):
             found[name] = _last_of(found[name], values) if name in found else values
@@ -107,14 +107,14 @@ def _ntp_ns(value: int, _clock: Clock) -> int:
     return (seconds - _NTP_SECONDS) * NS_PER_S + (fraction * NS_PER_S >> 32)
 
 
-_READ: dict[Kind, Callable[..., _Columns]] = {
-    Kind.NUMBER: _numbers,
-    Kind.ADDRESS: _addresses,
-    Kind.ICMP: _icmp,
-    Kind.MPLS: _labels,
-    Kind.UPTIME_MS: _time(_uptime_ns),
-    Kind.SECONDS: _time(lambda value, _: value * NS_PER_S),
-    Kind.MILLISECONDS: _time(lambda value, _: value * _NS_PER_MS),
-    Kind.NTP: _time(_ntp_ns),
-    Kind.BEFORE_EXPORT_US: _time(lambda value, clock: clock.export_ns - value * _NS_PER_US),
+_READ: dict[ElementKind, Callable[..., _Columns]] = {
+    ElementKind.NUMBER: _numbers,
+    ElementKind.ADDRESS: _addresses,
+    ElementKind.ICMP: _icmp,
+    ElementKind.MPLS: _labels,
+    ElementKind.UPTIME_MS: _time(_uptime_ns),
+    ElementKind.SECONDS: _time(lambda value, _: value * NS_PER_S),
+    ElementKind.MILLISECONDS: _time(lambda value, _: value * _NS_PER_MS),
+    ElementKind.NTP: _time(_ntp_ns),
+    ElementKind.BEFORE_EXPORT_US: _time(lambda value, clock: clock.export_ns - value * _NS_PER_US),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from gigastream.sources.flows.values import address
+from gigastream.records.flows.values import address
 
 _TAGS = (0x8100, 0x88A8, 0x9100)
 _MPLS = (0x8847, 0x8848)

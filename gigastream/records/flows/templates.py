@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gigastream.sources.flows.elements import ELEMENTS, Kind
+from gigastream.records.flows.elements import ELEMENTS, ElementKind
 
 VARIABLE = 0xFFFF
 MAX_FIELDS = 1024
@@ -25,7 +25,7 @@ class TemplateError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ElementField:
     """As it stands in a template: `length` in bytes, or VARIABLE."""
 
     element: int
@@ -33,7 +33,7 @@ class Field:
     is_of_enterprise: bool = False
 
     @property
-    def meaning(self) -> tuple[str, Kind] | None:
+    def meaning(self) -> tuple[str, ElementKind] | None:
         return None if self.is_of_enterprise else ELEMENTS.get(self.element)
 
 
@@ -42,7 +42,7 @@ class Wanted:
     """A field that is a column; its position among the values that a record gives."""
 
     column: str
-    kind: Kind
+    kind: ElementKind
     is_bytes: bool
     """Whether its value comes as bytes, not as a number."""
 
@@ -99,7 +99,7 @@ def _length(data: memoryview, at: int, length: int) -> tuple[int, int]:
     return int.from_bytes(data[at + 1 : at + 3], "big"), at + 3
 
 
-def compile_template(fields: Sequence[Field], *, is_options: bool = False) -> Template:
+def compile_template(fields: Sequence[ElementField], *, is_options: bool = False) -> Template:
     """Raises TemplateError for one whose records would have no bytes, or too many fields."""
     if len(fields) > MAX_FIELDS:
         raise TemplateError(f"a template of {len(fields)} fields")
@@ -119,7 +119,7 @@ def compile_template(fields: Sequence[Field], *, is_options: bool = False) -> Te
     return Template(wanted, least, struct.Struct(_format(lasting)), (), is_options)
 
 
-def _format(fields: Iterable[Field]) -> str:
+def _format(fields: Iterable[ElementField]) -> str:
     """Of struct: runs of what is no column are one run of padding."""
     parts, padding = [">"], 0
     for field in fields:
@@ -129,7 +129,7 @@ def _format(fields: Iterable[Field]) -> str:
         if padding:
             parts.append(f"{padding}x")
             padding = 0
-        is_whole = field.length in _WHOLE and field.meaning[1] is not Kind.ADDRESS
+        is_whole = field.length in _WHOLE and field.meaning[1] is not ElementKind.ADDRESS
         parts.append(_WHOLE[field.length] if is_whole else f"{field.length}s")
     if padding:
         parts.append(f"{padding}x")

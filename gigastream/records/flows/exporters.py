@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Generic, TypeVar
 
-from gigastream.sources.flows.templates import Template
+from gigastream.records.flows.templates import Template
 
 MAX_STREAMS = 4096
 MAX_TEMPLATES = 1 << 14

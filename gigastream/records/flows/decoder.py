@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gigastream.sources.flows.account import FlowAccount
-from gigastream.sources.flows.columns import FlowRows
-from gigastream.sources.flows.datagram import Datagram
-from gigastream.sources.flows.exporters import Exporters
-from gigastream.sources.flows.netflow5 import read_netflow5
-from gigastream.sources.flows.sets import read_ipfix, read_netflow9
-from gigastream.sources.flows.sflow5 import read_sflow5
+from gigastream.records.flows.account import FlowAccount
+from gigastream.records.flows.columns import FlowRows
+from gigastream.records.flows.datagram import Datagram
+from gigastream.records.flows.exporters import Exporters
+from gigastream.records.flows.netflow5 import read_netflow5
+from gigastream.records.flows.sets import read_ipfix, read_netflow9
+from gigastream.records.flows.sflow5 import read_sflow5
 
 _Reader = Callable[[Datagram, Exporters, FlowRows, FlowAccount], bool]
 _READERS: dict[int, _Reader] = {5: read_netflow5, 9: read_netflow9, 10: read_ipfix}

@@ -5,24 +5,24 @@ from __future__ import annotations
 
 import struct
 
-from gigastream.sources.flows.account import FlowAccount
-from gigastream.sources.flows.columns import FlowRows
-from gigastream.sources.flows.datagram import Datagram
-from gigastream.sources.flows.exporters import Exporters, StreamKey
-from gigastream.sources.flows.templates import Field, compile_template
-from gigastream.sources.flows.values import NS_PER_S, Clock, columns_of
+from gigastream.records.flows.account import FlowAccount
+from gigastream.records.flows.columns import FlowRows
+from gigastream.records.flows.datagram import Datagram
+from gigastream.records.flows.exporters import Exporters, StreamKey
+from gigastream.records.flows.templates import ElementField, compile_template
+from gigastream.records.flows.values import NS_PER_S, Clock, columns_of
 
 _HEADER = struct.Struct(">HHIIIIBBH")
 _RECORD = compile_template(
     [
-        *(Field(number, 4) for number in (8, 12, 15)),
-        *(Field(number, 2) for number in (10, 14)),
-        *(Field(number, 4) for number in (2, 1, 22, 21)),
-        *(Field(number, 2) for number in (7, 11)),
-        *(Field(number, 1) for number in (210, 6, 4, 5)),
-        *(Field(number, 2) for number in (16, 17)),
-        *(Field(number, 1) for number in (9, 13)),
-        Field(210, 2),
+        *(ElementField(number, 4) for number in (8, 12, 15)),
+        *(ElementField(number, 2) for number in (10, 14)),
+        *(ElementField(number, 4) for number in (2, 1, 22, 21)),
+        *(ElementField(number, 2) for number in (7, 11)),
+        *(ElementField(number, 1) for number in (210, 6, 4, 5)),
+        *(ElementField(number, 2) for number in (16, 17)),
+        *(ElementField(number, 1) for number in (9, 13)),
+        ElementField(210, 2),
     ]
 )
 """In terms of elements; 210 is padding."""

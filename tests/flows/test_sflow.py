@@ -8,7 +8,7 @@ import struct
 import dpkt
 import pytest
 
-from tests.sources.flows.datagrams import (
+from tests.flows.datagrams import (
     CAME_NS,
     bytes_of,
     decoded,
