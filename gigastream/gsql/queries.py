@@ -136,11 +136,13 @@ class AggregateCall:
     """FILTER: of which rows the argument is looked at; None: of all."""
     distinct: bool = False
     """DISTINCT: each value of the argument counts once."""
+    by: Expression | None = None
+    """ARG_MIN, ARG_MAX: of the row in which this is the least, or the greatest."""
 
     @property
     def expressions(self) -> Iterator[Expression]:
         """What is evaluated of a row for it."""
-        return (e for e in (self.filter, self.argument) if e is not None)
+        return (e for e in (self.filter, self.argument, self.by) if e is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from gigastream.gsql.expressions import Case, Constant, Expression, may_have_no_value
+from gigastream.gsql.expressions import (
+    Case,
+    Constant,
+    Expression,
+    Operation,
+    may_have_no_value,
+)
 from gigastream.gsql.queries import AggregateCall, GroupVariable
 from gigastream.gsql.source import NOWHERE
 from gigastream.gsql.types import Column, Temporal, Type
@@ -28,9 +34,11 @@ class Accumulator:
     type: Type
     """Of the argument; ULLONG for a count."""
     position: tuple[Expression, ...] = ()
-    """FIRST, LAST: (timestamp, interface, position in the source) of a row."""
+    """FIRST, LAST, ARG_…: (timestamp, interface, position in the source) of a row."""
     distinct: bool = False
     """A value is added where its group has not met it: above the border, which keeps them all."""
+    by: Expression | None = None
+    """ARG_MIN, ARG_MAX: of which row the argument is; equal ones are told apart by position."""
 
     @property
     def may_be_empty(self) -> bool:
@@ -42,6 +50,8 @@ class Accumulator:
         """What is evaluated of a row for it."""
         if self.argument is not None:
             yield self.argument
+        if self.by is not None:
+            yield self.by
         yield from self.position
 
 
@@ -66,6 +76,9 @@ class Kind:
 
 
 POSITION_COLUMNS = (("_ts", Type.LLONG), ("_if", Type.ULLONG), ("_pos", Type.ULLONG))
+BY = "_by"
+"""What ARG_MIN and ARG_MAX are by, which has a type of its own."""
+_POSITIONED = ("first", "last", "arg_min", "arg_max")
 _SHIFTED_MOMENTS = (
     ("_n", Type.ULLONG),
     ("_origin", None),
@@ -86,6 +99,8 @@ KINDS = {
     "xor": Kind((("", None),)),
     "first": Kind((("", None), *POSITION_COLUMNS)),
     "last": Kind((("", None), *POSITION_COLUMNS)),
+    "arg_min": Kind((("", None), (BY, None), *POSITION_COLUMNS)),
+    "arg_max": Kind((("", None), (BY, None), *POSITION_COLUMNS)),
     "moments_unsigned": Kind(_SHIFTED_MOMENTS),
     "moments_signed": Kind(_SHIFTED_MOMENTS),
     "moments_float": Kind(()),
@@ -111,8 +126,9 @@ def accumulator_names(
 
 def partial_columns(accumulator: Accumulator, name: str) -> tuple[Column, ...]:
     """The columns in which an accumulator leaves an LFTA; of an empty one the first is NULL."""
+    own = {"": accumulator.type, BY: accumulator.by.type if accumulator.by else accumulator.type}
     columns = (
-        Column(name + suffix, accumulator.type if type_ is None else type_)
+        Column(name + suffix, own.get(suffix, accumulator.type) if type_ is None else type_)
         for suffix, type_ in KINDS[accumulator.kind].columns
     )
     if not accumulator.may_be_empty:
@@ -129,12 +145,20 @@ class AccumulatorList:
     items: list[Accumulator]
     _known: dict[object, int] = field(default_factory=dict)
 
-    def add(self, kind: str, argument: Expression | None, *, distinct: bool = False) -> int:
+    def add(
+        self,
+        kind: str,
+        argument: Expression | None,
+        *,
+        distinct: bool = False,
+        by: Expression | None = None,
+    ) -> int:
         """Index of an accumulator, made if it is new."""
         type_ = Type.ULLONG if argument is None else argument.type
-        position = self.position if kind in ("first", "last") else ()
-        wanted = Accumulator(kind, argument, type_, position, distinct)
-        key = (kind, type_, None if argument is None else expression_key(argument), distinct)
+        position = self.position if kind in _POSITIONED else ()
+        wanted = Accumulator(kind, argument, type_, position, distinct, by)
+        read = tuple(expression_key(e) for e in (argument, by) if e is not None)
+        key = (kind, type_, read, distinct)
         if key not in self._known:
             self._known[key] = len(self.items)
             self.items.append(wanted)
@@ -194,7 +218,8 @@ def _average(call: AggregateCall, found: AccumulatorList) -> Final:
 
 def _plain(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     def build(call: AggregateCall, found: AccumulatorList) -> Final:
-        return Final("value", (found.add(kind, call.argument),), call.type, call.nullable)
+        index = found.add(kind, call.argument, by=call.by)
+        return Final("value", (index,), call.type, call.nullable)
 
     return build
 
@@ -229,6 +254,9 @@ AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "XOR_AGGR": _plain("xor"),
     "FIRST": _plain("first"),
     "LAST": _plain("last"),
+    "ANY_VALUE": _plain("first"),
+    "ARG_MIN": _plain("arg_min"),
+    "ARG_MAX": _plain("arg_max"),
     "VAR": _moments("variance"),
     "STDDEV": _moments("deviation"),
     "MOVING_SUM": _going_on("moving_sum"),
@@ -250,20 +278,28 @@ def decompose(
 def _unfiltered(call: AggregateCall) -> AggregateCall:
     """FILTER as what its argument is: NULL, which counts for none, of rows that it leaves out.
 
-    What is not selected is not evaluated, as in any CASE.
+    What is not selected is not evaluated, as in any CASE. So is what ARG_MIN is by.
     """
-    if call.filter is None:
-        return call
-    argument = call.argument or _constant(Type.BOOL, True)
-    left_out = _constant(argument.type, None)
-    chosen = Case(
-        type=argument.type,
+    argument, by = call.argument, call.by
+    if argument is not None and by is not None and by.nullable:
+        is_null = Operation(type=Type.BOOL, operator="IS_NULL", operands=(by,), span=NOWHERE)
+        has_order = Operation(type=Type.BOOL, operator="NOT", operands=(is_null,), span=NOWHERE)
+        argument = _where(has_order, argument)
+    if call.filter is not None:
+        argument = _where(call.filter, argument or _constant(Type.BOOL, True))
+        by = None if by is None else _where(call.filter, by)
+    return replace(call, argument=argument, by=by, filter=None)
+
+
+def _where(condition: Expression, value: Expression) -> Case:
+    """The value where the condition is true, and NULL elsewhere."""
+    return Case(
+        type=value.type,
         nullable=True,
-        branches=((call.filter, argument),),
-        otherwise=left_out,
-        span=call.span,
+        branches=((condition, value),),
+        otherwise=_constant(value.type, None),
+        span=value.span,
     )
-    return replace(call, argument=chosen, filter=None)
 
 
 def _constant(type_: Type, value: bool | None) -> Constant:

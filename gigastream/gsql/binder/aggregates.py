@@ -65,20 +65,30 @@ class _Kind:
     """The type in which the argument is handed over."""
     is_moving: bool = False
     """Behind the argument stands over how many windows."""
+    has_order: bool = False
+    """Behind the argument stands what tells which row it is of."""
+
+    @property
+    def arguments(self) -> int:
+        """How many it takes."""
+        return 1 + (self.is_moving or self.has_order)
 
 
-_NUMBERS = "a number"
+_NUMBERS, _ORDERED = "a number", "a number, a timestamp or an address"
 AGGREGATES = {
     "COUNT": _Kind(_is_any, "any value", _count),
     "SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum),
-    "MIN": _Kind(_has_order, "a number, a timestamp or an address", _same),
-    "MAX": _Kind(_has_order, "a number, a timestamp or an address", _same),
+    "MIN": _Kind(_has_order, _ORDERED, _same),
+    "MAX": _Kind(_has_order, _ORDERED, _same),
     "AVG": _Kind(_is_number, _NUMBERS, _float, _sum),
     "AND_AGGR": _Kind(_is_whole, "a whole number", _same),
     "OR_AGGR": _Kind(_is_whole, "a whole number", _same),
     "XOR_AGGR": _Kind(_is_whole, "a whole number", _same),
     "FIRST": _Kind(_is_any, "any value", _same),
     "LAST": _Kind(_is_any, "any value", _same),
+    "ANY_VALUE": _Kind(_is_any, "any value", _same),
+    "ARG_MIN": _Kind(_is_any, "any value", _same, has_order=True),
+    "ARG_MAX": _Kind(_is_any, "any value", _same, has_order=True),
     "VAR": _Kind(_is_number, _NUMBERS, _float, _sum),
     "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
     "MOVING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum, is_moving=True),
@@ -173,6 +183,8 @@ class Aggregates:
         aggregate = _checked(node, argument, context.sink)
         if aggregate is not None and AGGREGATES[aggregate.function].is_moving:
             aggregate = _moving(aggregate, arguments[1], context.sink)
+        if aggregate is not None and AGGREGATES[aggregate.function].has_order:
+            aggregate = _ordered(aggregate, arguments[1], context.sink)
         if aggregate is None:
             return None
         is_sure = aggregate.function in self._always
@@ -192,7 +204,7 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct)
+        of_rows = (*aggregate.expressions, aggregate.by, aggregate.filter, aggregate.distinct)
         key = (aggregate.function, aggregate.windows, *of_rows)
         if key not in self._known:
             self._known[key] = len(self._found)
@@ -216,7 +228,11 @@ def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
         message = f"{node.name} takes a value, and over how many windows"
         sink.error("wrong-arguments", message, node.span, f"{node.name}(len, 5)")
         return False
-    if len(node.args) != (0 if node.star else 1 + AGGREGATES[name].is_moving):
+    if AGGREGATES[name].has_order and len(node.args) != 2:
+        message = f"{node.name} takes a value, and what it is the value at"
+        sink.error("wrong-arguments", message, node.span, f"{node.name}(srcIP, len)")
+        return False
+    if len(node.args) != (0 if node.star else AGGREGATES[name].arguments):
         message = f"{node.name} takes one argument"
         counts = "count(*) counts rows" if name == "COUNT" else None
         sink.error("wrong-arguments", message, node.span, counts)
@@ -252,6 +268,18 @@ def _moving(
     message = f"the number of windows is a constant from 1 to {MAX_WINDOWS}"
     sink.error("wrong-arguments", message, windows.span, "the window that ends is one of them")
     return None
+
+
+def _ordered(
+    aggregate: AggregateCall, by: Expression | None, sink: DiagnosticSink
+) -> AggregateCall | None:
+    """Of the row in which `by` is the least or the greatest; None, and an error, for no order."""
+    assert by is not None
+    if is_null(by) or not _has_order(by.type):
+        message = f"{aggregate.function} is at the least or greatest of {_ORDERED}"
+        sink.error("wrong-type", f"{message}, not of {exact_type(by)}", by.span)
+        return None
+    return replace(aggregate, by=converted(by, by.type), nullable=aggregate.nullable or by.nullable)
 
 
 def _may_be_null(name: str, argument: Expression) -> bool:
