@@ -7,6 +7,7 @@
 
 #include "arrow/exchange.h"
 #include "base/account.h"
+#include "capture/link_types.h"
 #include "capture/live.h"
 #include "capture/mock_ring.h"
 #include "capture/scan.h"
@@ -26,11 +27,12 @@ struct gs_engine_settings {
     uint64_t disorder_bytes; /* of a capture file, 0: all of it */
     int64_t slack_ns;        /* of a pipe; of a file too if file_by_slack */
     bool file_by_slack;
-    int64_t heartbeat_ns;       /* of capture time, 0: none */
-    uint64_t heartbeat_packets; /* 0: none */
-    bool is_on_demand;          /* operators that wait ask live links for time */
-    bool is_resident;           /* goes on reading when all its query sets are answered */
-    uint64_t hash_key[2];       /* of flows (gs_engine_sample) */
+    int64_t heartbeat_ns;            /* of capture time, 0: none */
+    uint64_t heartbeat_packets;      /* 0: none */
+    bool is_on_demand;               /* operators that wait ask live links for time */
+    bool is_resident;                /* goes on reading when all its query sets are answered */
+    uint64_t hash_key[2];            /* of flows (gs_engine_sample) */
+    struct gs_link_types link_types; /* of its files */
 };
 
 /* How a query set is answered. */
@@ -82,7 +84,7 @@ struct gs_source_config {
     void (*close)(void *context); /* at its end, once, unless the engine is freed before */
     void *context;
     bool use_mmap;
-    bool is_pipe;                      /* the pipe's rule of time, else the file's */
+    bool is_pipe;    /* the pipe's rule of time, else the file's */
     bool is_records; /* of a STREAM: its frames are records, and the pipe's rule is theirs */
     const struct gs_live_config *live; /* a live link, which has neither path nor descriptor */
     int64_t live_slack_ns;             /* of it (OPERATORS section 2, Ring) */
@@ -143,6 +145,7 @@ struct gs_lfta_statistics {
     uint64_t groups, groups_most; /* in it now; the most at once since it has that size */
     uint64_t rows_out;
     int64_t promised_ns; /* packet time below which it puts out nothing more */
+    uint64_t forgotten;  /* keys of a FILTER_JOIN that gave way though a packet might match them */
 };
 
 struct gs_operator_statistics {
@@ -268,6 +271,8 @@ int gs_attached_drain(struct gs_attached_set *set, struct gs_error *error);
 /* Outputs give batches without rows, too, from now on: as settings.output_punctuation, of a set
  * that is at work. */
 void gs_attached_pass_punctuation(struct gs_attached_set *set);
+/* All that is due goes out, without waiting for input: what only fills a batch, too. */
+void gs_attached_settle(struct gs_attached_set *set);
 /* GS_ERROR where it cannot go on for want of memory; it gets no more packets then. */
 int gs_attached_check(const struct gs_attached_set *set, struct gs_error *error);
 /* Every query has had its last row (LIMIT), or its input's end. An engine gives packets to the

@@ -30,13 +30,14 @@ LEAVES = {
         "ownership",
         "paths",
         "settings",
+        "link_types",
         "timestamps",
         "words",
     )
 }
 SPARK_MAY_IMPORT = {
     *FRONT_END,
-    *("arrow_schema", "new_file", "opaque", "outputs", "ownership", "paths", "plan"),
+    *("arrow_schema", "codegen", "new_file", "opaque", "outputs", "ownership", "paths", "plan"),
     *("sinks", "spool"),
 }
 MAY_IMPORT: dict[str, set[str]] = {
@@ -49,8 +50,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "punctuation": set(),
     "liveness": set(),
     "timestamps": set(),
-    "settings": {"flush_policy", "liveness", "timestamps"},
-    "options": {"flush_policy", "liveness", "settings", "timestamps"},
+    "link_types": set(),
+    "settings": {"flush_policy", "link_types", "liveness", "timestamps"},
+    "options": {"flush_policy", "link_types", "liveness", "settings", "timestamps"},
     "version": set(),
     "words": set(),
     "destination": {"ownership"},
@@ -75,7 +77,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "paths",
         "plan",
     },
-    "sources": {"options", "settings", "shipped_queries", "timestamps", "words"},
+    "sources": {"link_types", "options", "settings", "shipped_queries", "timestamps", "words"},
     "records": {"gsql", "gsql.catalog", "ipc_messages", "sources", "timestamps", "words"},
     "outputs": {"destination", "words"},
     "sinks": {"new_file", "outputs", "words"},

@@ -10,6 +10,7 @@
 
 #include "gs_batch.h"
 #include "gs_bounds.h"
+#include "gs_join_filter.h"
 #include "gs_hash.h"
 #include "gs_packet.h"
 #include "gs_running.h"
@@ -31,7 +32,9 @@ struct gs_burst {
     const struct gs_packet *packets;
     uint32_t count;
     uint32_t interface;                      /* ordinal of the Gigastream interface */
+    const struct gs_string *interface_name;  /* its name */
     const struct gs_string *interface_names; /* by packet->interface */
+    int64_t high_ns, promise_ns;             /* H and W of the interface before it */
     struct gs_scratch *scratch;              /* strings that functions make; reset every tuple */
 };
 
@@ -80,6 +83,7 @@ struct gs_lfta {
     struct gs_batch *output;                      /* rows not yet delivered */
     void *const *handles;                         /* of the query set */
     const struct gs_watchlist *const *watchlists; /* likewise */
+    struct gs_join_filter *filter;                /* of a FILTER_JOIN, or NULL */
     uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
 
@@ -105,7 +109,8 @@ struct gs_lfta_ops {
      * many there have been. 0: there is none. */
     uint64_t row_unit;
     uint32_t row_variable;
-    uint32_t need_count;           /* length of the vector of `needs` */
+    const struct gs_join_filter_ops *filter; /* NULL: it is no FILTER_JOIN */
+    uint32_t need_count;                     /* length of the vector of `needs` */
     const char *const *interfaces; /* names it is bound to, NULL-terminated; NULL: every one */
     /* Runs the LFTA over a burst whose columns are filled. */
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
@@ -214,7 +219,7 @@ struct gs_slide_ops {
     /* Whether two entries are of one group. */
     bool (*is_same)(const void *a, const void *b);
     /* Adds the aggregates of an entry of the same group. */
-    void (*combine)(void *into, const void *from);
+    void (*combine)(void *const *handles, void *into, const void *from);
 };
 
 /* running: an aggregation whose groups stand from window to window; the entries of what stands are

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A watchlist as a packet meets it (GSQL section 6.10): rows of a file by their key columns, in one
- * hash table. A key that is an address may be a prefix: rows whose prefixes have the same lengths are
- * a level, and a lookup asks the levels from the longest on, each with the address cut to its length.
- * It is written by csrc/runtime/watchlist.c and only read here. */
+ * hash table. A key that is an address may be a prefix: rows whose prefixes have the same lengths
+ * are a level, and a lookup asks the levels from the longest on, each with the address cut to its
+ * length. It is written by csrc/runtime/watchlist.c and only read here. */
 #ifndef GS_WATCHLIST_H
 #define GS_WATCHLIST_H
 
@@ -14,9 +14,9 @@
 #define GS_LIST_KEYS 8u     /* of them */
 #define GS_LIST_LEVELS 256u /* different lengths of prefixes, or combinations of them */
 
-/* A value: a whole number as 128 bits with its sign (a above b), a float as its bits (b), an address
- * as the words of a struct gs_inet. A text: where its bytes begin among all, as a pointer in the keys
- * of a lookup (a), and their number (b). */
+/* A value: a whole number as 128 bits with its sign (a above b), a float as its bits (b), an
+ * address as the words of a struct gs_inet. A text: where its bytes begin among all, as a pointer
+ * in the keys of a lookup (a), and their number (b). */
 struct gs_list_cell {
     uint64_t a, b;
 };
@@ -143,7 +143,8 @@ static inline bool gs_list_is_same(const struct gs_watchlist *list,
     return true;
 }
 
-/* The place in the index of the row with these keys within a level, or of the gap where it would be.
+/* The place in the index of the row with these keys within a level, or of the gap where it would
+ * be.
  */
 static inline uint64_t gs_list_place(const struct gs_watchlist *list, uint32_t number,
                                      const struct gs_list_cell *keys, uint64_t hash)

@@ -22,8 +22,8 @@ static const struct gs_host host = {
     .join_keep = gs_join_keep,
 };
 
-/* What brings a STREAM's records is called so (gigastream/gsql/stream_names.py): it is read where it
- * is named, and is none of every interface's packets. */
+/* What brings a STREAM's records is called so (gigastream/gsql/stream_names.py): it is read where
+ * it is named, and is none of every interface's packets. */
 static bool is_of_stream(const char *interface)
 {
     return strncmp(interface, "STREAM ", 7) == 0;

@@ -94,7 +94,8 @@ static bool is_level(const struct gs_watchlist *list, const struct gs_list_level
     return true;
 }
 
-/* Whether a lookup asks level a before b: the longer prefix of the first key that tells them apart. */
+/* Whether a lookup asks level a before b: the longer prefix of the first key that tells them apart.
+ */
 static bool is_longer(const struct gs_watchlist *list, uint32_t a, uint32_t b)
 {
     for (uint32_t k = 0; k < list->key_count; k++) {

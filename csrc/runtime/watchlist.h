@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A watchlist as it is made: its table (watchlist.c), from the lines of a file (watchlist_text.c). */
+/* A watchlist as it is made: its table (watchlist.c), from the lines of a file (watchlist_text.c).
+ */
 #ifndef GS_RUNTIME_WATCHLIST_H
 #define GS_RUNTIME_WATCHLIST_H
 

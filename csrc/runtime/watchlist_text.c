@@ -119,14 +119,20 @@ static const char *parse_prefix(char *text, uint8_t type, uint32_t k, struct gs_
 static const char *parse_number(uint8_t type, const char *text, struct gs_list_cell *cell)
 {
     switch (type) {
-    case GS_BOOL: return parse_bool(text, cell) ? NULL : "true or false is expected";
+    case GS_BOOL:
+        return parse_bool(text, cell) ? NULL : "true or false is expected";
     case GS_USHORT:
         return parse_unsigned(text, UINT16_MAX, cell) ? NULL : "a ushort is expected";
-    case GS_UINT: return parse_unsigned(text, UINT32_MAX, cell) ? NULL : "a uint is expected";
-    case GS_ULLONG: return parse_unsigned(text, UINT64_MAX, cell) ? NULL : "a ullong is expected";
-    case GS_INT: return parse_signed(text, INT32_MAX, cell) ? NULL : "an int is expected";
-    case GS_LLONG: return parse_signed(text, INT64_MAX, cell) ? NULL : "an llong is expected";
-    default: return parse_float(text, cell) ? NULL : "a finite number is expected";
+    case GS_UINT:
+        return parse_unsigned(text, UINT32_MAX, cell) ? NULL : "a uint is expected";
+    case GS_ULLONG:
+        return parse_unsigned(text, UINT64_MAX, cell) ? NULL : "a ullong is expected";
+    case GS_INT:
+        return parse_signed(text, INT32_MAX, cell) ? NULL : "an int is expected";
+    case GS_LLONG:
+        return parse_signed(text, INT64_MAX, cell) ? NULL : "an llong is expected";
+    default:
+        return parse_float(text, cell) ? NULL : "a finite number is expected";
     }
 }
 
@@ -219,8 +225,8 @@ static const char *split(uint8_t *bytes, uint64_t length, struct gs_string *cell
 /* ---- lines ---- */
 
 static const char *parse_cells(const struct gs_watchlist *list,
-                               const struct gs_watchlist_text *text,
-                               const struct gs_string *cells, struct gs_list_line *line)
+                               const struct gs_watchlist_text *text, const struct gs_string *cells,
+                               struct gs_list_line *line)
 {
     for (uint32_t k = 0; k < list->key_count; k++) {
         line->lengths[k] = 128;

@@ -30,6 +30,7 @@ _SOURCE_COUNTERS = (
 _LFTA_COUNTERS = (
     "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted", "slots",
     "held_bytes", "peak_bytes", "rows_out", "groups", "groups_most", "promised_ns",
+    "forgotten",
 )  # fmt: skip
 _OPERATOR_COUNTERS = (
     "rows_in", "rows_out", "rejected", "no_value", "held", "groups_refused", "rows_refused",
@@ -94,6 +95,7 @@ def _source(native: Any, opened: Opened | None) -> SourceStatistics:
         link=LINK_STATES[native.link_state],
         asked=native.wanted.count,
         undecodable_first=opened.first_undecodable if isinstance(opened, OpenStream) else None,
+        notes=tuple(opened.notes) if isinstance(opened, OpenStream) else (),
         **_SOURCE.of(native),
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gigastream.engine._native import ffi, lib
+from gigastream.engine.opening import link_types
 from gigastream.records.source import OpenStream, StreamSource
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, NoRoomError, OpenSource, SourceError
@@ -88,7 +89,8 @@ def scan(source: FileSource | PacketSource | StreamSource, settings: Settings) -
     block = settings.disorder_bytes or _DEFAULT_BLOCK_BYTES
     try:
         opened.advance()
-        status = lib.gs_scan_promise(opened.descriptor, block, promise, error)
+        types = link_types(settings)
+        status = lib.gs_scan_promise(opened.descriptor, types, block, promise, error)
     finally:
         opened.close()
     if status == lib.GS_ERROR:

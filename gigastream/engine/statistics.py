@@ -76,6 +76,8 @@ class SourceStatistics:
     """Of flows that were left out, since the host could not follow (Engine.sample)."""
     undecodable_first: str | None = None
     """Of a STREAM: where the first record stands that is none, and why."""
+    notes: tuple[str, ...] = ()
+    """Of a STREAM: what is missing, and never came here."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
@@ -106,6 +108,8 @@ class LftaStatistics:
     """At once since its table has that size, as often as time moved on."""
     promised_ns: int = NONE
     """Packet time below which it puts out nothing more."""
+    forgotten: int = 0
+    """Keys of a FILTER_JOIN that gave way to others, though a packet might match them yet."""
 
     @property
     def packets(self) -> int:

@@ -7,7 +7,7 @@ from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.queries import CheckedQuery
 from gigastream.gsql.types import Type
 from gigastream.plan.operators.aggregate import Aggregate
-from gigastream.plan.operators.running import going_on
+from gigastream.plan.operators.running_aggregate import going_on
 from gigastream.plan.operators.slide import over_windows
 
 

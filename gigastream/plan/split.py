@@ -8,7 +8,7 @@ needed, and the rest high. A protocol union is an LFTA for each of its inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -32,6 +32,7 @@ from gigastream.plan.accumulators import (
     HIGH_ONLY,
     Accumulator,
     Final,
+    UserAccumulator,
     accumulator_names,
     decompose,
     expression_key,
@@ -47,6 +48,7 @@ from gigastream.plan.builders import (
 )
 from gigastream.plan.costs import is_low_legal, why_not_low
 from gigastream.plan.forms import in_its_form
+from gigastream.plan.grouping import partials_of_sets, rows_of_sets
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
@@ -67,6 +69,7 @@ Place = Callable[[Expression], Expression]
 
 def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     """The nodes of a query over packets; its top has the query's name."""
+    _refuse_high_filter(query)
     where = conjuncts(query.where)
     low = tuple(p for p in where if is_low_legal(p))
     high = tuple(p for p in where if not is_low_legal(p))
@@ -81,6 +84,15 @@ def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     return _aggregate_high(query, sources, names, low, high, accumulators, finals, reason)
 
 
+def _refuse_high_filter(query: CheckedQuery) -> None:
+    """GsqlError where a FILTER_JOIN asks for what does not run below the border."""
+    for e in () if query.filter is None else query.filter.expressions:
+        reason = why_not_low(e)
+        if reason:
+            message = f"a FILTER_JOIN is made at the low level, and {reason}"
+            raise GsqlError([Diagnostic("error", "filter-join", message, e.span)])
+
+
 # Aggregation
 
 
@@ -93,20 +105,34 @@ def _why_high(
     temporal = sum(group.expression.temporal.is_temporal for group in query.groups)
     if temporal > MAX_TEMPORAL_GROUPS:
         return f"{temporal} temporal group variables"
-    values = [e for a in accumulators for e in a.expressions]
+    kept = [group.expression for group in query.groups]
+    kept += [e for a in accumulators for e in a.expressions if not isinstance(a, UserAccumulator)]
+    states = [a for a in accumulators if isinstance(a, UserAccumulator)]
     reasons = [why_not_low(e) for e in high]
     reasons += [_why_not_exact(a) for a in accumulators]
-    reasons += [_why_not_of_partials(query)]
+    reasons += [_why_not_of_partials(query, states)]
     reasons += [_why_no_key(group.expression) for group in query.groups]
-    reasons += [_why_not_kept(e) for e in values]
+    reasons += [_why_not_kept(e) for e in kept]
+    reasons += [reason for a in states for reason in _why_not_taken(a)]
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
-def _why_not_of_partials(query: CheckedQuery) -> str:
+def _why_not_of_partials(query: CheckedQuery, states: Sequence[UserAccumulator]) -> str:
     """Why partial groups alone are no answer; empty if they are, or need not be."""
+    if not query.options.lfta_aggregation:
+        return ""
+    if states:
+        return f"the value of {states[0].state.whole.name} is made above it"
+    if query.grouping is not None:
+        return "its grouping sets are made of groups above it"
     slides = query.window is not None and query.window.has_panes
-    is_asked = query.options.lfta_aggregation
-    return "its windows overlap, and are made of panes above it" if slides and is_asked else ""
+    return "its windows overlap, and are made of panes above it" if slides else ""
+
+
+def _why_not_taken(accumulator: UserAccumulator) -> Iterator[str]:
+    """Why a UDAF cannot begin below the border, if it cannot; strings are not kept by it."""
+    yield accumulator.state.why_high
+    yield from map(why_not_low, accumulator.expressions)
 
 
 def _why_not_exact(accumulator: Accumulator) -> str:
@@ -158,6 +184,7 @@ def _split_aggregation(
             order=progressing(schema),
             source=source,
             predicates=low,
+            filter=query.filter,
             groups=query.groups,
             accumulators=accumulators,
             options=query.options,
@@ -166,11 +193,13 @@ def _split_aggregation(
     stream = _over_sources(query, names.fresh(f"{query.name}_low"), sources, names, part)
     if query.options.lfta_aggregation:
         return _partials_as_rows(query, stream, accumulators, finals)
+    finest = tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups))
+    stream, groups = partials_of_sets(query, stream, finest, names)
     top = aggregate_node(
         query,
         stream,
         (),
-        tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups)),
+        groups,
         accumulators,
         finals,
         with_hidden(query),
@@ -219,13 +248,21 @@ def _aggregate_high(
 ) -> Node:
     read = [group.expression for group in query.groups]
     read += [e for a in accumulators for e in a.expressions]
-    stream, place = _carry(query, sources, names, low, (*read, *high))
-    top = aggregate_node(
+    carried, place = _carry(query, sources, names, low, (*read, *high))
+    stream, predicates, groups, made = rows_of_sets(
         query,
-        stream,
+        carried,
         tuple(map(place, high)),
         tuple(GroupVariable(g.name, place(g.expression)) for g in query.groups),
         tuple(_placed(a, place) for a in accumulators),
+        names,
+    )
+    top = aggregate_node(
+        query,
+        stream,
+        predicates,
+        groups,
+        made,
         finals,
         with_hidden(query),
         merges_partials=False,
@@ -283,6 +320,7 @@ def _low_select(
             order=ordered(schema) if source.is_in_order else progressing(schema),
             source=source,
             predicates=predicates,
+            filter=query.filter,
             outputs=outputs,
             options=query.options,
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 
+from gigastream.records.flow_capture import PCAP, PCAPNG
 from gigastream.records.record_input import RecordInput
 
 Row = tuple[int, Sequence[object] | str]
@@ -47,6 +48,12 @@ FORMATS: dict[str, RecordFormat] = {
         (".parquet",),
         (b"PAR1",),
         is_of_files=True,
+    ),
+    "flows": RecordFormat(
+        "gigastream.records.flow_rows",
+        "packet",
+        (".pcap", ".pcapng", ".cap"),
+        (*PCAP, PCAPNG),
     ),
 }
 COMPRESSED = (".gz", ".zst")

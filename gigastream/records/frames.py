@@ -61,6 +61,11 @@ def _frame(time_ns: int, body: bytes) -> bytes:
 UNDECODABLE = _frame((1 << 64) - 1, b"")
 
 
+def clock_frame(time_ns: int) -> bytes:
+    """Return what tells the engine the time, and is no record."""
+    return _frame(time_ns, b"")
+
+
 class FrameEncoder:
     """Makes frames of a STREAM's records."""
 

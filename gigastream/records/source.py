@@ -21,6 +21,7 @@ from gigastream.gsql.catalog.catalog import RecordStream
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.gsql.stream_names import stream_interface
 from gigastream.records.feed import Pipe, RecordFeed
+from gigastream.records.flow_port import UDP_PREFIX, FlowPort, check_flow_port
 from gigastream.records.formats import FORMATS, rows_of
 from gigastream.records.memory import RecordRows
 from gigastream.records.places import RecordFile, RecordFolder, RecordPlace, RecordPlaceError
@@ -113,8 +114,13 @@ class StreamSource:
             )
 
     def _check_path(self, path: str) -> None:
+        for name in ("csv", "json"):  # now: who captures links may not read our modules later
+            rows_of(name)
         if path.startswith(PREFIX):
             parse_address(path)
+            return
+        if path.startswith(UDP_PREFIX):
+            check_flow_port(path, self.format)
             return
         try:
             if not self.is_stdin and not os.access(path, os.R_OK):
@@ -132,10 +138,10 @@ class StreamSource:
     def _opened(self) -> RecordPlace:
         if not isinstance(self.place, str):
             return RecordRows(self.place)
-        for name in ("csv", "json"):  # now, since later this process may not read our modules
-            rows_of(name)
         if self.place.startswith(PREFIX):
             return RecordPort(self.place, self.format)
+        if self.place.startswith(UDP_PREFIX):
+            return FlowPort(self.place)
         if not self.is_stdin and os.path.isdir(self.place):
             return RecordFolder(self.place, self.format)
         return RecordFile(self.place, self.format, is_stdin=self.is_stdin)
@@ -195,6 +201,11 @@ class OpenStream:
         """Where the first record stands that is none, and why."""
         return None if self._pipe is None else self._pipe.first_undecodable
 
+    @property
+    def notes(self) -> list[str]:
+        """What its account does not count, since it never came here."""
+        return self._place.notes if isinstance(self._place, FlowPort) else []
+
     def advance(self) -> bool:
         """Start the thread."""
         if self.descriptor < 0:
@@ -228,6 +239,10 @@ class OpenStream:
             raise
         except (RecordPlaceError, DamagedStreamError) as problem:
             self.damage = str(problem)
+        except ImportError as problem:
+            self.damage = (
+                f"this user cannot load what reads it: {problem}; csv and json need nothing"
+            )
         except BaseException as problem:
             self.damage = f"it failed: {type(problem).__name__}: {problem}"
             self.failure = problem

@@ -22,12 +22,19 @@ from gigastream.codegen.keys import (
 )
 from gigastream.codegen.members import declare_member, write_member
 from gigastream.codegen.operators.low_code import LowCode
+from gigastream.codegen.operators.low_filter import (
+    write_conditions,
+    write_filter_candidates,
+    write_filter_time,
+    write_filter_types,
+)
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
     burst_head,
     write_candidates,
     write_packet,
 )
+from gigastream.codegen.user_accumulators import note_low_states
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
@@ -37,6 +44,7 @@ from gigastream.plan.text import expression_text
 def _write_partial_aggregate(
     lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
 ) -> None:
+    note_low_states(context, node.accumulators)
     _write_slot(lines, prefix, node)
     _write_emit(lines, prefix, node)
     _write_aggregation(lines, context, prefix, node)
@@ -107,6 +115,7 @@ def _write_aggregation(
     lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
 ) -> None:
     row_burst = _row_burst(node)
+    write_filter_types(lines, prefix, node)
     with lines.block(burst_head(prefix)):
         lines.add(
             "const struct burst_columns *columns = memory;",
@@ -117,8 +126,10 @@ def _write_aggregation(
             f"struct {prefix}_row rows[{row_burst}];",
             "uint32_t count = 0;",
         )
+        write_filter_time(lines, node)
         with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
             write_candidates(lines, context, node)
+            write_filter_candidates(lines, context, node)
             with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
                 write_packet(lines, node)
                 _write_group(lines, context, prefix, node)
@@ -131,10 +142,10 @@ def _write_aggregation(
 
 
 def _row_burst(node: PartialAggregate) -> str:
-    """How many rows are between the passes; one where their values are large."""
-    kept = (*(g.expression for g in node.groups), *(a.argument for a in node.accumulators))
-    is_large = any(e is not None and e.type.is_opaque for e in kept)
-    return "1" if is_large else "GS_BURST_CAPACITY"
+    """How many rows are between the passes; one where their values are large, or in the scratch."""
+    kept = [group.expression for group in node.groups]
+    kept += [e for a in node.accumulators for e in a.expressions]
+    return "1" if any(e.type.is_wide for e in kept) else "GS_BURST_CAPACITY"
 
 
 def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
@@ -145,7 +156,7 @@ def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
 def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate) -> None:
     """The first pass: a tuple's group values, arguments and slot."""
     tuple_writer = TupleWriter(lines, context, node)
-    tuple_writer.predicates()
+    write_conditions(lines, context, prefix, node, tuple_writer)
     tuple_writer.load(*(g.expression for g in node.groups))
     tuple_writer.load(*(e for a in node.accumulators for e in a.expressions))
     lines.add(f"struct {prefix}_row *row = &rows[count];")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.aggregation import bind_groups
 from gigastream.gsql.binder.expressions import Binder
-from gigastream.gsql.binder.groups import group_items
+from gigastream.gsql.binder.grouping_sets import group_items
 from gigastream.gsql.binder.join_errors import (
     refuse_empty_bands,
     refuse_outsiders,

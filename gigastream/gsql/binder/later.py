@@ -44,16 +44,8 @@ def check_later_clauses(
     body: ast.SelectStatement, groups: Groups, context: BindingContext
 ) -> Iterator[Feature]:
     """Report what is wrong with the sampling forms of SELECT; yield the clauses."""
-    for element in body.group_by:
-        if not isinstance(element, ast.GroupItem):
-            yield _element_name(element), element.span
     yield from _check_supergroup(body, groups, context.sink)
     yield from _check_cleaning(body, context.sink)
-
-
-def _element_name(element: ast.GroupElement) -> str:
-    names = {ast.Cube: "CUBE", ast.Rollup: "ROLLUP", ast.GroupingSets: "GROUPING_SETS"}
-    return names[type(element)]
 
 
 def _check_supergroup(

@@ -10,7 +10,8 @@ from gigastream.gsql.binder.aggregates import Aggregates, is_aggregate
 from gigastream.gsql.binder.columns import written_name, written_names
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.expressions import Binder, ClauseContext
-from gigastream.gsql.binder.groups import group_items
+from gigastream.gsql.binder.grouping_sets import group_items
+from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.join_rows import JoinedNames, JoinedRows
 from gigastream.gsql.binder.joins import equated_names, flat_sources, join_conditions
 from gigastream.gsql.binder.names import PacketNames, Scope, SourceNames, narrow
@@ -82,9 +83,9 @@ class Statement:
         """A binder of a clause without aggregates."""
         return Binder(self.context, scope, ClauseContext(clause))
 
-    def group_binder(self, clause: str, scope: Scope, rows: Scope) -> Binder:
+    def group_binder(self, clause: str, scope: Scope, rows: Scope, groups: Groups) -> Binder:
         """A binder of a clause that speaks of groups, and inside of aggregates of rows."""
-        return Binder(self.context, scope, ClauseContext(clause, self.aggregates, rows))
+        return Binder(self.context, scope, ClauseContext(clause, self.aggregates, rows, groups))
 
 
 def open_statement(

@@ -172,6 +172,17 @@ class IsNull(SyntaxExpression):
 
 
 @dataclass(frozen=True, slots=True)
+class PatternTest(SyntaxExpression):
+    """`x LIKE pattern`, `ILIKE`, or `x ~ pattern`; `x !~ p` is read as `NOT x ~ p`."""
+
+    op: str
+    operand: SyntaxExpression
+    pattern: SyntaxExpression
+    escape: SyntaxExpression | None = None
+    """Behind ESCAPE, of LIKE and ILIKE."""
+
+
+@dataclass(frozen=True, slots=True)
 class When(SyntaxNode):
     """One arm of a CASE."""
 
@@ -359,7 +370,7 @@ class JoinClause(SyntaxNode):
 
 
 @dataclass(frozen=True, slots=True)
-class Limit(SyntaxNode):
+class LimitClause(SyntaxNode):
     """`LIMIT k [PER g, …]`."""
 
     count: SyntaxExpression
@@ -389,7 +400,7 @@ class SelectStatement(SyntaxNode):
     cleaning_by: SyntaxExpression | None = None
     closing_when: SyntaxExpression | None = None
     order_by: tuple[OrderItem, ...] = ()
-    limit: Limit | None = None
+    limit: LimitClause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +437,15 @@ class DefineEntry(SyntaxNode):
 
 
 @dataclass(frozen=True, slots=True)
+class CommonTable(SyntaxNode):
+    """`name AS (query)` behind WITH: a query that the one behind it, and later ones, can read."""
+
+    name: str
+    body: SelectStatement | MergeStatement
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Query(SyntaxNode):
     """One query. The name comes from `query_name`, or for a file's first one from the file."""
 
@@ -434,6 +454,8 @@ class Query(SyntaxNode):
     parameters: tuple[ParameterDeclaration, ...] = ()
     defines: tuple[DefineEntry, ...] = ()
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    tables: tuple[CommonTable, ...] = ()
+    """Those of its WITH."""
 
     def option(self, name: str) -> DefineEntry | None:
         """Return the DEFINE entry of that name (any case), or None."""

@@ -21,9 +21,15 @@ def print_query(query: ast.Query) -> str:
     parts = [
         _block("PARAM", [_parameter_declaration(item) for item in query.parameters]),
         _block("DEFINE", [f"{item.name} {_quoted(item.value)}" for item in query.defines]),
+        _with(query.tables),
         print_body(query.body),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _with(tables: tuple[ast.CommonTable, ...]) -> str:
+    named = (f"{table.name} AS (\n{print_body(table.body)}\n)" for table in tables)
+    return "WITH " + ",\n".join(named) if tables else ""
 
 
 def print_queries(queries: Iterable[ast.Query]) -> str:
@@ -77,7 +83,10 @@ def _power(node: ast.SyntaxExpression) -> int:
     return _OPERAND
 
 
-_COMPARISONS = (ast.Comparison, ast.InList, ast.InPrefix, ast.Between, ast.IsNull)
+_COMPARISONS = (
+    *(ast.Comparison, ast.InList, ast.InPrefix, ast.Between, ast.IsNull),
+    ast.PatternTest,
+)
 
 
 def _tight(node: ast.SyntaxExpression) -> str:
@@ -125,6 +134,11 @@ def _call(node: ast.Call) -> str:
     return f"{call} FILTER (WHERE {print_expression(node.filter)})"
 
 
+def _pattern_test(node: ast.PatternTest) -> str:
+    escape = "" if node.escape is None else f" ESCAPE {_tight(node.escape)}"
+    return f"{_tight(node.operand)} {node.op} {_tight(node.pattern)}{escape}"
+
+
 def _dotted(qualifier: tuple[str, ...], name: str) -> str:
     return ".".join((*qualifier, name))
 
@@ -150,6 +164,7 @@ _EXPRESSIONS: dict[type, Callable[[Any], str]] = {
         f"{_tight(node.operand)} BETWEEN {_tight(node.low)} AND {_tight(node.high)}"
     ),
     ast.IsNull: lambda node: f"{_tight(node.operand)} IS NULL",
+    ast.PatternTest: _pattern_test,
     ast.CaseExpression: _case,
     ast.CastExpression: lambda node: f"CAST({print_expression(node.operand)} AS {node.type.name})",
     ast.Call: _call,
@@ -207,7 +222,7 @@ def _select(body: ast.SelectStatement) -> list[str]:
     return lines + [clause for clause in clauses if clause]
 
 
-def _limit(limit: ast.Limit) -> str:
+def _limit(limit: ast.LimitClause) -> str:
     count = print_expression(limit.count)
     return f"{count} PER {_all(limit.per)}" if limit.per else count
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.answers.reference import arithmetic, conditions
@@ -49,6 +49,8 @@ class Binder:
     rows: Resolve | None = None
     """What names mean inside of aggregates."""
     grouped: Mapping[Node, Typed] = field(default_factory=dict)
+    grouping: Callable[[Sequence[Node]], Typed] | None = None
+    """What `grouping(x, …)` is, where groups are spoken of."""
 
     def typed(self, node: Node) -> Typed:
         """The expression; KeyError or AssertionError for what this reference does not know."""
@@ -96,6 +98,9 @@ class Binder:
         return arithmetic.binary(sign, *operands)
 
     def _call(self, node: Call) -> Typed:
+        if node.name == "grouping":
+            assert self.grouping is not None, "grouping in the wrong clause"
+            return self.grouping(node.arguments)
         if node.name not in NAMES:
             return function(node.name, [self.typed(argument) for argument in node.arguments])
         assert self.collect is not None, f"{node.name} in the wrong clause"

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, groupby
+from itertools import count, groupby, product
 from typing import Any
 
 from tests.answers.reference.aggregates import NAMES, Aggregate
 from tests.answers.reference.binder import Binder
+from tests.answers.reference.filters import FilterReader
 from tests.answers.reference.inputs import Captures, InputReader
 from tests.answers.reference.joins import JoinReader
 from tests.answers.reference.merges import is_by_names, merge, readers_of
@@ -45,23 +46,32 @@ from tests.models.order import OrderKey, sort_rows
 __all__ = ["DEFAULT_INTERFACE", "Answer", "Source", "answers"]
 
 
-def answers(text: str, sources: Sequence[Source], first_name: str = "query") -> dict[str, Answer]:
-    """The answers of all queries of a set, by name."""
+def answers(
+    text: str,
+    sources: Sequence[Source],
+    first_name: str = "query",
+    streams: Mapping[str, Answer] | None = None,
+) -> dict[str, Answer]:
+    """The answers of all queries of a set, by name; `streams` are its STREAMs (records.py)."""
     queries = parse_set(text)
     names = [query.options.get("query_name", first_name) for query in queries]
     by_name = dict(zip(names, queries, strict=True))
     readers = {name: readers_of(name, queries) for name, q in by_name.items() if q.merged}
     merges = {name: set[str]() for name, of in readers.items() if is_by_names(by_name[name], of)}
-    found = _all(by_name, sources, merges)
+    given = streams or {}
+    found = _all(by_name, sources, merges, given)
     if any(len(readers[name]) > 1 for name in merges):
-        found = _all(by_name, sources, merges)  # now all that any reader names is known
+        found = _all(by_name, sources, merges, given)  # now all that any reader names is known
     return {name: found[name] for name in names}
 
 
 def _all(
-    queries: Mapping[str, Query], sources: Sequence[Source], merges: Mapping[str, set[str]]
+    queries: Mapping[str, Query],
+    sources: Sequence[Source],
+    merges: Mapping[str, set[str]],
+    streams: Mapping[str, Answer],
 ) -> dict[str, Answer]:
-    found: dict[str, Answer] = {}
+    found = dict(streams)
     waiting = dict(queries)
     while waiting:
         ready = [n for n, q in waiting.items() if not _read(q) & waiting.keys()]
@@ -90,6 +100,7 @@ class _Evaluation:
         self.parameters = {**_defines(query), **query.parameters}
         self.variables: dict[str, Typed] = {}
         self.group_by = query.items if query.distinct else query.group_by
+        self.filter: FilterReader | None = None
         inputs = [InputReader(item, captures, found) for item in inputs_of(query.source)]
         self.source = self._reader(inputs)
         self.windows: Windows | None = None
@@ -98,7 +109,10 @@ class _Evaluation:
 
     def _reader(self, inputs: list[InputReader]) -> InputReader | JoinReader:
         query = self.query
-        if len(inputs) == 1:
+        if query.filtered is not None:
+            column, ticks = query.filtered
+            self.filter = FilterReader(*inputs, column.name, ticks)
+        if len(inputs) == 1 or query.filtered is not None:
             return inputs[0]
         named = {item.name: item.expression for item in query.group_by if item.name}
         variables = {} if query.distinct else named
@@ -125,6 +139,10 @@ class _Evaluation:
 
     def _where(self) -> Iterator[Tuple]:
         binder = Binder(self._row_name, self.parameters)
+        if self.filter is not None:
+            found = self.filter
+            pairs = Binder(lambda name: found.resolve(name, self._row_name), self.parameters)
+            return found.tuples(self.query.where, pairs.typed)
         if isinstance(self.source, JoinReader):
             return (Tuple((), row) for row in self.source.rows(binder.typed))
         condition = None if self.query.where is None else binder.typed(self.query.where)
@@ -148,7 +166,8 @@ class _Evaluation:
             for name, item in zip(names_shown(items), items, strict=True)
         )
 
-    # Aggregation: rows of groups are (variables …, window, aggregates …); most have no window
+    # Aggregation: rows of groups are (variables …, window, set, aggregates …); most have no window,
+    # and no grouping sets
 
     def _aggregation(self) -> Answer:
         self._bind_variables()
@@ -159,9 +178,7 @@ class _Evaluation:
         closes = self._condition(query.closing_when, over_groups, columns)
         keys = self._order_keys(over_groups, columns)
         per = [_with_names(over_groups, columns).typed(node) for node in query.per]
-        groups = (
-            self._groups(calls) if query.closing_when is None else self._going_on(calls, closes)
-        )
+        groups = self._groups(calls) if closes is None else self._going_on(calls, closes)
         kept = [group for group in groups if _is_kept(having, group)]
         extra = [*(key for key, _ in keys), *per, *self._closed_by()]
         width = len(columns)
@@ -172,7 +189,7 @@ class _Evaluation:
         return Answer(columns, _first_of_windows(rows, width, order, len(per), query.limit))
 
     def _width_of_keys(self) -> int:
-        return len(self.group_by) + (self.windows is not None)
+        return len(self.group_by) + (self.windows is not None) + bool(self.query.sets)
 
     def _closed_by(self) -> list[Typed]:
         """What tells closed windows apart."""
@@ -205,6 +222,26 @@ class _Evaluation:
     def _references(self) -> list[Typed]:
         return [passed_on(typed, index) for index, typed in enumerate(self.variables.values())]
 
+    def _grouping(self, variables: Sequence[Node]) -> Typed:
+        """A bit for each, the last one's the lowest: set where a group's set is without it."""
+        expressions = [self._meant(item).expression for item in self.group_by]
+        places = [
+            self._names().index(node.name)
+            if isinstance(node, Name) and node.name in self._names()
+            else expressions.index(node)
+            for node in variables
+        ]
+        at_set = self._width_of_keys() - 1
+
+        def read(row: Row) -> int:
+            have = row[at_set] if self.query.sets else places
+            return sum((place not in have) << bit for bit, place in enumerate(reversed(places)))
+
+        return Typed("uint", read)
+
+    def _names(self) -> list[str]:
+        return names_shown([self._meant(item) for item in self.group_by])
+
     def _group_binder(self, calls: _Calls) -> Binder:
         groups = self._references()
         references: dict[str, Typed] = {}
@@ -221,7 +258,9 @@ class _Evaluation:
         def resolve(name: Name) -> Typed:
             return references[name.name]
 
-        return Binder(resolve, self.parameters, calls.collect, self._row_name, grouped)
+        return Binder(
+            resolve, self.parameters, calls.collect, self._row_name, grouped, self._grouping
+        )
 
     def _condition(
         self, node: Node | None, binder: Binder, columns: Sequence[Column]
@@ -240,9 +279,8 @@ class _Evaluation:
             for row in _results(calls.found, found)
         ]
 
-    def _going_on(self, calls: _Calls, closes: Typed | None) -> list[Row]:
+    def _going_on(self, calls: _Calls, closes: Typed) -> list[Row]:
         """The same of groups that go on from window to window."""
-        assert closes is not None
         if self.windows is not None:
             place, steps = len(self.group_by), 1
         else:
@@ -270,10 +308,17 @@ class _Evaluation:
             members[()] = []  # as in SQL: one row, whatever comes
         for item in self._where():
             for values in _valued(read, [item.row]):
-                for window in self._windows_of(item):
-                    key = (*values[:width], *window)
+                for window, group in product(self._windows_of(item), self._sets_of(values[:width])):
+                    key = (*group[:width], *window, *group[width:])
                     members.setdefault(key, []).append((item.place, values[width:]))
         return members
+
+    def _sets_of(self, variables: Row) -> list[Row]:
+        """The groups of a row, each with its set behind it where there are several."""
+        return [
+            (*(value if at in have else None for at, value in enumerate(variables)), have)
+            for have in self.query.sets
+        ] or [variables]
 
     def _windows_of(self, item: Tuple) -> Iterable[Row]:
         """What a group's key has of the windows that a row is in."""
@@ -336,7 +381,7 @@ def _with_names(binder: Binder, columns: Sequence[Column]) -> Binder:
         except KeyError:
             return named[name.name]
 
-    return Binder(resolve, binder.parameters, binder.collect, binder.rows, binder.grouped)
+    return replace(binder, resolve=resolve)
 
 
 def _is_kept(having: Typed | None, group: Row) -> bool:

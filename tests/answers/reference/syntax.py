@@ -206,8 +206,13 @@ class Query:
     source: From = field(default_factory=lambda: Input(()))
     window: Window | None = None
     merged: list[Name] = field(default_factory=list)
+    filtered: tuple[Name, int] | None = None
+    """Of a FILTER_JOIN: its column and its ticks."""
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
+    """Every group variable once."""
+    sets: list[frozenset[int]] = field(default_factory=list)
+    """The grouping sets, as places in `group_by`; none where there is no CUBE or its like."""
     having: Node | None = None
     closing_when: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
