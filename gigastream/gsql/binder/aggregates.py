@@ -112,7 +112,7 @@ _OF_A_GROUP = ("COUNT", "FIRST", "LAST", "RUNNING_SUM", "RUNNING_SUM_MAX")
 _LATER = (
     *("TIME_AVG",),
     *("APPROX_COUNT_DISTINCT", "QUANTILE_OF", "MEDIAN_OF", "HEAVY_HITTERS", "COUNT_DIFF"),
-    "CAT_AGGR",
+    *("CAT_AGGR", "MODE", "HISTOGRAM", "STRING_AGG", "ARRAY_AGG"),
 )
 
 NAMES = (*(name.lower() for name in AGGREGATES), *(name.lower() for name in _LATER))
