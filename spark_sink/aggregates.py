@@ -19,6 +19,7 @@ from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import Accumulator, Final
 from spark_sink import moments
 from spark_sink.expressions import Value
+from spark_sink.mirrored import mirrored
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -109,6 +110,20 @@ def _positioned(name: str) -> Build:
     return build
 
 
+def _at_extreme(is_greatest: bool) -> Build:
+    """The value of the row in which another is the least, or the greatest; then the first row's."""
+
+    def build(x: Columns, accumulator: Accumulator) -> Column:
+        value, by, *position = x
+        assert accumulator.by is not None
+        order = mirrored(by, accumulator.by.type) if is_greatest else by
+        parts = [part.alias(f"p{index}") for index, part in enumerate((order, *position))]
+        row = F.struct(*parts, value.alias("value"))
+        return F.min(F.when(value.isNotNull(), row)).getField("value")
+
+    return build
+
+
 def _float_moments(x: Columns, _: Accumulator) -> Column:
     """Spark's own variance: partial rows have none of floats."""
     return F.var_samp(x[0])
@@ -126,6 +141,8 @@ KINDS: dict[str, SparkAccumulator] = {
     "xor": SparkAccumulator(_bits("bit_xor"), _bits("bit_xor")),
     "first": SparkAccumulator(_positioned("min"), _positioned("min")),
     "last": SparkAccumulator(_positioned("max"), _positioned("max")),
+    "arg_min": SparkAccumulator(_at_extreme(False), _at_extreme(False)),
+    "arg_max": SparkAccumulator(_at_extreme(True), _at_extreme(True)),
     "moments_unsigned": SparkAccumulator(moments.of_partial_rows, moments.of_rows),
     "moments_signed": SparkAccumulator(moments.of_partial_rows, moments.of_rows),
     "moments_float": SparkAccumulator(_float_moments, _float_moments),

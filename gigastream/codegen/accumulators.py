@@ -192,9 +192,41 @@ def _positioned(
     return AccumulatorWriter(state, state, start, add, _never, partial, start, add, combine)
 
 
-def _positioned_string(sign: str) -> AccumulatorWriter:
-    """FIRST and LAST of strings, high alone: the group keeps the bytes in its window's memory."""
-    whole = _positioned(sign)
+def _at_extreme(
+    sign: str, value_order: Callable[[str, str, str], str] = _order
+) -> AccumulatorWriter:
+    """ARG_MIN and ARG_MAX: the value at the least, or greatest, of another; then the first."""
+
+    def state(name: str, a: Accumulator) -> list[StructMember]:
+        assert a.by is not None
+        by = StructMember(C_TYPE[a.by.type], f"{name}_by")
+        return [StructMember(C_TYPE[a.type], name), by, StructMember(POSITION, f"{name}_at")]
+
+    def position(x: Sequence[str]) -> str:
+        return f"({POSITION}){{{x[2]}, {x[3]}, {x[4]}}}"
+
+    def start(at: str, x: Sequence[str]) -> list[str]:
+        return [f"{at} = {x[0]};", f"{at}_by = {x[1]};", f"{at}_at = {position(x)};"]
+
+    def add(at: str, x: Sequence[str]) -> list[str]:
+        place = f"gs_position_compare({position(x)}, {at}_at)"
+        is_equal = _order(x[1], f"{at}_by", "==")
+        is_before = f"{place} < 0 || ({place} == 0 && {value_order(x[0], at, '<')})"
+        better = f"{_order(x[1], f'{at}_by', sign)} || ({is_equal} && ({is_before}))"
+        return [f"if ({better}) {{ {' '.join(start(at, x))} }}"]
+
+    def partial(at: str) -> list[str]:
+        place = (f"{at}_at.{part}" for part in ("timestamp_ns", "interface", "place"))
+        return [at, f"{at}_by", *place]
+
+    def combine(at: str, other: str) -> list[str]:
+        return add(at, partial(other))
+
+    return AccumulatorWriter(state, state, start, add, _never, partial, start, add, combine)
+
+
+def _kept_string(whole: AccumulatorWriter) -> AccumulatorWriter:
+    """The same of strings, high alone: the group keeps the bytes in its window's memory."""
 
     def state(name: str, a: Accumulator) -> list[StructMember]:
         return [*whole.high(name, a), StructMember("uint32_t", f"{name}_room")]
@@ -274,17 +306,22 @@ WRITERS: dict[str, AccumulatorWriter] = {
     "xor": _bits("^"),
     "first": _positioned("<"),
     "last": _positioned(">"),
+    "arg_min": _at_extreme("<"),
+    "arg_max": _at_extreme(">"),
     "moments_unsigned": _shifted_moments("uint64_t"),
     "moments_signed": _shifted_moments("int64_t"),
 }
+_OF_ONE_ROW = ("first", "last", "arg_min", "arg_max")
 HIGH_WRITERS = {
     "sum_float": _float_sum(),
     "moments_unsigned": _high_moments("whole"),
     "moments_signed": _high_moments("whole"),
     "moments_float": _high_moments("float"),
 }
-STRING_WRITERS = {"first": _positioned_string("<"), "last": _positioned_string(">")}
+STRING_WRITERS = {kind: _kept_string(WRITERS[kind]) for kind in _OF_ONE_ROW}
 OPAQUE_WRITERS = {
+    "arg_min": _at_extreme("<", _order_of_bytes),
+    "arg_max": _at_extreme(">", _order_of_bytes),
     "first": _positioned("<", _order_of_bytes),
     "last": _positioned(">", _order_of_bytes),
 }

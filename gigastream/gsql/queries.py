@@ -193,6 +193,8 @@ class AggregateCall:
     """FILTER: of which rows the argument is looked at; None: of all."""
     distinct: bool = False
     """DISTINCT: each value of the argument counts once."""
+    by: Expression | None = None
+    """ARG_MIN, ARG_MAX: of the row in which this is the least, or the greatest."""
     others: tuple[Expression, ...] = ()
     """Of a UDAF: its further arguments that are no constants. Of TIME_AVG, whose argument is a
     value times for how long it held: that time, the value, from when, and until when."""
@@ -201,7 +203,8 @@ class AggregateCall:
     @property
     def expressions(self) -> Iterator[Expression]:
         """What is evaluated of a row for it."""
-        return (e for e in (self.filter, self.argument, *self.others) if e is not None)
+        found = (self.filter, self.argument, self.by, *self.others)
+        return (e for e in found if e is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from gigastream.gsql.expressions import (
     Case,
     Constant,
     Expression,
+    Operation,
     StateFunction,
     may_have_no_value,
 )
@@ -34,10 +35,12 @@ class Accumulator:
     type: Type
     """Of the argument; ULLONG for a count."""
     position: tuple[Expression, ...] = ()
-    """FIRST, LAST: (timestamp, interface, position in the source) of a row; of a UDAF its further
-    arguments."""
+    """FIRST, LAST, ARG_…: (timestamp, interface, position in the source) of a row; of a UDAF its
+    further arguments."""
     distinct: bool = False
     """A value is added where its group has not met it: above the border, which keeps them all."""
+    by: Expression | None = None
+    """ARG_MIN, ARG_MAX: of which row the argument is; equal ones are told apart by position."""
 
     @property
     def may_be_empty(self) -> bool:
@@ -49,6 +52,8 @@ class Accumulator:
         """What is evaluated of a row for it."""
         if self.argument is not None:
             yield self.argument
+        if self.by is not None:
+            yield self.by
         yield from self.position
 
     @property
@@ -109,6 +114,9 @@ class Kind:
 
 
 POSITION_COLUMNS = (("_ts", Type.LLONG), ("_if", Type.ULLONG), ("_pos", Type.ULLONG))
+BY = "_by"
+"""What ARG_MIN and ARG_MAX are by, which has a type of its own."""
+_POSITIONED = ("first", "last", "arg_min", "arg_max")
 _SHIFTED_MOMENTS = (
     ("_n", Type.ULLONG),
     ("_origin", None),
@@ -129,6 +137,8 @@ KINDS = {
     "xor": Kind((("", None),)),
     "first": Kind((("", None), *POSITION_COLUMNS)),
     "last": Kind((("", None), *POSITION_COLUMNS)),
+    "arg_min": Kind((("", None), (BY, None), *POSITION_COLUMNS)),
+    "arg_max": Kind((("", None), (BY, None), *POSITION_COLUMNS)),
     "moments_unsigned": Kind(_SHIFTED_MOMENTS),
     "moments_signed": Kind(_SHIFTED_MOMENTS),
     "moments_float": Kind(()),
@@ -155,8 +165,9 @@ def accumulator_names(
 
 def partial_columns(accumulator: Accumulator, name: str) -> tuple[Column, ...]:
     """The columns in which an accumulator leaves an LFTA; of an empty one the first is NULL."""
+    own = {"": accumulator.type, BY: accumulator.by.type if accumulator.by else accumulator.type}
     columns = (
-        Column(name + suffix, accumulator.type if type_ is None else type_)
+        Column(name + suffix, own.get(suffix, accumulator.type) if type_ is None else type_)
         for suffix, type_ in KINDS[accumulator.kind].columns
     )
     if not accumulator.may_be_empty:
@@ -180,13 +191,14 @@ class AccumulatorList:
         *,
         distinct: bool = False,
         position: tuple[Expression, ...] = (),
+        by: Expression | None = None,
     ) -> int:
         """Index of an accumulator, made if it is new; `position` is that of rows by default."""
         type_ = Type.ULLONG if argument is None else argument.type
-        order = (position or self.position) if kind in ("first", "last") else ()
-        wanted = Accumulator(kind, argument, type_, order, distinct)
-        of_rows = None if argument is None else expression_key(argument)
-        key = (kind, type_, of_rows, distinct, *map(expression_key, position))
+        order = (position or self.position) if kind in _POSITIONED else ()
+        wanted = Accumulator(kind, argument, type_, order, distinct, by)
+        read = tuple(expression_key(e) for e in (argument, by) if e is not None)
+        key = (kind, type_, read, distinct, *map(expression_key, position))
         if key not in self._known:
             self._known[key] = len(self.items)
             self.items.append(wanted)
@@ -257,7 +269,8 @@ def _average(call: AggregateCall, found: AccumulatorList) -> Final:
 
 def _plain(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     def build(call: AggregateCall, found: AccumulatorList) -> Final:
-        return Final("value", (found.add(kind, call.argument),), call.type, call.nullable)
+        index = found.add(kind, call.argument, by=call.by)
+        return Final("value", (index,), call.type, call.nullable)
 
     return build
 
@@ -311,6 +324,9 @@ AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "XOR_AGGR": _plain("xor"),
     "FIRST": _plain("first"),
     "LAST": _plain("last"),
+    "ANY_VALUE": _plain("first"),
+    "ARG_MIN": _plain("arg_min"),
+    "ARG_MAX": _plain("arg_max"),
     "VAR": _moments("variance"),
     "STDDEV": _moments("deviation"),
     "MOVING_SUM": _going_on("moving_sum"),
@@ -336,20 +352,28 @@ def decompose(
 def _unfiltered(call: AggregateCall) -> AggregateCall:
     """FILTER as what its argument is: NULL, which counts for none, of rows that it leaves out.
 
-    What is not selected is not evaluated, as in any CASE.
+    What is not selected is not evaluated, as in any CASE. So is what ARG_MIN is by.
     """
-    if call.filter is None:
-        return call
-    argument = call.argument or _constant(Type.BOOL, True)
-    left_out = _constant(argument.type, None)
-    chosen = Case(
-        type=argument.type,
+    argument, by = call.argument, call.by
+    if argument is not None and by is not None and by.nullable:
+        is_null = Operation(type=Type.BOOL, operator="IS_NULL", operands=(by,), span=NOWHERE)
+        has_order = Operation(type=Type.BOOL, operator="NOT", operands=(is_null,), span=NOWHERE)
+        argument = _where(has_order, argument)
+    if call.filter is not None:
+        argument = _where(call.filter, argument or _constant(Type.BOOL, True))
+        by = None if by is None else _where(call.filter, by)
+    return replace(call, argument=argument, by=by, filter=None)
+
+
+def _where(condition: Expression, value: Expression) -> Case:
+    """The value where the condition is true, and NULL elsewhere."""
+    return Case(
+        type=value.type,
         nullable=True,
-        branches=((call.filter, argument),),
-        otherwise=left_out,
-        span=call.span,
+        branches=((condition, value),),
+        otherwise=_constant(value.type, None),
+        span=value.span,
     )
-    return replace(call, argument=chosen, filter=None)
 
 
 def _constant(type_: Type, value: bool | None) -> Constant:

@@ -272,7 +272,9 @@ def _aggregate_high(
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
     argument = None if accumulator.argument is None else place(accumulator.argument)
-    return replace(accumulator, argument=argument, position=tuple(map(place, accumulator.position)))
+    by = None if accumulator.by is None else place(accumulator.by)
+    position = tuple(map(place, accumulator.position))
+    return replace(accumulator, argument=argument, by=by, position=position)
 
 
 # Selection

@@ -16,6 +16,7 @@ from gigastream.gsql.types import Type
 from gigastream.plan.operators.order_limit import OrderLimit
 from spark_sink.event_time import COLUMN as EVENT_TIME
 from spark_sink.lateness import Late
+from spark_sink.mirrored import mirrored
 from spark_sink.operators.operator import Lines, SparkOperator, Times
 from spark_sink.operators.passing import begins_with, closes_by
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from gigastream.plan import Plan
     from gigastream.plan.base_time import Alternatives
     from spark_sink.dataframes import Frames
-
-_HEX = "0123456789ABCDEF"
-_PAST_HEX = "G"
 
 
 class OrderLimitOnSpark(SparkOperator[OrderLimit]):
@@ -100,16 +98,4 @@ def _key(node: OrderLimit, rows: DataFrame, index: int, is_descending: bool) -> 
 
 
 def _reversed(value: Column, type_: Type) -> Column:
-    return F.struct(value.isNull().alias("is_null"), _mirrored(value, type_).alias("value"))
-
-
-def _mirrored(value: Column, type_: Type) -> Column:
-    """A value of another type whose order is the opposite; nothing overflows."""
-    if type_ is Type.BOOL:
-        return ~value
-    if type_ in (Type.ULLONG, Type.FLOAT):
-        return -value
-    if type_ in (Type.STRING, Type.IPV6, Type.INET) or type_.is_opaque:
-        mirror = F.translate(F.hex(value), _HEX, _HEX[::-1])
-        return F.concat(mirror, F.lit(_PAST_HEX))
-    return F.bitwise_not(value)
+    return F.struct(value.isNull().alias("is_null"), mirrored(value, type_).alias("value"))

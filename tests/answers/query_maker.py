@@ -294,7 +294,12 @@ class QueryMaker:
 
     def _end(self) -> tuple[str, str]:
         kind = self._kind()
-        return f"{self._pick('first', 'last')}({self.expression(kind, 1)})", kind
+        value = self.expression(kind, 1)
+        if self._random.random() < 0.4:
+            kinds = [c.kind for c in self._columns if c.kind in (*ADDRESSES, TIMESTAMP)]
+            by = self.expression(self._pick(*kinds, WHOLE, WHOLE, FLOAT), 1)
+            return f"{self._pick('arg_min', 'arg_max')}({value}, {by})", kind
+        return f"{self._pick('first', 'last', 'any_value')}({value})", kind
 
     def _having(self) -> str:
         if self._random.random() < 0.6:

@@ -69,24 +69,30 @@ class _Kind:
     """Behind the argument stands over how many windows."""
     is_timed: bool = False
     """Behind the argument stands from when it held, and until when."""
+    has_order: bool = False
+    """Behind the argument stands what tells which row it is of."""
 
     @property
     def arity(self) -> int:
-        return 1 + self.is_moving + 2 * self.is_timed
+        """How many arguments it takes."""
+        return 1 + (self.is_moving or self.has_order) + 2 * self.is_timed
 
 
-_NUMBERS = "a number"
+_NUMBERS, _ORDERED = "a number", "a number, a timestamp or an address"
 AGGREGATES = {
     "COUNT": _Kind(_is_any, "any value", _count),
     "SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum),
-    "MIN": _Kind(_has_order, "a number, a timestamp or an address", _same),
-    "MAX": _Kind(_has_order, "a number, a timestamp or an address", _same),
+    "MIN": _Kind(_has_order, _ORDERED, _same),
+    "MAX": _Kind(_has_order, _ORDERED, _same),
     "AVG": _Kind(_is_number, _NUMBERS, _float, _sum),
     "AND_AGGR": _Kind(_is_whole, "a whole number", _same),
     "OR_AGGR": _Kind(_is_whole, "a whole number", _same),
     "XOR_AGGR": _Kind(_is_whole, "a whole number", _same),
     "FIRST": _Kind(_is_any, "any value", _same),
     "LAST": _Kind(_is_any, "any value", _same),
+    "ANY_VALUE": _Kind(_is_any, "any value", _same),
+    "ARG_MIN": _Kind(_is_any, "any value", _same, has_order=True),
+    "ARG_MAX": _Kind(_is_any, "any value", _same, has_order=True),
     "VAR": _Kind(_is_number, _NUMBERS, _float, _sum),
     "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
     "MOVING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum, is_moving=True),
@@ -109,7 +115,7 @@ _OF_A_GROUP = ("COUNT", "FIRST", "LAST", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM
 
 _LATER = (
     *("APPROX_COUNT_DISTINCT", "QUANTILE_OF", "MEDIAN_OF", "HEAVY_HITTERS", "COUNT_DIFF"),
-    "CAT_AGGR",
+    *("CAT_AGGR", "MODE", "HISTOGRAM", "STRING_AGG", "ARRAY_AGG"),
 )
 
 NAMES = (*(name.lower() for name in AGGREGATES), *(name.lower() for name in _LATER))
@@ -201,8 +207,8 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct, aggregate.others)
-        key = (aggregate.function, aggregate.windows, *of_rows, aggregate.user)
+        of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct, aggregate.by)
+        key = (aggregate.function, aggregate.windows, *of_rows, aggregate.others, aggregate.user)
         if key not in self._known:
             self._known[key] = len(self._found)
             self._found.append(aggregate)
@@ -234,6 +240,8 @@ def _of_the_language(
         return _moving(aggregate, arguments[1], sink)
     if aggregate is not None and AGGREGATES[aggregate.function].is_timed:
         return timed(aggregate, arguments[1:], sink)
+    if aggregate is not None and AGGREGATES[aggregate.function].has_order:
+        return _ordered(aggregate, arguments[1], sink)
     return aggregate
 
 
@@ -260,6 +268,10 @@ def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
     if AGGREGATES[name].is_timed and len(node.args) != AGGREGATES[name].arity:
         message = f"{node.name} takes a value, from when it held, and until when"
         sink.error("wrong-arguments", message, node.span, f"{node.name}(n, began, ended)")
+        return False
+    if AGGREGATES[name].has_order and len(node.args) != 2:
+        message = f"{node.name} takes a value, and what it is the value at"
+        sink.error("wrong-arguments", message, node.span, f"{node.name}(srcIP, len)")
         return False
     if len(node.args) != (0 if node.star else AGGREGATES[name].arity):
         message = f"{node.name} takes one argument"
@@ -297,6 +309,18 @@ def _moving(
     message = f"the number of windows is a constant from 1 to {MAX_WINDOWS}"
     sink.error("wrong-arguments", message, windows.span, "the window that ends is one of them")
     return None
+
+
+def _ordered(
+    aggregate: AggregateCall, by: Expression | None, sink: DiagnosticSink
+) -> AggregateCall | None:
+    """Of the row in which `by` is the least or the greatest; None, and an error, for no order."""
+    assert by is not None
+    if is_null(by) or not _has_order(by.type):
+        message = f"{aggregate.function} is at the least or greatest of {_ORDERED}"
+        sink.error("wrong-type", f"{message}, not of {exact_type(by)}", by.span)
+        return None
+    return replace(aggregate, by=converted(by, by.type), nullable=aggregate.nullable or by.nullable)
 
 
 def _may_be_null(name: str, argument: Expression) -> bool:

@@ -76,6 +76,10 @@ def demand_unique(items: Sequence[tuple[str, Span]], what: str, sink: Diagnostic
         seen.add(name.lower())
 
 
+_PASSING = ("MIN", "MAX", "FIRST", "LAST", "ANY_VALUE", "ARG_MIN", "ARG_MAX")
+"""Aggregates that give one of the values that they are told of."""
+
+
 class Origins:
     """Follows a column that is passed on unchanged back to where it is declared."""
 
@@ -114,7 +118,7 @@ class Origins:
 
     def _of_aggregate(self, aggregate: AggregateCall) -> tuple[str, str]:
         """The least of some MAC addresses is one, their number is not."""
-        passes = aggregate.function in ("MIN", "MAX", "FIRST", "LAST")
+        passes = aggregate.function in _PASSING
         if not passes or aggregate.argument is None:
             return "", ""
         return self._described(aggregate.argument)[0], ""

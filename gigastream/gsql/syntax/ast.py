@@ -370,7 +370,7 @@ class JoinClause(SyntaxNode):
 
 
 @dataclass(frozen=True, slots=True)
-class Limit(SyntaxNode):
+class LimitClause(SyntaxNode):
     """`LIMIT k [PER g, …]`."""
 
     count: SyntaxExpression
@@ -400,7 +400,7 @@ class SelectStatement(SyntaxNode):
     cleaning_by: SyntaxExpression | None = None
     closing_when: SyntaxExpression | None = None
     order_by: tuple[OrderItem, ...] = ()
-    limit: Limit | None = None
+    limit: LimitClause | None = None
 
 
 @dataclass(frozen=True, slots=True)

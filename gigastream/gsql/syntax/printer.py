@@ -222,7 +222,7 @@ def _select(body: ast.SelectStatement) -> list[str]:
     return lines + [clause for clause in clauses if clause]
 
 
-def _limit(limit: ast.Limit) -> str:
+def _limit(limit: ast.LimitClause) -> str:
     count = print_expression(limit.count)
     return f"{count} PER {_all(limit.per)}" if limit.per else count
 

@@ -16,7 +16,7 @@ from gigastream.gsql.syntax.ast import (
     GroupingSets,
     GroupItem,
     JoinClause,
-    Limit,
+    LimitClause,
     MergeStatement,
     Name,
     OrderItem,
@@ -182,8 +182,8 @@ def _clauses(cursor: Cursor) -> dict[str, Any]:
     return found
 
 
-_BROKEN_CLAUSES: dict[str, tuple[GroupItem, ...] | Limit] = {
-    "limit": Limit(Broken()),
+_BROKEN_CLAUSES: dict[str, tuple[GroupItem, ...] | LimitClause] = {
+    "limit": LimitClause(Broken()),
     "group_by": (GroupItem(Broken()),),
     "supergroup": (),
     "order_by": (),
@@ -291,7 +291,7 @@ def _order_item(cursor: Cursor) -> OrderItem:
     return OrderItem(expression, descending, span=cursor.since(mark))
 
 
-def _limit(cursor: Cursor) -> Limit:
+def _limit(cursor: Cursor) -> LimitClause:
     mark = cursor.mark()
     cursor.advance()
     count = _count(cursor)
@@ -299,7 +299,7 @@ def _limit(cursor: Cursor) -> Limit:
     if cursor.accept_word("PER"):
         per = cursor.separated(lambda: parse_expression(cursor))
     _end_clause(cursor, "',', the end of the query" if per else "PER, the end of the query", "PER")
-    return Limit(count, per, span=cursor.since(mark))
+    return LimitClause(count, per, span=cursor.since(mark))
 
 
 def _count(cursor: Cursor) -> SyntaxExpression:

@@ -35,6 +35,8 @@ _KEPT = {
     "xor": "bits of odd number in",
     "first": "first",
     "last": "last",
+    "arg_min": "at the least",
+    "arg_max": "at the greatest",
     "moments_unsigned": "moments of",
     "moments_signed": "moments of",
     "moments_float": "moments of",
@@ -46,6 +48,9 @@ _COMPLETED = {**_KEPT, "count": "sum of", "user": "states of"}
 
 def accumulator_text(accumulator: Accumulator) -> str:
     """What a slot or group keeps: `sum of len`."""
+    if accumulator.by is not None:
+        value, by = map(_argument_text, (accumulator.argument, accumulator.by))
+        return f"{value} {_KEPT[accumulator.kind]} {by}"
     each = "distinct " if accumulator.distinct else ""
     what = f"{each}{_argument_text(accumulator.argument)}"
     if isinstance(accumulator, UserAccumulator):
@@ -82,6 +87,7 @@ def kept_columns(accumulator: Accumulator) -> Iterator[str]:
 
 
 _PARTS = {
+    "_by": ": what it is at",
     "_ts": ": its time",
     "_if": ": its interface",
     "_pos": ": its place",

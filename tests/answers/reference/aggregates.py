@@ -31,7 +31,8 @@ class Aggregate:
 
 
 NAMES = frozenset(
-    {"count", "sum", "min", "max", "avg", "var", "stddev", "first", "last"}
+    {"count", "sum", "min", "max", "avg", "var", "stddev", "first", "last", "any_value"}
+    | {"arg_min", "arg_max"}
     | {"and_aggr", "or_aggr", "xor_aggr"}
     | {"time_avg", "moving_sum", "moving_avg", "running_sum", "running_sum_max"}
 )
@@ -51,6 +52,25 @@ def aggregate(name: str, argument: Typed | None) -> Aggregate:
     if name in ("sum", "moving_sum", "running_sum", "running_sum_max"):
         return _sum(firm)
     return Aggregate(counted(firm), "float", _of_some(_OF_NUMBERS[name.removeprefix("moving_")]))
+
+
+AT_EXTREME = {"arg_min": min, "arg_max": max}
+
+
+def at_extreme(name: str, argument: Typed, by: Typed) -> Aggregate:
+    """The first value of those rows in which another is the least, or the greatest."""
+    firm, order = settled(argument), settled(by)
+
+    def read(row: Any) -> Any:
+        key = order.read(row)
+        value = None if key is None else firm.read(row)
+        return None if value is None else (key, value)
+
+    def result(pairs: list[Positioned]) -> Any:
+        wanted = AT_EXTREME[name](key for _, (key, _) in pairs)
+        return min((place, value) for place, (key, value) in pairs if key == wanted)[1]
+
+    return Aggregate(Typed(firm.type, read), firm.type, _of_some(result), firm.subtype)
 
 
 def of_distinct(plain: Aggregate) -> Aggregate:
@@ -100,6 +120,7 @@ _OF_SAME_TYPE: dict[str, Callable[[list[Positioned]], Any]] = {
     "min": lambda pairs: min(value for _, value in pairs),
     "max": lambda pairs: max(value for _, value in pairs),
     "first": lambda pairs: min(pairs)[1],
+    "any_value": lambda pairs: min(pairs)[1],
     "last": lambda pairs: max(pairs)[1],
     "and_aggr": _fold(operator.and_),
     "or_aggr": _fold(operator.or_),

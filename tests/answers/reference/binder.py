@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.answers.reference import arithmetic, conditions
-from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate, of_distinct
+from tests.answers.reference.aggregates import (
+    AT_EXTREME,
+    NAMES,
+    Aggregate,
+    aggregate,
+    at_extreme,
+    of_distinct,
+)
 from tests.answers.reference.functions import choice, function
 from tests.answers.reference.running import over
 from tests.answers.reference.syntax import (
@@ -102,11 +109,14 @@ class Binder:
         arguments = [inner.typed(argument) for argument in node.arguments]
         if node.name == "time_avg":
             arguments = [_together(arguments)]
-        windows = arguments[1].constant if len(arguments) > 1 else 1
+        windows = arguments[1].constant if node.name.startswith("moving") else 1
         assert isinstance(windows, int)
         if node.filter is not None:
             arguments = _selected(inner.typed(node.filter), arguments)
-        found = aggregate(node.name, arguments[0] if arguments else None)
+        if node.name in AT_EXTREME:
+            found = at_extreme(node.name, *arguments)
+        else:
+            found = aggregate(node.name, arguments[0] if arguments else None)
         found = of_distinct(found) if node.distinct else found
         return self.collect(node, over(node.name, windows, found))
 

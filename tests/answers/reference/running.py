@@ -33,7 +33,7 @@ def over(name: str, windows: int, aggregate: Aggregate) -> Aggregate:
         return replace(aggregate, over=_time_average)
     if name == "running_sum_max":
         return replace(aggregate, over=greatest)
-    if name in ("first", "last", "running_sum"):
+    if name in ("first", "last", "any_value", "running_sum"):
         return replace(aggregate, over=lambda history: result(_all(history)))
     return replace(aggregate, over=moving)
 

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregates that have DuckDB's names give DuckDB's values, over the packets in their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pyarrow
+import pytest
+from captures import DEMO_CAPTURE
+
+import gigastream
+
+NULLABLE = "CASE WHEN len > 100 THEN len % 7 END"
+PACKETS = f"""
+SELECT time/60 AS tb, timestamp, packet_id, srcPort, destPort, len, protocol, {NULLABLE} AS v
+FROM DataProtocol
+"""
+CALLS = (
+    "count(*) FILTER (WHERE len > 500)",
+    "sum(len) FILTER (WHERE {v} > 3)",
+    "max(len) FILTER (WHERE {v} IS NULL)",
+    "avg(len) FILTER (WHERE len > 100 AND len < 1000)",
+    "count(DISTINCT srcPort)",
+    "count(DISTINCT {v})",
+    "count(DISTINCT destPort) FILTER (WHERE {v} < 2)",
+    "sum(DISTINCT len)",
+    "avg(DISTINCT {v})",
+    "any_value({v})",
+    "arg_max(srcPort, len)",
+    "arg_min(srcPort, len)",
+    "arg_max(len, {v})",
+    "arg_min({v}, len)",
+    "arg_max(srcPort, len) FILTER (WHERE {v} = 2)",
+)
+
+
+def _ours(query: str) -> list[tuple[Any, ...]]:
+    batches = gigastream.run(query, DEMO_CAPTURE)
+    return _sorted([tuple(row.values()) for batch in batches for row in batch.to_pylist()])
+
+
+def _sorted(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=lambda row: tuple((value is None, value or 0) for value in row))
+
+
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    """A table of the packets in their order, which one thread reads in that order."""
+    found = duckdb.connect(config={"threads": 1})
+    batches = pyarrow.Table.from_batches(list(gigastream.run(PACKETS, DEMO_CAPTURE)))
+    found.register("batches", batches)
+    found.execute("CREATE TABLE packets AS SELECT * FROM batches ORDER BY timestamp, packet_id")
+    return found
+
+
+def test_aggregates(connection: duckdb.DuckDBPyConnection) -> None:
+    items = ", ".join(f"{call} AS a{at}" for at, call in enumerate(CALLS))
+    ours = _ours(
+        f"SELECT tb, protocol, {items.format(v=NULLABLE)}"
+        " FROM DataProtocol GROUP BY time/60 AS tb, protocol"
+    )
+    theirs = connection.execute(
+        f"SELECT tb, protocol, {items.format(v='v')} FROM packets GROUP BY tb, protocol"
+    )
+    assert len(ours) > 4
+    for mine, its in zip(ours, _sorted(theirs.fetchall()), strict=True):
+        assert mine == pytest.approx(its)
+
+
+def test_the_first_of_each_group(connection: duckdb.DuckDBPyConnection) -> None:
+    ours = _ours(
+        "SELECT tb, protocol, srcPort, sum(len) AS bytes FROM DataProtocol"
+        " GROUP BY time/60 AS tb, protocol, srcPort ORDER BY bytes DESC LIMIT 2 PER protocol"
+    )
+    theirs = connection.execute(
+        "SELECT * FROM (SELECT tb, protocol, srcPort, sum(len) AS bytes FROM packets GROUP BY ALL)"
+        " QUALIFY row_number() OVER (PARTITION BY tb, protocol ORDER BY bytes DESC, srcPort) <= 2"
+    )
+    assert len(ours) > 4
+    assert ours == _sorted(theirs.fetchall())
