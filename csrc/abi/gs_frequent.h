@@ -78,9 +78,15 @@ static inline void gs_frequent_purge(struct gs_frequent *frequent)
         frequent->counters[kept++] = counter;
     }
     memset(frequent->counters + kept, 0, (frequent->count - kept) * sizeof *frequent->counters);
-    frequent->offset += median, frequent->count = kept;
+    frequent->offset = gs_frequent_sum(frequent->offset, median), frequent->count = kept;
     for (uint16_t at = 0; at < kept; at++)
         frequent->index[gs_frequent_place(frequent, frequent->counters[at].item)] = at + 1;
+}
+
+/* Counts that strangers made up are added, too. */
+static inline uint64_t gs_frequent_sum(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
 }
 
 static inline void gs_frequent_add(struct gs_frequent *frequent, const uint8_t item[16],
@@ -95,7 +101,8 @@ static inline void gs_frequent_add(struct gs_frequent *frequent, const uint8_t i
         memcpy(frequent->counters[frequent->count].item, item, 16);
         frequent->index[place] = (uint16_t)++frequent->count;
     }
-    frequent->counters[frequent->index[place] - 1].weight += weight;
+    uint64_t *held = &frequent->counters[frequent->index[place] - 1].weight;
+    *held = gs_frequent_sum(*held, weight);
 }
 
 static inline void gs_frequent_take(struct gs_frequent *frequent, const uint8_t item[16])
@@ -106,7 +113,8 @@ static inline void gs_frequent_take(struct gs_frequent *frequent, const uint8_t 
 
 static inline void gs_frequent_merge(struct gs_frequent *frequent, const struct gs_frequent *other)
 {
-    frequent->n += other->n, frequent->offset += other->offset;
+    frequent->n = gs_frequent_sum(frequent->n, other->n);
+    frequent->offset = gs_frequent_sum(frequent->offset, other->offset);
     for (uint64_t at = 0; at < other->count; at++)
         gs_frequent_add(frequent, other->counters[at].item, other->counters[at].weight);
 }
@@ -154,7 +162,7 @@ static inline void gs_frequent_merge_part(struct gs_frequent *frequent,
                                           const struct gs_frequent_part *part)
 {
     for (uint64_t at = 0; at < part->count; at++) {
-        frequent->n += part->counters[at].weight;
+        frequent->n = gs_frequent_sum(frequent->n, part->counters[at].weight);
         gs_frequent_add(frequent, part->counters[at].item, part->counters[at].weight);
     }
 }

@@ -25,7 +25,8 @@ struct gs_kll {
     uint64_t n;
     uint64_t coins; /* state of a generator: which half goes up */
     double min, max;
-    uint32_t level_count, unused;
+    uint32_t level_count;
+    uint32_t is_overfull; /* more than the levels can stand for: it has no quantiles any more */
     uint32_t starts[GS_KLL_LEVELS + 1]; /* of each level, and the end */
     uint32_t padding;
     double items[GS_KLL_ITEMS];
@@ -133,12 +134,24 @@ static inline void gs_kll_compact(struct gs_kll *kll, uint32_t level)
         kll->starts[below] += by;
 }
 
+/* Only what strangers made up, and merged, comes here. */
+static inline void gs_kll_overfill(struct gs_kll *kll)
+{
+    kll->is_overfull = 1;
+    for (uint32_t level = 0; level < kll->level_count; level++)
+        kll->starts[level] = kll->starts[kll->level_count];
+}
+
 /* Make room in front. Levels that are together as large as they may be: one of them is full. */
 static inline void gs_kll_compress(struct gs_kll *kll)
 {
     uint32_t level = 0;
     while (gs_kll_population(kll, level) < gs_kll_capacity(kll->level_count, level))
         level++;
+    if (level == GS_KLL_LEVELS - 1) {
+        gs_kll_overfill(kll);
+        return;
+    }
     if (level == kll->level_count - 1) gs_kll_add_level(kll);
     gs_kll_compact(kll, level);
 }
@@ -178,6 +191,7 @@ static inline void gs_kll_merge(struct gs_kll *kll, const struct gs_kll *other)
         gs_kll_join(kll, level, other->items + other->starts[level],
                     gs_kll_population(other, level));
     kll->n += other->n;
+    kll->is_overfull |= other->is_overfull;
     if (other->min < kll->min) kll->min = other->min;
     if (other->max > kll->max) kll->max = other->max;
 }
@@ -199,7 +213,8 @@ static inline bool gs_kll_is_valid(const struct gs_kll *kll)
 {
     uint32_t levels = kll->level_count;
     if (levels == 0 || levels > GS_KLL_LEVELS) return false;
-    if (kll->coins == 0 || kll->starts[levels] != gs_kll_total(levels)) return false;
+    if (kll->is_overfull || kll->coins == 0 || kll->starts[levels] != gs_kll_total(levels))
+        return false;
     uint64_t n = 0;
     for (uint32_t level = 0; level < levels; level++) {
         if (kll->starts[level] > kll->starts[level + 1]) return false;
