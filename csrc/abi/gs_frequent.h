@@ -40,6 +40,12 @@ struct gs_frequent_part {
     struct gs_frequent_counter counters[GS_FREQUENT_WAITING];
 };
 
+/* Counts that strangers made up are added, too. */
+static inline uint64_t gs_frequent_sum(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
+
 static inline void gs_frequent_init(struct gs_frequent *frequent)
 {
     memset(frequent, 0, sizeof *frequent);
@@ -81,12 +87,6 @@ static inline void gs_frequent_purge(struct gs_frequent *frequent)
     frequent->offset = gs_frequent_sum(frequent->offset, median), frequent->count = kept;
     for (uint16_t at = 0; at < kept; at++)
         frequent->index[gs_frequent_place(frequent, frequent->counters[at].item)] = at + 1;
-}
-
-/* Counts that strangers made up are added, too. */
-static inline uint64_t gs_frequent_sum(uint64_t a, uint64_t b)
-{
-    return a + b < a ? UINT64_MAX : a + b;
 }
 
 static inline void gs_frequent_add(struct gs_frequent *frequent, const uint8_t item[16],
