@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gigastream.flush_policy import FLUSH_POLICIES
+from gigastream.link_types import parse_link_types
 from gigastream.liveness import POLICIES
 from gigastream.settings import (
     TIME_MODES,
@@ -95,6 +96,14 @@ OPTIONS = (
         parse_timestamps,
         "KIND",
         "whose time packets have: " + ", ".join(TIMESTAMPS) + " (external)",
+        is_of_packets=True,
+    ),
+    Option(
+        "link-type",
+        "link_types",
+        parse_link_types,
+        "N=NAME,…",
+        "what link types of files are taken for, such as 147=ETHERNET",
         is_of_packets=True,
     ),
     Option(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from operator import index
 
 from gigastream.flush_policy import FLUSH_POLICIES
+from gigastream.link_types import LinkTypes, check_link_types
 from gigastream.liveness import POLICIES, Liveness
 from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps
 
@@ -83,6 +84,8 @@ class Settings:
     """How time passes where packets do not say it: one of TIME_MODES."""
     timestamps: Timestamps = EXTERNAL
     """Whose time packets have, of interfaces that do not say it: one of TIMESTAMPS."""
+    link_types: LinkTypes = ()
+    """What is meant by link types of files: pairs of the number there and a decoded one's."""
     flush: str | None = None
     """Flush policy of every LFTA table."""
     slots: int | None = None
@@ -131,6 +134,8 @@ class Settings:
             raise _wrong("time", self.time, f"one of {', '.join(TIME_MODES)}")
         if self.timestamps not in TIMESTAMPS:
             raise _wrong("timestamps", self.timestamps, f"one of {', '.join(TIMESTAMPS)}")
+        if not check_link_types(self.link_types):
+            raise _wrong("link_types", self.link_types, "pairs of link types, as ((147, 1),)")
         if self.flush is not None and self.flush not in FLUSH_POLICIES:
             raise _wrong("flush", self.flush, f"one of {', '.join(FLUSH_POLICIES)}")
         for policy in (self.on_failure, *(own.on_failure for _, own in self.livenesses)):

@@ -76,14 +76,14 @@ static inline uint64_t gs_load_mac(const uint8_t *bytes)
 static inline bool gs_field_srcMAC(const struct gs_packet *p, uint64_t *value)
 {
     if (!(p->protocols & GS_PROTOCOL_ETH)) return false;
-    *value = gs_load_mac(p->bytes + 6);
+    *value = gs_load_mac(p->bytes + p->ethernet_offset + 6);
     return true;
 }
 
 static inline bool gs_field_destMAC(const struct gs_packet *p, uint64_t *value)
 {
     if (!(p->protocols & GS_PROTOCOL_ETH)) return false;
-    *value = gs_load_mac(p->bytes);
+    *value = gs_load_mac(p->bytes + p->ethernet_offset);
     return true;
 }
 

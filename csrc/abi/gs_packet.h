@@ -34,7 +34,19 @@ enum gs_link {
     GS_LINK_IEEE802_11,
     GS_LINK_RADIOTAP,
     GS_LINK_IPV4, /* IP of one version: a packet of the other is no tuple */
-    GS_LINK_IPV6
+    GS_LINK_IPV6,
+    GS_LINK_RECORD, /* no packet: a record of a STREAM (gs_fields_record.h) */
+    GS_LINK_CISCO_HDLC,
+    GS_LINK_FRAME_RELAY,
+    GS_LINK_PPI,
+    GS_LINK_PKTAP,
+    GS_LINK_PFLOG,
+    GS_LINK_NFLOG,
+    GS_LINK_IPOIB,
+    GS_LINK_SUNATM,
+    GS_LINK_TOKEN_RING,
+    GS_LINK_FDDI,
+    GS_LINK_END /* no link: how many there are */
 };
 
 /* How deep the query set looks: the decoder goes no further. */
@@ -58,7 +70,8 @@ enum gs_frame_flag {
     GS_FRAME_UNSUPPORTED = 1u << 1, /* a link type that we do not decode */
     GS_FRAME_TRUNCATED = 1u << 2,   /* caplen < len: a property, not a loss */
     GS_FRAME_FILTERED = 1u << 3,    /* the kernel's filter has let it pass */
-    GS_FRAME_CARRIED = 1u << 4      /* its timestamp has been replaced: a clock had stepped */
+    GS_FRAME_CARRIED = 1u << 4,     /* its timestamp has been replaced: a clock had stepped */
+    GS_FRAME_CLOCK = 1u << 5        /* of a STREAM: it tells the time, and is no record */
 };
 
 #define GS_BURST_CAPACITY 256
@@ -76,19 +89,20 @@ struct gs_packet {
     uint8_t link;         /* enum gs_link */
     uint8_t flags;        /* enum gs_frame_flag */
     /* filled by decode */
-    uint16_t protocols;         /* set of enum gs_protocol */
-    uint16_t ether_type;        /* what follows the last tag; 0 where there is none */
-    uint16_t vlan;              /* VID of the outer tag, 0: none */
-    uint16_t inner_vlan;        /* VID of the next tag, 0: none */
-    uint32_t mpls_label;        /* the outermost label, valid if has_mpls */
-    uint32_t network_offset;    /* of the IP header, valid if IP */
-    uint32_t transport_offset;  /* of the TCP, UDP or ICMP header, valid if one of these */
+    uint16_t protocols;       /* set of enum gs_protocol */
+    uint16_t ether_type;      /* what follows the last tag; 0 where there is none */
+    uint16_t vlan;            /* VID of the outer tag, 0: none */
+    uint16_t inner_vlan;      /* VID of the next tag, 0: none */
+    uint32_t mpls_label : 20; /* the outermost label, valid if has_mpls */
+    uint32_t has_mpls : 1;
+    uint32_t sampling_shift : 7; /* 1 in 2^so many flows is looked at (runtime/sampling.h) */
+    uint32_t network_offset;     /* of the IP header, valid if IP */
+    uint32_t transport_offset;   /* of the TCP, UDP or ICMP header, valid if one of these */
     uint32_t ip_payload_length; /* bytes of IP payload from transport_offset on, from the headers */
-    uint8_t ip_protocol; /* what follows IPv4 or the IPv6 extension headers that are walked */
-    uint8_t has_mpls : 1;
-    uint8_t sampling_shift : 7; /* 1 in 2^so many flows is looked at (runtime/sampling.h) */
-    uint8_t is_fragment;        /* a fragment: more_frag or a fragment offset */
-    uint8_t is_later_fragment;  /* fragment offset > 0 */
+    uint8_t ip_protocol;     /* what follows IPv4 or the IPv6 extension headers that are walked */
+    uint8_t is_fragment : 1; /* a fragment: more_frag or a fragment offset */
+    uint8_t is_later_fragment : 1; /* fragment offset > 0 */
+    uint16_t ethernet_offset;      /* of the Ethernet header, valid if ETH */
 };
 
 #endif

@@ -51,9 +51,9 @@ int gs_capture_scan_promise(const struct gs_capture_config *config, uint64_t blo
     return status == GS_END || status == GS_DAMAGED ? GS_OK : status;
 }
 
-int gs_scan_promise(int descriptor, uint64_t block_bytes, struct gs_scanned_promise *promise,
-                    struct gs_error *error)
+int gs_scan_promise(int descriptor, const struct gs_link_types *link_types, uint64_t block_bytes,
+                    struct gs_scanned_promise *promise, struct gs_error *error)
 {
-    struct gs_capture_config config = {.descriptor = descriptor};
+    struct gs_capture_config config = {.descriptor = descriptor, .link_types = link_types};
     return gs_capture_scan_promise(&config, block_bytes, promise, error);
 }

@@ -9,6 +9,7 @@
 
 #include "../base/error.h"
 #include "gs_packet.h"
+#include "link_types.h"
 #include "live.h"
 #include "scan.h"
 
@@ -18,8 +19,10 @@ struct gs_capture_config {
     const char *path; /* of a file; NULL: `descriptor` is read */
     int descriptor; /* a pipe or stdin, or the reading end of a decompressor; owned by the caller */
     bool use_mmap;  /* plain files only */
-    const uint8_t *first_bytes;        /* of a pipe, which have been read already */
-    uint32_t first_byte_count;         /* a few */
+    bool is_records; /* its frames are records of a STREAM, and nothing else's ever are */
+    const uint8_t *first_bytes;             /* of a pipe, which have been read already */
+    uint32_t first_byte_count;              /* a few */
+    const struct gs_link_types *link_types; /* of a file, as long as it is read; NULL: none */
     const struct gs_live_config *live; /* of a live link only: then there is neither of these */
 };
 
@@ -120,6 +123,8 @@ int gs_capture_open_file(const struct gs_capture_config *config, const struct gs
 int gs_capture_scan_promise(const struct gs_capture_config *config, uint64_t block_bytes,
                             struct gs_scanned_promise *promise, struct gs_error *error);
 
+/* The LINKTYPE_ number that is meant by one; types may be NULL. */
+uint32_t gs_linktype_meant(const struct gs_link_types *types, uint32_t linktype);
 /* enum gs_link of a LINKTYPE_ number; GS_LINK_UNSUPPORTED for the rest. */
 uint8_t gs_link_of_linktype(uint32_t linktype);
 /* "EN10MB", "LINUX_SLL", … or NULL for a number without a name here. */

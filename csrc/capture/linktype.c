@@ -10,35 +10,39 @@ static const struct linktype {
 } linktypes[] = {
     {0, GS_LINK_NULL, "NULL"},
     {1, GS_LINK_ETHERNET, "EN10MB"},
+    {6, GS_LINK_TOKEN_RING, "IEEE802_5"},
     {9, GS_LINK_PPP, "PPP"},
+    {10, GS_LINK_FDDI, "FDDI"},
     {12, GS_LINK_RAW, "RAW"}, /* DLT_RAW of most systems, written by old tools as it was */
     {14, GS_LINK_RAW, "RAW"}, /* DLT_RAW of OpenBSD */
     {50, GS_LINK_PPP, "PPP_SERIAL"},
     {101, GS_LINK_RAW, "RAW"},
+    {104, GS_LINK_CISCO_HDLC, "C_HDLC"},
     {105, GS_LINK_IEEE802_11, "IEEE802_11"},
+    {107, GS_LINK_FRAME_RELAY, "FRELAY"},
     {108, GS_LINK_LOOP, "LOOP"},
     {113, GS_LINK_SLL, "LINUX_SLL"},
+    {117, GS_LINK_PFLOG, "PFLOG"},
+    {123, GS_LINK_SUNATM, "SUNATM"},
     {127, GS_LINK_RADIOTAP, "IEEE802_11_RADIO"},
+    {192, GS_LINK_PPI, "PPI"},
     {228, GS_LINK_IPV4, "IPV4"},
     {229, GS_LINK_IPV6, "IPV6"},
+    {239, GS_LINK_NFLOG, "NFLOG"},
+    {242, GS_LINK_IPOIB, "IPOIB"},
+    {258, GS_LINK_PKTAP, "PKTAP"},
     {276, GS_LINK_SLL2, "LINUX_SLL2"},
 
     {2, GS_LINK_UNSUPPORTED, "EN3MB"},
     {3, GS_LINK_UNSUPPORTED, "AX25"},
-    {6, GS_LINK_UNSUPPORTED, "IEEE802_5"},
     {7, GS_LINK_UNSUPPORTED, "ARCNET_BSD"},
     {8, GS_LINK_UNSUPPORTED, "SLIP"},
-    {10, GS_LINK_UNSUPPORTED, "FDDI"},
     {51, GS_LINK_UNSUPPORTED, "PPP_ETHER"},
     {99, GS_LINK_UNSUPPORTED, "SYMANTEC_FIREWALL"},
     {100, GS_LINK_UNSUPPORTED, "ATM_RFC1483"},
-    {104, GS_LINK_UNSUPPORTED, "C_HDLC"},
-    {107, GS_LINK_UNSUPPORTED, "FRELAY"},
     {114, GS_LINK_UNSUPPORTED, "LTALK"},
-    {117, GS_LINK_UNSUPPORTED, "PFLOG"},
     {119, GS_LINK_UNSUPPORTED, "IEEE802_11_PRISM"},
     {122, GS_LINK_UNSUPPORTED, "IP_OVER_FC"},
-    {123, GS_LINK_UNSUPPORTED, "SUNATM"},
     {129, GS_LINK_UNSUPPORTED, "ARCNET_LINUX"},
     {138, GS_LINK_UNSUPPORTED, "APPLE_IP_OVER_IEEE1394"},
     {139, GS_LINK_UNSUPPORTED, "MTP2_WITH_PHDR"},
@@ -71,7 +75,6 @@ static const struct linktype {
     {182, GS_LINK_UNSUPPORTED, "MFR"},
     {187, GS_LINK_UNSUPPORTED, "BLUETOOTH_HCI_H4"},
     {189, GS_LINK_UNSUPPORTED, "USB_LINUX"},
-    {192, GS_LINK_UNSUPPORTED, "PPI"},
     {195, GS_LINK_UNSUPPORTED, "IEEE802_15_4_WITHFCS"},
     {197, GS_LINK_UNSUPPORTED, "ERF"},
     {201, GS_LINK_UNSUPPORTED, "BLUETOOTH_HCI_H4_WITH_PHDR"},
@@ -86,9 +89,7 @@ static const struct linktype {
     {227, GS_LINK_UNSUPPORTED, "CAN_SOCKETCAN"},
     {230, GS_LINK_UNSUPPORTED, "IEEE802_15_4_NOFCS"},
     {231, GS_LINK_UNSUPPORTED, "DBUS"},
-    {239, GS_LINK_UNSUPPORTED, "NFLOG"},
     {240, GS_LINK_UNSUPPORTED, "NETANALYZER"},
-    {242, GS_LINK_UNSUPPORTED, "IPOIB"},
     {243, GS_LINK_UNSUPPORTED, "MPEG_2_TS"},
     {247, GS_LINK_UNSUPPORTED, "INFINIBAND"},
     {248, GS_LINK_UNSUPPORTED, "SCTP"},
@@ -98,7 +99,6 @@ static const struct linktype {
     {253, GS_LINK_UNSUPPORTED, "NETLINK"},
     {254, GS_LINK_UNSUPPORTED, "BLUETOOTH_LINUX_MONITOR"},
     {256, GS_LINK_UNSUPPORTED, "BLUETOOTH_LE_LL_WITH_PHDR"},
-    {258, GS_LINK_UNSUPPORTED, "PKTAP"},
     {259, GS_LINK_UNSUPPORTED, "EPON"},
     {264, GS_LINK_UNSUPPORTED, "ISO_14443"},
     {266, GS_LINK_UNSUPPORTED, "USB_DARWIN"},
@@ -127,4 +127,11 @@ const char *gs_linktype_name(uint32_t linktype)
 {
     const struct linktype *found = find(linktype);
     return found != NULL ? found->name : NULL;
+}
+
+uint32_t gs_linktype_meant(const struct gs_link_types *types, uint32_t linktype)
+{
+    for (uint32_t i = 0; types != NULL && i < types->count; i++)
+        if (types->types[i].number == linktype) return types->types[i].taken_as;
+    return linktype;
 }

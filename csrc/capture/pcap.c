@@ -147,7 +147,8 @@ static int start(struct gs_capture *capture, struct gs_error *error)
 
     struct gs_file_interface interface = {0};
     interface.shown.snap_length = gs_load_u32(header + 16, swapped);
-    interface.shown.link_type = gs_load_u32(header + 20, swapped) & LINKTYPE_MASK;
+    interface.shown.link_type =
+        gs_linktype_meant(capture->link_types, gs_load_u32(header + 20, swapped) & LINKTYPE_MASK);
     interface.shown.link = gs_link_of_linktype(interface.shown.link_type);
     if (interface.shown.link == GS_LINK_UNSUPPORTED)
         return refuse_linktype(interface.shown.link_type, error);

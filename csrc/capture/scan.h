@@ -4,6 +4,7 @@
 #define GS_CAPTURE_SCAN_H
 
 #include "../base/error.h"
+#include "link_types.h"
 
 /* What is seen of a file in its first two blocks of `block_bytes` in which records begin. */
 struct gs_scanned_promise {
@@ -13,7 +14,7 @@ struct gs_scanned_promise {
 };
 
 /* gs_capture_scan_promise of what this descriptor reads. */
-int gs_scan_promise(int descriptor, uint64_t block_bytes, struct gs_scanned_promise *promise,
-                    struct gs_error *error);
+int gs_scan_promise(int descriptor, const struct gs_link_types *link_types, uint64_t block_bytes,
+                    struct gs_scanned_promise *promise, struct gs_error *error);
 
 #endif

@@ -22,6 +22,16 @@ enum gs_layer {
     GS_LAYER_SLL2,
     GS_LAYER_RADIOTAP,
     GS_LAYER_IEEE802_11,
+    GS_LAYER_CISCO_HDLC,
+    GS_LAYER_FRAME_RELAY,
+    GS_LAYER_PPI,
+    GS_LAYER_PKTAP,
+    GS_LAYER_PFLOG,
+    GS_LAYER_NFLOG,
+    GS_LAYER_IPOIB,
+    GS_LAYER_SUNATM,
+    GS_LAYER_TOKEN_RING,
+    GS_LAYER_FDDI,
     GS_LAYER_RAW, /* IP, the version nibble says which */
     GS_LAYER_IPV4,
     GS_LAYER_IPV6,
@@ -61,6 +71,20 @@ enum gs_layer gs_layer_of_ether_type(uint16_t ether_type);
 /* The two bytes behind MAC addresses or a tag: an EtherType, or the length of an LLC frame. */
 enum gs_layer gs_layer_of_type_or_length(uint16_t type_or_length);
 
+/* address_family.c, dlt.c: the same. */
+enum gs_layer gs_layer_of_address_family(uint32_t family);
+enum gs_layer gs_layer_of_dlt(uint32_t number);
+
+static inline uint16_t gs_load_le16(const uint8_t *bytes)
+{
+    return __builtin_bswap16(gs_load_be16(bytes));
+}
+
+static inline uint32_t gs_load_le32(const uint8_t *bytes)
+{
+    return __builtin_bswap32(gs_load_be32(bytes));
+}
+
 enum gs_layer gs_decode_ethernet(struct gs_packet *packet, struct gs_cursor *cursor);
 enum gs_layer gs_decode_vlan(struct gs_packet *packet, struct gs_cursor *cursor);
 enum gs_layer gs_decode_mpls(struct gs_packet *packet, struct gs_cursor *cursor);
@@ -72,6 +96,17 @@ enum gs_layer gs_decode_sll(struct gs_packet *packet, struct gs_cursor *cursor);
 enum gs_layer gs_decode_sll2(struct gs_packet *packet, struct gs_cursor *cursor);
 enum gs_layer gs_decode_radiotap(struct gs_packet *packet, struct gs_cursor *cursor);
 enum gs_layer gs_decode_ieee802_11(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_snap(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_cisco_hdlc(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_frame_relay(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_ppi(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_pktap(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_pflog(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_nflog(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_ipoib(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_sunatm(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_token_ring(struct gs_packet *packet, struct gs_cursor *cursor);
+enum gs_layer gs_decode_fddi(struct gs_packet *packet, struct gs_cursor *cursor);
 enum gs_layer gs_decode_raw(struct gs_packet *packet, struct gs_cursor *cursor);
 
 #endif

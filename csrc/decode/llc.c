@@ -5,21 +5,27 @@
 #include "layer.h"
 
 #define SNAP 0xaaaa03u
+#define SNAP_BYTES 5u
 
-static bool names_ether_type(const uint8_t *header)
+/* Organization and type, the other five bytes of SNAP. */
+enum gs_layer gs_decode_snap(struct gs_packet *packet, struct gs_cursor *cursor)
 {
-    uint32_t organization = gs_load_be32(header + 2) & 0xffffff;
-    bool is_snap = gs_load_be32(header) >> 8 == SNAP;
+    const uint8_t *header = packet->bytes + cursor->offset;
+    uint32_t organization;
 
-    return is_snap && (organization == 0x000000 || organization == 0x0000f8);
+    if (!gs_is_captured(packet, cursor->offset, SNAP_BYTES)) return GS_LAYER_END;
+    organization = gs_load_be32(header) >> 8;
+    if (organization != 0x000000 && organization != 0x0000f8) return GS_LAYER_END;
+    cursor->offset += SNAP_BYTES;
+    return gs_layer_of_ether_type(gs_load_be16(header + 3));
 }
 
 enum gs_layer gs_decode_llc(struct gs_packet *packet, struct gs_cursor *cursor)
 {
     const uint8_t *header = packet->bytes + cursor->offset;
 
-    if (!gs_is_captured(packet, cursor->offset, 8) || !names_ether_type(header))
-        return GS_LAYER_END;
-    cursor->offset += 8;
-    return gs_layer_of_ether_type(gs_load_be16(header + 6));
+    if (!gs_is_captured(packet, cursor->offset, 3 + SNAP_BYTES)) return GS_LAYER_END;
+    if (gs_load_be32(header) >> 8 != SNAP) return GS_LAYER_END;
+    cursor->offset += 3;
+    return gs_decode_snap(packet, cursor);
 }

@@ -14,16 +14,5 @@ enum gs_layer gs_decode_null(struct gs_packet *packet, struct gs_cursor *cursor)
 {
     if (!gs_is_captured(packet, cursor->offset, 4)) return GS_LAYER_END;
     cursor->offset += 4;
-    switch (family_in_either_order(packet->bytes + cursor->offset - 4)) {
-    case 2:
-        return GS_LAYER_IPV4;
-    case 10: /* AF_INET6 of Linux, Windows, NetBSD and OpenBSD, FreeBSD, macOS */
-    case 23:
-    case 24:
-    case 28:
-    case 30:
-        return GS_LAYER_IPV6;
-    default:
-        return GS_LAYER_END;
-    }
+    return gs_layer_of_address_family(family_in_either_order(packet->bytes + cursor->offset - 4));
 }

@@ -8,11 +8,6 @@
 #define PRESENT_MORE 0x80000000u
 #define FLAG_DATA_PAD 0x20
 
-static uint32_t load_le32(const uint8_t *bytes)
-{
-    return __builtin_bswap32(gs_load_be32(bytes));
-}
-
 /* Where the fields begin: behind the last word of the chain of presence words, or the last that
  * the header has room for. */
 static uint32_t offset_of_fields(const uint8_t *header, uint32_t length)
@@ -21,14 +16,14 @@ static uint32_t offset_of_fields(const uint8_t *header, uint32_t length)
 
     while (offset + 4 <= length) {
         offset += 4;
-        if (!(load_le32(header + offset - 4) & PRESENT_MORE)) break;
+        if (!(gs_load_le32(header + offset - 4) & PRESENT_MORE)) break;
     }
     return offset;
 }
 
 static bool is_padded(const uint8_t *header, uint32_t length)
 {
-    uint32_t present = load_le32(header + 4);
+    uint32_t present = gs_load_le32(header + 4);
     uint32_t offset = offset_of_fields(header, length);
 
     if (!(present & PRESENT_FLAGS)) return false;

@@ -27,7 +27,8 @@ int gs_attached_load(const char *object_path, const struct gs_attached_settings 
     GS_RETURN_IF_ERROR(find_query_set(set, object_path, error));
     set->tapped = calloc(set->query_set->node_count + 1, sizeof *set->tapped);
     set->columns = calloc(1, set->query_set->columns_size + 64);
-    if (set->tapped != NULL && set->columns != NULL) return GS_OK;
+    set->watchlists = calloc(set->query_set->watchlist_count + 1, sizeof *set->watchlists);
+    if (set->tapped != NULL && set->columns != NULL && set->watchlists != NULL) return GS_OK;
     return gs_fail(error, GS_ERROR, "no memory for the query set");
 }
 
@@ -83,7 +84,8 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                                   .slot_count = s->slot_count,
                                                   .batch_rows = s->batch_rows,
                                                   .memory = s->memory,
-                                                  .hash_key = s->hash_key},
+                                                  .hash_key = s->hash_key,
+                                                  .watchlists = set->watchlists},
                                          .operators = {.batch_rows = s->batch_rows,
                                                        .memory = s->memory,
                                                        .max_groups = s->max_groups,
@@ -113,6 +115,13 @@ int gs_attached_stand_alone(struct gs_attached_set *set, struct gs_error *error)
     return gs_attached_open(set, error);
 }
 
+static void free_watchlists(struct gs_attached_set *set)
+{
+    for (uint32_t i = 0; set->watchlists != NULL && i < set->query_set->watchlist_count; i++)
+        gs_watchlist_free((struct gs_watchlist *)set->watchlists[i]);
+    free(set->watchlists);
+}
+
 void gs_attached_free(struct gs_attached_set *set)
 {
     if (set == NULL) return;
@@ -121,6 +130,7 @@ void gs_attached_free(struct gs_attached_set *set)
     for (uint32_t i = 0; i < set->interface_count; i++)
         free(set->interfaces[i]);
     free(set->interfaces);
+    free_watchlists(set);
     free(set->tapped);
     free(set->columns);
     gs_shared_object_release(set->object);
@@ -189,6 +199,7 @@ void gs_attached_next_changes(const struct gs_attached_set *set, uint32_t interf
 
 void gs_attached_settle(struct gs_attached_set *set)
 {
+    if (set->graph.failed) return;
     gs_attached_begin_turn(set);
     for (uint32_t at = 0; at < set->graph.lfta_count; at++)
         gs_lfta_idle(&set->graph.lftas[at]);

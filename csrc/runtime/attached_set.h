@@ -14,10 +14,11 @@ struct gs_attached_set {
     struct gs_graph graph;
     char **interfaces; /* by the ordinals of the engine */
     uint32_t interface_count;
-    bool *tapped;             /* by node */
-    void *columns;            /* of the burst, generated code's */
-    struct gs_engine *engine; /* that it is attached to, or NULL */
-    bool is_ended;            /* before its engine's input: it gets no more packets */
+    bool *tapped;                           /* by node */
+    const struct gs_watchlist **watchlists; /* that it has been given, by number */
+    void *columns;                          /* of the burst, generated code's */
+    struct gs_engine *engine;               /* that it is attached to, or NULL */
+    bool is_ended;                          /* before its engine's input: it gets no more packets */
 };
 
 /* Builds the graph over the interfaces that were named. */
@@ -52,8 +53,6 @@ void gs_attached_miss(struct gs_attached_set *set, uint32_t interface, bool is_m
 /* The least H and W at which one of them must be told; as they were where they are less. */
 void gs_attached_next_changes(const struct gs_attached_set *set, uint32_t interface,
                               int64_t *high_ns, int64_t *promise_ns);
-/* Nothing comes now: all that is due goes out, without waiting for input. */
-void gs_attached_settle(struct gs_attached_set *set);
 bool gs_attached_has_output(const struct gs_attached_set *set);
 
 #endif

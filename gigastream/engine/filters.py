@@ -11,7 +11,10 @@ from gigastream.sources.bpf import CompiledFilter, FilterError
 
 DLT_RAW = 12
 """libpcap's own number for what capture files call 101 (and 14)."""
-LINK_TYPES = (1, 0, 9, 12, 14, 50, 101, 105, 108, 113, 127, 228, 229, 276)
+LINK_TYPES = (
+    *(1, 0, 6, 9, 10, 12, 14, 50, 101, 104, 105, 107, 108, 113, 117, 123, 127, 192, 228, 229),
+    *(239, 242, 258, 276),
+)
 
 
 def add_filter(engine: Any, text: str) -> list[Any]:

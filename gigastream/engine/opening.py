@@ -72,6 +72,15 @@ def engine_settings(s: Settings, *, is_resident: bool = False) -> Any:
     native.is_on_demand = s.is_on_demand
     native.is_resident = is_resident
     native.hash_key = s.hash_key or _random_key()
+    native.link_types = link_types(s)[0]
+    return native
+
+
+def link_types(s: Settings) -> Any:
+    """The `struct gs_link_types *` of the settings."""
+    native = ffi.new("struct gs_link_types *", {"count": len(s.link_types)})
+    for place, (number, meant) in enumerate(s.link_types):
+        native.types[place] = {"number": number, "taken_as": meant}
     return native
 
 

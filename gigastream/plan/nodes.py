@@ -58,6 +58,8 @@ class Node:
     is_output: ClassVar[bool] = False
     passes_rows: ClassVar[bool] = False
     """Whether rows leave in the order in which they come, and at once."""
+    holds_rows: ClassVar[bool] = True
+    """Whether rows may wait in it for time to pass, or for others."""
     merges: ClassVar[bool] = False
     """Whether it puts the rows of its inputs in the order of a temporal column."""
     keeps_inputs_apart: ClassVar[bool] = False
@@ -127,6 +129,10 @@ class Node:
         """The same, which gives a joint bound of columns that consumers take together."""
         return self
 
+    def with_steps(self, inputs: Sequence[BaseTimes]) -> Node:
+        """The same, which knows how far its windows are from each other."""
+        return self
+
     @property
     def related_times(self) -> tuple[TimeRelation, ...]:
         """Times of two inputs by which it lets rows go."""
@@ -160,6 +166,10 @@ class Node:
     def columns_read(self, port: int) -> frozenset[int]:
         """Which columns of an input it looks at."""
         return frozenset(range(len(self.inputs[port].schema.columns)))
+
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        """The nodes that make the values of a column, and its place there."""
+        yield self.name, column
 
     @property
     def calls(self) -> Iterator[FunctionCall]:
@@ -219,6 +229,9 @@ class PassingNode(OneInputNode):
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         (columns,) = inputs
         return columns[: len(self.schema.columns)]
+
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        yield from self.input.origins(column)
 
     def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
         (columns,) = inputs

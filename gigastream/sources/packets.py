@@ -20,25 +20,11 @@ from math import isfinite
 from operator import index
 from typing import Any, NamedTuple
 
+from gigastream.link_types import LINK_TYPES, known_names
 from gigastream.sources.files import DEFAULT_INTERFACE, SourceError
 from gigastream.timestamps import Timestamps
 from gigastream.words import counted, kind_of
 
-LINK_TYPES = {
-    "EN10MB": 1,
-    "ETHERNET": 1,
-    "NULL": 0,
-    "PPP": 9,
-    "RAW": 101,
-    "IEEE802_11": 105,
-    "LOOP": 108,
-    "LINUX_SLL": 113,
-    "IEEE802_11_RADIO": 127,
-    "IPV4": 228,
-    "IPV6": 229,
-    "LINUX_SLL2": 276,
-}
-"""By the names of the LINKTYPE_ registry, and ETHERNET."""
 _RAW_OF_LIBPCAP = (12, 14)
 """What libpcap calls raw IP, whose number in files is another."""
 _SCAPY_LINK_TYPES = {
@@ -129,8 +115,7 @@ def _link_type(given: int | str) -> int:
     number = LINK_TYPES.get(given.upper()) if isinstance(given, str) else given
     number = LINK_TYPES["RAW"] if number in _RAW_OF_LIBPCAP else number
     if number is None or number not in LINK_TYPES.values():
-        names = ", ".join(f"{name} ({value})" for name, value in LINK_TYPES.items())
-        raise SourceError(f"link type {given!r} is not supported", f"one of {names}")
+        raise SourceError(f"link type {given!r} is not supported", f"one of {known_names()}")
     return number
 
 

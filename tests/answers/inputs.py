@@ -9,6 +9,7 @@ from captures import DEMO_CAPTURE
 
 from tests.answers.links import Links, links_of
 from tests.answers.mixture import START_NS, Mixture, packets_of
+from tests.answers.wrapped import wrapped
 from tests.strategies import frames
 from tests.strategies.files import NANOSECONDS, Packet, pcap, pcapng
 
@@ -55,6 +56,11 @@ def _none() -> bytes:
     return pcap([])
 
 
+def _wrapped() -> bytes:
+    """The same packets on links of many types."""
+    return wrapped(seed=13, packets=40)
+
+
 INPUTS: dict[str, Callable[[], bytes]] = {
     "demo": _demo,
     "mixture": _mixture,
@@ -62,5 +68,6 @@ INPUTS: dict[str, Callable[[], bytes]] = {
     "few": _few,
     "near": _near,
     "far": _far,
+    "wrapped": _wrapped,
     "none": _none,
 }

@@ -25,6 +25,7 @@ OF_PACKETS = {
     "heartbeat": "1s",
     "heartbeat-packets": "9",
     "timestamps": "internal",
+    "link-type": "147=ETHERNET",
     "flush": "lazy",
     "slots": "64",
     "burst": "8",

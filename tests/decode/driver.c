@@ -112,7 +112,7 @@ static struct frame mutant(const struct frame *corpus, uint32_t count, uint64_t 
     memcpy(bytes + head, other->bytes, tail);
     frame.bytes = bytes;
     frame.caplen = head + tail;
-    if (next_random(state) % 4 == 0) frame.link = (uint8_t)(next_random(state) % 12);
+    if (next_random(state) % 4 == 0) frame.link = (uint8_t)(next_random(state) % GS_LINK_END);
     mutate(bytes, frame.caplen, state);
     return frame;
 }

@@ -26,6 +26,16 @@ LINKS = (  # enum gs_link of csrc/abi/gs_packet.h, in its order
     "radiotap",
     "ipv4",
     "ipv6",
+    "cisco_hdlc",
+    "frame_relay",
+    "ppi",
+    "pktap",
+    "pflog",
+    "nflog",
+    "ipoib",
+    "sunatm",
+    "token_ring",
+    "fddi",
 )
 SANITIZED = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 

@@ -33,6 +33,16 @@ LINK_TYPES = {  # LINKTYPE_ of libpcap's registry
     "ipv4": 228,
     "ipv6": 229,
     "sll2": 276,
+    "cisco_hdlc": 104,
+    "frame_relay": 107,
+    "ppi": 192,
+    "pktap": 258,
+    "pflog": 117,
+    "nflog": 239,
+    "ipoib": 242,
+    "sunatm": 123,
+    "token_ring": 6,
+    "fddi": 10,
 }
 PROTOCOLS = ("PKT", "ETH", "IPV4", "IPV6", "IP", "TCP", "UDP", "ICMP", "DataProtocol")
 MAY_BE_ABSENT = frozenset({"etherType", "community_id"})

@@ -23,6 +23,7 @@ CASES = Path(__file__).parents[1] / "decode" / "cases"
 CAPTURE_WAYS = 4
 NANOSECONDS = 0xA1B23C4D
 OF_LINK = {1: 1, 2: 101, 3: 0, 4: 108, 5: 113, 6: 276, 7: 9, 8: 105, 9: 127, 10: 228, 11: 229}
+OF_LINK |= {12: 104, 13: 107, 14: 192, 15: 258, 16: 117, 17: 239, 18: 242, 19: 123, 20: 6, 21: 10}
 """LINKTYPE_ number of each enum gs_link."""
 
 

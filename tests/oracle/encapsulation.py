@@ -109,6 +109,20 @@ def walk_llc(frame: Frame, link: Link, at: int) -> None:
     header = layouts.LLC.read(frame.data, at)
     if (header["dsap"], header["ssap"], header["ctl"]) != SNAP:
         return
-    ethertype = frame.u16(at + 6)
-    if frame.data[at + 3 : at + 6] in SNAP_ORGANISATIONS and ethertype > MAX_8023_LENGTH:
-        _walk_tags(frame, link, ethertype, at + SNAP_BYTES)
+    walk_snap(frame, link, at + 3)
+
+
+def walk_snap(frame: Frame, link: Link, at: int) -> None:
+    """Organisation and type."""
+    if not frame.has(at, SNAP_BYTES - 3):
+        return
+    ethertype = frame.u16(at + 3)
+    if frame.data[at : at + 3] in SNAP_ORGANISATIONS and ethertype > MAX_8023_LENGTH:
+        _walk_tags(frame, link, ethertype, at + SNAP_BYTES - 3)
+
+
+def walk_protocol(frame: Frame, link: Link, ethertype: int, at: int) -> None:
+    """From an EtherType that is never a length."""
+    link.fields["etherType"] = ethertype
+    if ethertype > MAX_8023_LENGTH:
+        _walk_tags(frame, link, ethertype, at)

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.columns import schema_of
-from gigastream.gsql.binder.context import not_supported
 from gigastream.gsql.binder.names import PacketNames, SourceNames, StreamNames
-from gigastream.gsql.binder.packet_rows import fields_like
+from gigastream.gsql.binder.packet_rows import columns_of, fields_like
 from gigastream.gsql.catalog.catalog import Catalog, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.queries import (
@@ -20,6 +19,7 @@ from gigastream.gsql.queries import (
     Source,
     UnionSource,
 )
+from gigastream.gsql.stream_names import is_of_stream, stream_interface
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Column, Schema, Temporal
 
@@ -46,6 +46,10 @@ class Tables:
     """Known interfaces; None where they are not known yet."""
     is_finite: bool = False
     """All input has an end."""
+    opens_lists: bool = False
+    """A watchlist may be named by its file."""
+    properties: Mapping[str, Mapping[str, str]] | None = None
+    """Of the interfaces of packets; None where they are not known yet."""
     readers: Sequence[tuple[ast.Query, ast.Table]] = ()
     """Who reads the query that is checked, and where in its FROM."""
 
@@ -142,9 +146,9 @@ def _branch(table: ast.Table, tables: Tables) -> _Branch | None:
     query = tables.queries.get(table.name.lower())
     if query is not None:
         return _output(table, query, tables.sink)
-    if table.name.lower() in tables.catalog.streams:
-        not_supported(tables.sink, "reading a STREAM source", table.name_span)
-        return None
+    stream = tables.catalog.streams.get(table.name.lower())
+    if stream is not None:
+        return _records(table, stream.protocol, tables)
     _report_unknown(table, tables)
     return None
 
@@ -157,10 +161,24 @@ def _output(table: ast.Table, query: QueryOutput, sink: DiagnosticSink) -> _Bran
     return None if query.schema is None else _Branch(table, query=query)
 
 
+def _records(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | None:
+    """The records of a STREAM, which come by an interface of their own."""
+    sink, interface = tables.sink, stream_interface(protocol.name)
+    if table.interface is not None or table.interface_set is not None:
+        message = f"{table.name} is a STREAM: it is read over no interface"
+        sink.error("wrong-source", message, table.interface_span, "leave the interface out")
+        return None
+    if tables.interfaces is not None and interface not in tables.interfaces:
+        message = f"nothing says where the records of {protocol.name} come from"
+        hint = f"--stream {protocol.name}=FILE, or a folder, or tcp://HOST:PORT"
+        sink.error("no-source", message, table.name_span, hint)
+        return None
+    return _Branch(table, protocol, interface=interface)
+
+
 def _packets(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | None:
     if table.host is not None and table.host.lower() not in LOCAL_HOSTS:
-        not_supported(tables.sink, "reading an interface of another host", table.span)
-        return None
+        return _of_host(table, protocol, tables)
     if table.interface_set is not None:
         if _is_set(table.interface_set, tables):
             return _Branch(table, protocol, interface_set=table.interface_set)
@@ -182,8 +200,31 @@ def _over_interface(
         return _Branch(table, protocol, interface=name)
     sets = [item.name for item in tables.catalog.interface_sets.values()]
     hint = did_you_mean(name, [*known, *sets])
-    hint = hint or f"known are {', '.join(sorted(known)) or 'none'}: -r {name}=FILE gives one"
+    links = sorted(each for each in known if not is_of_stream(each))
+    hint = hint or f"known are {', '.join(links) or 'none'}: -r {name}=FILE gives one"
     tables.sink.error("unknown-interface", f"no interface {name}", table.interface_span, hint)
+    return None
+
+
+def _of_host(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | None:
+    """`'host'.iface.P`: the interface here whose packets come from there, as its properties say."""
+    if tables.properties is None:
+        message = f"which interfaces are of the host {table.host} is not known"
+        hint = "-c FILE.toml names a configuration with their properties, [interface.NAME]"
+        tables.sink.error("unknown-interface", message, table.span, hint)
+        return None
+    known = [
+        name
+        for name, own in tables.properties.items()
+        if own.get("host", "").lower() == (table.host or "").lower()
+        and own.get("name", name) == table.interface
+    ]
+    if len(known) == 1:
+        return _Branch(table, protocol, interface=known[0])
+    what = "several interfaces here are" if known else "no interface here is"
+    message = f"{what} {table.interface} of the host {table.host}"
+    hint = "[interface.NAME] of a configuration says so: host = 'HOST', and name = 'IFACE' there"
+    tables.sink.error("unknown-interface", message, table.span, hint)
     return None
 
 
@@ -219,11 +260,13 @@ def _report_unknown(table: ast.Table, tables: Tables) -> None:
 def _union(
     node: ast.Table | ast.UnionItem, branches: list[_Branch], index: int, tables: Tables
 ) -> SourceItem:
-    protocols = [branch.protocol for branch in branches if branch.protocol is not None]
+    branches = [_with_columns(branch, tables.catalog) for branch in branches]
+    protocols = [branch.protocol for branch in branches if branch.schema is None]
     shown = [branch.table.name for branch in branches]
     if len(protocols) < len(branches):
         return _union_of_rows(node, branches, index, tables)
-    names = PacketNames(index, shown, node.alias, protocols, tables.catalog)
+    kinds = [protocol for protocol in protocols if protocol is not None]
+    names = PacketNames(index, shown, node.alias, kinds, tables.catalog)
     return SourceItem(
         node, names, lambda: UnionSource(tuple(branch.source(names) for branch in branches))
     )
@@ -232,8 +275,8 @@ def _union(
 def _union_of_rows(
     node: ast.Table | ast.UnionItem, branches: list[_Branch], index: int, tables: Tables
 ) -> SourceItem:
-    """Of queries, and perhaps of packets: of these the fields named as the queries' columns."""
-    queries = [branch for branch in branches if branch.query is not None]
+    """Of queries, STREAMs, and perhaps packets: of these the fields named as their columns."""
+    queries = [branch for branch in branches if branch.schema is not None]
     like = _shared_schema(queries, tables.sink)
     if like is None:
         return _broken(node, index)
@@ -248,9 +291,18 @@ def _union_of_rows(
     )
 
 
+def _with_columns(branch: _Branch, catalog: Catalog) -> _Branch:
+    """The records of a STREAM have all its columns, in their order; others are as they are."""
+    if branch.protocol is None or not branch.protocol.is_stream:
+        return branch
+    names = PacketNames(0, [branch.table.name], None, [branch.protocol], catalog)
+    columns = columns_of(names, names.everything(branch.table.name_span))
+    return replace(branch, packets=names, columns=columns)
+
+
 def _rows(branch: _Branch, like: Schema, tables: Tables) -> _Branch | None:
     """A branch that gives rows of these columns; packets give their fields of these names."""
-    if branch.protocol is None:
+    if branch.schema is not None or branch.protocol is None:
         return branch
     names = PacketNames(0, [branch.table.name], None, [branch.protocol], tables.catalog)
     columns = fields_like(names, like, branch.table.name_span, tables.sink)

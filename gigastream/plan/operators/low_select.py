@@ -24,6 +24,7 @@ class LowSelect(LowNode):
     """Selection low."""
 
     title: ClassVar[str] = "selection LFTA"
+    holds_rows: ClassVar[bool] = False
 
     outputs: tuple[OutputColumn, ...]
 
@@ -48,6 +49,7 @@ class LowSelect(LowNode):
 
     @property
     def evaluated(self) -> Iterator[Evaluated]:
+        yield from self.of_filter
         yield from conditions(self.predicates)
         yield from columns(self.outputs)
 

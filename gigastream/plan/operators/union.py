@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -21,6 +21,7 @@ class Union(Node):
     """Rows of all inputs; the least of their bounds."""
 
     title: ClassVar[str] = "union"
+    holds_rows: ClassVar[bool] = False
     keeps_inputs_apart: ClassVar[bool] = True
 
     parts: tuple[Node, ...]
@@ -37,6 +38,10 @@ class Union(Node):
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         return joined(inputs)
+
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        for part in self.parts:
+            yield from part.origins(column)
 
     def punctuation(self, index: int) -> str:
         return "least punctuation of all inputs"

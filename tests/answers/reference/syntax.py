@@ -73,10 +73,12 @@ class Cast:
 
 @dataclass(frozen=True)
 class Call:
-    """`f(x, y)`, `p[x, y]` or `count(*)`; the name is in lower case."""
+    """`f(x, y)`, `p[x, y]`, `count(*)`, an aggregate's FILTER; the name is in lower case."""
 
     name: str
     arguments: tuple[Node, ...]
+    filter: Node | None = None
+    distinct: bool = False
 
 
 Node = Literal | Prefix | Name | Parameter | Operation | Membership | Case | Cast | Call
@@ -204,11 +206,18 @@ class Query:
     source: From = field(default_factory=lambda: Input(()))
     window: Window | None = None
     merged: list[Name] = field(default_factory=list)
+    filtered: tuple[Name, int] | None = None
+    """Of a FILTER_JOIN: its column and its ticks."""
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
+    """Every group variable once."""
+    sets: list[frozenset[int]] = field(default_factory=list)
+    """The grouping sets, as places in `group_by`; none where there is no CUBE or its like."""
     having: Node | None = None
+    closing_when: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
+    per: list[Node] = field(default_factory=list)
 
     def tables(self) -> list[Table]:
         """All that it reads."""

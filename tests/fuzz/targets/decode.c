@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct frame frame = {.bytes = malloc(caplen), /* exactly: one byte too far is seen */
                           .caplen = caplen,
                           .len = caplen + data[1],
-                          .link = data[0] % (GS_LINK_IPV6 + 1)};
+                          .link = data[0] % GS_LINK_END};
     if (frame.bytes == NULL) return 0;
     memcpy(frame.bytes, data + 2, caplen);
     struct gs_packet packet = decoded(&frame, GS_DEPTH_TRANSPORT);
