@@ -114,7 +114,7 @@ _OF_A_GROUP = ("COUNT", "FIRST", "LAST", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM
 """What a group that goes on has in a window without rows, too."""
 
 _LATER = (
-    *("APPROX_COUNT_DISTINCT", "QUANTILE_OF", "MEDIAN_OF", "HEAVY_HITTERS", "COUNT_DIFF"),
+    "COUNT_DIFF",
     *("CAT_AGGR", "MODE", "HISTOGRAM", "STRING_AGG", "ARRAY_AGG"),
 )
 

@@ -32,7 +32,7 @@ from gigastream.gsql.types import Type, type_named
 from gigastream.gsql.watchlists import Watchlist
 from gigastream.paths import configs_directory
 
-SHIPPED = ("packet.gsql", "functions.gsql", "flows.gsql")
+SHIPPED = ("packet.gsql", "functions.gsql", "sketches.gsql", "flows.gsql")
 
 _Named = TypeVar("_Named", bound=ast.SyntaxNode)
 
