@@ -83,6 +83,7 @@ class Spooled:
 
     spark: SparkSession
     root: Path
+    definitions: Sequence[str] = ()
 
     def answers(self, names: Sequence[str] | None = None) -> dict[str, Rows]:
         """The rows of every output, or of some, by the batch reader."""
@@ -156,7 +157,7 @@ class Spooled:
         streaming: bool,
         on_driver: bool = False,
     ) -> dict[str, T]:
-        plan = plan_of_spools([Spool(self.root)])
+        plan = plan_of_spools([Spool(self.root)], definitions=self.definitions)
         outputs = [node for node in plan.outputs if names is None or node.name in names]
         for output in outputs:
             check(plan, streaming=streaming, output=output, on_driver=on_driver)
