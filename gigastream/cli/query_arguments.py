@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gigastream.cli.errors import UsageError
@@ -38,14 +38,28 @@ def query_texts(arguments: argparse.Namespace, paths: Sequence[str], config: Con
             f"name a file that ends in {QUERY_SUFFIX}, one of {', '.join(shipped_queries())},"
             " or -e 'SELECT …'",
         )
+    definitions = (*config.definitions, *arguments.definitions)
     return QueryTexts(
         files=files,
         parameters=dict((*config.parameters, *arguments.param)),
-        definitions=(*config.definitions, *arguments.definitions),
+        definitions=definitions,
         library=arguments.library or config.library,
-        interfaces=config.interfaces,
+        interfaces=_with_streams(config.interfaces, definitions),
         opens_lists=True,
     )
+
+
+def _with_streams(
+    interfaces: Mapping[str, Mapping[str, str]], definitions: Sequence[str]
+) -> dict[str, Mapping[str, str]]:
+    """Where interfaces are known, STREAMs that are declared are: a run says what they come from."""
+    if not interfaces or not definitions:
+        return dict(interfaces)
+    from gigastream.gsql.catalog.build import load_catalog
+    from gigastream.gsql.stream_names import stream_interface
+
+    streams = load_catalog(definitions).streams.values()
+    return {**interfaces, **{stream_interface(stream.name): {} for stream in streams}}
 
 
 def default_query(arguments: argparse.Namespace) -> tuple[str, ...]:

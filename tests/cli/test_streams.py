@@ -187,3 +187,20 @@ def test_check_and_explain_know_it_without_a_source(folder: Path) -> None:
     assert gigastream("check", *words, cwd=folder).lines == ["query: seen timestamp, name string"]
     done = gigastream("explain", *words, cwd=folder)
     assert b"the records of STREAM hosts" in done.out
+    (folder / "links.toml").write_text('[interface.eth0]\nrole = "edge"\n')
+    done = gigastream("check", "-c", "links.toml", *words, cwd=folder)
+    assert (done.code, done.err) == (0, "")
+
+
+def test_one_stream_from_several_places(folder: Path) -> None:
+    (folder / "more.json").write_text(
+        '{"seen": "2026-11-21T09:08:05Z", "address": "::1", "name": "six", "port": 1}\n'
+    )
+    done = gigastream(
+        *("run", "-o", "csv", "-e", "SELECT name FROM hosts", "--definitions", "hosts.gsql"),
+        *("--stream", "hosts=hosts.csv", "--stream", "hosts=more.json"),
+        cwd=folder,
+    )
+    assert done.code == 0
+    assert sorted(done.lines) == ["dns", "mail", "name", "six", "web", "web", "web"]
+    assert done.err.count("(STREAM hosts): read") == 2
