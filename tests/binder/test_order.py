@@ -73,7 +73,7 @@ ROWS = [
     ("epoch_ms(to_timestamp(rising_uint)) / 60", "increasing"),
     ("epoch(to_timestamp(rising_uint))", "varying"),
     ("hour(rising_uint)", "varying"),
-    ("coalesce(rising_uint, 1)", "increasing"),
+    ("coalesce(rising_uint, 1)", "varying"),
     ("greatest(rising_uint, 1)", "varying"),
     ("rising_uint % 60", "varying"),
     ("rising_uint | 1", "varying"),

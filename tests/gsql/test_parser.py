@@ -36,6 +36,14 @@ def test_the_place_of_an_operand_holds_its_text(path: Path) -> None:
                 assert parse_expression(node.span.text, "span", DiagnosticSink()) == node
 
 
+def test_extract_as_sql_writes_it() -> None:
+    written, meant = (
+        parse_expression(f"extract({inside})", "test", DiagnosticSink())
+        for inside in ("hour FROM a + 1", "'hour', a + 1")
+    )
+    assert written == meant
+
+
 def test_places_of_names() -> None:
     text = "SELECT f(a) FROM eth0.TCP AS t, [s].lib/q x, A UNION B AS u WHERE p[a] OR count (*) > 1"
     body = parsed(text)[0].body

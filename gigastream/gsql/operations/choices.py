@@ -2,7 +2,8 @@
 """COALESCE, NULLIF, GREATEST, LEAST: values that are chosen by what they are (SQL's NULL rules).
 
 Each is one operation, so that an operand is evaluated once. Operands meet in their common type. Of
-COALESCE only the operands up to the first that is not NULL are evaluated.
+COALESCE only the operands up to the first that is not NULL are evaluated. None is temporal: whether
+an operand may be NULL would decide otherwise what ends a window.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from gigastream.gsql.expressions import Expression, Operation
 from gigastream.gsql.operations.arithmetic import is_beyond, unified
 from gigastream.gsql.operations.conversion import is_null
 from gigastream.gsql.source import Span
-from gigastream.gsql.types import Type
+from gigastream.gsql.types import Temporal, Type
 
 
 def coalesced(values: Sequence[Expression], span: Span, sink: DiagnosticSink) -> Expression | None:
@@ -67,7 +68,9 @@ def _operation(
     operator: str, values: Sequence[Expression], nullable: bool, span: Span
 ) -> Expression:
     if len(values) == 1:
-        return replace(values[0], span=span, is_chosen=True)
+        (value,) = values
+        order = Temporal.VARYING if value.temporal.is_temporal else value.temporal
+        return replace(value, temporal=order, span=span, is_chosen=True)
     return Operation(
         type=values[0].type,
         nullable=nullable,

@@ -81,7 +81,8 @@ def binary(sign: str, left: Typed, right: Typed) -> Typed:
     result = _whole(sign, counted(left), counted(right))
     order = _order(sign, left, right)
     if order == CONSTANT:
-        return _folded(result)
+        folded = _folded(result)
+        return cast(folded, "timestamp") if moved else folded
     result = replace(result, order=order)
     return cast(result, "timestamp") if moved else result
 

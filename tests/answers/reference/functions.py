@@ -66,7 +66,7 @@ def _coalesce(arguments: Sequence[Typed]) -> Typed:
     def read(row: object) -> Value:
         return next((v for v in (value.read(row) for value in values) if v is not None), None)
 
-    return Typed(values[0].type, read, values[0].order if len(values) == 1 else VARYING)
+    return Typed(values[0].type, read)
 
 
 def _nullif(arguments: Sequence[Typed]) -> Typed:

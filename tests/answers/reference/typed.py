@@ -66,11 +66,11 @@ def cast(typed: Typed, type_: str) -> Typed:
     firm = settled(typed)
     if firm.type == type_:
         return firm
-    if firm.order == CONSTANT and _fits(firm, type_):
+    if firm.order == CONSTANT and firm.constant is not None and _fits(firm, type_):
         return constant(type_, convert(firm.constant, firm.type, type_))
     keeps = is_whole(type_) or type_ == "timestamp"
     is_kept = keeps and firm.is_temporal and (is_whole(firm.type) or firm.type == "timestamp")
-    order = firm.order if is_kept else VARYING
+    order = firm.order if is_kept or firm.order == CONSTANT else VARYING
     return Typed(type_, lambda row: convert(firm.read(row), firm.type, type_), order)
 
 
