@@ -32,6 +32,7 @@ struct gs_burst {
     const struct gs_packet *packets;
     uint32_t count;
     uint32_t interface;                      /* ordinal of the Gigastream interface */
+    const struct gs_string *interface_name;  /* its name */
     const struct gs_string *interface_names; /* by packet->interface */
     int64_t high_ns, promise_ns;             /* H and W of the interface before it */
     struct gs_scratch *scratch;              /* strings that functions make; reset every tuple */
@@ -218,7 +219,7 @@ struct gs_slide_ops {
     /* Whether two entries are of one group. */
     bool (*is_same)(const void *a, const void *b);
     /* Adds the aggregates of an entry of the same group. */
-    void (*combine)(void *into, const void *from);
+    void (*combine)(void *const *handles, void *into, const void *from);
 };
 
 /* running: an aggregation whose groups stand from window to window; the entries of what stands are
@@ -259,6 +260,9 @@ struct gs_order_ops {
     uint32_t temporal_count;
     const uint32_t *temporal_columns; /* of the input, that make the window */
     uint64_t limit;                   /* rows of a window, UINT64_MAX: all */
+    /* PER: 0 where the rows are of one group, each of which has the limit; NULL: the window has. */
+    int (*compare_groups)(const struct gs_batch *a, uint32_t row_a, const struct gs_batch *b,
+                          uint32_t row_b);
 };
 
 /* limit: LIMIT of the whole stream */

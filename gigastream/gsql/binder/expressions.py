@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gigastream.gsql.binder.aggregates import AGGREGATES, Aggregates, refuse, unsupported_aggregate
+from gigastream.gsql.binder.aggregates import (
+    AGGREGATES,
+    Aggregates,
+    is_user_aggregate,
+    refuse,
+    unsupported_aggregate,
+)
 from gigastream.gsql.binder.calls import language_function
 from gigastream.gsql.binder.context import BindingContext, not_supported
 from gigastream.gsql.binder.declared import declared_function
@@ -19,6 +25,7 @@ from gigastream.gsql.binder.literals import constant, define, is_prefix, literal
 from gigastream.gsql.binder.matching import pattern_test
 from gigastream.gsql.binder.membership import in_prefix, in_values
 from gigastream.gsql.binder.names import Scope
+from gigastream.gsql.binder.properties import interface_property
 from gigastream.gsql.catalog.protocols import resolved_type
 from gigastream.gsql.diagnostics import Diagnostic, DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import Constant, Expression, GroupRef
@@ -90,8 +97,7 @@ class Binder:
         return define(node, self.context)
 
     def _property(self, node: ast.InterfaceProperty) -> Expression | None:
-        not_supported(self.sink, f"the interface property @{node.name}", node.span)
-        return None
+        return interface_property(node, self.scope, self.context)
 
     def _star(self, node: ast.Star) -> Expression | None:
         message = "* stands alone in SELECT * and count(*)"
@@ -218,7 +224,7 @@ class Binder:
         if node.superaggregate:
             not_supported(self.sink, f"the superaggregate {node.name}$", node.name_span)
             return None
-        if node.name.upper() in AGGREGATES:
+        if node.name.upper() in AGGREGATES or is_user_aggregate(node.name, self.context):
             return self._aggregate(node)
         if node.name.upper() == "GROUPING":
             return self._grouping(node)

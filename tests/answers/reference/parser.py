@@ -125,6 +125,8 @@ def _clauses(cursor: Cursor, query: Query) -> None:
         query.order_by = cursor.separated(_order_item)
     if cursor.accept("LIMIT"):
         query.limit = int(cursor.take().text)
+        if cursor.accept("PER"):
+            query.per = cursor.separated(expression)
 
 
 def _item(cursor: Cursor) -> Item:

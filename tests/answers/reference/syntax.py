@@ -217,6 +217,7 @@ class Query:
     closing_when: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
+    per: list[Node] = field(default_factory=list)
 
     def tables(self) -> list[Table]:
         """All that it reads."""
