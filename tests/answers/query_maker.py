@@ -169,12 +169,18 @@ class QueryMaker:
         conditions = [f"r.{r} = s.{s}" for r, s in pairs.items()]
         conditions += [self._pick("s.len > 60", "s.len % 3 = 1", "TRUE", "s.packet_id > 20")]
         head, _, rest = text.partition("\nFROM FILTERED")
-        where, behind, clauses = rest.partition("\nGROUP BY ")
+        found = re.search(r"\n(GROUP|HAVING|ORDER) BY ", rest)
+        at = len(rest) if found is None else found.start()
+        where, clauses = rest[:at], rest[at:]
         if where:
-            named = r"\b(" + "|".join(c.name for c in columns) + r")\b(?=(?:[^']*'[^']*')*[^']*$)"
+            named = (
+                r"(?<!AS )\b("
+                + "|".join(c.name for c in columns)
+                + r")\b(?=(?:[^']*'[^']*')*[^']*$)"
+            )
             conditions.append("(" + re.sub(named, r"r.\1", where.removeprefix("\nWHERE ")) + ")")
         source = f"\nFILTER_JOIN({window}) FROM {protocol} r, {protocol} s"
-        return f"{head}{source}\nWHERE {' AND '.join(conditions)}{behind}{clauses}"
+        return f"{head}{source}\nWHERE {' AND '.join(conditions)}{clauses}"
 
     def _over_query(self, name: str) -> str:
         options = self._random.choice(("", " visibility internal;"))
