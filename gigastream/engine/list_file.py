@@ -21,6 +21,8 @@ MOST_FILE_BYTES = 1 << 30
 MOST_LIST_BYTES = 256 << 20
 """Of memory that a list may take."""
 _CHUNK = 1 << 20
+PARQUET = b"PAR1"
+"""A Parquet file begins so."""
 
 Identity = tuple[int, int, int, int]
 """Device, inode, size and time of change: a file that has the same is the same."""
@@ -97,14 +99,18 @@ def _filled(watchlist: Watchlist, native: Any, number: int) -> ReadList:
         raise ListError(f"{watchlist.path}: a list is a regular file")
     if found.st_size > MOST_FILE_BYTES:
         raise ListError(f"{watchlist.path}: a list has at most {MOST_FILE_BYTES} bytes")
+    identity = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    if os.pread(number, len(PARQUET), 0) == PARQUET:
+        for chunk in _parquet_lines(watchlist, number):
+            _add(watchlist, native, chunk, list(range(len(watchlist.columns))))
+        return _described(native, identity, "row", 0)
     header = 0
     places: list[int] | None = None
     for chunk in _chunks(number):
         if places is None:
             places, chunk, header = _layout(watchlist, chunk)
         _add(watchlist, native, chunk, places)
-    identity = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-    return _described(native, identity, header)
+    return _described(native, identity, "line", header)
 
 
 def _chunks(number: int) -> Iterator[bytes]:
@@ -119,6 +125,18 @@ def _chunks(number: int) -> Iterator[bytes]:
         rest = behind
     if rest:
         yield rest
+
+
+def _parquet_lines(watchlist: Watchlist, number: int) -> Iterator[bytes]:
+    """The rows of a Parquet file as lines of CSV, some together."""
+    try:
+        from gigastream.engine.list_rows import lines
+    except (ImportError, OSError) as error:
+        raise ListError(f"{watchlist.path}: Parquet cannot be read here: {error}") from None
+    try:
+        yield from lines(number, [column.name for column in watchlist.columns])
+    except ValueError as error:
+        raise ListError(f"{watchlist.path}: {error}") from None
 
 
 def _layout(watchlist: Watchlist, start: bytes) -> tuple[list[int], bytes, int]:
@@ -148,13 +166,13 @@ def _add(watchlist: Watchlist, native: Any, chunk: bytes, places: list[int]) -> 
         raise ListError(f"{watchlist.path}: {message}", "a shorter list")
 
 
-def _described(native: Any, identity: Identity, header: int) -> ReadList:
+def _described(native: Any, identity: Identity, unit: str, header: int) -> ReadList:
     counts = ffi.new("struct gs_watchlist_counts *")
     lib.gs_watchlist_counts(native, counts)
     remark = ""
     if counts.refused:
         why = ffi.string(counts.why_refused).decode()
-        remark = f"line {counts.first_refused + header}: {why}"
+        remark = f"{unit} {counts.first_refused + header}: {why}"
     return ReadList(
         native,
         identity,

@@ -31,6 +31,7 @@ from tests.strategies.files import NANOSECONDS, pcap
 
 INTERFACES = ("left", "right")
 QUERIES = 30
+FILTER_JOINS = 12
 MOST_REFUSED = 0.2
 SECOND_NS = 10**9
 
@@ -84,10 +85,21 @@ def pool(seed: int) -> Pool:
     return pool_of(QueryMaker(Random(seed), INTERFACES), QUERIES)
 
 
+@cache
+def filter_joins(seed: int) -> Pool:
+    """FILTER_JOINs of a seed."""
+    return _pool(QueryMaker(Random(seed), INTERFACES).filter_joins(FILTER_JOINS))
+
+
 def pool_of(maker: QueryMaker, count: int) -> Pool:
+    """A pool of any queries."""
+    return _pool(maker.query_set(count))
+
+
+def _pool(made: list[str]) -> Pool:
     """A pool without the queries that the checker refuses: few, since the maker knows types."""
-    texts = tuple(filter(_is_accepted, maker.query_set(count)))
-    assert len(texts) >= count * (1 - MOST_REFUSED)
+    texts = tuple(filter(_is_accepted, made))
+    assert len(texts) >= len(made) * (1 - MOST_REFUSED)
     return Pool(texts, plan_of(";\n".join(texts), interfaces=INTERFACES))
 
 
@@ -126,6 +138,14 @@ def test_a_pool_of_queries(
     seed: int, folder: Path, captures: list[tuple[str, bytes]], tuning: Settings
 ) -> None:
     check(pool(seed), captures, tuning, folder)
+
+
+@pytest.mark.long
+@settings(at_random, max_examples=15)
+@given(files, files, tunings)
+def test_a_pool_of_filter_joins(folder: Path, left: bytes, right: bytes, tuning: Settings) -> None:
+    """Of each interface one capture: which of several comes first is no rule."""
+    check(filter_joins(1), [("left", left), ("right", right)], tuning, folder)
 
 
 @pytest.mark.slow

@@ -6,11 +6,14 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from gigastream.engine.list_file import MOST_LIST_BYTES, ListError, read_list
 from gigastream.engine.watchlists import lib
@@ -294,6 +297,53 @@ def test_a_long_list_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def _three(count: int) -> Iterator[tuple[int, int, int]]:
     return ((at >> 16, at >> 8 & 255, at & 255) for at in range(count))
+
+
+# Parquet
+
+
+def _parquet(path: str, **columns: pyarrow.Array) -> None:
+    parquet.write_table(pyarrow.table(columns), path)
+
+
+def test_a_parquet_file_is_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    nets = ["10.0.0.0/8", "10.0.0.1/8", "::1", None, "1.2.3.4", "1.2.3.5", "1.2.3.6"]
+    labels = ["a", "b", 'c ", ', "d", None, "x\n9.9.9.9,evil,1\ny", ""]
+    scores = pyarrow.array([1, 2, 3, 4, 5, 6, -7], pyarrow.int64())
+    _parquet("nets.csv", more=scores, score=scores, net=nets, label=labels)
+    assert _read() == (2, 5, 0, "row 2: the prefix has bits beyond its length")
+    _parquet("nets.csv", net=nets, label=labels)
+    with pytest.raises(ListError, match=r"nets\.csv: it has no column score"):
+        read_list(NETS)
+
+
+def test_a_damaged_parquet_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _parquet("good", net=["::1"] * 9, label=["a"] * 9, score=pyarrow.array([1] * 9))
+    good, chance = Path("good").read_bytes(), Random(1)
+    for _ in range(60):
+        bad = bytearray(good)
+        for at in chance.sample(range(4, len(bad)), 3):
+            bad[at] = chance.randrange(256)
+        Path("nets.csv").write_bytes(bad[: chance.choice([len(bad), len(bad) - 3])])
+        with suppress(ListError):
+            _read()
+
+
+def test_a_word_in_many_rows_is_held_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file that would unpack to gigabytes; the list refuses what is more than it may be."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gigastream.engine.list_file.MOST_LIST_BYTES", 1 << 20)
+    count = 60_000
+    words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * count), ["x" * 30_000])
+    table = pyarrow.table(
+        {"net": ["::1"] * count, "label": words, "score": pyarrow.array([1] * count)}
+    )
+    parquet.write_table(table, "nets.csv", compression="zstd")
+    assert Path("nets.csv").stat().st_size < 20_000
+    with pytest.raises(ListError, match="more than 1048576 bytes of memory"):
+        read_list(NETS)
 
 
 # Lists that change
