@@ -145,6 +145,7 @@ struct gs_lfta_statistics {
     uint64_t groups, groups_most; /* in it now; the most at once since it has that size */
     uint64_t rows_out;
     int64_t promised_ns; /* packet time below which it puts out nothing more */
+    uint64_t forgotten;  /* keys of a FILTER_JOIN that gave way though a packet might match them */
 };
 
 struct gs_operator_statistics {

@@ -235,6 +235,7 @@ def _plan(
         definitions,
         interfaces=interfaces,
         is_finite=bool(files) and are_finite(files),
+        opens_lists=True,
     )
     plan = plan_queries(check_texts(texts).queries, is_finite=texts.is_finite)
     check_handles(plan)

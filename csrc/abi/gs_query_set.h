@@ -10,6 +10,7 @@
 
 #include "gs_batch.h"
 #include "gs_bounds.h"
+#include "gs_join_filter.h"
 #include "gs_hash.h"
 #include "gs_packet.h"
 #include "gs_running.h"
@@ -33,6 +34,7 @@ struct gs_burst {
     uint32_t interface;                      /* ordinal of the Gigastream interface */
     const struct gs_string *interface_name;  /* its name */
     const struct gs_string *interface_names; /* by packet->interface */
+    int64_t high_ns, promise_ns;             /* H and W of the interface before it */
     struct gs_scratch *scratch;              /* strings that functions make; reset every tuple */
 };
 
@@ -81,6 +83,7 @@ struct gs_lfta {
     struct gs_batch *output;                      /* rows not yet delivered */
     void *const *handles;                         /* of the query set */
     const struct gs_watchlist *const *watchlists; /* likewise */
+    struct gs_join_filter *filter;                /* of a FILTER_JOIN, or NULL */
     uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
 
@@ -106,7 +109,8 @@ struct gs_lfta_ops {
      * many there have been. 0: there is none. */
     uint64_t row_unit;
     uint32_t row_variable;
-    uint32_t need_count;           /* length of the vector of `needs` */
+    const struct gs_join_filter_ops *filter; /* NULL: it is no FILTER_JOIN */
+    uint32_t need_count;                     /* length of the vector of `needs` */
     const char *const *interfaces; /* names it is bound to, NULL-terminated; NULL: every one */
     /* Runs the LFTA over a burst whose columns are filled. */
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
@@ -131,6 +135,14 @@ struct gs_group_table {
     uint32_t mask;     /* words of the index - 1 */
     uint32_t count;    /* entries */
     uint32_t capacity; /* entries that there is room for */
+};
+
+/* A value that a group has met. */
+struct gs_group_value {
+    struct gs_group_value *next; /* whoever keeps a list of them */
+    uint64_t times, hash;
+    uint32_t group, set, length;
+    _Alignas(8) uint8_t bytes[];
 };
 
 struct gs_operator_counters {
@@ -390,6 +402,10 @@ struct gs_host {
      * NULL bytes: refused, counted. */
     struct gs_string (*group_string)(struct gs_operator *op, struct gs_group_table *table,
                                      struct gs_string s, uint32_t room);
+    /* The value of these bytes that the group has met so often in its set, this time counted: it
+     * lives as long as the window. NULL: refused, counted. */
+    struct gs_group_value *(*group_value)(struct gs_operator *op, struct gs_group_table *table,
+                                          uint32_t group, uint32_t set, struct gs_string bytes);
     /* A copy of the bytes in the place of what is kept, until it is dropped. False: refused, and
      * counted; what is kept stays. */
     bool (*running_keep)(struct gs_operator *op, struct gs_string *kept, struct gs_string s);

@@ -5,13 +5,15 @@
 #ifndef GS_HFTA_GROUPS_H
 #define GS_HFTA_GROUPS_H
 
+#include "value_sets.h"
 #include "window_operator.h"
 
 struct gs_arena_chunk;
 
 struct gs_groups {
     struct gs_group_table table;  /* first: generated code is given a pointer to it */
-    struct gs_arena_chunk *arena; /* of strings */
+    struct gs_arena_chunk *arena; /* of strings, and of values */
+    struct gs_value_sets values;  /* that they have met */
     bool *is_partial;             /* of their owner: rows of it were refused */
 };
 
@@ -42,6 +44,10 @@ void gs_groups_fit(struct gs_group_operator *op, struct gs_groups *groups);
 void gs_groups_close(struct gs_group_operator *op, struct gs_groups *groups);
 /* A row of a group that there is no room for. */
 void gs_groups_count_refused(struct gs_group_operator *op, bool by_count);
+/* The same, of groups that are there: they lack the row. */
+bool gs_groups_refuse(struct gs_group_operator *op, struct gs_groups *groups, bool by_count);
+/* So many bytes, aligned to 8, that live as long as the groups; NULL: there is no memory. */
+void *gs_groups_memory(struct gs_group_operator *op, struct gs_groups *groups, uint64_t bytes);
 
 /* Tables of other entries than the generated ones, of the size that is given. They are held in any
  * case; false where the system has no memory. */

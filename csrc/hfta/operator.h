@@ -124,6 +124,8 @@ void gs_operator_mark(struct gs_operator *op, bool is_partial);
 /* Aggregate's part of the host. */
 struct gs_group_table *gs_group_window(struct gs_operator *op, const gs_bound *values);
 bool gs_group_admit(struct gs_operator *op, struct gs_group_table *table, uint64_t string_bytes);
+struct gs_group_value *gs_group_value(struct gs_operator *op, struct gs_group_table *table,
+                                      uint32_t group, uint32_t set, struct gs_string bytes);
 struct gs_string gs_group_string(struct gs_operator *op, struct gs_group_table *table,
                                  struct gs_string s, uint32_t room);
 

@@ -6,7 +6,10 @@
  * out is one move: what stands is put out, a silent window each, unless nothing can change any
  * more. Then what the window has of its groups enters those that stand, and they are put out once
  * more. As long as a group stands, the value behind the last one that is out is still to come, and
- * holds the bound; what is behind the last window that a row was in never comes. */
+ * holds the bound; what is behind the last window that a row was in never comes.
+ *
+ * Of max_groups there are as many standing, and as many in windows: else those that stand could
+ * leave no room for the window that would close them. */
 #include <stdlib.h>
 
 #include "group_windows.h"
@@ -14,12 +17,13 @@
 struct running_state {
     struct gs_group_operator shared; /* first */
     struct gs_group_table standing;  /* of entries that begin with struct gs_standing */
-    uint32_t moved;                  /* groups that are counted in the window that leaves, too */
-    bool is_partial;                 /* rows of a group that stands were refused */
+    bool is_partial;                 /* rows of what stands were refused */
     bool has_last;
     gs_bound last; /* the last value that is completely out */
-    /* of the value that is on its way out */
-    bool has_entered;    /* the window's groups are among those that stand */
+    /* of the window that leaves, and of the value that is on its way out */
+    bool has_begun;
+    bool lacks_rows;     /* its own, whatever those before it do */
+    bool has_entered;    /* its groups are among those that stand */
     bool is_quiet;       /* neither a row nor a group has gone so far */
     uint32_t cursor;     /* of what stands: what is before it has been put out */
     uint32_t silent;     /* windows since the last one that had a row */
@@ -52,9 +56,9 @@ void gs_running_drop(struct gs_operator *base, struct gs_string *kept)
     *kept = (struct gs_string){NULL, 0};
 }
 
-static bool refuse(struct running_state *state)
+static bool refuse(struct running_state *state, bool by_count)
 {
-    gs_groups_count_refused(&state->shared, false);
+    gs_groups_count_refused(&state->shared, by_count);
     state->is_partial = true;
     return false;
 }
@@ -63,11 +67,11 @@ bool gs_running_keep(struct gs_operator *base, struct gs_string *kept, struct gs
 {
     struct gs_operator_state *op = (struct gs_operator_state *)base;
     uint64_t bytes = (uint64_t)s.length + 1;
-    if (!gs_hold(&op->holder, bytes)) return refuse((struct running_state *)op);
+    if (!gs_hold(&op->holder, bytes)) return refuse((struct running_state *)op, false);
     uint8_t *copy = malloc(bytes);
     if (copy == NULL) {
         gs_let_go(&op->holder, bytes);
-        return refuse((struct running_state *)op);
+        return refuse((struct running_state *)op, false);
     }
     if (s.length > 0) memcpy(copy, s.bytes, s.length);
     gs_running_drop(base, kept);
@@ -93,7 +97,7 @@ static void enter(struct running_state *state, uint32_t control, const void *ent
     const struct gs_running_ops *ops = ops_of(state);
     struct gs_group_table *table = &state->standing;
     if (!gs_group_table_admit(&state->shared, table, ops->standing_size)) {
-        refuse(state);
+        refuse(state, false);
         return;
     }
     uint32_t at = place_of(state, control, entry);
@@ -101,12 +105,15 @@ static void enter(struct running_state *state, uint32_t control, const void *ent
         ops->take(standing_at(state, (uint32_t)table->index[at]), entry);
         return;
     }
+    if (table->count >= state->shared.max_groups) {
+        refuse(state, true);
+        return;
+    }
     struct gs_standing *standing = standing_at(state, table->count);
     memset(standing, 0, ops->standing_size);
     standing->control = control;
     if (!ops->begin(&state->shared.shared.op.base, standing, entry)) return;
     table->index[at] = word_of(control, table->count++);
-    state->moved++;
 }
 
 /* The groups that go on move up; the index is made anew. */
@@ -127,7 +134,6 @@ static void drop_closed(struct running_state *state)
         if (kept != number) memcpy(standing_at(state, kept), standing, size);
         kept++;
     }
-    state->shared.group_count -= state->has_closed;
     state->has_closed = 0;
     table->count = kept;
     gs_group_table_fit(&state->shared, table, size, kept);
@@ -138,7 +144,6 @@ static void drop_all(struct running_state *state)
     for (uint32_t number = 0; number < state->standing.count; number++)
         if (!standing_at(state, number)->is_closed)
             ops_of(state)->drop(&state->shared.shared.op.base, standing_at(state, number));
-    state->shared.group_count -= state->standing.count;
     state->has_closed = 0;
     gs_group_table_free(&state->shared, &state->standing, ops_of(state)->standing_size);
 }
@@ -197,6 +202,7 @@ static bool put_all_out(struct running_state *state, gs_bound value, uint32_t *b
     state->last = value;
     state->has_last = true;
     drop_closed(state);
+    state->is_partial &= state->standing.count > 0;
     return true;
 }
 
@@ -224,20 +230,34 @@ static bool put_silence_out(struct running_state *state, gs_bound window, uint32
     return true;
 }
 
+/* Whether the rows to come lack some; false where the batch that has been begun says otherwise. */
+static bool is_in_its_batch(const struct running_state *state, struct gs_window *due)
+{
+    bool was_partial = due->is_partial;
+    due->is_partial = state->lacks_rows || state->is_partial;
+    return due->is_partial == was_partial;
+}
+
+static void begin(struct running_state *state, const struct gs_window *due)
+{
+    if (state->has_begun) return;
+    state->has_begun = true;
+    state->lacks_rows = due->is_partial;
+}
+
 static bool window_leave(struct gs_window_operator *op, struct gs_window *due, uint32_t *budget)
 {
     struct running_state *state = (struct running_state *)op;
-    bool was_partial = due->is_partial;
-    due->is_partial |= state->is_partial;
-    if (due->is_partial != was_partial) return false; /* its rows go in a batch that says so */
+    begin(state, due);
+    if (!is_in_its_batch(state, due)) return false;
     if (!state->has_entered) {
         if (!put_silence_out(state, due->values[0], budget)) return false;
         state->last = due->values[0] - 1; /* what is before it is out, or never comes */
         state->has_last = true;
+        if (!is_in_its_batch(state, due)) return false;
         if (!enter_all(state, (struct gs_group_window *)due, budget)) return false;
         state->has_entered = true;
-        due->is_partial |= state->is_partial;
-        if (due->is_partial != was_partial) return false;
+        if (!is_in_its_batch(state, due)) return false;
     }
     return put_all_out(state, due->values[0], budget);
 }
@@ -245,12 +265,10 @@ static bool window_leave(struct gs_window_operator *op, struct gs_window *due, u
 static void window_clear(struct gs_window_operator *op, struct gs_window *window)
 {
     struct running_state *state = (struct running_state *)op;
-    state->is_partial |= window->is_partial;
+    state->is_partial |= state->lacks_rows;
     state->is_partial &= state->standing.count > 0;
-    state->has_entered = false;
+    state->has_begun = state->has_entered = false;
     state->silent = 0;
-    state->shared.group_count += state->moved;
-    state->moved = 0;
     gs_group_window_clear(op, window);
     if (gs_operator_ended(&op->op) && op->windows.count == 1) drop_all(state);
 }
@@ -292,12 +310,9 @@ static const struct gs_window_methods window_methods = {
     .clear = window_clear,
 };
 
-/* Whether the rows of the first window are partial is known before the batch begins. */
-static bool step(struct gs_operator_state *op)
+static uint64_t held(const struct gs_operator_state *op)
 {
-    struct gs_window *due = gs_windows_due(&((struct gs_window_operator *)op)->windows);
-    if (due != NULL) due->is_partial |= ((struct running_state *)op)->is_partial;
-    return gs_window_operator_step(op);
+    return gs_group_operator_held(op) + ((const struct running_state *)op)->standing.count;
 }
 
 static int open_running(struct gs_operator_state *op, const struct gs_operator_settings *settings,
@@ -325,7 +340,7 @@ const struct gs_operator_methods gs_running_methods = {
     .extend = gs_window_operator_extend,
     .reach = reach,
     .on_idle = gs_window_operator_on_idle,
-    .step = step,
-    .held = gs_group_operator_held,
+    .step = gs_window_operator_step,
+    .held = held,
     .close = close_running,
 };

@@ -7,6 +7,7 @@
 #include "../arrow/batch.h"
 #include "../base/memory.h"
 #include "../stream/stream.h"
+#include "join_filter.h"
 #include "gs_query_set.h"
 
 struct gs_lfta_settings {

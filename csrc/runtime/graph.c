@@ -13,6 +13,7 @@ static const struct gs_host host = {
     .group_window = gs_group_window,
     .group_admit = gs_group_admit,
     .group_string = gs_group_string,
+    .group_value = gs_group_value,
     .running_keep = gs_running_keep,
     .running_drop = gs_running_drop,
     .operator_mark = gs_operator_mark,

@@ -51,7 +51,7 @@ def _row(function: Function) -> _Row:
 
 
 def _of_the_language() -> Iterable[_Row]:
-    from gigastream.gsql.binder.calls import LANGUAGE_SIGNATURES
+    from gigastream.gsql.binder.language import LANGUAGE_SIGNATURES
 
     for signature, gives in LANGUAGE_SIGNATURES:
         yield signature, gives, "of the language"

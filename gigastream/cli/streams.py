@@ -47,6 +47,11 @@ def check_read(plan: Plan, sources: Sequence[AnySource], meant: Callable[[], str
         if isinstance(source, StreamSource) and source.interface not in read:
             name = source.stream.name
             raise UsageError(f"no query reads {name}", f"FROM {name}, or no --stream {name}=…")
+    given = {source.interface for source in sources}
+    for interface in sorted(filter(is_of_stream, read - given)):
+        name = interface.partition(" ")[2]
+        message = f"nothing says where the records of {name} come from"
+        raise UsageError(message, f"--stream {name}=FILE, or a folder, or tcp://HOST:PORT")
     has_packets = any(not isinstance(source, StreamSource) for source in sources)
     if not has_packets and not all(map(is_of_stream, read)):
         raise UsageError("there is no capture to read", meant())

@@ -224,6 +224,12 @@ def remarks(statistics: Statistics) -> Iterator[str]:
             "greater --slack (pipes) keeps them"
         )
     yield from map(_evictions, filter(collides, statistics.lftas))
+    for lfta in statistics.lftas:
+        if lfta.forgotten:
+            yield (
+                f"{lfta.name} on {lfta.interface}: forgot {lfta.forgotten:,} keys that packets "
+                "might match yet: a shorter window, or DEFINE { algorithm 'bloom'; }"
+            )
     if any(o.groups_refused > o.refused_for_memory for o in statistics.operators):
         yield "some windows are incomplete: --max-groups allows more groups"
     if any(o.rows_refused > o.refused_for_memory for o in statistics.operators):

@@ -338,6 +338,8 @@ def handed_over(accumulator: Accumulator, x: Sequence[str]) -> Sequence[str]:
     """What a writer is given of a row's values: a count whether there is one."""
     if accumulator.kind != "count":
         return x
+    if accumulator.distinct:
+        return []
     argument = accumulator.argument
     return [f"!{x[0]}_null"] if argument is not None and argument.nullable else []
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gigastream.codegen.c_text import constant, identifier
 from gigastream.gsql.expressions import Constant, FunctionCall
+from gigastream.gsql.queries import ProtocolSource
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
 from gigastream.gsql.watchlists import Watchlist
 from gigastream.plan.nodes import Node
@@ -80,7 +81,12 @@ class CodeContext:
 
 def bits_of(node: LowNode) -> str:
     """The protocol bits of the packets whose fields an LFTA reads, as a C expression."""
-    bits = [bit_of(base_of(node))]
-    if node.source.narrowed_to:
-        bits.append(bit_of(node.source.narrowed_to))
+    return bits_of_source(node.source)
+
+
+def bits_of_source(source: ProtocolSource) -> str:
+    """The protocol bits of the packets of a source."""
+    bits = [bit_of(source.base_protocol or source.protocol)]
+    if source.narrowed_to:
+        bits.append(bit_of(source.narrowed_to))
     return " | ".join(bits)

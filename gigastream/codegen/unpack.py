@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
-from gigastream.codegen.context import CodeContext, base_of, bit_of, bits_of
+from gigastream.codegen.context import CodeContext, base_of, bit_of, bits_of, bits_of_source
 from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import INTERFACE_NAME, ROW_NUMBER, Expression, FieldRef
 from gigastream.gsql.stream_names import is_of_stream
@@ -47,6 +47,15 @@ def numbered_of(node: LowNode) -> Presence:
     return Presence(bit_of(base_of(node)), required)
 
 
+def filter_presence_of(node: LowNode) -> tuple[Presence, ...]:
+    """What a packet must be to let others through (FILTER_JOIN)."""
+    if node.filter is None:
+        return ()
+    source = node.filter.source
+    required = tuple(f for f in source.required if isinstance(f, FieldRef))
+    return (Presence(bits_of_source(source), required),)
+
+
 def narrowing_of(node: LowNode) -> tuple[Presence, Presence] | None:
     """Where WHERE narrows the protocol (`ipversion = 4`): its test, and the narrower one.
 
@@ -61,6 +70,7 @@ def presences(plan: Plan) -> list[Presence]:
     """The distinct presence tests of a plan."""
     wanted = [presence_of(node) for node in plan.low]
     wanted += [test for node in plan.low for test in narrowing_of(node) or ()]
+    wanted += [test for node in plan.low for test in filter_presence_of(node)]
     wanted += [numbered_of(node) for node in plan.low if node.row_column is not None]
     return list({test.key: test for test in wanted}.values())
 
@@ -75,6 +85,8 @@ def presence_row(context: CodeContext, test: Presence) -> str:
 
 def early_fields_of(plan: Plan, node: LowNode) -> list[FieldRef]:
     """Those of an LFTA that are unpacked for the whole burst."""
+    if node.filter is not None:
+        return []  # it looks at packets of two kinds, each with fields of its own
     mine = [plan.prefilter[i] for i in node.signature]
     read = fields_of(*node.expressions, *mine)
     return [

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the daemon's processes and its clients say to each other, a type each.
 
-Clients send the supervisor one request a line, in JSON, and get an answer a line; a tail has one
-for each batch. The supervisor sends the capture process orders, with a number that comes back, and
-gets reports: frames of msgpack (framing.py). A client's are hostile: a key not named here is
-refused.
+Clients send the supervisor one request a line, in JSON, and get one answer each; a tail has one for
+each batch. The supervisor sends the capture process orders, with a number that comes back, and gets
+reports: frames of msgpack (framing.py). A client's are hostile: a key not named here is refused.
 """
 
 from __future__ import annotations

@@ -108,6 +108,8 @@ class LftaStatistics:
     """At once since its table has that size, as often as time moved on."""
     promised_ns: int = NONE
     """Packet time below which it puts out nothing more."""
+    forgotten: int = 0
+    """Keys of a FILTER_JOIN that gave way to others, though a packet might match them yet."""
 
     @property
     def packets(self) -> int:

@@ -121,7 +121,8 @@ class Operation(Expression):
     `operator` is one of: + - * / % & | ^ << >> (arithmetic; operands are cast to `operand_type`),
     // (a quotient rounded down: of windows, no query can write it), neg ~ (unary),
     = <> < <= > >= (comparison, operands of one type), AND OR NOT, IS_NULL (unary),
-    IS_PREFIX (address, Constant address; `prefix_length`), IN (x, constants…).
+    IS_PREFIX (address, Constant address; `prefix_length`), IN (x, constants…),
+    COALESCE NULLIF GREATEST LEAST (of one type; no operand twice, whatever they nest).
     The right operand of << and >> is an ullong; the left one has the result's type.
     """
 

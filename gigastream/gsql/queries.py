@@ -70,6 +70,15 @@ Sides = tuple[Expression, Expression]
 
 
 @dataclass(frozen=True, slots=True)
+class BloomOptions:
+    """Filters that are filled one after the other."""
+
+    filters: int
+    bits: int
+    """Of each."""
+
+
+@dataclass(frozen=True, slots=True)
 class TimeRelation:
     """Temporal expressions that a join relates, f of the one side and g of the other.
 
@@ -144,6 +153,8 @@ class AggregateCall:
     """MOVING_…: over this one, and those before it."""
     filter: Expression | None = None
     """FILTER: of which rows the argument is looked at; None: of all."""
+    distinct: bool = False
+    """DISTINCT: each value of the argument counts once."""
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -167,6 +178,30 @@ class PacketRows:
     source: ProtocolSource
     columns: tuple[OutputColumn, ...]
     """Over the packets."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterJoin:
+    """What lets packets of a query through: an S packet of the source that came before.
+
+    With the same keys, and 0 <= t - t_S <= `ticks` (GSQL section 6.9). All is over packets: `keys`
+    and `times` are pairs of what an R packet has and what an S packet has, of one type.
+    """
+
+    source: ProtocolSource
+    """What an S packet is, and must have."""
+    where: tuple[Expression, ...]
+    """Of an S packet."""
+    keys: tuple[Sides, ...]
+    times: Sides
+    ticks: int
+    bloom: BloomOptions | None = None
+    """None: by hash."""
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All that is evaluated of either packet."""
+        return (*self.where, *(side for pair in (*self.keys, self.times) for side in pair))
 
 
 Source = ProtocolSource | QuerySource | PacketRows | UnionSource | JoinSource
@@ -291,6 +326,8 @@ class CheckedQuery:
     what is said of groups it is the window."""
     limit_span: Span = NOWHERE
     """Of a selection's."""
+    filter: FilterJoin | None = None
+    """Of packets: which of them are let through at all."""
     options: QueryOptions = QueryOptions()
     schema: Schema = NO_COLUMNS
     """Columns of the output."""

@@ -29,6 +29,8 @@ class Accumulator:
     """Of the argument; ULLONG for a count."""
     position: tuple[Expression, ...] = ()
     """FIRST, LAST: (timestamp, interface, position in the source) of a row."""
+    distinct: bool = False
+    """A value is added where its group has not met it: above the border, which keeps them all."""
 
     @property
     def may_be_empty(self) -> bool:
@@ -127,12 +129,12 @@ class AccumulatorList:
     items: list[Accumulator]
     _known: dict[object, int] = field(default_factory=dict)
 
-    def add(self, kind: str, argument: Expression | None) -> int:
+    def add(self, kind: str, argument: Expression | None, *, distinct: bool = False) -> int:
         """Index of an accumulator, made if it is new."""
         type_ = Type.ULLONG if argument is None else argument.type
         position = self.position if kind in ("first", "last") else ()
-        wanted = Accumulator(kind, argument, type_, position)
-        key = (kind, type_, None if argument is None else expression_key(argument))
+        wanted = Accumulator(kind, argument, type_, position, distinct)
+        key = (kind, type_, None if argument is None else expression_key(argument), distinct)
         if key not in self._known:
             self._known[key] = len(self.items)
             self.items.append(wanted)
@@ -166,22 +168,27 @@ def _kind(stem: str, type_: Type) -> str:
 
 def _count(call: AggregateCall, found: AccumulatorList) -> Final:
     argument = call.argument
-    if argument is not None and not (argument.nullable or may_have_no_value(argument)):
-        argument = None
-    index = found.add("count", argument)
+    is_looked_at = call.distinct or (
+        argument is not None and (argument.nullable or may_have_no_value(argument))
+    )
+    index = found.add("count", argument if is_looked_at else None, distinct=call.distinct)
     return Final("value", (index,), call.type, call.nullable)
 
 
 def _sum(call: AggregateCall, found: AccumulatorList) -> Final:
     assert call.argument is not None
-    index = found.add(_kind("sum", call.argument.type), call.argument)
+    kind = _kind("sum", call.argument.type)
+    index = found.add(kind, call.argument, distinct=call.distinct)
     return Final("value", (index,), call.type, call.nullable)
 
 
 def _average(call: AggregateCall, found: AccumulatorList) -> Final:
     assert call.argument is not None
-    total = found.add(_kind("sum", call.argument.type), call.argument)
-    count = found.add("count", call.argument if call.argument.nullable else None)
+    is_looked_at = call.distinct or call.argument.nullable
+    kind = _kind("sum", call.argument.type)
+    total = found.add(kind, call.argument, distinct=call.distinct)
+    counted = call.argument if is_looked_at else None
+    count = found.add("count", counted, distinct=call.distinct)
     return Final("average", (total, count), call.type, call.nullable)
 
 

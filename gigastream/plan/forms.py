@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gigastream.gsql.queries import CheckedQuery
 from gigastream.plan.operators.aggregate import Aggregate
-from gigastream.plan.operators.running import going_on
+from gigastream.plan.operators.running_aggregate import going_on
 from gigastream.plan.operators.slide import over_windows
 
 

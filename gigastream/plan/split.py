@@ -68,6 +68,7 @@ Place = Callable[[Expression], Expression]
 
 def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     """The nodes of a query over packets; its top has the query's name."""
+    _refuse_high_filter(query)
     where = conjuncts(query.where)
     low = tuple(p for p in where if is_low_legal(p))
     high = tuple(p for p in where if not is_low_legal(p))
@@ -80,6 +81,15 @@ def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     if query.options.lfta_aggregation:
         refuse_partials(query, reason)
     return _aggregate_high(query, sources, names, low, high, accumulators, finals, reason)
+
+
+def _refuse_high_filter(query: CheckedQuery) -> None:
+    """GsqlError where a FILTER_JOIN asks for what does not run below the border."""
+    for e in () if query.filter is None else query.filter.expressions:
+        reason = why_not_low(e)
+        if reason:
+            message = f"a FILTER_JOIN is made at the low level, and {reason}"
+            raise GsqlError([Diagnostic("error", "filter-join", message, e.span)])
 
 
 # Aggregation
@@ -114,9 +124,13 @@ def _why_not_of_partials(query: CheckedQuery) -> str:
 
 def _why_not_exact(accumulator: Accumulator) -> str:
     """Why a slot of the low table cannot hold an accumulator; empty if it can."""
-    if accumulator.kind not in HIGH_ONLY or accumulator.argument is None:
+    if accumulator.argument is None:
         return ""
-    return f"{expression_text(accumulator.argument)} is a float, whose exact sum is too wide"
+    text = expression_text(accumulator.argument)
+    if accumulator.distinct:
+        return f"the distinct values of {text} have no fixed size"
+    is_high = accumulator.kind in HIGH_ONLY
+    return f"{text} is a float, whose exact sum is too wide" if is_high else ""
 
 
 def _why_not_kept(e: Expression) -> str:
@@ -157,6 +171,7 @@ def _split_aggregation(
             order=progressing(schema),
             source=source,
             predicates=low,
+            filter=query.filter,
             groups=query.groups,
             accumulators=accumulators,
             options=query.options,
@@ -244,8 +259,7 @@ def _aggregate_high(
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
     argument = None if accumulator.argument is None else place(accumulator.argument)
-    position = tuple(map(place, accumulator.position))
-    return Accumulator(accumulator.kind, argument, accumulator.type, position)
+    return replace(accumulator, argument=argument, position=tuple(map(place, accumulator.position)))
 
 
 # Selection
@@ -291,6 +305,7 @@ def _low_select(
             order=ordered(schema) if source.is_in_order else progressing(schema),
             source=source,
             predicates=predicates,
+            filter=query.filter,
             outputs=outputs,
             options=query.options,
         )

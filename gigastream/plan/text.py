@@ -24,6 +24,7 @@ from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Type
 
 _WORDS = {"AND", "OR"}
+_CALLS = {"COALESCE", "NULLIF", "GREATEST", "LEAST"}
 
 
 def expression_text(e: Expression) -> str:
@@ -82,7 +83,9 @@ def _operand(e: Expression) -> str:
     inner = e
     while isinstance(inner, Cast):
         inner = inner.operand
-    return f"({text})" if isinstance(inner, Operation) and len(inner.operands) > 1 else text
+    if not isinstance(inner, Operation) or inner.operator in _CALLS:
+        return text
+    return f"({text})" if len(inner.operands) > 1 else text
 
 
 def _operation_text(e: Operation) -> str:
@@ -94,6 +97,8 @@ def _operation_text(e: Operation) -> str:
         return f"{_operand(e.operands[0])} IN [{items}]"
     if e.operator == "//":
         return f"floor({_operand(e.operands[0])}/{_operand(e.operands[1])})"
+    if e.operator in _CALLS:
+        return f"{e.operator.lower()}({', '.join(map(_text, e.operands))})"
     if e.operator == "IS_NULL":
         return f"{_operand(e.operands[0])} IS NULL"
     if len(e.operands) == 1:

@@ -114,6 +114,8 @@ class StreamSource:
             )
 
     def _check_path(self, path: str) -> None:
+        for name in ("csv", "json"):  # now: who captures links may not read our modules later
+            rows_of(name)
         if path.startswith(PREFIX):
             parse_address(path)
             return
@@ -136,8 +138,6 @@ class StreamSource:
     def _opened(self) -> RecordPlace:
         if not isinstance(self.place, str):
             return RecordRows(self.place)
-        for name in ("csv", "json"):  # now, since later this process may not read our modules
-            rows_of(name)
         if self.place.startswith(PREFIX):
             return RecordPort(self.place, self.format)
         if self.place.startswith(UDP_PREFIX):
@@ -239,6 +239,10 @@ class OpenStream:
             raise
         except (RecordPlaceError, DamagedStreamError) as problem:
             self.damage = str(problem)
+        except ImportError as problem:
+            self.damage = (
+                f"this user cannot load what reads it: {problem}; csv and json need nothing"
+            )
         except BaseException as problem:
             self.damage = f"it failed: {type(problem).__name__}: {problem}"
             self.failure = problem

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_FLOOR, Decimal
+from ipaddress import IPv4Address, IPv6Address
 from math import isfinite
+from socket import AF_INET, AF_INET6, inet_pton
 from typing import Any
 
 from gigastream.gsql.catalog.catalog import RecordField
@@ -26,6 +27,8 @@ _TIME = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _MAX_NUMBER_DIGITS = 64
+_IPV4_BYTES = 4
+_MAPPED = b"\0" * 10 + b"\xff\xff"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LEAST_NS, _MOST_NS = Type.TIMESTAMP.limits
 _TRUTHS = {"true": 1, "t": 1, "1": 1, "yes": 1, "false": 0, "f": 0, "0": 0, "no": 0}
@@ -109,7 +112,8 @@ def _whole_of_text(text: str, field: RecordField) -> int:
 
 
 def _float(field: RecordField) -> Convert:
-    def convert(value: Any) -> float:
+    def convert(given: Any) -> float:
+        value = given
         if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
             value = float(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -119,7 +123,7 @@ def _float(field: RecordField) -> Convert:
         except OverflowError:
             number = float("inf")
         if not isfinite(number):
-            raise ValueError(f"{shown(value)} is not finite")
+            raise ValueError(f"{shown(given)} is not finite")
         return number
 
     return convert
@@ -155,29 +159,30 @@ def _string(field: RecordField) -> Convert:
     return convert
 
 
-def _address(value: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    given = value.strip() if isinstance(value, str) else value
-    if isinstance(given, ipaddress.IPv4Address | ipaddress.IPv6Address):
-        return given
-    is_bytes = isinstance(given, bytes) and len(given) in (4, 16)
-    if not is_bytes and not isinstance(given, str):
-        raise _is_none(value, "address")
-    try:
-        return ipaddress.ip_address(given)
-    except ValueError:
-        raise _is_none(value, "address") from None
+def _packed(value: Any) -> bytes:
+    """The 4 or 16 bytes of an address."""
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            return inet_pton(AF_INET6 if ":" in text else AF_INET, text)
+        except (OSError, ValueError):
+            if "%" in text:
+                raise ValueError(f"{shown(value)} has a zone, which only its host knows") from None
+    elif isinstance(value, bytes) and len(value) in (4, 16):
+        return value
+    elif isinstance(value, IPv4Address | IPv6Address):
+        return value.packed
+    raise _is_none(value, "address")
 
 
 def _ip(_: RecordField) -> Convert:
     def convert(value: Any) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 32:
             return value
-        found = _address(value)
-        if isinstance(found, ipaddress.IPv6Address):
-            found = found.ipv4_mapped or found
-        if found.version != 4:
+        found = _packed(value).removeprefix(_MAPPED)
+        if len(found) != _IPV4_BYTES:
             raise _is_none(value, "address of IPv4")
-        return int(found)
+        return int.from_bytes(found)
 
     return convert
 
@@ -186,14 +191,12 @@ def _ipv6(field: RecordField) -> Convert:
     is_either = field.type is Type.INET
 
     def convert(value: Any) -> bytes:
-        found = _address(value)
-        if isinstance(found, ipaddress.IPv6Address):
-            if found.scope_id is not None:
-                raise ValueError(f"{shown(value)} has a zone, which only its host knows")
-            return found.packed
+        found = _packed(value)
+        if len(found) != _IPV4_BYTES:
+            return found
         if not is_either:
             raise _is_none(value, "address of IPv6")
-        return b"\0" * 10 + b"\xff\xff" + found.packed
+        return _MAPPED + found
 
     return convert
 

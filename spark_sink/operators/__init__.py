@@ -15,7 +15,7 @@ from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.order_limit import OrderLimit
 from gigastream.plan.operators.output import Output
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
-from gigastream.plan.operators.running import Running
+from gigastream.plan.operators.running_aggregate import RunningAggregate
 from gigastream.plan.operators.select import Select
 from gigastream.plan.operators.slide import Slide
 from gigastream.plan.operators.sort import Sort
@@ -31,7 +31,7 @@ from spark_sink.operators.merge import MergeOnSpark
 from spark_sink.operators.operator import SparkOperator, Times
 from spark_sink.operators.order_limit import OrderLimitOnSpark
 from spark_sink.operators.output import OutputOnSpark
-from spark_sink.operators.running import RunningOnSpark
+from spark_sink.operators.running_aggregate import RunningAggregateOnSpark
 from spark_sink.operators.select import SelectOnSpark
 from spark_sink.operators.slide import SlideOnSpark
 from spark_sink.operators.sort import SortOnSpark
@@ -45,7 +45,7 @@ OPERATORS: dict[type[Node], SparkOperator[Any]] = {
     Aggregate: AggregateOnSpark[Aggregate](),
     Slide: SlideOnSpark(),
     Expand: ExpandOnSpark(),
-    Running: RunningOnSpark(),
+    RunningAggregate: RunningAggregateOnSpark(),
     Union: UnionOnSpark(),
     Join: JoinOnSpark(),
     Sort: SortOnSpark(),

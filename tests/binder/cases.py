@@ -3,7 +3,8 @@
 
 Lines at the top of a file say how it is checked: `-- interfaces eth0 lo` gives the interfaces that
 there are, `-- property eth0 site=Ulm` one of theirs, `-- parameter w=5` a --param,
-`-- definitions levels.gsql` a file of definitions/, `-- library` says that library/ is the library.
+`-- definitions levels.gsql` a file of definitions/, `-- library` says that library/ is the library,
+`-- closed` that FROM may name no list's file.
 """
 
 from __future__ import annotations
@@ -36,5 +37,6 @@ def check_file(path: Path, sink: DiagnosticSink) -> list[CheckedQuery]:
         parameters=dict(item.split("=", 1) for item in given),
         interfaces=properties or None,
         library=HERE / "library" if ["library"] in words else None,
+        opens_lists=["closed"] not in words,
         sink=sink,
     )

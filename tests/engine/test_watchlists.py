@@ -79,7 +79,8 @@ def _networks(chance: Random, addresses: Sequence[str], count: int) -> Iterator[
 def _plan(folder: Path, texts: str = QUERIES, lists: str = LISTS) -> Plan:
     definitions = folder / "lists.gsql"
     definitions.write_text(lists)
-    given = QueryTexts((SourceFile("query", texts),), definitions=(str(definitions),))
+    files = (SourceFile("query", texts),)
+    given = QueryTexts(files, definitions=(str(definitions),), opens_lists=True)
     return plan_queries(check_texts(given).queries)
 
 
@@ -372,9 +373,8 @@ def test_a_query_of_a_bare_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ports = {22: "ssh", 80: "web"}
     Path("ports.csv").write_text("port,what\n" + "".join(f"{p},{t}\n" for p, t in ports.items()))
     for named in ("'ports.csv'", "ports.csv"):
-        text = (
-            f"SELECT time, srcPort, what WATCHLIST_JOIN FROM UDP p, {named} w WHERE srcPort = port"
-        )
+        text = "SELECT time, srcPort, what WATCHLIST_JOIN"
+        text += f" FROM UDP p, {named} w WHERE srcPort = port"
         given: Given = run(_plan(tmp_path, text), [source(path)], Settings())
         expected = [
             (packet["time"], packet["srcPort"], ports[packet["srcPort"]])

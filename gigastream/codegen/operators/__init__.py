@@ -17,7 +17,7 @@ from gigastream.codegen.operators import (
     order_limit,
     output,
     partial_aggregate,
-    running,
+    running_aggregate,
     select,
     slide,
     sort,
@@ -33,7 +33,7 @@ from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.order_limit import OrderLimit
 from gigastream.plan.operators.output import Output
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
-from gigastream.plan.operators.running import Running
+from gigastream.plan.operators.running_aggregate import RunningAggregate
 from gigastream.plan.operators.select import Select
 from gigastream.plan.operators.slide import Slide
 from gigastream.plan.operators.sort import Sort
@@ -57,7 +57,7 @@ CODES: dict[type[Node], OperatorCode] = {
     Aggregate: aggregate.CODE,
     Slide: slide.CODE,
     Expand: expand.CODE,
-    Running: running.CODE,
+    RunningAggregate: running_aggregate.CODE,
     Union: union.CODE,
     Join: join.CODE,
     Sort: sort.CODE,

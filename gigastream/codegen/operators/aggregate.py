@@ -26,6 +26,7 @@ from gigastream.codegen.operators.high_parts import (
     write_where,
 )
 from gigastream.codegen.operators.row_bursts import row_burst, write_bursts, write_scratch_reset
+from gigastream.codegen.value_sets import value_sets, write_new_values
 from gigastream.gsql.expressions import ColumnRef, Expression
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import GroupVariable
@@ -233,7 +234,7 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
         with lines.block(f"if ({same_group(node, 'found', 'r')})"):
             lines.add("entry = found;", "break;")
     with lines.block("if (GS_LIKELY(entry != NULL))"):
-        _write_accumulate(lines, node, is_start=False)
+        _write_accumulate(lines, prefix, node, is_start=False)
         lines.add("continue;")
     strings = [f"r->g{i}.length" for i in keys_of(node) if is_string(node, i)]
     lines.add(
@@ -250,7 +251,7 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
         "groups->index[place] = (uint64_t)r->control << 32 | (groups->count - 1);",
         f"entry = (struct {prefix}_entry *)groups->entries + (groups->count - 1);",
     )
-    if any(a.may_be_empty for a in node.accumulators):
+    if any(a.may_be_empty or a.distinct for a in node.accumulators):
         lines.add("memset(entry, 0, sizeof *entry); /* what has seen no value yet is 0 */")
     if node.may_be_of_nothing:
         lines.add("entry->is_met = 1;")
@@ -260,7 +261,7 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
         lines.add(f"entry->g{i} = {string if e.type is Type.STRING else f'r->g{i}'};")
         if e.nullable:
             lines.add(f"entry->g{i}_null = r->g{i}_null;")
-    _write_accumulate(lines, node, is_start=True)
+    _write_accumulate(lines, prefix, node, is_start=True)
 
 
 def is_string(node: Aggregate, group: int) -> bool:
@@ -287,7 +288,12 @@ def same_group(node: Aggregate, one: str, other: str) -> str:
     return " && ".join(tests) or "true"
 
 
-def _write_accumulate(lines: Lines, node: Aggregate, *, is_start: bool) -> None:
+def _write_accumulate(lines: Lines, prefix: str, node: Aggregate, *, is_start: bool) -> None:
+    sets = value_sets(node.accumulators)
+    if sets:
+        entries = f"(struct {prefix}_entry *)groups->entries"
+        lines.add(f"const uint32_t number = (uint32_t)(entry - {entries});")
+    write_new_values(lines, node.accumulators, sets)
     for index, (accumulator, arguments) in enumerate(
         zip(node.accumulators, _arguments(node), strict=True)
     ):
@@ -298,7 +304,10 @@ def _write_accumulate(lines: Lines, node: Aggregate, *, is_start: bool) -> None:
         else:
             values = handed_over(accumulator, x)
             start, add = writer.start(at, values), writer.add(at, values)
-        lines.add(*met(accumulator, at, x, start, None if is_start else add))
+        added = met(accumulator, at, x, start, None if is_start else add)
+        if accumulator.distinct:
+            added = [f"if ({sets[index].is_new}) {{ {' '.join(added)} }}"]
+        lines.add(*added)
 
 
 CODE = HighCode(_write_aggregate)

@@ -24,11 +24,16 @@ from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.text import expression_text
 
+NO_VALUE = "lfta->counters.no_value++; continue;"
+
 
 class TupleWriter:
     """Writes what is evaluated for a packet that the prefilter has let through."""
 
-    def __init__(self, lines: Lines, context: CodeContext, node: LowNode) -> None:
+    def __init__(
+        self, lines: Lines, context: CodeContext, node: LowNode, *, fail: str = NO_VALUE
+    ) -> None:
+        """`fail` is what a packet without a value comes to."""
         self._lines = lines
         self._node = node
         self._context = context
@@ -36,7 +41,7 @@ class TupleWriter:
         self._loaded: set[str] = set()
         self._rows: dict[object, str] = {}
         """In C, the row of a list that a packet has, by the list and the keys."""
-        self.writer = self._writer("lfta->counters.no_value++; continue;")
+        self.writer = self._writer(fail)
 
     def _writer(self, fail: str) -> ExpressionWriter:
         def handles(call: FunctionCall) -> str:

@@ -22,6 +22,12 @@ from gigastream.codegen.keys import (
 )
 from gigastream.codegen.members import declare_member, write_member
 from gigastream.codegen.operators.low_code import LowCode
+from gigastream.codegen.operators.low_filter import (
+    write_conditions,
+    write_filter_candidates,
+    write_filter_time,
+    write_filter_types,
+)
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
     burst_head,
@@ -107,6 +113,7 @@ def _write_aggregation(
     lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
 ) -> None:
     row_burst = _row_burst(node)
+    write_filter_types(lines, prefix, node)
     with lines.block(burst_head(prefix)):
         lines.add(
             "const struct burst_columns *columns = memory;",
@@ -117,8 +124,10 @@ def _write_aggregation(
             f"struct {prefix}_row rows[{row_burst}];",
             "uint32_t count = 0;",
         )
+        write_filter_time(lines, node)
         with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
             write_candidates(lines, context, node)
+            write_filter_candidates(lines, context, node)
             with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
                 write_packet(lines, node)
                 _write_group(lines, context, prefix, node)
@@ -145,7 +154,7 @@ def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
 def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate) -> None:
     """The first pass: a tuple's group values, arguments and slot."""
     tuple_writer = TupleWriter(lines, context, node)
-    tuple_writer.predicates()
+    write_conditions(lines, context, prefix, node, tuple_writer)
     tuple_writer.load(*(g.expression for g in node.groups))
     tuple_writer.load(*(e for a in node.accumulators for e in a.expressions))
     lines.add(f"struct {prefix}_row *row = &rows[count];")

@@ -87,6 +87,8 @@ AGGREGATES = {
     "RUNNING_SUM_MAX": _Kind(_is_summable, _NUMBERS, _sum, _sum),
 }
 
+_OF_DISTINCT = ("COUNT", "SUM", "AVG")
+
 RUNNING = ("MOVING_SUM", "MOVING_AVG", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_MAX")
 """Aggregates that go on from window to window: they need CLOSING_WHEN."""
 
@@ -176,7 +178,8 @@ class Aggregates:
         is_sure = aggregate.function in self._always
         may_be_of_nothing = self._may_be_of_nothing or condition is not None
         nullable = aggregate.nullable or (may_be_of_nothing and not is_sure)
-        return self._reference(replace(aggregate, nullable=nullable, filter=condition), node)
+        call = replace(aggregate, nullable=nullable, filter=condition, distinct=node.distinct)
+        return self._reference(call, node)
 
     def _reference(self, aggregate: AggregateCall, node: ast.Call) -> AggregateRef:
         index = self._index(aggregate)
@@ -189,7 +192,8 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        key = (aggregate.function, aggregate.argument, aggregate.windows, aggregate.filter)
+        of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct)
+        key = (aggregate.function, aggregate.windows, *of_rows)
         if key not in self._known:
             self._known[key] = len(self._found)
             self._found.append(aggregate)
@@ -198,12 +202,11 @@ class Aggregates:
 
 def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
     name = node.name.upper()
-    if node.distinct:
+    if node.distinct and name not in _OF_DISTINCT:
+        message, hint = f"{node.name} takes no DISTINCT", "COUNT, SUM and AVG take it"
         if name in ("MIN", "MAX"):
-            message = f"DISTINCT changes nothing in {node.name}"
-            sink.error("wrong-arguments", message, node.span, "leave it out")
-        else:
-            not_supported(sink, f"{node.name}(DISTINCT …)", node.span)
+            message, hint = f"DISTINCT changes nothing in {node.name}", "leave it out"
+        sink.error("wrong-arguments", message, node.span, hint)
         return False
     if node.star and name != "COUNT":
         message = f"{node.name} takes a value, not *"

@@ -35,6 +35,7 @@ def check(
     interfaces: Mapping[str, Mapping[str, str]] | Iterable[str] | None = None,
     library: str | PathLike[str] | Mapping[str, str] | None = None,
     is_finite: bool = False,
+    opens_lists: bool = False,
     sink: DiagnosticSink | None = None,
 ) -> list[CheckedQuery]:
     """Check query texts, each with the name of its file; return the queries of all of them.
@@ -43,8 +44,8 @@ def check(
     queries that are read are among them, named `dir/name`, and are no outputs.
     `parameters` are the values of `--param [query.]name=value`. `interfaces` are the names of all
     interfaces, perhaps with their properties; None where they are not known yet. `is_finite` says
-    that all input has an end, where an aggregation without a clock is answered. Warnings are left
-    in `sink`, if one is given.
+    that all input has an end, where an aggregation without a clock is answered. `opens_lists`: FROM
+    may name a watchlist's file. Warnings are left in `sink`, if one is given.
 
     Raises GsqlError with everything that is wrong.
     """
@@ -54,7 +55,8 @@ def check(
         queries.add_text(text, file)
     queries.resolve()
     known = None if interfaces is None else frozenset(interfaces)
-    tables = Tables(catalog, sink, {}, known, is_finite, _properties(interfaces))
+    properties = _properties(interfaces)
+    tables = Tables(catalog, sink, {}, known, is_finite, properties, opens_lists)
     ordered = queries.ordered()
     checked = _check_all(ordered, tables, GivenParameters(parameters or {}))
     is_whole = len(checked) == len(ordered)

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gigastream.gsql.binder.aggregates import AGGREGATES, Aggregates, refuse, unsupported_aggregate
-from gigastream.gsql.binder.calls import declared_function, language_function
+from gigastream.gsql.binder.calls import language_function
 from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.declared import declared_function
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.literals import constant, define, is_prefix, literal, parameter
+from gigastream.gsql.binder.matching import pattern_test
 from gigastream.gsql.binder.membership import in_prefix, in_values
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.binder.properties import interface_property
@@ -22,6 +24,7 @@ from gigastream.gsql.catalog.protocols import resolved_type
 from gigastream.gsql.diagnostics import Diagnostic, DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import Constant, Expression, GroupRef
 from gigastream.gsql.operations import arithmetic, conditions
+from gigastream.gsql.operations.conversion import is_null
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
@@ -131,6 +134,13 @@ class Binder:
         below = conditions.comparison("<=", operand, high, node.span, self.sink)
         return conditions.conjunction("AND", [above, below], node.span, self.sink)
 
+    def _pattern_test(self, node: ast.PatternTest) -> Expression | None:
+        operand, pattern = self.bind(node.operand), self.bind(node.pattern)
+        escape = None if node.escape is None else self.bind(node.escape)
+        if node.escape is not None and escape is None:
+            return None
+        return pattern_test(self.context, node.op, operand, pattern, escape, node.span)
+
     def _is_null(self, node: ast.IsNull) -> Expression | None:
         return conditions.null_test(self.bind(node.operand), node.span)
 
@@ -221,7 +231,7 @@ class Binder:
         if node.name.upper() == "IF" and len(node.args) == 3 and not _mark_of_aggregates(node):
             when, then, otherwise = node.args
             return self._choice(node.name, [(when, then)], otherwise, node.span)
-        arguments = [self.bind(argument) for argument in node.args]
+        arguments = self._evaluated(node)
         mark = _mark_of_aggregates(node)
         if mark:
             message = f"{node.name} is no aggregate, so it takes no {mark}"
@@ -250,6 +260,17 @@ class Binder:
                 self.sink.error("wrong-arguments", message, node.span, "grouping(srcIP)")
             return None
         return groups.grouping(variables, node.span)
+
+    def _evaluated(self, node: ast.Call) -> list[Expression | None]:
+        """Arguments; those of coalesce only as far as none before them is always there."""
+        if node.name.lower() not in ("coalesce", "ifnull"):
+            return [self.bind(argument) for argument in node.args]
+        how, bound = ALWAYS, []
+        for argument in node.args:
+            bound.append(self._reached(argument, how))
+            is_there = bound[-1] is not None and not bound[-1].nullable and not is_null(bound[-1])
+            how = NEVER if is_there else min(how, SOMETIMES)
+        return bound
 
     def _aggregate(self, node: ast.Call) -> Expression | None:
         table = self.place.aggregates
@@ -303,6 +324,7 @@ _BINDERS: dict[type[ast.SyntaxNode], Callable[[Binder, Any], Expression | None]]
     ast.InPrefix: Binder._in_prefix,
     ast.Between: Binder._between,
     ast.IsNull: Binder._is_null,
+    ast.PatternTest: Binder._pattern_test,
     ast.CaseExpression: Binder._case,
     ast.CastExpression: Binder._cast,
     ast.Call: Binder._call,

@@ -107,8 +107,8 @@ _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], int | None]] = {
     "lfta_aggregation": _switch,
     "no_temporal_aggr": _switch,
     "in_order": _switch,
-    "num_bloom": _at_least(1),
-    "bloom_size": _at_least(1),
+    "num_bloom": _at_least(1, most=64),
+    "bloom_size": _at_least(512, most=1 << 28),
     "decapsulate": _not_yet,
 }
 

@@ -15,9 +15,10 @@ from gigastream.gsql.binder.aggregation import (
 from gigastream.gsql.binder.closing import check_closing
 from gigastream.gsql.binder.columns import Origins, schema_of
 from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
+from gigastream.gsql.binder.filter_join import FilteredBy, bind_filter, is_filter_join
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.join import joins_rows, over_joined_rows
-from gigastream.gsql.binder.joins import check_filter_join, join_conditions
+from gigastream.gsql.binder.joins import join_conditions
 from gigastream.gsql.binder.later import check_later_clauses, check_windows
 from gigastream.gsql.binder.names import Scope, SourceNames
 from gigastream.gsql.binder.select_list import outputs, select_list
@@ -44,6 +45,11 @@ def bind_select(
         return None
     errors = context.sink.error_count
     statement = _opened(query, body, context, tables, options)
+    filtered: FilteredBy | None = None
+    if is_filter_join(body):
+        statement, filtered = bind_filter(statement)
+        if filtered is None:
+            return None
     if joins_rows(body):
         statement = over_joined_rows(statement)
     window = bind_window(statement)
@@ -63,6 +69,8 @@ def bind_select(
     checked = _checked(statement, found, _where(statement, conditions))
     if checked is not None and window is not None:
         checked = _windowed(checked, window)
+    if checked is not None and filtered is not None:
+        checked = replace(checked, filter=filtered.filter())
     if checked is None or of_rows is None or body.limit is None:
         return checked
     return replace(checked, limit=of_rows, limit_span=body.limit.span)
@@ -159,9 +167,6 @@ def _features(
     body, context = statement.body, statement.context
     found = [] if joins_rows(body) else [*check_windows(body, statement.items, context)]
     found += check_later_clauses(body, groups, context)
-    if body.join is not None and body.join.kind == "FILTER":
-        check_filter_join(body.join, statement.columns, context)
-        found.append(("FILTER_JOIN", body.join.span))
     return found
 
 

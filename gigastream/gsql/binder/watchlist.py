@@ -78,6 +78,11 @@ def bind_list(table: ast.Table, tables: Tables) -> SourceNames:
     if not table.is_file and table.interface is None:
         _report_unknown(table, tables)
         return broken
+    if not tables.opens_lists:
+        message = f"the list {_name_of(table)} is a file, which only who runs it here may name"
+        hint = "a definition file declares it: WATCHLIST name { … } FROM 'file'"
+        tables.sink.error("unreadable", message, table.name_span, hint)
+        return broken
     columns = named_columns(_name_of(table), table.name_span, tables.sink)
     if columns is None:
         return broken

@@ -172,6 +172,17 @@ class IsNull(SyntaxExpression):
 
 
 @dataclass(frozen=True, slots=True)
+class PatternTest(SyntaxExpression):
+    """`x LIKE pattern`, `ILIKE`, or `x ~ pattern`; `x !~ p` is read as `NOT x ~ p`."""
+
+    op: str
+    operand: SyntaxExpression
+    pattern: SyntaxExpression
+    escape: SyntaxExpression | None = None
+    """Behind ESCAPE, of LIKE and ILIKE."""
+
+
+@dataclass(frozen=True, slots=True)
 class When(SyntaxNode):
     """One arm of a CASE."""
 

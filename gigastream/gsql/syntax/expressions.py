@@ -22,6 +22,7 @@ from gigastream.gsql.syntax.ast import (
     Logical,
     Name,
     Parameter,
+    PatternTest,
     PredicateCall,
     SyntaxExpression,
     Unary,
@@ -75,7 +76,19 @@ def _power_here(cursor: Cursor) -> int:
         return COMPARISON
     if cursor.is_word("IS") and cursor.peek().kind in ("NULL", "NOT"):
         return COMPARISON
+    if _at_pattern_test(cursor):
+        return COMPARISON
     return 0
+
+
+def _at_pattern_test(cursor: Cursor) -> bool:
+    """True at `LIKE`, `ILIKE`, `~`, and at what turns them round."""
+    if cursor.token.kind == "~" or (cursor.token.kind == "!" and cursor.peek().kind == "~"):
+        return True
+    return cursor.is_word(*_LIKES, ahead=1 if cursor.token.kind == "NOT" else 0)
+
+
+_LIKES = ("LIKE", "ILIKE")
 
 
 # Operators with two operands
@@ -102,9 +115,14 @@ def _arithmetic(cursor: Cursor, left: SyntaxExpression, mark: int) -> SyntaxExpr
 
 
 def _comparison(cursor: Cursor, left: SyntaxExpression, mark: int) -> SyntaxExpression:
-    negated = cursor.accept("NOT") is not None
-    op = cursor.advance().kind
-    if op == "IN":
+    negated = cursor.accept("NOT") is not None or cursor.accept("!") is not None
+    is_pattern_test = _at_pattern_test(cursor)
+    token = cursor.advance()
+    op = token.kind
+    result: SyntaxExpression
+    if is_pattern_test:
+        result = _pattern_test(cursor, left, token.text.upper(), mark)
+    elif op == "IN":
         result = _membership(cursor, left, mark)
     elif op == "BETWEEN":
         result = _between(cursor, left, mark)
@@ -130,6 +148,14 @@ def _between(cursor: Cursor, operand: SyntaxExpression, mark: int) -> Between:
     cursor.expect("AND", "AND and the upper end of BETWEEN")
     high = parse_expression(cursor, COMPARISON)
     return Between(operand, low, high, span=cursor.since(mark))
+
+
+def _pattern_test(cursor: Cursor, operand: SyntaxExpression, op: str, mark: int) -> PatternTest:
+    pattern = parse_expression(cursor, COMPARISON)
+    escape = None
+    if op in _LIKES and cursor.accept_word("ESCAPE"):
+        escape = parse_expression(cursor, COMPARISON)
+    return PatternTest(op, operand, pattern, escape, span=cursor.since(mark))
 
 
 def _membership(cursor: Cursor, operand: SyntaxExpression, mark: int) -> SyntaxExpression:

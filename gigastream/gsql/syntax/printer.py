@@ -83,7 +83,10 @@ def _power(node: ast.SyntaxExpression) -> int:
     return _OPERAND
 
 
-_COMPARISONS = (ast.Comparison, ast.InList, ast.InPrefix, ast.Between, ast.IsNull)
+_COMPARISONS = (
+    *(ast.Comparison, ast.InList, ast.InPrefix, ast.Between, ast.IsNull),
+    ast.PatternTest,
+)
 
 
 def _tight(node: ast.SyntaxExpression) -> str:
@@ -131,6 +134,11 @@ def _call(node: ast.Call) -> str:
     return f"{call} FILTER (WHERE {print_expression(node.filter)})"
 
 
+def _pattern_test(node: ast.PatternTest) -> str:
+    escape = "" if node.escape is None else f" ESCAPE {_tight(node.escape)}"
+    return f"{_tight(node.operand)} {node.op} {_tight(node.pattern)}{escape}"
+
+
 def _dotted(qualifier: tuple[str, ...], name: str) -> str:
     return ".".join((*qualifier, name))
 
@@ -156,6 +164,7 @@ _EXPRESSIONS: dict[type, Callable[[Any], str]] = {
         f"{_tight(node.operand)} BETWEEN {_tight(node.low)} AND {_tight(node.high)}"
     ),
     ast.IsNull: lambda node: f"{_tight(node.operand)} IS NULL",
+    ast.PatternTest: _pattern_test,
     ast.CaseExpression: _case,
     ast.CastExpression: lambda node: f"CAST({print_expression(node.operand)} AS {node.type.name})",
     ast.Call: _call,

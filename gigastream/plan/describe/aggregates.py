@@ -43,7 +43,8 @@ _COMPLETED = {**_KEPT, "count": "sum of"}
 
 def accumulator_text(accumulator: Accumulator) -> str:
     """What a slot or group keeps: `sum of len`."""
-    return f"{_KEPT[accumulator.kind]} {_argument_text(accumulator.argument)}"
+    each = "distinct " if accumulator.distinct else ""
+    return f"{_KEPT[accumulator.kind]} {each}{_argument_text(accumulator.argument)}"
 
 
 def _argument_text(argument: Expression | None) -> str:

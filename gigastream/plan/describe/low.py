@@ -12,6 +12,7 @@ from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.watchlists import Watchlist
 from gigastream.plan.costs import fields_of, lists_of
 from gigastream.plan.describe.clauses import predicate_texts
+from gigastream.plan.describe.filters import filter_texts
 from gigastream.plan.text import expression_text
 from gigastream.words import counted
 
@@ -27,14 +28,16 @@ def packet_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     yield "tuple", _tuple_rule(node.source)
     yield "prefilter", _signature(node, plan)
     yield "where", predicate_texts(node.predicates)
+    yield "filter", tuple(filter_texts(node.filter))
     yield "lists", tuple(map(_list_text, lists_of(node.expressions)))
 
 
 def reader_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     """Where its fields come from, whom it feeds, when it speaks."""
     read = [field for field in fields_of(*node.expressions) if not field.accessor.startswith("@")]
-    early = [field.field for field in read if field.accessor in plan.early_fields]
-    late = [field.field for field in read if field.accessor not in plan.early_fields]
+    of_burst = () if node.filter is not None else plan.early_fields
+    early = [field.field for field in read if field.accessor in of_burst]
+    late = [field.field for field in read if field.accessor not in of_burst]
     yield "reads", _early_and_late(early, late)
     yield "feeds", _shared_by(node, plan)
     rows = [] if node.row_column is None else [f"at each {counted(node.row_unit, 'tuple')}"]

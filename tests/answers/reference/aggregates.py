@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -49,6 +49,15 @@ def aggregate(name: str, argument: Typed | None) -> Aggregate:
     if name in ("sum", "moving_sum", "running_sum", "running_sum_max"):
         return _sum(firm)
     return Aggregate(counted(firm), "float", _of_some(_OF_NUMBERS[name.removeprefix("moving_")]))
+
+
+def of_distinct(plain: Aggregate) -> Aggregate:
+    """DISTINCT: each value once, whichever row has it."""
+
+    def result(values: Sequence[Positioned]) -> Any:
+        return plain.result([(place, value) for value, place in {v: p for p, v in values}.items()])
+
+    return replace(plain, result=result)
 
 
 def _values(positioned: Sequence[Positioned]) -> list[Any]:

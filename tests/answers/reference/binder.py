@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tests.answers.reference import arithmetic, conditions
-from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate
+from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate, of_distinct
 from tests.answers.reference.functions import choice, function
 from tests.answers.reference.running import over
 from tests.answers.reference.syntax import (
@@ -105,6 +105,7 @@ class Binder:
         if node.filter is not None:
             arguments = _selected(inner.typed(node.filter), arguments)
         found = aggregate(node.name, arguments[0] if arguments else None)
+        found = of_distinct(found) if node.distinct else found
         return self.collect(node, over(node.name, windows, found))
 
 

@@ -44,23 +44,32 @@ from tests.models.order import OrderKey, sort_rows
 __all__ = ["DEFAULT_INTERFACE", "Answer", "Source", "answers"]
 
 
-def answers(text: str, sources: Sequence[Source], first_name: str = "query") -> dict[str, Answer]:
-    """The answers of all queries of a set, by name."""
+def answers(
+    text: str,
+    sources: Sequence[Source],
+    first_name: str = "query",
+    streams: Mapping[str, Answer] | None = None,
+) -> dict[str, Answer]:
+    """The answers of all queries of a set, by name; `streams` are its STREAMs (records.py)."""
     queries = parse_set(text)
     names = [query.options.get("query_name", first_name) for query in queries]
     by_name = dict(zip(names, queries, strict=True))
     readers = {name: readers_of(name, queries) for name, q in by_name.items() if q.merged}
     merges = {name: set[str]() for name, of in readers.items() if is_by_names(by_name[name], of)}
-    found = _all(by_name, sources, merges)
+    given = streams or {}
+    found = _all(by_name, sources, merges, given)
     if any(len(readers[name]) > 1 for name in merges):
-        found = _all(by_name, sources, merges)  # now all that any reader names is known
+        found = _all(by_name, sources, merges, given)  # now all that any reader names is known
     return {name: found[name] for name in names}
 
 
 def _all(
-    queries: Mapping[str, Query], sources: Sequence[Source], merges: Mapping[str, set[str]]
+    queries: Mapping[str, Query],
+    sources: Sequence[Source],
+    merges: Mapping[str, set[str]],
+    streams: Mapping[str, Answer],
 ) -> dict[str, Answer]:
-    found: dict[str, Answer] = {}
+    found = dict(streams)
     waiting = dict(queries)
     while waiting:
         ready = [n for n, q in waiting.items() if not _read(q) & waiting.keys()]
@@ -158,9 +167,7 @@ class _Evaluation:
         having = self._condition(query.having, over_groups, columns)
         closes = self._condition(query.closing_when, over_groups, columns)
         keys = self._order_keys(over_groups, columns)
-        groups = (
-            self._groups(calls) if query.closing_when is None else self._going_on(calls, closes)
-        )
+        groups = self._groups(calls) if closes is None else self._going_on(calls, closes)
         kept = [group for group in groups if _is_kept(having, group)]
         extra = [*(key for key, _ in keys), *self._closed_by()]
         width = len(columns)
@@ -261,9 +268,8 @@ class _Evaluation:
             for row in _results(calls.found, found)
         ]
 
-    def _going_on(self, calls: _Calls, closes: Typed | None) -> list[Row]:
+    def _going_on(self, calls: _Calls, closes: Typed) -> list[Row]:
         """The same of groups that go on from window to window."""
-        assert closes is not None
         if self.windows is not None:
             place, steps = len(self.group_by), 1
         else:

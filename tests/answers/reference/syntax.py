@@ -78,6 +78,7 @@ class Call:
     name: str
     arguments: tuple[Node, ...]
     filter: Node | None = None
+    distinct: bool = False
 
 
 Node = Literal | Prefix | Name | Parameter | Operation | Membership | Case | Cast | Call

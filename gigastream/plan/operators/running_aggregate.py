@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Running(Aggregate):
+class RunningAggregate(Aggregate):
     """An aggregation whose groups go on; every value between two windows is one move."""
 
     title: ClassVar[str] = "running aggregation"
@@ -59,7 +59,7 @@ class Running(Aggregate):
         having = () if self.having is None else (self.having,)
         return (*having, self.closing)
 
-    def with_steps(self, inputs: Sequence[BaseTimes]) -> Running:
+    def with_steps(self, inputs: Sequence[BaseTimes]) -> RunningAggregate:
         own = monotone(self.groups[self.window].expression)
         ways = self.group_times(inputs)[self.window] or ((own,) if own is not None else ())
         return replace(self, step=gcd(*(step_of(way.function) for way in ways)) or 1)
@@ -71,11 +71,11 @@ class Running(Aggregate):
         yield "moves", (f"each value of {name}, {counted(self.step, 'unit')} apart",)
 
 
-def going_on(top: Aggregate, closing: Expression) -> Running:
+def going_on(top: Aggregate, closing: Expression) -> RunningAggregate:
     """The aggregation whose groups go on until `closing` holds of them."""
     own = {item.name: getattr(top, item.name) for item in fields(top)}
     own["finals"] = tuple(_kept(final, top.accumulators) for final in top.finals)
-    return Running(**own, closing=closing)
+    return RunningAggregate(**own, closing=closing)
 
 
 def _kept(final: Final, accumulators: Sequence[Accumulator]) -> Final:

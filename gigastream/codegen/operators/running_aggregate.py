@@ -22,10 +22,10 @@ from gigastream.codegen.operators.high_code import HighCode
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import Accumulator, Final
 from gigastream.plan.operators.aggregate import Aggregate
-from gigastream.plan.operators.running import Running
+from gigastream.plan.operators.running_aggregate import RunningAggregate
 
 
-def _write_running(lines: Lines, context: CodeContext, prefix: str, node: Running) -> None:
+def _write_running(lines: Lines, context: CodeContext, prefix: str, node: RunningAggregate) -> None:
     write_aggregate_functions(lines, context, prefix, node, node.groups)
     _write_standing(lines, prefix, node)
     begin = (
@@ -58,14 +58,14 @@ _FUNCTIONS = ("is_same", "begin", "take", "move", "rest", "drop")
 # What stands, and its parts
 
 
-def _going_on(node: Running) -> Iterator[tuple[int, Final]]:
+def _going_on(node: RunningAggregate) -> Iterator[tuple[int, Final]]:
     """Aggregates that go on, each once, with their numbers."""
     for index, final in enumerate(node.finals):
         if final.kind in _GOING_ON and node.finals.index(final) == index:
             yield index, final
 
 
-def _write_standing(lines: Lines, prefix: str, node: Running) -> None:
+def _write_standing(lines: Lines, prefix: str, node: RunningAggregate) -> None:
     members = [StructMember(f"struct {prefix}_entry", "now")]
     for index, final in _going_on(node):
         members += _GOING_ON[final.kind].members(node, index, final)
@@ -76,7 +76,7 @@ def _write_standing(lines: Lines, prefix: str, node: Running) -> None:
     lines.add("")
 
 
-def _write_is_same(lines: Lines, prefix: str, node: Running) -> None:
+def _write_is_same(lines: Lines, prefix: str, node: RunningAggregate) -> None:
     with lines.block(f"static bool {prefix}_is_same(const void *memory, const void *from)"):
         lines.add(
             f"const struct {prefix}_entry *one = &((const struct {prefix}_standing *)memory)->now;",
@@ -87,11 +87,11 @@ def _write_is_same(lines: Lines, prefix: str, node: Running) -> None:
     lines.add("")
 
 
-def _string_keys(node: Running) -> list[str]:
+def _string_keys(node: RunningAggregate) -> list[str]:
     return [f"g{i}" for i in keys_of(node) if is_string(node, i)]
 
 
-def _write_begin(lines: Lines, prefix: str, node: Running) -> None:
+def _write_begin(lines: Lines, prefix: str, node: RunningAggregate) -> None:
     """Of the window only the strings of keys are copied; those of values are as they move."""
     head = f"static bool {prefix}_begin(struct gs_operator *op, void *memory, const void *from)"
     strings = _string_keys(node)
@@ -115,7 +115,7 @@ def _dropped(member: str) -> str:
     return f"op->host->running_drop(op, &standing->{member});"
 
 
-def _write_take(lines: Lines, prefix: str, node: Running) -> None:
+def _write_take(lines: Lines, prefix: str, node: RunningAggregate) -> None:
     with lines.block(f"static void {prefix}_take(void *memory, const void *from)"):
         lines.add(
             f"struct {prefix}_standing *standing = memory;",
@@ -126,7 +126,7 @@ def _write_take(lines: Lines, prefix: str, node: Running) -> None:
     lines.add("")
 
 
-def _write_move(lines: Lines, prefix: str, node: Running) -> None:
+def _write_move(lines: Lines, prefix: str, node: RunningAggregate) -> None:
     with lines.block(f"static void {prefix}_move(struct gs_operator *op, void *memory)"):
         lines.add(
             f"struct {prefix}_standing *standing = memory;",
@@ -139,7 +139,7 @@ def _write_move(lines: Lines, prefix: str, node: Running) -> None:
     lines.add("")
 
 
-def _write_rest(lines: Lines, prefix: str, node: Running) -> None:
+def _write_rest(lines: Lines, prefix: str, node: RunningAggregate) -> None:
     members = []
     for i in keys_of(node):
         members.append(f"g{i}")
@@ -156,7 +156,7 @@ def _write_rest(lines: Lines, prefix: str, node: Running) -> None:
     lines.add("")
 
 
-def _write_drop(lines: Lines, prefix: str, node: Running) -> None:
+def _write_drop(lines: Lines, prefix: str, node: RunningAggregate) -> None:
     kept = [f"now.{key}" for key in _string_keys(node)]
     kept += [f"k{i}" for i, final in _going_on(node) if _keeps_string(final)]
     with lines.block(f"static void {prefix}_drop(struct gs_operator *op, void *memory)"):
@@ -179,8 +179,8 @@ def _keeps_string(final: Final) -> bool:
 class _GoingOn:
     """Members of what stands, what becomes of them at a window's end, and the value."""
 
-    members: Callable[[Running, int, Final], list[StructMember]]
-    move: Callable[[Running, int, Final], list[str]]
+    members: Callable[[RunningAggregate, int, Final], list[StructMember]]
+    move: Callable[[RunningAggregate, int, Final], list[str]]
     """Statements over `entry`, what the window has of the group, and `standing`."""
     value: FinalWriter
 
@@ -209,7 +209,7 @@ def _whole_part(node: Aggregate, final: Final) -> str:
     return f"(struct gs_whole_part){{(__int128){total}, {count}}}"
 
 
-def _ring_members(node: Running, index: int, final: Final) -> list[StructMember]:
+def _ring_members(node: RunningAggregate, index: int, final: Final) -> list[StructMember]:
     kind = "float" if _is_float(node, final) else "whole"
     total = StructMember("uint64_t", f"m{index}_count")
     if kind == "whole":
@@ -218,7 +218,7 @@ def _ring_members(node: Running, index: int, final: Final) -> list[StructMember]
     return [total, ring, StructMember("uint32_t", f"m{index}_next")]
 
 
-def _ring_move(node: Running, index: int, final: Final) -> list[str]:
+def _ring_move(node: RunningAggregate, index: int, final: Final) -> list[str]:
     at = f"standing->m{index}"
     ring = f"{at}_ring, {final.windows}, &{at}_next"
     if not _is_float(node, final):
@@ -253,14 +253,14 @@ def _moving_average(lines: Lines, node: Aggregate, final: Final) -> tuple[str, s
     return f"{at}.count ? (double){at}.sum / (double){at}.count : 0", f"{at}.count == 0"
 
 
-def _sum_members(node: Running, index: int, final: Final) -> list[StructMember]:
+def _sum_members(node: RunningAggregate, index: int, final: Final) -> list[StructMember]:
     if not _is_float(node, final):
         return [StructMember("struct gs_whole_part", f"r{index}")]
     total = StructMember("struct gs_float_sum", f"r{index}")
     return [total, StructMember("uint64_t", f"r{index}_count")]
 
 
-def _sum_move(node: Running, index: int, final: Final) -> list[str]:
+def _sum_move(node: RunningAggregate, index: int, final: Final) -> list[str]:
     at, (total, count) = f"standing->r{index}", _parts(node, final)
     if _is_float(node, final):
         return [f"gs_float_sum_join(&{at}, &{total});", f"{at}_count += {count};"]
@@ -276,17 +276,16 @@ def _running_sum(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]
     return result, f"{at}_count == 0"
 
 
-def _greatest_members(node: Running, index: int, final: Final) -> list[StructMember]:
+def _greatest_members(node: RunningAggregate, index: int, final: Final) -> list[StructMember]:
     greatest = "double" if _is_float(node, final) else "struct gs_whole_part"
     has = StructMember("bool", f"x{index}_seen")
     return [*_sum_members(node, index, final), StructMember(greatest, f"x{index}"), has]
 
 
-def _greatest_move(node: Running, index: int, final: Final) -> list[str]:
+def _greatest_move(node: RunningAggregate, index: int, final: Final) -> list[str]:
     """Of the sum at this window's end, once there is one."""
-    sum_, greatest, seen = (
-        f"standing->{name}" for name in (f"r{index}", f"x{index}", f"x{index}_seen")
-    )
+    sum_, greatest = f"standing->r{index}", f"standing->x{index}"
+    seen = f"{greatest}_seen"
     moved = _sum_move(node, index, final)
     if not _is_float(node, final):
         better = f"!{seen} || {sum_}.sum > {greatest}.sum"
@@ -304,11 +303,11 @@ def _running_sum_max(lines: Lines, node: Aggregate, final: Final) -> tuple[str, 
     return at, f"!{at}_seen"
 
 
-def _kept_members(node: Running, index: int, final: Final) -> list[StructMember]:
+def _kept_members(node: RunningAggregate, index: int, final: Final) -> list[StructMember]:
     return [StructMember(C_TYPE[final.type], f"k{index}"), StructMember("bool", f"k{index}_seen")]
 
 
-def _kept_move(node: Running, index: int, final: Final) -> list[str]:
+def _kept_move(node: RunningAggregate, index: int, final: Final) -> list[str]:
     which = final.accumulators[0]
     at, now = f"standing->k{index}", f"entry->a{which}"
     has = f"{now}_seen" if node.accumulators[which].may_be_empty else "entry->is_met"
