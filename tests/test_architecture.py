@@ -37,7 +37,7 @@ LEAVES = {
 }
 SPARK_MAY_IMPORT = {
     *FRONT_END,
-    *("arrow_schema", "new_file", "opaque", "outputs", "ownership", "paths", "plan"),
+    *("arrow_schema", "codegen", "new_file", "opaque", "outputs", "ownership", "paths", "plan"),
     *("sinks", "spool"),
 }
 MAY_IMPORT: dict[str, set[str]] = {

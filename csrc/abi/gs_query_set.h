@@ -219,7 +219,7 @@ struct gs_slide_ops {
     /* Whether two entries are of one group. */
     bool (*is_same)(const void *a, const void *b);
     /* Adds the aggregates of an entry of the same group. */
-    void (*combine)(void *into, const void *from);
+    void (*combine)(void *const *handles, void *into, const void *from);
 };
 
 /* running: an aggregation whose groups stand from window to window; the entries of what stands are
@@ -260,6 +260,9 @@ struct gs_order_ops {
     uint32_t temporal_count;
     const uint32_t *temporal_columns; /* of the input, that make the window */
     uint64_t limit;                   /* rows of a window, UINT64_MAX: all */
+    /* PER: 0 where the rows are of one group, each of which has the limit; NULL: the window has. */
+    int (*compare_groups)(const struct gs_batch *a, uint32_t row_a, const struct gs_batch *b,
+                          uint32_t row_b);
 };
 
 /* limit: LIMIT of the whole stream */

@@ -41,6 +41,10 @@ class CodeContext:
     headers: set[str] = field(default_factory=set)
     own_headers: set[str] = field(default_factory=set)
     """Of functions of the user's: they include what they need of ours."""
+    of_states: dict[tuple[str, str], str] = field(default_factory=dict)
+    """C functions of UDAFs, by what they are for (user_aggregates.py)."""
+    opaque_sizes: set[int] = field(default_factory=set)
+    """Of values that no column has: states of UDAFs."""
     prefixes: dict[tuple[str, str], str] = field(default_factory=dict)
     presence_rows: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     """By what a packet must be, where unpack leaves whether it is so (unpack.py)."""
@@ -69,7 +73,7 @@ class CodeContext:
         assert call.handle is not None
         argument = call.arguments[call.handle]
         assert isinstance(argument, Constant)
-        suffix = call.symbol.split("_", 2)[2]
+        suffix = call.handle_symbol.split("_", 2)[2]
         if call.symbol in WITH_PATTERNS and isinstance(argument.value, bytes):
             argument = replace(argument, value=compiled(argument.value).encoded())
         for number, (known, value) in enumerate(self.handles):

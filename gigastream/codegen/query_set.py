@@ -54,17 +54,18 @@ def _head(context: CodeContext, unpacked: Plan) -> str:
     wanted = [*HEADERS, *sorted(context.headers - set(HEADERS)), *_field_headers(unpacked)]
     for header in [*wanted, *own]:
         lines.add(f'#include "{header}"')
-    lines.add("", *(f"GS_OPAQUE_TYPE({size})" for size in _opaque_sizes(context.plan)), "")
-    return lines.text()
+    sizes = sorted(_opaque_sizes(context.plan) | context.opaque_sizes)
+    lines.add("", *(f"GS_OPAQUE_TYPE({size})" for size in sizes), "")
+    return lines.text() + "".join(context.of_states.values())
 
 
-def _opaque_sizes(plan: Plan) -> list[int]:
+def _opaque_sizes(plan: Plan) -> set[int]:
     """The N of every fstringN that a plan has a value of."""
     expressions = [*plan.prefilter, *(e for node in plan.low for e in node.source.required)]
     expressions += [e for node in plan.nodes for e, _ in node.evaluated]
     types = {part.type for e in expressions for part in walk(e)}
     types |= {column.type for node in plan.nodes for column in node.schema.columns}
-    return sorted(type_.size for type_ in types if type_.is_opaque)
+    return {type_.size for type_ in types if type_.is_opaque}
 
 
 def _field_headers(plan: Plan) -> list[str]:

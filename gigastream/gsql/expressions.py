@@ -191,6 +191,11 @@ class FunctionCall(Expression):
     """Header of csrc/abi that holds one of configs/functions.gsql."""
 
     @property
+    def handle_symbol(self) -> str:
+        """The symbol of which gs_handle_…_new makes the handle."""
+        return self.symbol
+
+    @property
     def may_be_infinite(self) -> bool:
         """True for somebody's own function of floats: an infinity and NaN are no value."""
         return bool(self.header) and self.type is Type.FLOAT
@@ -201,6 +206,23 @@ class FunctionCall(Expression):
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return replace(self, arguments=children)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFunction(FunctionCall):
+    """The C functions of a UDAF, whose names begin with `symbol`, or an extractor of its state.
+
+    `arguments` are constants alone, those that each of the functions is given.
+    """
+
+    state: Type
+    """fstringN, or one value."""
+    prepared_by: str = ""
+    """The symbol whose functions make its handle: that of the UDAF in the query."""
+
+    @property
+    def handle_symbol(self) -> str:
+        return self.prepared_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from math import gcd
 
 from gigastream.flush_policy import FlushPolicy
-from gigastream.gsql.expressions import Expression
+from gigastream.gsql.expressions import Expression, StateFunction
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Column, Schema, Type
 
@@ -129,6 +129,44 @@ class GroupVariable:
 
 
 @dataclass(frozen=True, slots=True)
+class UserState:
+    """What a UDAF is made of, with its constants."""
+
+    whole: StateFunction
+    """Over rows."""
+    below: StateFunction
+    """Below the border; `whole` where its state crosses it."""
+    above: StateFunction
+    """Of what crosses it; `whole` where that is its state."""
+    why_high: str = ""
+    """Why it cannot begin below the border; empty if it can."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether it is the state itself that crosses the border."""
+        return self.below is self.whole
+
+    @property
+    def partial(self) -> Type:
+        """The type of what crosses it."""
+        return self.whole.state if self.merges else self.below.type
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        """All of them, each once."""
+        return tuple({id(f): f for f in (self.whole, self.below, self.above)}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class UserCall:
+    """A UDAF in a query: what it keeps, and what its value is made by."""
+
+    state: UserState
+    extractor: StateFunction | None = None
+    """None: the UDAF's own output."""
+
+
+@dataclass(frozen=True, slots=True)
 class GroupingMasks:
     """CUBE and its like: a row goes into a group of each set, whose mask is part of its key."""
 
@@ -155,11 +193,14 @@ class AggregateCall:
     """FILTER: of which rows the argument is looked at; None: of all."""
     distinct: bool = False
     """DISTINCT: each value of the argument counts once."""
+    others: tuple[Expression, ...] = ()
+    """Of a UDAF: its further arguments that are no constants."""
+    user: UserCall | None = None
 
     @property
     def expressions(self) -> Iterator[Expression]:
         """What is evaluated of a row for it."""
-        return (e for e in (self.filter, self.argument) if e is not None)
+        return (e for e in (self.filter, self.argument, *self.others) if e is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +362,8 @@ class CheckedQuery:
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     """Rows of each closed window, or of a selection: all that it ever gives."""
+    limit_per: tuple[Expression, ...] = ()
+    """Over GroupRef and AggregateRef: of each window, rows with equal values have the limit."""
     window: SlidingWindow | None = None
     """Of an aggregation: the first of `groups` is the window, or the pane where it has some; in
     what is said of groups it is the window."""

@@ -11,10 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from gigastream.gsql.expressions import Case, Constant, Expression, may_have_no_value
-from gigastream.gsql.queries import AggregateCall, GroupVariable
+from gigastream.gsql.expressions import (
+    Case,
+    Constant,
+    Expression,
+    StateFunction,
+    may_have_no_value,
+)
+from gigastream.gsql.queries import AggregateCall, GroupVariable, UserCall, UserState
 from gigastream.gsql.source import NOWHERE
-from gigastream.gsql.types import Column, Temporal, Type
+from gigastream.gsql.types import Column, Temporal, Type, size_of
 from gigastream.plan.builders import NodeNames
 
 
@@ -28,7 +34,8 @@ class Accumulator:
     type: Type
     """Of the argument; ULLONG for a count."""
     position: tuple[Expression, ...] = ()
-    """FIRST, LAST: (timestamp, interface, position in the source) of a row."""
+    """FIRST, LAST: (timestamp, interface, position in the source) of a row; of a UDAF its further
+    arguments."""
     distinct: bool = False
     """A value is added where its group has not met it: above the border, which keeps them all."""
 
@@ -44,18 +51,54 @@ class Accumulator:
             yield self.argument
         yield from self.position
 
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        """What of it is C of definition files."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserAccumulator(Accumulator):
+    """The state of a UDAF; `type` is that of what crosses the border, as bytes."""
+
+    state: UserState = field(kw_only=True)
+
+    @property
+    def may_be_empty(self) -> bool:
+        return any(e.nullable for e in self.expressions)
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        return self.state.functions
+
 
 @dataclass(frozen=True, slots=True)
 class Final:
     """How an aggregate's value is made of its accumulators."""
 
     kind: str
-    """value, average, variance or deviation; in a group that goes on also those of Running."""
+    """value, average, variance, deviation, user; in a group that goes on also those of Running."""
     accumulators: tuple[int, ...]
     type: Type
     nullable: bool
     windows: int = 1
     """That it is over, of those that move."""
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        """What of it is C of definition files."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserFinal(Final):
+    """The value of a UDAF."""
+
+    call: UserCall = field(kw_only=True)
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        return () if self.call.extractor is None else (self.call.extractor,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +132,7 @@ KINDS = {
     "moments_unsigned": Kind(_SHIFTED_MOMENTS),
     "moments_signed": Kind(_SHIFTED_MOMENTS),
     "moments_float": Kind(()),
+    "user": Kind((("", None),)),
 }
 HIGH_ONLY = ("sum_float", "moments_float")
 """Exact sums of floats are wide: no slot of a low table holds them, and no partial row."""
@@ -138,6 +182,17 @@ class AccumulatorList:
         if key not in self._known:
             self._known[key] = len(self.items)
             self.items.append(wanted)
+        return self._known[key]
+
+    def add_user(self, call: AggregateCall, state: UserState) -> int:
+        """Index of the state of a UDAF, made if it is new: extractors share one."""
+        type_ = Type.opaque(size_of(state.partial))
+        key = ("user", *map(expression_key, (state.whole, *call.expressions)))
+        if key not in self._known:
+            self._known[key] = len(self.items)
+            self.items.append(
+                UserAccumulator("user", call.argument, type_, call.others, state=state)
+            )
         return self._known[key]
 
 
@@ -208,6 +263,12 @@ def _moments(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     return build
 
 
+def _user(call: AggregateCall, found: AccumulatorList) -> Final:
+    assert call.user is not None
+    index = found.add_user(call, call.user.state)
+    return UserFinal("user", (index,), call.type, call.nullable, call=call.user)
+
+
 def _going_on(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     """Of each window its sum, and of how many values."""
 
@@ -243,7 +304,10 @@ def decompose(
 ) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
     """The accumulators of a query's aggregates, and how each aggregate is made of them."""
     found = AccumulatorList(position, [])
-    finals = tuple(AGGREGATES[call.function](_unfiltered(call), found) for call in calls)
+    finals = tuple(
+        (_user if call.user is not None else AGGREGATES[call.function])(_unfiltered(call), found)
+        for call in calls
+    )
     return tuple(found.items), finals
 
 

@@ -8,7 +8,7 @@ needed, and the rest high. A protocol union is an LFTA for each of its inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -32,6 +32,7 @@ from gigastream.plan.accumulators import (
     HIGH_ONLY,
     Accumulator,
     Final,
+    UserAccumulator,
     accumulator_names,
     decompose,
     expression_key,
@@ -104,22 +105,34 @@ def _why_high(
     temporal = sum(group.expression.temporal.is_temporal for group in query.groups)
     if temporal > MAX_TEMPORAL_GROUPS:
         return f"{temporal} temporal group variables"
-    values = [e for a in accumulators for e in a.expressions]
+    kept = [group.expression for group in query.groups]
+    kept += [e for a in accumulators for e in a.expressions if not isinstance(a, UserAccumulator)]
+    states = [a for a in accumulators if isinstance(a, UserAccumulator)]
     reasons = [why_not_low(e) for e in high]
     reasons += [_why_not_exact(a) for a in accumulators]
-    reasons += [_why_not_of_partials(query)]
+    reasons += [_why_not_of_partials(query, states)]
     reasons += [_why_no_key(group.expression) for group in query.groups]
-    reasons += [_why_not_kept(e) for e in values]
+    reasons += [_why_not_kept(e) for e in kept]
+    reasons += [reason for a in states for reason in _why_not_taken(a)]
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
-def _why_not_of_partials(query: CheckedQuery) -> str:
+def _why_not_of_partials(query: CheckedQuery, states: Sequence[UserAccumulator]) -> str:
     """Why partial groups alone are no answer; empty if they are, or need not be."""
-    if query.grouping is not None and query.options.lfta_aggregation:
+    if not query.options.lfta_aggregation:
+        return ""
+    if states:
+        return f"the value of {states[0].state.whole.name} is made above it"
+    if query.grouping is not None:
         return "its grouping sets are made of groups above it"
     slides = query.window is not None and query.window.has_panes
-    is_asked = query.options.lfta_aggregation
-    return "its windows overlap, and are made of panes above it" if slides and is_asked else ""
+    return "its windows overlap, and are made of panes above it" if slides else ""
+
+
+def _why_not_taken(accumulator: UserAccumulator) -> Iterator[str]:
+    """Why a UDAF cannot begin below the border, if it cannot; strings are not kept by it."""
+    yield accumulator.state.why_high
+    yield from map(why_not_low, accumulator.expressions)
 
 
 def _why_not_exact(accumulator: Accumulator) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from gigastream.records.flows.values import address
 from gigastream.records.record_input import RecordInput
-from gigastream.sources.flows.values import address
 
 Datagram = tuple[bytes, bytes, int]
 """Its bytes, where it came from (16 bytes), when (ns since 1970)."""

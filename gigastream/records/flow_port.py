@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from gigastream.records.feed import RecordFeed
 from gigastream.records.flow_rows import FlowDecoding
+from gigastream.records.flows.values import address
 from gigastream.sources.files import SourceError
-from gigastream.sources.flows.values import address
 from gigastream.words import counted
 
 UDP_PREFIX = "udp://"

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gigastream.records.flow_capture import datagrams
+from gigastream.records.flows.columns import COLUMNS, FlowRows
+from gigastream.records.flows.decoder import FlowDecoder
 from gigastream.records.record_input import RecordInput
 from gigastream.records.values import MISSING
-from gigastream.sources.flows.columns import COLUMNS, FlowRows
-from gigastream.sources.flows.decoder import FlowDecoder
 
 Row = tuple[int, Sequence[object] | str]
 _NO_ADDRESS = bytes(10) + b"\xff\xff" + bytes(4)

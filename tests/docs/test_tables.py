@@ -10,6 +10,8 @@ from captures import ROOT
 from docs.tables import Row, quoted, tables
 
 from gigastream.gsql.binder.aggregates import AGGREGATES
+from gigastream.gsql.binder.declared import OTHER_NAMES
+from gigastream.gsql.binder.language import LANGUAGE
 from gigastream.gsql.catalog.build import load_catalog
 from gigastream.gsql.syntax.blocks import OPTIONS as DEFINE_OPTIONS
 from gigastream.options import OPTIONS, SPOOL_OPTIONS
@@ -50,6 +52,22 @@ def test_the_functions_are_listed() -> None:
     ((_, *rows),) = rows_of(GSQL, "function")
     declared = {f.name + "[]" * f.is_predicate for f in CATALOG.all_functions}
     assert {name for row in rows for name in quoted(row[0])} == declared
+
+
+def test_the_functions_of_the_language_are_listed() -> None:
+    ((_, *rows),) = rows_of(GSQL, "of the language")
+    listed = {name.partition("(")[0] for row in rows for name in quoted(row[0])}
+    casts = {"INT", "UINT", "LLONG", "ULLONG", "FLOAT"}
+    assert listed == set(LANGUAGE) - casts - {"IF", "non_temporal", "time_bucket"}
+
+
+def test_what_others_have_under_the_same_name_is_there() -> None:
+    ((_, *rows),) = rows_of(GSQL, "they have")
+    same = {name for row in rows if row[1].startswith("the same") for name in quoted(row[0])}
+    words = {"LIKE", "ILIKE", "ESCAPE", "~", "!~", "CASE"}
+    there = {function.name for function in CATALOG.all_functions}
+    assert same <= words | there | set(LANGUAGE) | set(OTHER_NAMES)
+    assert len(same) > 50
 
 
 def test_the_aggregates_are_listed() -> None:

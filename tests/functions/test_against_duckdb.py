@@ -27,6 +27,8 @@ texts = st.one_of(
     st.binary(max_size=40),
     st.sampled_from(LONG),
 )
+of_plain_spaces = texts.map(lambda text: text.replace(b"\xa0", b""))
+"""Without the space of ISO 8859-1 that DuckDB trims too."""
 short = st.lists(st.sampled_from(b"ab, \xff"), max_size=3).map(bytes)
 places = st.integers(-20, 20) | st.sampled_from([-(2**63), -(2**33), 2**33, 2**63 - 1, 65537])
 near = st.integers(-20, 20) | st.sampled_from([-70000, -65535, 65536, 70000])
@@ -57,9 +59,9 @@ CASES = [
     Case("trim_string_string", "trim($a0, $a1)", (texts, short)),
     Case("ltrim_string_string", "ltrim($a0, $a1)", (texts, short)),
     Case("rtrim_string_string", "rtrim($a0, $a1)", (texts, short)),
-    Case("trim_string", "trim($a0)", (texts,)),
-    Case("ltrim_string", "ltrim($a0)", (texts,)),
-    Case("rtrim_string", "rtrim($a0)", (texts,)),
+    Case("trim_string", "trim($a0)", (of_plain_spaces,)),
+    Case("ltrim_string", "ltrim($a0)", (of_plain_spaces,)),
+    Case("rtrim_string", "rtrim($a0)", (of_plain_spaces,)),
     Case("concat_string_string", "concat($a0, $a1)", (texts, texts)),
     Case("replace_string_string_string", "replace($a0, $a1, $a2)", (texts, short, short)),
     Case("repeat_string_llong", "repeat($a0, $a1)", (texts, st.integers(-3, 40))),
@@ -140,11 +142,13 @@ def test_what_says_bytes(
 def test_parts_of_a_time(driver: Driver, ask: Ask, part: str, ns: int) -> None:
     assume(ns > -(2**63) + 1)  # DuckDB's infinities
     assume(ns < 2**63 - 1)
-    wanted = ask(f"{part}(make_timestamp_ns($a0))", [ns])
+    # its function of the part cuts to microseconds towards 0
+    of_time = f"date_part('{part}', t)" if part != "nanosecond" else "nanosecond(t)"
+    wanted = ask(f"{of_time} FROM (SELECT make_timestamp_ns($a0) AS t)", [ns])
     assert driver.call(f"{part}_timestamp", ns) == wanted
     seconds = abs(ns) % 2**32
     if part not in ("millisecond", "microsecond", "nanosecond"):
-        wanted = ask(f"{part}(make_timestamp($a0 * 1000000))", [seconds])
+        wanted = ask(f"{part}(make_timestamp($a0))", [seconds * 10**6])
         assert driver.call(f"{part}_uint", seconds) == wanted
 
 

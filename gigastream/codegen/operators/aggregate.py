@@ -26,6 +26,7 @@ from gigastream.codegen.operators.high_parts import (
     write_where,
 )
 from gigastream.codegen.operators.row_bursts import row_burst, write_bursts, write_scratch_reset
+from gigastream.codegen.user_accumulators import note_states, valid_partial
 from gigastream.codegen.value_sets import value_sets, write_new_values
 from gigastream.gsql.expressions import ColumnRef, Expression
 from gigastream.gsql.order.inference import monotone
@@ -61,6 +62,7 @@ def write_aggregate_functions(
     note_calls(context, _aggregate_reads(node))
     note_calls(context, node.column_expressions)
     note_calls(context, node.conditions_of_groups)
+    note_states(context, node.accumulators, of_partials=node.merges_partials)
     _write_entry(lines, prefix, node, engine_members)
     _write_rows(lines, context, prefix, node)
     windows = list(node.temporal_groups)
@@ -136,7 +138,8 @@ def _write_entry(
         if e.nullable:
             members.append(("bool", f"g{i}_null"))
     for index, accumulator in enumerate(node.accumulators):
-        states = writer_of(accumulator).high(f"a{index}", accumulator)
+        writer = writer_of(accumulator, of_partials=node.merges_partials)
+        states = writer.high(f"a{index}", accumulator)
         members += [(state.c_type, state.name) for state in states]
         if accumulator.may_be_empty:
             members.append(("bool", f"a{index}_seen"))
@@ -193,6 +196,7 @@ def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggrega
     for index, arguments in enumerate(_arguments(node)):
         for part, e in enumerate(arguments):
             write_member(lines, writer, e, f"r->x{index}_{part}")
+    _write_valid(lines, node)
     keys = keys_of(node)
     types = [node.groups[i].expression.type for i in keys]
     write_hash(lines, "hash", "op->hash_key", types, [f"r->g{i}" for i in keys])
@@ -201,6 +205,14 @@ def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggrega
         "__builtin_prefetch(&table->index[r->control & table->mask]);",
         "count++;",
     )
+
+
+def _write_valid(lines: Lines, node: Aggregate) -> None:
+    """A partial row with a state that is none has no value: it may come from a spool."""
+    for index, accumulator in enumerate(node.accumulators if node.merges_partials else ()):
+        valid = valid_partial(accumulator, f"r->x{index}_0")
+        if valid:
+            lines.add(f"if (GS_UNLIKELY(!{valid})) {{ op->counters.no_value++; continue; }}")
 
 
 def _write_window(lines: Lines, writer: ExpressionWriter, node: Aggregate) -> None:
@@ -298,7 +310,8 @@ def _write_accumulate(lines: Lines, prefix: str, node: Aggregate, *, is_start: b
         zip(node.accumulators, _arguments(node), strict=True)
     ):
         x = [f"r->x{index}_{part}" for part in range(len(arguments))]
-        writer, at = writer_of(accumulator), f"entry->a{index}"
+        writer = writer_of(accumulator, of_partials=node.merges_partials)
+        at = f"entry->a{index}"
         if node.merges_partials:
             start, add = writer.merge_start(at, x), writer.merge(at, x)
         else:

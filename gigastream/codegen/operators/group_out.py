@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gigastream.codegen.c_text import C_TYPE, Lines, comment
+from gigastream.codegen.c_text import C_TYPE, Lines, comment, zero
 from gigastream.codegen.columns import (
     write_row,
 )
@@ -13,12 +13,14 @@ from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
 from gigastream.codegen.keys import from_bound
 from gigastream.codegen.operators.high_parts import operator_writer
+from gigastream.codegen.user_accumulators import kept_by
+from gigastream.codegen.user_aggregates import note_value
 from gigastream.gsql.expressions import (
     AggregateRef,
     Expression,
     GroupRef,
 )
-from gigastream.plan.accumulators import Final
+from gigastream.plan.accumulators import Final, UserAccumulator, UserFinal
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
 
@@ -53,7 +55,7 @@ def write_group_out(
         )
         leaf = _group_leaf(node)
         for index, final in enumerate(node.finals):
-            _write_final(lines, node, index, final, {**_FINALS, **(finals or {})})
+            _write_final(lines, context, node, index, final, {**_FINALS, **(finals or {})})
         closes = "false"
         if closing is not None:
             asking = operator_writer(lines, context, leaf, f"op->counters.no_value++; {_OUT}")
@@ -93,9 +95,17 @@ def _group_leaf(node: Aggregate) -> Callable[[Expression], CValue]:
 
 
 def _write_final(
-    lines: Lines, node: Aggregate, index: int, final: Final, writers: Mapping[str, FinalWriter]
+    lines: Lines,
+    context: CodeContext,
+    node: Aggregate,
+    index: int,
+    final: Final,
+    writers: Mapping[str, FinalWriter],
 ) -> None:
-    code, null = writers[final.kind](lines, node, final)
+    if isinstance(final, UserFinal):
+        code, null = _final_user(lines, context, node, final)
+    else:
+        code, null = writers[final.kind](lines, node, final)
     lines.add(f"{C_TYPE[final.type]} v{index} = {code};", f"(void)v{index};")
     if final.nullable:
         lines.add(f"bool v{index}_null = {null or '0'};", f"(void)v{index}_null;")
@@ -152,6 +162,26 @@ def _final_variance(lines: Lines, node: Aggregate, final: Final) -> tuple[str, s
 def _final_deviation(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
     variance, null = _final_variance(lines, node, final)
     return f"sqrt({variance})", null
+
+
+def _final_user(
+    lines: Lines, context: CodeContext, node: Aggregate, final: UserFinal
+) -> tuple[str, str]:
+    """What a UDAF, or its extractor, makes of a state that has seen a row."""
+    which = final.accumulators[0]
+    accumulator, at = node.accumulators[which], f"entry->a{which}"
+    assert isinstance(accumulator, UserAccumulator)
+    kept = kept_by(accumulator, of_partials=node.merges_partials)
+    function, result = note_value(context, kept, final.call), lines.name()
+    null = "!entry->is_met" if node.may_be_of_nothing else ""
+    null = f"!{at}_seen" if accumulator.may_be_empty else null
+    call = f"{function}(op->scratch, op->handles, &{at}, &{result})"
+    has_none = f"!({null}) && !{call}" if null else f"!{call}"
+    lines.add(
+        f"{C_TYPE[final.type]} {result} = {zero(final.type)};",
+        f"if (GS_UNLIKELY({has_none})) {NO_VALUE}",
+    )
+    return result, null
 
 
 _FINALS = {

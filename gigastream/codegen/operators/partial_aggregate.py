@@ -34,6 +34,7 @@ from gigastream.codegen.operators.low_parts import (
     write_candidates,
     write_packet,
 )
+from gigastream.codegen.user_accumulators import note_low_states
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
@@ -43,6 +44,7 @@ from gigastream.plan.text import expression_text
 def _write_partial_aggregate(
     lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
 ) -> None:
+    note_low_states(context, node.accumulators)
     _write_slot(lines, prefix, node)
     _write_emit(lines, prefix, node)
     _write_aggregation(lines, context, prefix, node)
@@ -140,10 +142,10 @@ def _write_aggregation(
 
 
 def _row_burst(node: PartialAggregate) -> str:
-    """How many rows are between the passes; one where their values are large."""
-    kept = (*(g.expression for g in node.groups), *(a.argument for a in node.accumulators))
-    is_large = any(e is not None and e.type.is_opaque for e in kept)
-    return "1" if is_large else "GS_BURST_CAPACITY"
+    """How many rows are between the passes; one where their values are large, or in the scratch."""
+    kept = [group.expression for group in node.groups]
+    kept += [e for a in node.accumulators for e in a.expressions]
+    return "1" if any(e.type.is_wide for e in kept) else "GS_BURST_CAPACITY"
 
 
 def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gigastream.codegen.accumulators import StructMember
+from gigastream.codegen.accumulator_writer import StructMember
 from gigastream.codegen.c_text import C_TYPE, Lines
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.keys import size_rank

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.user_aggregates import user_aggregate
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import AggregateRef, Constant, Expression
 from gigastream.gsql.operations.conversion import converted, counted, exact_type, is_null
@@ -109,16 +110,19 @@ NAMES = (*(name.lower() for name in AGGREGATES), *(name.lower() for name in _LAT
 
 def is_aggregate(name: str, context: BindingContext) -> bool:
     """True if a call of that name aggregates."""
-    return name.lower() in NAMES or name.lower() in context.catalog.aggregates
+    return name.lower() in NAMES or is_user_aggregate(name, context)
+
+
+def is_user_aggregate(name: str, context: BindingContext) -> bool:
+    """True if a definition file has a UDAF, or an extractor, of that name."""
+    return name.upper() not in AGGREGATES and bool(context.catalog.aggregated(name))
 
 
 def unsupported_aggregate(node: ast.Call, context: BindingContext) -> bool:
     """Report an aggregate that the language has and this version has not."""
-    is_declared = node.name.lower() in context.catalog.aggregates
-    if node.name.upper() not in _LATER and not is_declared:
+    if node.name.upper() not in _LATER:
         return False
-    what = "user-defined aggregate" if is_declared else "aggregate"
-    not_supported(context.sink, f"the {what} {node.name}", node.name_span)
+    not_supported(context.sink, f"the aggregate {node.name}", node.name_span)
     return True
 
 
@@ -163,16 +167,14 @@ class Aggregates:
 
         `condition` is that of FILTER.
         """
-        if not _has_right_shape(node, context.sink) or None in arguments:
-            return None
         if node.filter is not None and condition is None:
             return None
         if isinstance(condition, Constant) and condition.value is True:
             condition = None
-        argument = None if node.star else arguments[0]
-        aggregate = _checked(node, argument, context.sink)
-        if aggregate is not None and AGGREGATES[aggregate.function].is_moving:
-            aggregate = _moving(aggregate, arguments[1], context.sink)
+        if is_user_aggregate(node.name, context):
+            aggregate = _user(node, arguments, condition, context)
+        else:
+            aggregate = _of_the_language(node, arguments, context.sink)
         if aggregate is None:
             return None
         is_sure = aggregate.function in self._always
@@ -192,12 +194,38 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct)
-        key = (aggregate.function, aggregate.windows, *of_rows)
+        of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct, aggregate.others)
+        key = (aggregate.function, aggregate.windows, *of_rows, aggregate.user)
         if key not in self._known:
             self._known[key] = len(self._found)
             self._found.append(aggregate)
         return self._known[key]
+
+
+def _user(
+    node: ast.Call,
+    arguments: list[Expression | None],
+    condition: Expression | None,
+    context: BindingContext,
+) -> AggregateCall | None:
+    good = [argument for argument in arguments if argument is not None]
+    found = user_aggregate(node, good, context) if len(good) == len(arguments) else None
+    if found is not None and condition is not None and found.argument is None:
+        message = f"{node.name} has no argument that FILTER could leave out"
+        context.sink.error("wrong-arguments", message, node.span)
+        return None
+    return found
+
+
+def _of_the_language(
+    node: ast.Call, arguments: list[Expression | None], sink: DiagnosticSink
+) -> AggregateCall | None:
+    if not _has_right_shape(node, sink) or None in arguments:
+        return None
+    aggregate = _checked(node, None if node.star else arguments[0], sink)
+    if aggregate is not None and AGGREGATES[aggregate.function].is_moving:
+        return _moving(aggregate, arguments[1], sink)
+    return aggregate
 
 
 def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:

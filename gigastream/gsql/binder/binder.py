@@ -56,7 +56,7 @@ def check(
     queries.resolve()
     known = None if interfaces is None else frozenset(interfaces)
     properties = _properties(interfaces)
-    tables = Tables(catalog, sink, {}, known, is_finite, properties, opens_lists)
+    tables = Tables(catalog, sink, {}, known, is_finite, opens_lists, properties)
     ordered = queries.ordered()
     checked = _check_all(ordered, tables, GivenParameters(parameters or {}))
     is_whole = len(checked) == len(ordered)

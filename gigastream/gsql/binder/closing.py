@@ -79,5 +79,5 @@ def _running_calls(statement: Statement) -> Iterator[ast.Call]:
 def _is_running(call: ast.Call, statement: Statement) -> bool:
     if call.name.upper() in _KEPT:
         return True
-    declared = statement.context.catalog.aggregates.get(call.name.lower())
-    return declared is not None and declared.is_running
+    declared = statement.context.catalog.aggregates.get(call.name.lower(), ())
+    return any(aggregate.is_running for aggregate in declared)

@@ -212,8 +212,7 @@ def _report_arguments(
 
 def _report_unknown(context: BindingContext, call: Call) -> None:
     catalog, key = context.catalog, call.name.lower()
-    kept = (catalog.aggregates, catalog.extractors, catalog.stateful_functions)
-    if any(key in kind for kind in kept):
+    if key in catalog.stateful_functions:
         not_supported(context.sink, f"calling {call.name}", call.name_span)
         return
     is_predicate = isinstance(call, ast.PredicateCall)

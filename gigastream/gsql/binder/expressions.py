@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gigastream.gsql.binder.aggregates import AGGREGATES, Aggregates, refuse, unsupported_aggregate
+from gigastream.gsql.binder.aggregates import (
+    AGGREGATES,
+    Aggregates,
+    is_user_aggregate,
+    refuse,
+    unsupported_aggregate,
+)
 from gigastream.gsql.binder.calls import language_function
 from gigastream.gsql.binder.context import BindingContext, not_supported
 from gigastream.gsql.binder.declared import declared_function
@@ -218,7 +224,7 @@ class Binder:
         if node.superaggregate:
             not_supported(self.sink, f"the superaggregate {node.name}$", node.name_span)
             return None
-        if node.name.upper() in AGGREGATES:
+        if node.name.upper() in AGGREGATES or is_user_aggregate(node.name, self.context):
             return self._aggregate(node)
         if node.name.upper() == "GROUPING":
             return self._grouping(node)

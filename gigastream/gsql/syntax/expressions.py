@@ -31,6 +31,7 @@ from gigastream.gsql.syntax.ast import (
 from gigastream.gsql.syntax.cursor import CLAUSES, Cursor, ParseError
 from gigastream.gsql.syntax.lexer import Token
 from gigastream.gsql.syntax.literals import at_literal, parse_literal
+from gigastream.gsql.syntax.sql_calls import worded_call
 
 SUBQUERY_HINT = "a query inside a query is written as a query of its own, read by its name"
 
@@ -363,6 +364,14 @@ def _call(cursor: Cursor) -> SyntaxExpression:
     name = cursor.advance()
     superaggregate = cursor.accept("$") is not None
     opening = cursor.advance()
+    try:
+        worded = worded_call(cursor, name.text, parse_expression, COMPARISON)
+        if worded is not None:
+            _close(cursor, opening, ")")
+    except ParseError:
+        return _resume(cursor, opening, ")")
+    if worded is not None:
+        return Call(*worded, name_span=cursor.span_of(name), span=cursor.since(name.start))
     star = cursor.peek().kind == ")" and cursor.accept("*") is not None
     distinct = cursor.accept("DISTINCT") is not None
     read = _arguments if not distinct else _distinct_arguments

@@ -11,6 +11,8 @@ from gigastream.plan.accumulators import (
     KINDS,
     Accumulator,
     Final,
+    UserAccumulator,
+    UserFinal,
     accumulator_names,
     partial_columns,
 )
@@ -36,15 +38,21 @@ _KEPT = {
     "moments_unsigned": "moments of",
     "moments_signed": "moments of",
     "moments_float": "moments of",
+    "user": "state of",
 }
-_COMPLETED = {**_KEPT, "count": "sum of"}
+_COMPLETED = {**_KEPT, "count": "sum of", "user": "states of"}
 """Of partial values: counts are added."""
 
 
 def accumulator_text(accumulator: Accumulator) -> str:
     """What a slot or group keeps: `sum of len`."""
     each = "distinct " if accumulator.distinct else ""
-    return f"{_KEPT[accumulator.kind]} {each}{_argument_text(accumulator.argument)}"
+    what = f"{each}{_argument_text(accumulator.argument)}"
+    if isinstance(accumulator, UserAccumulator):
+        state = accumulator.state.whole
+        given = map(_argument_text, (*accumulator.expressions, *state.arguments))
+        what = f"{state.name}({', '.join(given)})"
+    return f"{_KEPT[accumulator.kind]} {what}"
 
 
 def _argument_text(argument: Expression | None) -> str:
@@ -96,10 +104,12 @@ def _final_text(node: Aggregate, final: Final) -> str:
     parts = [_part(node, index) for index in final.accumulators]
     if final.kind == "average":
         return " / ".join(parts)
+    if isinstance(final, UserFinal) and final.call.extractor is not None:
+        return f"{final.call.extractor.name} of {parts[0]}"
     if final.kind in _GOING_ON:
         of = _GOING_ON[final.kind].format(counted(final.windows, "window"))
         return f"{of} of {' / '.join(parts[: 1 + (final.kind == 'moving_average')])}"
-    return parts[0] if final.kind == "value" else f"{final.kind} from {parts[0]}"
+    return parts[0] if final.kind in ("value", "user") else f"{final.kind} from {parts[0]}"
 
 
 _GOING_ON = {

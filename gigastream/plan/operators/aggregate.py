@@ -124,6 +124,10 @@ class Aggregate(OneInputNode):
     def calls(self) -> Iterator[FunctionCall]:
         for expression, _ in self._evaluated(self.row_accumulators):
             yield from calls_in(expression)
+        for accumulator in self.accumulators:
+            yield from accumulator.functions
+        for final in self.finals:
+            yield from final.functions
 
     def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
         made = zip(self.schema.columns, self.column_expressions, strict=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.answers.reference.arithmetic import binary
 from tests.answers.reference.typed import VARYING, Typed, cast, constant, settled
-from tests.answers.reference.types import MAPPED, NoValueError, Value
+from tests.answers.reference.types import MAPPED, NoValueError, Value, fitted
 
 LONGEST = 65536
 SECOND, DAY = 10**9, 86_400 * 10**9
@@ -231,7 +231,8 @@ def _date_trunc(unit: Typed, time: Typed) -> Typed:
     def start(ns: int) -> int:
         instant = _instant(ns)
         month = instant.month - (instant.month - 1) % months
-        return int(datetime(instant.year, month, 1, tzinfo=UTC).timestamp()) * SECOND
+        seconds = int(datetime(instant.year, month, 1, tzinfo=UTC).timestamp())
+        return fitted("timestamp", seconds * SECOND)
 
     return _row("timestamp", start, time)
 
