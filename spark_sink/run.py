@@ -40,6 +40,7 @@ def run_query(
     *,
     output: str | None = None,
     parameters: Mapping[str, str] | None = None,
+    definitions: Sequence[str] = (),
     spark: SparkSession | None = None,
     streaming: bool = True,
     event_time: str | None = None,
@@ -53,6 +54,7 @@ def run_query(
         rows.writeStream.format("memory").queryName("talkers").start()
 
     `query` is GSQL; without one it is the spool's own. Of several queries `output` names one.
+    `definitions` are files with functions and aggregates of one's own, their C beside them.
     `spark` is a session; without one it is the active one, or a new one here. `streaming=False`
     gives what the spools hold now. `options` are the source's (spark_sink.GigastreamSource), such
     as maxRowsPerTrigger. `event_time` is the name of one more column, a timestamp, by which Spark
@@ -73,7 +75,9 @@ def run_query(
             exit_code=2,
         )
     access = access_of(options or {})
-    plan = plan_of_spools([Spool(path, access=access) for path in paths], _texts(query, parameters))
+    opened = [Spool(path, access=access) for path in paths]
+    texts = _texts(query, parameters, definitions)
+    plan = plan_of_spools(opened, texts, definitions=definitions)
     node = _output(plan, output)
     check(plan, streaming=streaming, output=node)
     session = spark or make_session()
@@ -161,10 +165,12 @@ def _interfaces(node: LowNode) -> Sequence[str]:
     return node.source.interfaces or ()
 
 
-def _texts(query: str | None, parameters: Mapping[str, str] | None) -> QueryTexts | None:
+def _texts(
+    query: str | None, parameters: Mapping[str, str] | None, definitions: Sequence[str]
+) -> QueryTexts | None:
     if query is None:
         return None
-    return QueryTexts(inline_queries((query,)), dict(parameters or {}))
+    return QueryTexts(inline_queries((query,)), dict(parameters or {}), tuple(definitions))
 
 
 def _output(plan: Plan, name: str | None) -> Output:

@@ -63,4 +63,34 @@ static inline bool gs_float_ring_quotient(const struct gs_float_part *ring, uint
     return gs_float_sum_quotient(&total, divisor, result);
 }
 
+/* A value that holds from one time to another (time_avg): what the last window's average was, and
+ * what is carried into the next. */
+struct gs_time_average {
+    double value, last;
+    int64_t until;
+    bool has_value;
+};
+
+/* A window ends in which values held: the sum of each by how long it did, that of how long, since
+ * when; the last of them, and until when. What is before them held the last one of before. */
+static inline void gs_time_average_move(struct gs_time_average *average,
+                                        const struct gs_float_sum *values,
+                                        const struct gs_float_sum *lengths, int64_t begin,
+                                        double last, int64_t until)
+{
+    struct gs_float_sum value = *values, length = *lengths;
+    double total, whole;
+    if (average->has_value && begin > average->until) {
+        double gap = (double)((__int128)begin - average->until);
+        gs_float_sum_add(&value, average->last * gap);
+        gs_float_sum_add(&length, gap);
+    }
+    bool is_finite =
+        gs_float_sum_quotient(&value, 1, &total) && gs_float_sum_quotient(&length, 1, &whole);
+    average->value = !is_finite ? HUGE_VAL : whole > 0 ? total / whole : last;
+    average->last = last;
+    average->until = until;
+    average->has_value = true;
+}
+
 #endif

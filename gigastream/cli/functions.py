@@ -66,7 +66,7 @@ def _aggregates() -> Iterable[_Row]:
     numbers = (Type.UINT, Type.INT, Type.FLOAT)
     for name, kind in AGGREGATES.items():
         takes = "* or any value" if name == "COUNT" else kind.wanted
-        takes += ", windows" if kind.is_moving else ""
+        takes += ", windows" if kind.is_moving else ", from, to" if kind.is_timed else ""
         gives = tuple(map(kind.gives, numbers))
         shown = "the same" if gives == numbers else " ".join(dict.fromkeys(map(str, gives)))
         yield f"{name}({takes})", shown, "an aggregate"

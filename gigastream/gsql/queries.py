@@ -194,7 +194,8 @@ class AggregateCall:
     distinct: bool = False
     """DISTINCT: each value of the argument counts once."""
     others: tuple[Expression, ...] = ()
-    """Of a UDAF: its further arguments that are no constants."""
+    """Of a UDAF: its further arguments that are no constants. Of TIME_AVG, whose argument is a
+    value times for how long it held: that time, the value, from when, and until when."""
     user: UserCall | None = None
 
     @property

@@ -173,12 +173,20 @@ class AccumulatorList:
     items: list[Accumulator]
     _known: dict[object, int] = field(default_factory=dict)
 
-    def add(self, kind: str, argument: Expression | None, *, distinct: bool = False) -> int:
-        """Index of an accumulator, made if it is new."""
+    def add(
+        self,
+        kind: str,
+        argument: Expression | None,
+        *,
+        distinct: bool = False,
+        position: tuple[Expression, ...] = (),
+    ) -> int:
+        """Index of an accumulator, made if it is new; `position` is that of rows by default."""
         type_ = Type.ULLONG if argument is None else argument.type
-        position = self.position if kind in ("first", "last") else ()
-        wanted = Accumulator(kind, argument, type_, position, distinct)
-        key = (kind, type_, None if argument is None else expression_key(argument), distinct)
+        order = (position or self.position) if kind in ("first", "last") else ()
+        wanted = Accumulator(kind, argument, type_, order, distinct)
+        of_rows = None if argument is None else expression_key(argument)
+        key = (kind, type_, of_rows, distinct, *map(expression_key, position))
         if key not in self._known:
             self._known[key] = len(self.items)
             self.items.append(wanted)
@@ -279,6 +287,19 @@ def _going_on(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     return build
 
 
+def _time_average(call: AggregateCall, found: AccumulatorList) -> Final:
+    """The value that held last is carried into the next window, from when it ceased."""
+    length, value, begin, end = call.others
+    place = Constant(type=Type.ULLONG, temporal=Temporal.CONSTANT, span=call.span, value=0)
+    parts = (
+        found.add("sum_float", call.argument),
+        found.add("sum_float", length),
+        found.add("min", begin),
+        found.add("last", value, position=(end, place, place)),
+    )
+    return Final("time_average", parts, call.type, call.nullable)
+
+
 AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "COUNT": _count,
     "SUM": _sum,
@@ -294,6 +315,7 @@ AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "STDDEV": _moments("deviation"),
     "MOVING_SUM": _going_on("moving_sum"),
     "MOVING_AVG": _going_on("moving_average"),
+    "TIME_AVG": _time_average,
     "RUNNING_SUM": _going_on("running_sum"),
     "RUNNING_SUM_MAX": _going_on("running_sum_max"),
 }

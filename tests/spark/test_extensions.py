@@ -53,7 +53,7 @@ def test_a_batch(spark: SparkSession, spool: Path) -> None:
 @pytest.mark.long
 def test_a_stream(spark: SparkSession, spool: Path, tmp_path: Path) -> None:
     """In several micro-batches: what is collected waits in Spark's state."""
-    names = ("sizes", "sliding", "segments")
+    names = ("sliding", "segments")
     given = Spooled(spark, spool, DECLARED).stream(tmp_path / "checkpoints", names, 3)
     for name, kept in given.items():
         assert as_expected([[c or "" for c in row] for row in kept.rows()], EXPECTED[name]), name

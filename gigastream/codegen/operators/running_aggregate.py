@@ -322,7 +322,27 @@ def _kept(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
     return at, f"!{at}_seen"
 
 
+def _timed_members(node: RunningAggregate, index: int, final: Final) -> list[StructMember]:
+    return [StructMember("struct gs_time_average", f"t{index}")]
+
+
+def _timed_move(node: RunningAggregate, index: int, final: Final) -> list[str]:
+    total, length, begin, last = (f"entry->a{which}" for which in final.accumulators)
+    held = f"&{total}, &{length}, {begin}, {last}, {last}_at.timestamp_ns"
+    return [
+        f"if (entry->is_met) gs_time_average_move(&standing->t{index}, {held});",
+        f"else standing->t{index}.value = standing->t{index}.last;",
+    ]
+
+
+def _timed(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
+    at = f"standing->t{_of(node, final)}"
+    lines.add(f"if ({at}.value == HUGE_VAL) {NO_VALUE}")
+    return f"{at}.value", f"!{at}.has_value"
+
+
 _GOING_ON = {
+    "time_average": _GoingOn(_timed_members, _timed_move, _timed),
     "moving_sum": _GoingOn(_ring_members, _ring_move, _moving_sum),
     "moving_average": _GoingOn(_ring_members, _ring_move, _moving_average),
     "running_sum": _GoingOn(_sum_members, _sum_move, _running_sum),

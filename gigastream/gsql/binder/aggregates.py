@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.time_average import timed
 from gigastream.gsql.binder.user_aggregates import user_aggregate
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import AggregateRef, Constant, Expression
@@ -66,6 +67,12 @@ class _Kind:
     """The type in which the argument is handed over."""
     is_moving: bool = False
     """Behind the argument stands over how many windows."""
+    is_timed: bool = False
+    """Behind the argument stands from when it held, and until when."""
+
+    @property
+    def arity(self) -> int:
+        return 1 + self.is_moving + 2 * self.is_timed
 
 
 _NUMBERS = "a number"
@@ -84,6 +91,7 @@ AGGREGATES = {
     "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
     "MOVING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum, is_moving=True),
     "MOVING_AVG": _Kind(_is_summable, _NUMBERS, _float, _sum, is_moving=True),
+    "TIME_AVG": _Kind(_is_summable, _NUMBERS, _float, _float, is_timed=True),
     "RUNNING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum),
     "RUNNING_SUM_MAX": _Kind(_is_summable, _NUMBERS, _sum, _sum),
 }
@@ -96,11 +104,10 @@ RUNNING = ("MOVING_SUM", "MOVING_AVG", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_M
 MAX_WINDOWS = 1000
 """A group keeps a part for each window that MOVING_… is over."""
 
-_OF_A_GROUP = ("COUNT", "FIRST", "LAST", "RUNNING_SUM", "RUNNING_SUM_MAX")
+_OF_A_GROUP = ("COUNT", "FIRST", "LAST", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_MAX")
 """What a group that goes on has in a window without rows, too."""
 
 _LATER = (
-    *("TIME_AVG",),
     *("APPROX_COUNT_DISTINCT", "QUANTILE_OF", "MEDIAN_OF", "HEAVY_HITTERS", "COUNT_DIFF"),
     "CAT_AGGR",
 )
@@ -177,7 +184,7 @@ class Aggregates:
             aggregate = _of_the_language(node, arguments, context.sink)
         if aggregate is None:
             return None
-        is_sure = aggregate.function in self._always
+        is_sure = aggregate.function in (self._always if condition is None else ("COUNT",))
         may_be_of_nothing = self._may_be_of_nothing or condition is not None
         nullable = aggregate.nullable or (may_be_of_nothing and not is_sure)
         call = replace(aggregate, nullable=nullable, filter=condition, distinct=node.distinct)
@@ -225,6 +232,8 @@ def _of_the_language(
     aggregate = _checked(node, None if node.star else arguments[0], sink)
     if aggregate is not None and AGGREGATES[aggregate.function].is_moving:
         return _moving(aggregate, arguments[1], sink)
+    if aggregate is not None and AGGREGATES[aggregate.function].is_timed:
+        return timed(aggregate, arguments[1:], sink)
     return aggregate
 
 
@@ -244,7 +253,15 @@ def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
         message = f"{node.name} takes a value, and over how many windows"
         sink.error("wrong-arguments", message, node.span, f"{node.name}(len, 5)")
         return False
-    if len(node.args) != (0 if node.star else 1 + AGGREGATES[name].is_moving):
+    if AGGREGATES[name].is_timed and node.filter is not None:
+        hint = "leave the rows out in WHERE"
+        sink.error("wrong-arguments", f"{node.name} has no FILTER", node.span, hint)
+        return False
+    if AGGREGATES[name].is_timed and len(node.args) != AGGREGATES[name].arity:
+        message = f"{node.name} takes a value, from when it held, and until when"
+        sink.error("wrong-arguments", message, node.span, f"{node.name}(n, began, ended)")
+        return False
+    if len(node.args) != (0 if node.star else AGGREGATES[name].arity):
         message = f"{node.name} takes one argument"
         counts = "count(*) counts rows" if name == "COUNT" else None
         sink.error("wrong-arguments", message, node.span, counts)

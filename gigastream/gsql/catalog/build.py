@@ -25,7 +25,7 @@ from gigastream.gsql.catalog.user_aggregates import (
     state_type,
     user_aggregates,
 )
-from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type, type_named
@@ -106,6 +106,10 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
     for file in files:
         everything += file.definitions
     aggregates = user_aggregates(_with_state(files, lambda found: found.aggregates, sink), sink)
+    stateful = _by_name(everything.stateful_functions, "function", sink)
+    written = _by_name(everything.states, "state", sink)
+    states = _states(written, sink)
+    _check_stateful(stateful, written, sink)
     extracting = _with_state(files, lambda found: found.extractors, sink)
     unpack = {item.name.lower(): item for item in everything.unpack_functions}
     origins = {
@@ -122,8 +126,8 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
         watchlists=_watchlists(_by_name(everything.watchlists, "watchlist", sink), sink),
         aggregates=aggregates,
         extractors=extractors(extracting, aggregates, sink),
-        stateful_functions=_by_name(everything.stateful_functions, "function", sink),
-        states=_states(_by_name(everything.states, "state", sink), sink),
+        stateful_functions=stateful,
+        states=states,
         interface_sets=_by_name(everything.interface_sets, "interface set", sink),
         unpack_functions=unpack,
     )
@@ -319,6 +323,21 @@ def _states(
 ) -> dict[str, Type]:
     found = {key: state_type(node.storage, sink) for key, node in nodes.items()}
     return {key: type_ for key, type_ in found.items() if type_ is not None}
+
+
+def _check_stateful(
+    nodes: Mapping[str, declarations.StatefulFunctionDeclaration],
+    states: Iterable[str],
+    sink: DiagnosticSink,
+) -> None:
+    """Report stateful functions over no state, and types that are none."""
+    for node in nodes.values():
+        for type_ in (node.result, *(item.type for item in node.parameters)):
+            resolved_type(type_, sink)
+        if node.state.name.lower() not in states:
+            hint = did_you_mean(node.state.name, tuple(states)) or "fstring16 STATE name;"
+            message = f"there is no state {node.state.name}"
+            sink.error("unknown-state", message, node.state.span, hint)
 
 
 # What is kept as it was written

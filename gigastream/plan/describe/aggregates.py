@@ -108,11 +108,13 @@ def _final_text(node: Aggregate, final: Final) -> str:
         return f"{final.call.extractor.name} of {parts[0]}"
     if final.kind in _GOING_ON:
         of = _GOING_ON[final.kind].format(counted(final.windows, "window"))
-        return f"{of} of {' / '.join(parts[: 1 + (final.kind == 'moving_average')])}"
+        return f"{of} of {' / '.join(parts[: 1 + (final.kind in _QUOTIENTS)])}"
     return parts[0] if final.kind in ("value", "user") else f"{final.kind} from {parts[0]}"
 
 
+_QUOTIENTS = ("moving_average", "time_average")
 _GOING_ON = {
+    "time_average": "by how long each held, the average",
     "moving_sum": "over {}, the sum",
     "moving_average": "over {}, the sum",
     "running_sum": "since the group began, the sum",

@@ -33,7 +33,7 @@ class Aggregate:
 NAMES = frozenset(
     {"count", "sum", "min", "max", "avg", "var", "stddev", "first", "last"}
     | {"and_aggr", "or_aggr", "xor_aggr"}
-    | {"moving_sum", "moving_avg", "running_sum", "running_sum_max"}
+    | {"time_avg", "moving_sum", "moving_avg", "running_sum", "running_sum_max"}
 )
 
 
@@ -41,6 +41,8 @@ def aggregate(name: str, argument: Typed | None) -> Aggregate:
     """The aggregate of that name."""
     if argument is None:
         return Aggregate(None, "ullong", len)
+    if name == "time_avg":
+        return Aggregate(argument, "float", len)
     firm = settled(argument)
     if name == "count":
         return Aggregate(firm, "ullong", lambda values: len(_values(values)))

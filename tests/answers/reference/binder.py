@@ -100,6 +100,8 @@ class Binder:
         assert self.rows is not None
         inner = Binder(self.rows, self.parameters)
         arguments = [inner.typed(argument) for argument in node.arguments]
+        if node.name == "time_avg":
+            arguments = [_together(arguments)]
         windows = arguments[1].constant if len(arguments) > 1 else 1
         assert isinstance(windows, int)
         if node.filter is not None:
@@ -107,6 +109,12 @@ class Binder:
         found = aggregate(node.name, arguments[0] if arguments else None)
         found = of_distinct(found) if node.distinct else found
         return self.collect(node, over(node.name, windows, found))
+
+
+def _together(arguments: list[Typed]) -> Typed:
+    """All of them as one value."""
+    read = [argument.read for argument in arguments]
+    return Typed("float", lambda row: tuple(each(row) for each in read))  # type: ignore[arg-type]
 
 
 def _selected(condition: Typed, arguments: list[Typed]) -> list[Typed]:

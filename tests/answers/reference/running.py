@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from tests.answers.reference.aggregates import Aggregate, Positioned
@@ -28,11 +29,32 @@ def over(name: str, windows: int, aggregate: Aggregate) -> Aggregate:
         sums = (result(_all(history[:end])) for end in range(1, len(history) + 1))
         return max((found for found in sums if found is not None), default=None)
 
+    if name == "time_avg":
+        return replace(aggregate, over=_time_average)
     if name == "running_sum_max":
         return replace(aggregate, over=greatest)
     if name in ("first", "last", "running_sum"):
         return replace(aggregate, over=lambda history: result(_all(history)))
     return replace(aggregate, over=moving)
+
+
+def _time_average(history: Sequence[Window]) -> float:
+    """Each (value, from, to) by how long it held; before the first one the last of before did."""
+    held: list[tuple[Fraction, int]] = []
+    carried: tuple[Fraction, int] | None = None
+    for window in history:
+        rows = [(Fraction(value), begin, end) for _, (value, begin, end) in window]
+        held = [(value, max(0, end - begin)) for value, begin, end in rows]
+        if not rows:
+            continue
+        first = min(begin for _, begin, _ in rows)
+        if carried is not None and first > carried[1]:
+            held.append((carried[0], first - carried[1]))
+        until, last = max((end, value) for value, _, end in rows)
+        carried = last, until
+    assert carried is not None
+    length = sum(time for _, time in held)
+    return float(sum(value * time for value, time in held) / length if length else carried[0])
 
 
 def _all(windows: Sequence[Window]) -> list[Positioned]:
