@@ -68,7 +68,8 @@ def _interface(
     """The field that says where a packet came from; an error over anything but packets."""
     qualifier = tuple(node.source.split(".")) if node.source else ()
     own = DiagnosticSink()
-    found = scope.resolve(ast.Name(qualifier, "interface", span=node.span), own)
+    columns = replace(scope, variables={}, aliases={})
+    found = columns.resolve(ast.Name(qualifier, "interface", span=node.span), own)
     if isinstance(found, FieldRef):
         return replace(found, accessor=INTERFACE_NAME)
     wrong = [item for item in own.diagnostics if item.code != "unknown-column"]
