@@ -5,6 +5,7 @@
 #define GS_RUNTIME_ATTACHED_SET_H
 
 #include "../base/shared_object.h"
+#include "../decode/decapsulate.h"
 #include "graph.h"
 
 struct gs_attached_set {
@@ -16,6 +17,7 @@ struct gs_attached_set {
     uint32_t interface_count;
     bool *tapped;             /* by node */
     void *columns;            /* of the burst, generated code's */
+    struct gs_packet *opened; /* a burst's packets as a view that opens tunnels has them, or NULL */
     struct gs_engine *engine; /* that it is attached to, or NULL */
     bool is_ended;            /* before its engine's input: it gets no more packets */
 };

@@ -104,6 +104,12 @@ class LftaStatistics:
     """At once since its table has that size, as often as time moved on."""
     promised_ns: int = NONE
     """Packet time below which it puts out nothing more."""
+    opened: int = 0
+    """Packets of tunnels, where it opens them, in whose place it saw the inner one."""
+    unopened: int = 0
+    """Packets with a tunnel that held none that could be read, which was seen as it was."""
+    too_deep: int = 0
+    """Packets with a tunnel further in than it goes."""
 
     @property
     def packets(self) -> int:

@@ -12,6 +12,7 @@ from docs.tables import Row, quoted, tables
 from gigastream.gsql.binder.aggregates import AGGREGATES
 from gigastream.gsql.catalog.build import load_catalog
 from gigastream.gsql.syntax.blocks import OPTIONS as DEFINE_OPTIONS
+from gigastream.gsql.tunnels import TUNNELS
 from gigastream.options import OPTIONS, SPOOL_OPTIONS
 from gigastream.shipped_queries import shipped_queries
 
@@ -60,7 +61,7 @@ def test_the_aggregates_are_listed() -> None:
 def test_the_options_of_a_query_are_listed() -> None:
     ((_, *rows),) = rows_of(GSQL, "option in DEFINE")
     listed = {name for row in rows for name in quoted(row[0])}
-    assert listed == set(DEFINE_OPTIONS) - {"decapsulate"}
+    assert listed == set(DEFINE_OPTIONS)
 
 
 def test_the_queries_that_ship_are_listed() -> None:
@@ -80,6 +81,15 @@ def test_the_link_types_are_listed() -> None:
     supported = {number for number, link in known if link != "GS_LINK_UNSUPPORTED"}
     ((_, *rows),) = rows_of(GSQL, "number")
     assert {number for row in rows for number in row[0].split(", ")} == supported
+
+
+def test_the_tunnels_are_listed() -> None:
+    ((_, *rows),) = rows_of(GSQL, "tunnel")
+    assert [quoted(row[0])[0] for row in rows] == list(TUNNELS)
+    for row, rules in zip(rows, TUNNELS.values(), strict=True):
+        ports = {rule.udp_port for rule in rules if rule.udp_port}
+        protocols = {rule.ip_protocol for rule in rules if rule.ip_protocol and not rule.udp_port}
+        assert set(map(int, re.findall(r"\d+", row[1]))) == ports | protocols
 
 
 def folders_of_parts() -> list[str]:

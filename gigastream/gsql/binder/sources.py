@@ -21,6 +21,7 @@ from gigastream.gsql.queries import (
     UnionSource,
 )
 from gigastream.gsql.syntax import ast
+from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Column, Schema, Temporal
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
@@ -46,6 +47,8 @@ class Tables:
     """Known interfaces; None where they are not known yet."""
     is_finite: bool = False
     """All input has an end."""
+    decapsulation: Decapsulation | None = None
+    """The tunnels that the query opens."""
     readers: Sequence[tuple[ast.Query, ast.Table]] = ()
     """Who reads the query that is checked, and where in its FROM."""
 
@@ -100,6 +103,7 @@ class _Branch:
             base_protocol=self.protocol.base_protocol,
             required=names.required(self.protocol),
             headers=self.protocol.headers,
+            decapsulation=names.decapsulation,
             narrowed_to="" if names.narrowed is None else names.narrowed.name,
         )
 
@@ -113,7 +117,7 @@ def bind_source(node: ast.FromItem, index: int, tables: Tables) -> SourceItem:
     if len(good) < len(branches):
         return _broken(node, index)
     if len(good) == 1:
-        names = _names(good[0], index, node.alias, tables.catalog)
+        names = _names(good[0], index, node.alias, tables)
         return SourceItem(node, names, lambda: good[0].source(names))
     return _union(node, good, index, tables)
 
@@ -123,13 +127,25 @@ def _broken(node: ast.Table | ast.UnionItem, index: int) -> SourceItem:
     return SourceItem(node, SourceNames(index, [table.name for table in tables], node.alias), None)
 
 
-def _names(branch: _Branch, index: int, alias: str | None, catalog: Catalog) -> SourceNames:
-    tables = [branch.table.name]
+def _names(branch: _Branch, index: int, alias: str | None, tables: Tables) -> SourceNames:
+    shown = [branch.table.name]
     if branch.protocol is not None:
-        return PacketNames(index, tables, alias, [branch.protocol], catalog)
+        return _packet_names(index, shown, alias, [branch.protocol], tables)
     if branch.query is None or branch.query.schema is None:
-        return SourceNames(index, tables, alias)
-    return StreamNames(index, tables, alias, branch.query.schema)
+        return SourceNames(index, shown, alias)
+    return StreamNames(index, shown, alias, branch.query.schema)
+
+
+def _packet_names(
+    index: int,
+    shown: Sequence[str],
+    alias: str | None,
+    protocols: Sequence[Protocol],
+    tables: Tables,
+) -> PacketNames:
+    names = PacketNames(index, shown, alias, protocols, tables.catalog)
+    names.decapsulation = tables.decapsulation
+    return names
 
 
 # One table
@@ -223,7 +239,7 @@ def _union(
     shown = [branch.table.name for branch in branches]
     if len(protocols) < len(branches):
         return _union_of_rows(node, branches, index, tables)
-    names = PacketNames(index, shown, node.alias, protocols, tables.catalog)
+    names = _packet_names(index, shown, node.alias, protocols, tables)
     return SourceItem(
         node, names, lambda: UnionSource(tuple(branch.source(names) for branch in branches))
     )
@@ -252,7 +268,7 @@ def _rows(branch: _Branch, like: Schema, tables: Tables) -> _Branch | None:
     """A branch that gives rows of these columns; packets give their fields of these names."""
     if branch.protocol is None:
         return branch
-    names = PacketNames(0, [branch.table.name], None, [branch.protocol], tables.catalog)
+    names = _packet_names(0, [branch.table.name], None, [branch.protocol], tables)
     columns = fields_like(names, like, branch.table.name_span, tables.sink)
     return None if columns is None else replace(branch, packets=names, columns=columns)
 
