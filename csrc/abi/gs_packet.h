@@ -97,10 +97,9 @@ struct gs_packet {
     uint32_t network_offset;     /* of the IP header if IP; behind the labels if has_mpls */
     uint32_t transport_offset;   /* of the TCP, UDP or ICMP header, valid if one of these */
     uint32_t ip_payload_length; /* bytes of IP payload from transport_offset on, from the headers */
-    uint8_t ip_protocol;     /* what follows IPv4 or the IPv6 extension headers that are walked */
-    uint8_t is_fragment : 1; /* a fragment: more_frag or a fragment offset */
-    uint8_t is_later_fragment : 1; /* fragment offset > 0 */
-    uint16_t ethernet_offset;      /* of the Ethernet header, valid if ETH */
+    uint8_t ip_protocol;       /* what follows IPv4 or the IPv6 extension headers that are walked */
+    uint8_t is_later_fragment; /* fragment offset > 0 */
+    uint16_t ethernet_offset;  /* of the Ethernet header, valid if ETH */
     /* filled by decapsulation alone (gs_tunnels.h): the packet that it was in, NULL if in none */
     const struct gs_packet *outer;
 };

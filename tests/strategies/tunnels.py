@@ -59,12 +59,13 @@ def tunnelled() -> dict[str, Any]:
     sequenced = GRE(proto=0x88BE, seqnum_present=1, sequence_number=1)
     container = GTPPDUSessionContainer(type=0, QFI=5)
     options = GENEVE(vni=8, options=b"\1\2\3\1\0\0\0\1")
+    arp = ARP(hwsrc="02:00:00:00:00:0a", psrc="10.0.0.1", pdst="10.0.0.2")
     return {
         "vxlan": _outer() / _udp(4789) / vxlan / _frame(_tcp()),
         "vxlan at Linux' port, tagged": _outer() / _udp(8472) / vxlan
         / (Ether(**GREY) / Dot1Q(vlan=12) / _udp_6()),
         "vxlan over IPv6": _outer_6() / _udp(4789) / vxlan / _frame(_tcp(2)),
-        "vxlan with ARP": _outer() / _udp(4789) / vxlan / _frame(ARP(hwsrc="02:00:00:00:00:0a", psrc="10.0.0.1", pdst="10.0.0.2")),
+        "vxlan with ARP": _outer() / _udp(4789) / vxlan / _frame(arp),
         "geneve": _outer() / _udp(6081) / geneve / _frame(_tcp(3)),
         "geneve with options": _outer() / _udp(6081) / options / _frame(_tcp(3)),
         "geneve with IP": _outer() / _udp(6081) / GENEVE(proto=0x0800) / _tcp(4),
@@ -118,7 +119,8 @@ def closed() -> dict[str, Any]:
         "gtp echo": _outer() / _udp(2152) / GTP_U_Header(gtp_type=1) / GTPEchoRequest(),
         "gtp with an endless extension": _outer() / _udp(2152)
         / bytes.fromhex("34ff000c00000009 00000085 00000085 00000085".replace(" ", "")),
-        "ipip in nothing": Ether(**GREY) / IP(src="192.0.2.1", dst="192.0.2.2", proto=4) / b"\x45\0",
+        "ipip in nothing": Ether(**GREY) / IP(src="192.0.2.1", dst="192.0.2.2", proto=4)
+        / b"\x45\0",
         "a port that is no tunnel's": _outer() / UDP(sport=4789, dport=4000) / vxlan
         / _frame(_tcp()),
         "a later fragment": Ether(**GREY) / IP(src="192.0.2.1", dst="192.0.2.2", frag=100, proto=47)
