@@ -84,7 +84,8 @@ struct gs_source_config {
     void (*close)(void *context); /* at its end, once, unless the engine is freed before */
     void *context;
     bool use_mmap;
-    bool is_pipe;                      /* the pipe's rule of time, else the file's */
+    bool is_pipe;    /* the pipe's rule of time, else the file's */
+    bool is_records; /* of a STREAM: its frames are records, and the pipe's rule is theirs */
     const struct gs_live_config *live; /* a live link, which has neither path nor descriptor */
     int64_t live_slack_ns;             /* of it (OPERATORS section 2, Ring) */
     int64_t max_skew_ns;               /* of what goes by the clock */
@@ -145,6 +146,7 @@ struct gs_lfta_statistics {
     uint64_t groups, groups_most; /* in it now; the most at once since it has that size */
     uint64_t rows_out;
     int64_t promised_ns; /* packet time below which it puts out nothing more */
+    uint64_t forgotten;  /* keys of a FILTER_JOIN that gave way though a packet might match them */
 };
 
 struct gs_operator_statistics {
@@ -286,6 +288,48 @@ void gs_attached_free(struct gs_attached_set *set);
 void gs_attached_ask(struct gs_attached_set *set, uint32_t node, uint32_t column, int64_t value);
 /* Of a set that stands alone: whoever waits in it asks anew, which is then wanted of its ports. */
 void gs_attached_ask_for_time(struct gs_attached_set *set);
+
+/* ---- watchlists ---- */
+
+/* A list that is being made, or that a query set has. */
+struct gs_watchlist;
+
+/* Its columns, and how many bytes it may take. */
+struct gs_watchlist_shape {
+    uint32_t column_count;
+    const uint8_t *types;  /* by column: enum gs_type */
+    const uint8_t *is_key; /* by column */
+    uint64_t most_bytes;
+    uint64_t hash_key[2];
+};
+
+/* Whole lines of a file, which are taken apart in place. */
+struct gs_watchlist_text {
+    uint8_t *bytes;
+    uint64_t length;
+    const int32_t *columns; /* of each cell of a line, -1: of no column */
+    uint32_t cell_count;
+};
+
+struct gs_watchlist_counts {
+    uint64_t rows, refused, replaced; /* lines left out; lines whose keys came again */
+    uint64_t first_refused;           /* line */
+    const char *why_refused;
+    uint64_t bytes;
+};
+
+/* What comes of it, even where it fails, is the caller's to free. */
+int gs_watchlist_new(const struct gs_watchlist_shape *shape, struct gs_watchlist **list,
+                     struct gs_error *error);
+/* GS_REFUSED: it would take more bytes than it may. */
+int gs_watchlist_add(struct gs_watchlist *list, const struct gs_watchlist_text *text,
+                     struct gs_error *error);
+void gs_watchlist_counts(const struct gs_watchlist *list, struct gs_watchlist_counts *counts);
+void gs_watchlist_free(struct gs_watchlist *list);
+/* From now on packets meet this list, which is the set's; the one before is freed. Between two
+ * calls of gs_engine_run. */
+int gs_attached_give_watchlist(struct gs_attached_set *set, uint32_t number,
+                               struct gs_watchlist *list, struct gs_error *error);
 
 /* Whether getlpmid will read the file of that path; GS_REFUSED with what is wrong, and where. */
 int gs_check_prefix_file(const uint8_t *path, uint32_t length, struct gs_error *error);

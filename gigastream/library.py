@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gigastream.engine.batch import EngineError
     from gigastream.gsql.diagnostics import GsqlError
     from gigastream.plan import Plan
+    from gigastream.records.source import StreamSource
     from gigastream.sessions.session import Session
     from gigastream.sources.bpf import FilterError
 
@@ -55,12 +56,16 @@ __all__ = [
 Source = str | Path | FileSource | PacketSource
 Parameters = Mapping[str, str | int | float | IPv4Address | IPv6Address]
 Sources = Source | Sequence[Source] | Iterable[Any]
+Definitions = str | Path | Sequence[str | Path]
+Streams = Mapping[str, str | Path | Iterable[Any]]
 
 
 def run(
     query: str,
-    sources: Sources,
+    sources: Sources | None = None,
     *,
+    streams: Streams | None = None,
+    definitions: Definitions = (),
     parameters: Parameters | None = None,
     settings: Settings | None = None,
     link_type: int | str | None = None,
@@ -75,6 +80,9 @@ def run(
     what times may be). `link_type` is that of such packets, where they do not say it themselves and
     are not Ethernet. `parameters` are texts as behind --param, numbers, bools or addresses;
     `settings` the options of the command line under longer names, gigastream.Settings.
+    `definitions` are files of protocols, functions and STREAMs; `streams` says by name where their
+    records come from: a text as behind --stream NAME=, or an iterable of mappings from fields to
+    values, or of Arrow's record batches. One that has no length may be endless.
 
         question = "SELECT tb, count(*) AS packets FROM IPV4 GROUP BY time/60 AS tb"
         rows = [row for batch in gigastream.run(question, "a.pcap") for row in batch.to_pylist()]
@@ -85,9 +93,17 @@ def run(
     DamagedSourceError, after the rows of what came before.
     """
     from gigastream.sessions.session import Session
+    from gigastream.sessions.shape import SessionOptions
 
-    chosen = _sources(sources, link_type)
-    return Answer(Session(_plan(query, parameters, chosen), chosen, settings or Settings()))
+    packets = [] if sources is None else _sources(sources, link_type)
+    files = _definitions(definitions)
+    records = _streams(streams or {}, files)
+    chosen = [*packets, *records]
+    if not chosen:
+        raise SourceError("nothing is to be read", "give a capture, or streams={name: place}")
+    plan = _plan(query, parameters, chosen, files)
+    options = SessionOptions(include=QueryTexts((), definitions=files).include)
+    return Answer(Session(plan, chosen, settings or Settings(), options))
 
 
 class Answer(Iterator["pyarrow.RecordBatch"]):
@@ -157,10 +173,28 @@ def _source(given: Source) -> FileSource | PacketSource:
     return given if isinstance(given, FileSource | PacketSource) else parse_source(str(given))
 
 
+def _definitions(given: Definitions) -> tuple[str, ...]:
+    return tuple(map(str, [given] if isinstance(given, str | Path) else given))
+
+
+def _streams(given: Streams, definitions: tuple[str, ...]) -> list[StreamSource]:
+    """Return the sources of records. SourceError; GsqlError of the definitions."""
+    if not given:
+        return []
+    from gigastream.gsql.catalog.build import load_catalog
+    from gigastream.records.source import stream_sources
+
+    found = stream_sources(given, load_catalog(definitions).streams)
+    for source in found:
+        source.check()
+    return found
+
+
 def _plan(
     query: str,
     parameters: Parameters | None,
-    files: Sequence[FileSource | PacketSource] = (),
+    files: Sequence[FileSource | PacketSource | StreamSource] = (),
+    definitions: tuple[str, ...] = (),
 ) -> Plan:
     from gigastream.engine.handles import check_handles
     from gigastream.plan import plan_queries
@@ -171,8 +205,10 @@ def _plan(
     texts = QueryTexts(
         inline_queries((query,)),
         _as_texts(parameters),
+        definitions,
         interfaces=interfaces,
         is_finite=bool(files) and are_finite(files),
+        opens_lists=True,
     )
     plan = plan_queries(check_texts(texts).queries, is_finite=texts.is_finite)
     check_handles(plan)
@@ -196,9 +232,15 @@ EXPLANATIONS = {
 }
 
 
-def explain(query: str, *, parameters: Parameters | None = None, form: str = "text") -> str:
+def explain(
+    query: str,
+    *,
+    parameters: Parameters | None = None,
+    definitions: Definitions = (),
+    form: str = "text",
+) -> str:
     """Say what becomes of a query, in one of the forms of EXPLANATIONS. Raises GsqlError."""
-    return explain_plan(_plan(query, parameters), form)
+    return explain_plan(_plan(query, parameters, (), _definitions(definitions)), form)
 
 
 def explain_plan(plan: Plan, form: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 OPAQUE = 13
-OPAQUE_MAX = 4096
+OPAQUE_MAX = 16384
 """GS_OPAQUE, GS_OPAQUE_MAX: its number in C, and the bytes of the largest value."""
 _NAME = re.compile("fstring(0|[1-9][0-9]{0,17})", re.IGNORECASE | re.ASCII)
 

@@ -42,6 +42,8 @@ class QueryTexts:
     """Properties of the interfaces that there are, by name; none: they are not known yet."""
     is_finite: bool = False
     """All that is read has an end, as files have."""
+    opens_lists: bool = False
+    """FROM may name the file of a watchlist: who asks may read what we may."""
 
     @property
     def include(self) -> tuple[Path, ...]:
@@ -74,6 +76,7 @@ def check_texts(texts: QueryTexts) -> CheckedTexts:
         interfaces=texts.interfaces or None,
         library=texts.library,
         is_finite=texts.is_finite,
+        opens_lists=texts.opens_lists,
         sink=sink,
     )
     if texts.interfaces:

@@ -40,6 +40,8 @@ class SparkAccumulator:
 
 def accumulator_column(accumulator: Accumulator, columns: Columns, *, partial: bool) -> Column:
     """The aggregate function over the columns of a partial row, or over argument and position."""
+    if accumulator.distinct:
+        return _OF_DISTINCT[accumulator.kind](F.collect_set(columns[0]))
     kind = KINDS[accumulator.kind]
     return (kind.merge if partial else kind.plain)(columns, accumulator)
 
@@ -128,6 +130,31 @@ KINDS: dict[str, SparkAccumulator] = {
     "moments_signed": SparkAccumulator(moments.of_partial_rows, moments.of_rows),
     "moments_float": SparkAccumulator(_float_moments, _float_moments),
 }
+
+
+def _size(values: Column) -> Column:
+    return F.size(values).cast("decimal(20,0)")
+
+
+def _total(type_: str) -> Callable[[Column], Column]:
+    """The sum of a list's values, each of this type; NULL of none."""
+
+    def build(values: Column) -> Column:
+        added = F.aggregate(
+            values, F.lit(0).cast(type_), lambda s, x: (s + x.cast(type_)).cast(type_)
+        )
+        return F.when(F.size(values) > 0, added)
+
+    return build
+
+
+_OF_DISTINCT: dict[str, Callable[[Column], Column]] = {
+    "count": _size,
+    "sum_unsigned": _total("decimal(38,0)"),
+    "sum_signed": _total("decimal(38,0)"),
+    "sum_float": _total("double"),
+}
+"""Over the set of an argument's values: Spark's own DISTINCT is none of a stream."""
 
 
 # Finals

@@ -42,6 +42,7 @@ SHIPPED = (
     "spark_sink.source",
     "spark_sink.spark_types",
     "spark_sink.spools",
+    "spark_sink.state_library",
     "spark_sink.stream_columns",
     "spark_sink.table_options",
     "spark_sink.tracks",

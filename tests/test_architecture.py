@@ -37,10 +37,11 @@ LEAVES = {
 }
 SPARK_MAY_IMPORT = {
     *FRONT_END,
-    *("arrow_schema", "new_file", "opaque", "outputs", "ownership", "paths", "plan"),
+    *("arrow_schema", "codegen", "new_file", "opaque", "outputs", "ownership", "paths", "plan"),
     *("sinks", "spool"),
 }
 MAY_IMPORT: dict[str, set[str]] = {
+    "ipc_messages": set(),
     "memory": set(),
     "new_file": set(),
     "opaque": set(),
@@ -77,21 +78,24 @@ MAY_IMPORT: dict[str, set[str]] = {
         "plan",
     },
     "sources": {"link_types", "options", "settings", "shipped_queries", "timestamps", "words"},
+    "records": {"gsql", "gsql.catalog", "ipc_messages", "sources", "timestamps", "words"},
     "outputs": {"destination", "words"},
     "sinks": {"new_file", "outputs", "words"},
     "spool": {
-        *("arrow_schema", "gsql", "gsql.catalog", "plan", "punctuation", "query_texts", "words"),
+        *("arrow_schema", "gsql", "gsql.catalog", "ipc_messages", "plan", "punctuation"),
+        *("query_texts", "words"),
     },
     "serving": {"spool"},
     "shipping": {"spool"},
     "engine": {
         *("codegen", "flush_policy", "gsql", "memory", "ownership", "plan", "punctuation"),
-        *("liveness", "settings", "sources", "timestamps"),
+        *("liveness", "records", "settings", "sources", "timestamps"),
     },
     "sessions": {
         "liveness",
         "punctuation",
-        *("codegen", "engine", "gsql", "plan", "query_texts", "settings", "sources", "spool"),
+        *("codegen", "engine", "gsql", "plan", "query_texts", "records", "settings", "sources"),
+        "spool",
     },
     "config": {"gsql", "options", "settings", "sources"},
     "compiled": {*FRONT_END, *LEAVES, "codegen", "plan", "version"},
@@ -109,6 +113,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "compiled",
         "engine",
         "plan",
+        "records",
         "sessions",
         "sources",
     },
@@ -116,7 +121,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *FRONT_END,
         *LEAVES,
         *("arrow_schema", "codegen", "compiled", "config", "engine", "library", "outputs", "plan"),
-        *("console", "daemon"),
+        *("console", "daemon", "records"),
         *(
             "serving",
             "sessions",

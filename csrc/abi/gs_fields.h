@@ -11,6 +11,7 @@
 
 #include "gs_fields_link.h"
 #include "gs_fields_network.h"
+#include "gs_fields_record.h"
 #include "gs_fields_transport.h"
 
 #endif

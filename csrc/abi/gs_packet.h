@@ -35,6 +35,7 @@ enum gs_link {
     GS_LINK_RADIOTAP,
     GS_LINK_IPV4, /* IP of one version: a packet of the other is no tuple */
     GS_LINK_IPV6,
+    GS_LINK_RECORD, /* no packet: a record of a STREAM (gs_fields_record.h) */
     GS_LINK_CISCO_HDLC,
     GS_LINK_FRAME_RELAY,
     GS_LINK_PPI,
@@ -69,7 +70,8 @@ enum gs_frame_flag {
     GS_FRAME_UNSUPPORTED = 1u << 1, /* a link type that we do not decode */
     GS_FRAME_TRUNCATED = 1u << 2,   /* caplen < len: a property, not a loss */
     GS_FRAME_FILTERED = 1u << 3,    /* the kernel's filter has let it pass */
-    GS_FRAME_CARRIED = 1u << 4      /* its timestamp has been replaced: a clock had stepped */
+    GS_FRAME_CARRIED = 1u << 4,     /* its timestamp has been replaced: a clock had stepped */
+    GS_FRAME_CLOCK = 1u << 5        /* of a STREAM: it tells the time, and is no record */
 };
 
 #define GS_BURST_CAPACITY 256

@@ -10,13 +10,15 @@
 
 #include "gs_batch.h"
 #include "gs_bounds.h"
+#include "gs_join_filter.h"
 #include "gs_hash.h"
 #include "gs_packet.h"
+#include "gs_running.h"
 #include "gs_scratch.h"
 #include "gs_sliding.h"
 #include "gs_tunnels.h"
 
-#define GS_ABI_VERSION 9
+#define GS_ABI_VERSION 10
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -32,6 +34,7 @@ struct gs_burst {
     uint32_t count;
     uint32_t interface;                      /* ordinal of the Gigastream interface */
     const struct gs_string *interface_names; /* by packet->interface */
+    int64_t high_ns, promise_ns;             /* H and W of the interface before it */
     struct gs_scratch *scratch;              /* strings that functions make; reset every tuple */
 };
 
@@ -71,6 +74,7 @@ struct gs_lfta_table {
 
 struct gs_host;
 struct gs_lfta_ops;
+struct gs_watchlist;
 
 /* The part of an LFTA that generated code sees; the engine's struct begins with it. */
 struct gs_lfta {
@@ -78,8 +82,10 @@ struct gs_lfta {
     const struct gs_host *host;
     struct gs_lfta_counters counters;
     struct gs_lfta_table table;
-    struct gs_batch *output; /* rows not yet delivered */
-    void *const *handles;    /* of the query set */
+    struct gs_batch *output;                      /* rows not yet delivered */
+    void *const *handles;                         /* of the query set */
+    const struct gs_watchlist *const *watchlists; /* likewise */
+    struct gs_join_filter *filter;                /* of a FILTER_JOIN, or NULL */
     uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
 
@@ -106,7 +112,8 @@ struct gs_lfta_ops {
      * many there have been. 0: there is none. */
     uint64_t row_unit;
     uint32_t row_variable;
-    uint32_t need_count;           /* length of the vector of `needs` */
+    const struct gs_join_filter_ops *filter; /* NULL: it is no FILTER_JOIN */
+    uint32_t need_count;                     /* length of the vector of `needs` */
     const char *const *interfaces; /* names it is bound to, NULL-terminated; NULL: every one */
     /* Runs the LFTA over a burst whose columns are filled. */
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
@@ -131,6 +138,14 @@ struct gs_group_table {
     uint32_t mask;     /* words of the index - 1 */
     uint32_t count;    /* entries */
     uint32_t capacity; /* entries that there is room for */
+};
+
+/* A value that a group has met. */
+struct gs_group_value {
+    struct gs_group_value *next; /* whoever keeps a list of them */
+    uint64_t times, hash;
+    uint32_t group, set, length;
+    _Alignas(8) uint8_t bytes[];
 };
 
 struct gs_operator_counters {
@@ -181,8 +196,9 @@ struct gs_group_ops {
     void (*rows)(struct gs_operator *op, const struct gs_batch *input);
     /* What the input promises to the bounds of the temporal group variables. */
     gs_carry_function bounds;
-    /* One group to the output, which has room: HAVING, then the SELECT list. */
-    void (*emit)(struct gs_operator *op, const void *entry, const gs_bound *window);
+    /* One group to the output, which has room: HAVING, then the SELECT list. True: CLOSING_WHEN
+     * holds of it. */
+    bool (*emit)(struct gs_operator *op, const void *entry, const gs_bound *window);
     /* The bounds of output columns from those of the temporal group variables. */
     gs_carry_function group_bounds;
     uint32_t entry_size;
@@ -206,7 +222,34 @@ struct gs_slide_ops {
     /* Whether two entries are of one group. */
     bool (*is_same)(const void *a, const void *b);
     /* Adds the aggregates of an entry of the same group. */
-    void (*combine)(void *into, const void *from);
+    void (*combine)(void *const *handles, void *into, const void *from);
+};
+
+/* running: an aggregation whose groups stand from window to window; the entries of what stands are
+ * generated code's own, and `emit` is of one of them */
+struct gs_standing {
+    uint32_t control; /* as struct gs_group_table has it */
+    bool is_closed;
+};
+
+struct gs_running_ops {
+    struct gs_group_ops groups; /* first */
+    uint32_t standing_size;     /* of an entry, which begins with struct gs_standing */
+    uint32_t settles_after;     /* silent windows after which nothing of a group changes */
+    bool asks_for_window;       /* HAVING or CLOSING_WHEN reads the window */
+    int64_t step;               /* from a value of the window to the next */
+    /* Whether what stands is of the group of a window's entry. */
+    bool (*is_same)(const void *standing, const void *entry);
+    /* Of a new group, whose memory is zero. False: there is no room for its strings, counted. */
+    bool (*begin)(struct gs_operator *op, void *standing, const void *entry);
+    /* What the window that ends has of the group. */
+    void (*take)(void *standing, const void *entry);
+    /* That window ends: aggregates that go on move. */
+    void (*move)(struct gs_operator *op, void *standing);
+    /* The others begin anew. */
+    void (*rest)(void *standing);
+    /* The group is dropped. */
+    void (*drop)(struct gs_operator *op, void *standing);
 };
 
 /* order: ORDER BY and LIMIT of each window */
@@ -338,6 +381,7 @@ struct gs_query_set {
     const struct gs_node *nodes; /* in topological order */
     uint32_t handle_count;
     const struct gs_handle_ops *handles;
+    uint32_t watchlist_count;
     uint32_t view_count;
     const struct gs_view *views;
 };
@@ -368,6 +412,14 @@ struct gs_host {
      * NULL bytes: refused, counted. */
     struct gs_string (*group_string)(struct gs_operator *op, struct gs_group_table *table,
                                      struct gs_string s, uint32_t room);
+    /* The value of these bytes that the group has met so often in its set, this time counted: it
+     * lives as long as the window. NULL: refused, counted. */
+    struct gs_group_value *(*group_value)(struct gs_operator *op, struct gs_group_table *table,
+                                          uint32_t group, uint32_t set, struct gs_string bytes);
+    /* A copy of the bytes in the place of what is kept, until it is dropped. False: refused, and
+     * counted; what is kept stays. */
+    bool (*running_keep)(struct gs_operator *op, struct gs_string *kept, struct gs_string s);
+    void (*running_drop)(struct gs_operator *op, struct gs_string *kept);
     /* The rows to come are, or are not, of windows in which groups were refused. */
     void (*operator_mark)(struct gs_operator *op, bool is_partial);
     const struct gs_join_side *(*join_side)(struct gs_operator *op, uint32_t side);

@@ -35,13 +35,13 @@ enum gs_type {
     GS_OPAQUE     /* fstringN: struct gs_opaque_N; in a column N bytes a row */
 };
 
-#define GS_OPAQUE_MAX 4096u /* bytes of the largest opaque value */
+#define GS_OPAQUE_MAX 16384u /* bytes of the largest opaque value */
 
 /* The type of N bytes that no operation looks into, and a row of a column of them. In a variable,
  * a slot or a group it is aligned for whatever struct its bytes are: a user's function is given a
- * pointer to them. */
+ * pointer to them, and may read them as that struct, which what copies them must expect. */
 #define GS_OPAQUE_TYPE(n)                                                                          \
-    struct gs_opaque_##n {                                                                         \
+    struct __attribute__((may_alias)) gs_opaque_##n {                                              \
         _Alignas(8) uint8_t bytes[n];                                                              \
     };                                                                                             \
     static inline struct gs_opaque_##n gs_opaque_##n##_at(const void *values, uint32_t row)        \

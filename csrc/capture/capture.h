@@ -19,6 +19,7 @@ struct gs_capture_config {
     const char *path; /* of a file; NULL: `descriptor` is read */
     int descriptor; /* a pipe or stdin, or the reading end of a decompressor; owned by the caller */
     bool use_mmap;  /* plain files only */
+    bool is_records; /* its frames are records of a STREAM, and nothing else's ever are */
     const uint8_t *first_bytes;             /* of a pipe, which have been read already */
     uint32_t first_byte_count;              /* a few */
     const struct gs_link_types *link_types; /* of a file, as long as it is read; NULL: none */

@@ -97,6 +97,7 @@ static int file_open(struct gs_capture **capture, const struct gs_capture_config
     *capture = calloc(1, sizeof **capture);
     if (*capture == NULL) return gs_fail(error, GS_ERROR, "out of memory");
     (*capture)->input.descriptor = -1;
+    (*capture)->is_records = config->is_records;
     (*capture)->link_types = config->link_types;
     int status = start_or_wait(*capture, config, error);
     if (status == GS_OK) return GS_OK;

@@ -41,6 +41,7 @@ struct gs_capture {
     int (*read_records)(struct gs_capture *capture, struct gs_file_burst *burst,
                         struct gs_error *error);
     size_t needed_bytes;
+    bool is_records;               /* as its configuration says */
     uint64_t records;              /* given so far */
     uint64_t unsupported_records;  /* of these, with GS_FRAME_UNSUPPORTED */
     uint32_t unsupported_linktype; /* of the last of them */

@@ -68,9 +68,14 @@ static void fill_packet(struct gs_capture *capture, const struct gs_file_interfa
     packet->interface = (uint16_t)(interface - capture->interfaces);
     packet->link = interface->shown.link;
     packet->flags = block->caplen < block->len ? GS_FRAME_TRUNCATED : 0;
+    if (capture->is_records) packet->flags |= GS_FRAME_FILTERED; /* a filter is of packets */
     if (block->has_time &&
         !gs_tick_nanoseconds(&interface->tick, block->ticks, &packet->timestamp_ns))
         packet->flags |= GS_FRAME_NO_TIME;
+    if (capture->is_records && packet->caplen == 0 && !(packet->flags & GS_FRAME_NO_TIME)) {
+        packet->flags |= GS_FRAME_CLOCK;
+        capture->records--;
+    }
     if (interface->shown.link == GS_LINK_UNSUPPORTED) {
         packet->flags |= GS_FRAME_UNSUPPORTED;
         capture->unsupported_records++;
@@ -204,7 +209,8 @@ static int read_interface_description(struct gs_capture *capture, uint32_t total
     interface.shown.link_type =
         gs_linktype_meant(capture->link_types, gs_load_u16(block + 8, capture->swapped));
     interface.shown.snap_length = gs_load_u32(block + 12, capture->swapped);
-    interface.shown.link = gs_link_of_linktype(interface.shown.link_type);
+    interface.shown.link =
+        capture->is_records ? GS_LINK_RECORD : gs_link_of_linktype(interface.shown.link_type);
     GS_RETURN_IF_ERROR(read_interface_options(
         capture, block + 16, block + total_length - BLOCK_TRAILER_BYTES, &interface, error));
     return gs_file_add_interface(capture, &interface, error);

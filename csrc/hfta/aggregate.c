@@ -2,56 +2,7 @@
 /* Aggregate (Li et al., VLDB 2008, A-2): a hash table per window; when a bound passes a window its
  * groups are due and leave by themselves, a batch a step, oldest window first (OPERATORS section
  * 4). Generated code finds groups and adds to them; here are the windows. */
-#include "groups.h"
-
-struct gs_group_window {
-    struct gs_window window; /* first */
-    struct gs_groups groups;
-    uint32_t cursor; /* entries before it have left */
-};
-
-static struct gs_window *window_new(struct gs_group_operator *op, const gs_bound *values)
-{
-    const size_t size = sizeof(struct gs_group_window);
-    uint64_t bytes = gs_windows_bytes(&op->shared.windows, size);
-    struct gs_groups groups;
-    if (!gs_groups_hold(op, bytes)) return NULL;
-    if (gs_groups_open(op, &groups, NULL)) {
-        struct gs_window *window = gs_windows_add(&op->shared.windows, values, size);
-        if (window != NULL) {
-            groups.is_partial = &window->is_partial;
-            ((struct gs_group_window *)window)->groups = groups;
-            return window;
-        }
-        gs_groups_close(op, &groups);
-    }
-    gs_let_go(&op->shared.op.holder, bytes);
-    return NULL;
-}
-
-/* A window without groups would be memory that max_groups does not bound. */
-static struct gs_window *window_admit(void *owner, const gs_bound *values)
-{
-    struct gs_group_operator *op = owner;
-    bool by_count = op->group_count >= op->max_groups;
-    struct gs_window *window = by_count ? NULL : window_new(op, values);
-    if (window != NULL) return window;
-    gs_groups_count_refused(op, by_count);
-    gs_windows_refuse(&op->shared.windows, values);
-    return NULL;
-}
-
-static struct gs_groups *find(struct gs_group_operator *op, const gs_bound *values)
-{
-    if (gs_window_operator_is_late(&op->shared, values)) return NULL;
-    struct gs_window *window = gs_window_operator_meet(&op->shared, values);
-    return window == NULL ? NULL : &((struct gs_group_window *)window)->groups;
-}
-
-static void window_clear(struct gs_window_operator *op, struct gs_window *base)
-{
-    gs_groups_close((struct gs_group_operator *)op, &((struct gs_group_window *)base)->groups);
-}
+#include "group_windows.h"
 
 /* HAVING does not save the budget. */
 static bool window_leave(struct gs_window_operator *op, struct gs_window *due, uint32_t *budget)
@@ -86,18 +37,18 @@ static const struct gs_window_methods window_methods = {
     .promise_windows = gs_group_operator_promise_windows,
     .extend = gs_group_operator_extend,
     .promise_output = gs_group_operator_promise_output,
-    .admit = window_admit,
+    .admit = gs_group_window_admit,
     .ask = gs_group_operator_ask,
     .end = meet_nothing,
     .leave = window_leave,
-    .clear = window_clear,
+    .clear = gs_group_window_clear,
 };
 
 static int open_aggregate(struct gs_operator_state *op, const struct gs_operator_settings *settings,
                           struct gs_error *error)
 {
     struct gs_group_operator *state = (struct gs_group_operator *)op;
-    state->find = find;
+    state->find = gs_group_window_find;
     return gs_group_operator_open(state, &window_methods, settings, error);
 }
 

@@ -14,11 +14,12 @@
 #define GS_HUGE_PAGE (2u << 20)
 #define GS_ARENA_FIRST 1024u /* bytes of a window's first chunk of strings; then twice as many */
 #define GS_ARENA_CHUNK 65536u
+#define GS_ARENA_ALIGNMENT 8u
 
 struct gs_arena_chunk {
     struct gs_arena_chunk *next;
     uint32_t used, capacity;
-    uint8_t bytes[];
+    _Alignas(8) uint8_t bytes[];
 };
 
 /* ---- memory ---- */
@@ -189,6 +190,14 @@ bool gs_group_table_reserve(struct gs_group_operator *op, struct gs_group_table 
     return table_reserve(op, table, kind);
 }
 
+bool gs_group_table_admit(struct gs_group_operator *op, struct gs_group_table *table,
+                          size_t entry_size)
+{
+    struct table_kind kind = {entry_size, false};
+    if (table->index == NULL && !table_open(op, table, kind)) return false;
+    return table_reserve(op, table, kind);
+}
+
 /* Far from where it would grow again, and from where it would shrink. */
 static uint32_t fitting(uint32_t room, uint32_t count, uint32_t least)
 {
@@ -257,9 +266,9 @@ struct gs_group_table *gs_group_window(struct gs_operator *base, const gs_bound 
     return &groups->table;
 }
 
-static bool refuse(struct gs_group_operator *state, struct gs_groups *groups, bool by_count)
+bool gs_groups_refuse(struct gs_group_operator *op, struct gs_groups *groups, bool by_count)
 {
-    gs_groups_count_refused(state, by_count);
+    gs_groups_count_refused(op, by_count);
     *groups->is_partial = true;
     return false;
 }
@@ -286,13 +295,23 @@ static bool arena_reserve(struct gs_group_operator *state, struct gs_groups *gro
     return true;
 }
 
+void *gs_groups_memory(struct gs_group_operator *op, struct gs_groups *groups, uint64_t bytes)
+{
+    if (!arena_reserve(op, groups, bytes + GS_ARENA_ALIGNMENT - 1)) return NULL;
+    struct gs_arena_chunk *chunk = groups->arena;
+    uint32_t at = (chunk->used + GS_ARENA_ALIGNMENT - 1) & ~(GS_ARENA_ALIGNMENT - 1);
+    chunk->used = at + (uint32_t)bytes;
+    return chunk->bytes + at;
+}
+
 bool gs_group_admit(struct gs_operator *base, struct gs_group_table *table, uint64_t string_bytes)
 {
     struct gs_group_operator *state = (struct gs_group_operator *)base;
     struct gs_groups *groups = (struct gs_groups *)table;
-    if (state->group_count >= state->max_groups) return refuse(state, groups, true);
-    if (!table_reserve(state, table, own_kind(state))) return refuse(state, groups, false);
-    if (!arena_reserve(state, groups, string_bytes)) return refuse(state, groups, false);
+    if (state->group_count >= state->max_groups) return gs_groups_refuse(state, groups, true);
+    if (!table_reserve(state, table, own_kind(state)))
+        return gs_groups_refuse(state, groups, false);
+    if (!arena_reserve(state, groups, string_bytes)) return gs_groups_refuse(state, groups, false);
     table->count++;
     state->group_count++;
     state->has_met = true;
@@ -306,7 +325,7 @@ struct gs_string gs_group_string(struct gs_operator *base, struct gs_group_table
     struct gs_groups *groups = (struct gs_groups *)table;
     if (room == 0) return (struct gs_string){empty, 0};
     if (!arena_reserve((struct gs_group_operator *)base, groups, room)) {
-        refuse((struct gs_group_operator *)base, groups, false);
+        gs_groups_refuse((struct gs_group_operator *)base, groups, false);
         return (struct gs_string){NULL, 0};
     }
     struct gs_arena_chunk *chunk = groups->arena;
@@ -330,6 +349,7 @@ void gs_groups_close(struct gs_group_operator *op, struct gs_groups *groups)
 {
     op->group_count -= groups->table.count;
     table_retire(op, &groups->table);
+    gs_value_sets_close(op, &groups->values);
     arena_free(op, groups->arena);
     groups->arena = NULL;
 }

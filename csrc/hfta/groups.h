@@ -5,13 +5,15 @@
 #ifndef GS_HFTA_GROUPS_H
 #define GS_HFTA_GROUPS_H
 
+#include "value_sets.h"
 #include "window_operator.h"
 
 struct gs_arena_chunk;
 
 struct gs_groups {
     struct gs_group_table table;  /* first: generated code is given a pointer to it */
-    struct gs_arena_chunk *arena; /* of strings */
+    struct gs_arena_chunk *arena; /* of strings, and of values */
+    struct gs_value_sets values;  /* that they have met */
     bool *is_partial;             /* of their owner: rows of it were refused */
 };
 
@@ -42,11 +44,18 @@ void gs_groups_fit(struct gs_group_operator *op, struct gs_groups *groups);
 void gs_groups_close(struct gs_group_operator *op, struct gs_groups *groups);
 /* A row of a group that there is no room for. */
 void gs_groups_count_refused(struct gs_group_operator *op, bool by_count);
+/* The same, of groups that are there: they lack the row. */
+bool gs_groups_refuse(struct gs_group_operator *op, struct gs_groups *groups, bool by_count);
+/* So many bytes, aligned to 8, that live as long as the groups; NULL: there is no memory. */
+void *gs_groups_memory(struct gs_group_operator *op, struct gs_groups *groups, uint64_t bytes);
 
 /* Tables of other entries than the generated ones, of the size that is given. They are held in any
  * case; false where the system has no memory. */
 bool gs_group_table_reserve(struct gs_group_operator *op, struct gs_group_table *table,
                             size_t entry_size);
+/* The same within the budget; false where it has nothing left, too. */
+bool gs_group_table_admit(struct gs_group_operator *op, struct gs_group_table *table,
+                          size_t entry_size);
 /* Gives back what it has too much for so many groups, at least as many as it has; where there is no
  * memory for a smaller one it stays as it is. */
 void gs_group_table_fit(struct gs_group_operator *op, struct gs_group_table *table,

@@ -15,6 +15,7 @@
     DO(merge)                                                                                      \
     DO(order)                                                                                      \
     DO(output)                                                                                     \
+    DO(running)                                                                                    \
     DO(select)                                                                                     \
     DO(slide)                                                                                      \
     DO(sort)                                                                                       \

@@ -124,8 +124,14 @@ void gs_operator_mark(struct gs_operator *op, bool is_partial);
 /* Aggregate's part of the host. */
 struct gs_group_table *gs_group_window(struct gs_operator *op, const gs_bound *values);
 bool gs_group_admit(struct gs_operator *op, struct gs_group_table *table, uint64_t string_bytes);
+struct gs_group_value *gs_group_value(struct gs_operator *op, struct gs_group_table *table,
+                                      uint32_t group, uint32_t set, struct gs_string bytes);
 struct gs_string gs_group_string(struct gs_operator *op, struct gs_group_table *table,
                                  struct gs_string s, uint32_t room);
+
+/* Running's part of the host. */
+bool gs_running_keep(struct gs_operator *op, struct gs_string *kept, struct gs_string s);
+void gs_running_drop(struct gs_operator *op, struct gs_string *kept);
 
 /* Join's part of the host. */
 const struct gs_join_side *gs_join_side(struct gs_operator *op, uint32_t side);

@@ -6,6 +6,11 @@ static const struct gs_slide_ops *ops_of(const struct gs_group_operator *op)
     return (const struct gs_slide_ops *)op->shared.op.base.ops;
 }
 
+static void combine(const struct gs_group_operator *op, void *into, const void *from)
+{
+    ops_of(op)->combine(op->shared.op.base.handles, into, from);
+}
+
 static size_t entry_size(const struct gs_group_operator *op)
 {
     return ops_of(op)->groups.entry_size;
@@ -115,12 +120,11 @@ static void group_remove(struct gs_pane_groups *all, uint32_t number)
 
 static void entry_enter(struct gs_pane_groups *all, struct pane_group *group, void *entry)
 {
-    const struct gs_slide_ops *ops = ops_of(all->op);
     *link_of(all->op, entry) = group->back;
     if (group->back == NULL)
-        memcpy(back_of(group), entry, ops->groups.entry_size);
+        memcpy(back_of(group), entry, entry_size(all->op));
     else
-        ops->combine(back_of(group), entry);
+        combine(all->op, back_of(group), entry);
     group->back = entry;
 }
 
@@ -191,7 +195,7 @@ static bool turn_on(const struct gs_group_operator *op, struct turning *turn)
     void *entry = turn->entry, *older = *link_of(op, entry);
     __builtin_prefetch(older, 1);
     *link_of(op, entry) = turn->newer;
-    if (turn->newer != NULL) ops_of(op)->combine(entry, turn->newer);
+    if (turn->newer != NULL) combine(op, entry, turn->newer);
     turn->newer = entry;
     turn->entry = older;
     if (older != NULL) return true;
@@ -257,7 +261,7 @@ const void *gs_pane_groups_at(const struct gs_pane_groups *all, uint32_t number,
     if (group->back == NULL) return group->front;
     if (group->front == NULL) return back_of(group);
     memcpy(scratch, back_of(group), entry_size(all->op));
-    ops_of(all->op)->combine(scratch, group->front);
+    combine(all->op, scratch, group->front);
     return scratch;
 }
 

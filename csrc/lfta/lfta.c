@@ -372,6 +372,7 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
     lfta->base.ops = ops;
     lfta->base.host = host;
     lfta->base.handles = handles;
+    lfta->base.watchlists = settings->watchlists;
     lfta->stream = stream;
     lfta->source = source;
     lfta->failed = settings->failed;
@@ -392,6 +393,9 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
     lfta->base.output =
         gs_batch_new(node->schema, gs_batch_rows(node->schema, settings->batch_rows));
     if (lfta->base.output == NULL) return gs_fail(error, GS_ERROR, "no memory for a batch");
+    if (ops->filter != NULL)
+        GS_RETURN_IF_ERROR(
+            gs_join_filter_open(ops->filter, &lfta->holder, &lfta->base.filter, error));
     if (ops->kind != GS_LFTA_AGGREGATION) return GS_OK;
     uint64_t wanted = settings->slot_count > 0 ? (uint64_t)settings->slot_count : ops->slot_count;
     if (wanted > 0) return gs_table_open(lfta, power_of_two(wanted), error);
@@ -403,5 +407,6 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
 void gs_lfta_close(struct gs_lfta_state *lfta)
 {
     gs_batch_release(lfta->base.output);
+    gs_join_filter_close(lfta->base.filter, &lfta->holder);
     gs_table_close(lfta);
 }

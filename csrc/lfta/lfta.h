@@ -7,10 +7,12 @@
 #include "../arrow/batch.h"
 #include "../base/memory.h"
 #include "../stream/stream.h"
+#include "join_filter.h"
 #include "gs_query_set.h"
 
 struct gs_lfta_settings {
     uint32_t default_slot_count;
+    const struct gs_watchlist *const *watchlists;
     int32_t flush_policy; /* enum gs_flush_policy, -1: what the query says */
     int64_t slot_count;   /* overrides the query's, 0: no */
     uint32_t batch_rows;

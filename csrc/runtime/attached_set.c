@@ -34,10 +34,12 @@ int gs_attached_load(const char *object_path, const struct gs_attached_settings 
     GS_RETURN_IF_ERROR(find_query_set(set, object_path, error));
     set->tapped = calloc(set->query_set->node_count + 1, sizeof *set->tapped);
     set->columns = calloc(1, set->query_set->columns_size + 64);
+    set->watchlists = calloc(set->query_set->watchlist_count + 1, sizeof *set->watchlists);
     if (opens_tunnels(set->query_set))
         set->opened = malloc(GS_BURST_CAPACITY * sizeof *set->opened);
     bool has_opened = set->opened != NULL || !opens_tunnels(set->query_set);
-    if (set->tapped != NULL && set->columns != NULL && has_opened) return GS_OK;
+    bool has_columns = set->tapped != NULL && set->columns != NULL && set->watchlists != NULL;
+    if (has_columns && has_opened) return GS_OK;
     return gs_fail(error, GS_ERROR, "no memory for the query set");
 }
 
@@ -93,7 +95,8 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                                   .slot_count = s->slot_count,
                                                   .batch_rows = s->batch_rows,
                                                   .memory = s->memory,
-                                                  .hash_key = s->hash_key},
+                                                  .hash_key = s->hash_key,
+                                                  .watchlists = set->watchlists},
                                          .operators = {.batch_rows = s->batch_rows,
                                                        .memory = s->memory,
                                                        .max_groups = s->max_groups,
@@ -123,6 +126,13 @@ int gs_attached_stand_alone(struct gs_attached_set *set, struct gs_error *error)
     return gs_attached_open(set, error);
 }
 
+static void free_watchlists(struct gs_attached_set *set)
+{
+    for (uint32_t i = 0; set->watchlists != NULL && i < set->query_set->watchlist_count; i++)
+        gs_watchlist_free((struct gs_watchlist *)set->watchlists[i]);
+    free(set->watchlists);
+}
+
 void gs_attached_free(struct gs_attached_set *set)
 {
     if (set == NULL) return;
@@ -131,6 +141,7 @@ void gs_attached_free(struct gs_attached_set *set)
     for (uint32_t i = 0; i < set->interface_count; i++)
         free(set->interfaces[i]);
     free(set->interfaces);
+    free_watchlists(set);
     free(set->tapped);
     free(set->columns);
     free(set->opened);

@@ -15,8 +15,9 @@ struct gs_attached_set {
     struct gs_graph graph;
     char **interfaces; /* by the ordinals of the engine */
     uint32_t interface_count;
-    bool *tapped;             /* by node */
-    void *columns;            /* of the burst, generated code's */
+    bool *tapped;                           /* by node */
+    const struct gs_watchlist **watchlists; /* that it has been given, by number */
+    void *columns;                          /* of the burst, generated code's */
     struct gs_packet *opened; /* a burst's packets as a view that opens tunnels has them, or NULL */
     struct gs_engine *engine; /* that it is attached to, or NULL */
     bool is_ended;            /* before its engine's input: it gets no more packets */

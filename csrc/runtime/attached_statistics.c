@@ -52,6 +52,7 @@ void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lft
 {
     const struct gs_lfta_state *state = &set->graph.lftas[lfta];
     const struct gs_lfta_counters *counters = &state->base.counters;
+    const struct gs_join_filter *filter = state->base.filter;
     const struct gs_node *node = &set->query_set->nodes[set->graph.ports[lfta].node];
     *statistics =
         (struct gs_lfta_statistics){.name = node->name,
@@ -65,6 +66,7 @@ void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lft
                                     .opened = counters->opened,
                                     .unopened = counters->unopened,
                                     .too_deep = counters->too_deep,
+                                    .forgotten = filter == NULL ? 0 : filter->forgotten,
                                     .slots = state->base.table.slot_count,
                                     .groups = gs_lfta_groups(state),
                                     .groups_most = state->groups_most,

@@ -172,17 +172,18 @@ static uint32_t sample(const struct gs_engine *engine, struct gs_source *source,
     return kept;
 }
 
-static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_packet *packets,
-                      uint32_t count)
+/* Of `burst` the time is known. */
+static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_burst burst,
+                      struct gs_packet *packets, uint32_t count)
 {
     bool is_sampled = engine->sampling.shift > 0;
     gs_decode_burst(packets, count, is_sampled ? GS_DEPTH_TRANSPORT : engine->depth);
     if (is_sampled) count = sample(engine, source, packets, count);
     if (count == 0) return;
-    struct gs_burst burst = {.packets = packets,
-                             .count = count,
-                             .interface = source->interface,
-                             .interface_names = source->names};
+    burst.packets = packets;
+    burst.count = count;
+    burst.interface = source->interface;
+    burst.interface_names = source->names;
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_is_running(engine->sets[s])) gs_attached_burst(engine->sets[s], &burst);
 }
@@ -193,10 +194,12 @@ static uint64_t run_source(struct gs_engine *engine, struct gs_source *source, u
     struct gs_burst_limits limits = limits_of(engine, source);
     if (left < limits.packets) limits.packets = left;
     struct gs_interface *interface = &engine->interfaces[source->interface];
+    struct gs_burst burst = {0};
     uint32_t first, count;
     uint64_t records;
+    gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
     bool reached = gs_source_take(source, &limits, &first, &count, &records);
-    if (count > 0) run_burst(engine, source, source->packets + first, count);
+    if (count > 0) run_burst(engine, source, burst, source->packets + first, count);
     if (interface->records_to_heartbeat != UINT64_MAX) interface->records_to_heartbeat -= records;
     if (reached || interface->records_to_heartbeat == 0)
         gs_engine_advance_due(engine, source->interface);

@@ -81,6 +81,9 @@ void gs_engine_advance_due(struct gs_engine *engine, uint32_t interface);
 void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set);
 /* One that is to go is told of those that have not ended. */
 void gs_engine_tell_set(const struct gs_engine *engine, struct gs_attached_set *set);
+/* What H and W of an interface are at this moment; nothing where it is not heard. */
+void gs_engine_time_of(const struct gs_engine *engine, uint32_t interface, int64_t *high_ns,
+                       int64_t *promise_ns);
 /* The next H and W at which an LFTA of the interface, of any set, or the timer, must be told. */
 void gs_engine_find_next_changes(struct gs_engine *engine, uint32_t interface);
 

@@ -55,6 +55,13 @@ static void observe_interface(const struct gs_engine *engine, uint32_t index, in
     }
 }
 
+void gs_engine_time_of(const struct gs_engine *engine, uint32_t interface, int64_t *high_ns,
+                       int64_t *promise_ns)
+{
+    *high_ns = *promise_ns = INT64_MIN;
+    if (!is_missing(engine, interface)) observe_interface(engine, interface, high_ns, promise_ns);
+}
+
 static bool all_sources_ended(const struct gs_engine *engine, uint32_t interface)
 {
     if (engine->interfaces[interface].coming_count > 0) return false;

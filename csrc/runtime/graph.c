@@ -13,15 +13,25 @@ static const struct gs_host host = {
     .group_window = gs_group_window,
     .group_admit = gs_group_admit,
     .group_string = gs_group_string,
+    .group_value = gs_group_value,
+    .running_keep = gs_running_keep,
+    .running_drop = gs_running_drop,
     .operator_mark = gs_operator_mark,
     .join_side = gs_join_side,
     .join_admit = gs_join_admit,
     .join_keep = gs_join_keep,
 };
 
+/* What brings a STREAM's records is called so (gigastream/gsql/stream_names.py): it is read where
+ * it is named, and is none of every interface's packets. */
+static bool is_of_stream(const char *interface)
+{
+    return strncmp(interface, "STREAM ", 7) == 0;
+}
+
 static bool is_bound_to(const struct gs_lfta_ops *ops, const char *interface)
 {
-    if (ops->interfaces == NULL) return true;
+    if (ops->interfaces == NULL) return !is_of_stream(interface);
     for (uint32_t i = 0; ops->interfaces[i] != NULL; i++)
         if (strcmp(ops->interfaces[i], interface) == 0) return true;
     return false;

@@ -8,7 +8,7 @@ static struct gs_source_time time_of(const struct gs_source_config *config,
 {
     if (config->timestamps != GS_TIMESTAMPS_EXTERNAL) return gs_source_time_by_slack(0);
     if (config->live != NULL) return gs_source_time_by_slack(config->live_slack_ns);
-    if (config->is_pipe || settings->file_by_slack)
+    if (config->is_pipe || config->is_records || settings->file_by_slack)
         return gs_source_time_by_slack(settings->slack_ns);
     if (settings->disorder_bytes == 0) return gs_source_time_without_bound();
     return gs_source_time_by_blocks(settings->disorder_bytes);
@@ -33,6 +33,7 @@ int gs_source_init(struct gs_source *source, const struct gs_source_config *conf
     source->config = (struct gs_capture_config){.path = source->path,
                                                 .descriptor = -1,
                                                 .use_mmap = config->use_mmap,
+                                                .is_records = config->is_records,
                                                 .link_types = &settings->link_types};
     source->open = config->open;
     source->close = config->close;

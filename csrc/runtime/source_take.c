@@ -112,6 +112,8 @@ static int64_t promise_after(const struct gs_source_time *time, const struct run
     return raises ? promise_ns : time->promise_ns;
 }
 
+#define ASKED_EACH (GS_FRAME_NO_TIME | GS_FRAME_UNSUPPORTED | GS_FRAME_CARRIED | GS_FRAME_CLOCK)
+
 /* A run of records in which nothing happens: none is to be dropped, none late, no block and no
  * limit reached. That is seen from what all of them have in common, without asking each. */
 static bool take_quiet(struct gs_source *source, const struct gs_burst_limits *limits,
@@ -123,10 +125,9 @@ static bool take_quiet(struct gs_source *source, const struct gs_burst_limits *l
     struct run run = look_over(time, packets, count);
     int64_t promise_ns = promise_after(time, &run);
     bool all_pass = limits->filter_count == 0 || run.all_flags & GS_FRAME_FILTERED;
-    if (!all_pass || run.any_flags & (GS_FRAME_NO_TIME | GS_FRAME_UNSUPPORTED | GS_FRAME_CARRIED) ||
-        promise_ns >= limits->promise_ns || run.high_ns >= limits->high_ns ||
-        run.least_ns < promise_ns || run.greatest_ns > limits->until_ns ||
-        packets[count - 1].offset >= time->block_end_offset)
+    if (!all_pass || run.any_flags & ASKED_EACH || promise_ns >= limits->promise_ns ||
+        run.high_ns >= limits->high_ns || run.least_ns < promise_ns ||
+        run.greatest_ns > limits->until_ns || packets[count - 1].offset >= time->block_end_offset)
         return false;
     time->promise_ns = promise_ns;
     time->high_timestamp_ns = run.high_ns;
@@ -178,6 +179,7 @@ bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limi
         }
         source->is_observed = false;
         source->cursor++;
+        if (packet->flags & GS_FRAME_CLOCK) continue;
         ++*records;
         if (!is_tuple(source, limits, packet, source->timeliness)) continue;
         note_greatest(source, packet);

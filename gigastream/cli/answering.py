@@ -24,6 +24,7 @@ from gigastream.outputs import (
 )
 from gigastream.outputs.delivery import Delivered, Delivery, RowTarget
 from gigastream.outputs.file import STDOUT_LABEL, Identity, identity
+from gigastream.records.source import StreamSource
 from gigastream.sinks import is_sink, parse_sink_place
 from gigastream.sources.files import FileSource
 from gigastream.words import counted
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     from gigastream.engine.statistics import Statistics
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
+    from gigastream.records.source import AnySource
     from gigastream.sessions.shape import ReadingSession
     from gigastream.settings import Settings
-    from gigastream.sources.live import Source
     from gigastream.spool.account import StreamAccount
 
 
@@ -144,13 +145,15 @@ def inputs_of(
     config: Config,
     plan: Plan,
     texts: QueryTexts | None,
-    sources: Sequence[Source] = (),
+    sources: Sequence[AnySource] = (),
 ) -> dict[Identity, str]:
     """Return the files that a run reads, each with what it is."""
     found: list[tuple[Any, str]] = []
     for source in sources:
         if isinstance(source, FileSource):
             found.append((0 if source.is_stdin else source.path, "read (-r)"))
+        if isinstance(source, StreamSource) and isinstance(source.place, str):
+            found.append((0 if source.is_stdin else source.place, "read (--stream)"))
     found += [(file.name, "a query file") for file in (texts.files if texts else ())]
     found += [(name, "a definition file") for name in (*config.definitions, *arguments.definitions)]
     library = arguments.library or config.library

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gigastream.cli.progress import in_bytes
-from gigastream.cli.summary import lfta_line, operator_line, remarks, source_lines
+from gigastream.cli.summary import lfta_line, list_line, operator_line, remarks, source_lines
 from gigastream.daemon.losses import loss_text, seconds_text
 from gigastream.words import counted
 
@@ -101,6 +101,7 @@ def _set_lines(name: str, state: SetState, report: CaptureReport | None) -> Iter
         return
     yield from (f"  {lfta_line(lfta, lfta.packets)}" for lfta in found.lftas)
     yield from (f"  {operator_line(operator)}" for operator in found.operators)
+    yield from (f"  {list_line(item)}" for item in found.lists)
     for query, rows in found.rows.items():
         yield f"  {query}: {counted(rows, 'row')}{_reached(found, query, report.at_ns)}"
     if found.cut_rows:

@@ -25,7 +25,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
     catalog = load_catalog(arguments.definitions)
     if arguments.protocol is None:
-        protocols = map(_protocol_row, catalog.protocols.values())
+        kinds = [*catalog.protocols.values(), *(s.protocol for s in catalog.streams.values())]
+        protocols = map(_protocol_row, kinds)
         print_columns([("protocol", "is a", "fields"), *protocols])
         return 0
     fields = map(_field_row, _protocol(catalog, arguments.protocol).fields.values())
@@ -42,7 +43,8 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
 
 
 def _protocol(catalog: Catalog, name: str) -> Protocol:
-    found = catalog.protocol(name)
+    stream = catalog.streams.get(name.lower())
+    found = catalog.protocol(name) if stream is None else stream.protocol
     if found is None:
         from gigastream.gsql.diagnostics import did_you_mean
 
@@ -53,7 +55,8 @@ def _protocol(catalog: Catalog, name: str) -> Protocol:
 
 
 def _protocol_row(protocol: Protocol) -> tuple[str, str, str]:
-    return protocol.name, ", ".join(protocol.bases), str(len(protocol.fields))
+    bases = "STREAM" if protocol.is_stream else ", ".join(protocol.bases)
+    return protocol.name, bases, str(len(protocol.fields))
 
 
 def _field_row(field: Field) -> tuple[str, str, str, str, str]:

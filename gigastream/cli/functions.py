@@ -25,8 +25,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Print the functions and predicates, each overload on a line, and the aggregates."""
     from gigastream.gsql.catalog.build import load_catalog
 
-    declared = load_catalog(arguments.definitions).all_functions
-    rows = [*map(_row, declared), *_of_the_language(), *_aggregates()]
+    catalog = load_catalog(arguments.definitions)
+    rows = [*map(_row, catalog.all_functions), *_of_the_language(), *_aggregates()]
+    rows += [_row(each, "an aggregate") for each in catalog.all_aggregates]
     chosen = _named(rows, arguments.function) if arguments.function else rows
     print_columns([("function", "gives", "is"), *chosen])
     return 0
@@ -46,12 +47,13 @@ def _named(rows: list[_Row], name: str) -> list[_Row]:
     return found
 
 
-def _row(function: Function) -> _Row:
-    return function.signature, str(function.result), ", ".join(_remarks(function))
+def _row(function: Function, what: str = "") -> _Row:
+    remarks = [what] if what else list(_remarks(function))
+    return function.signature, str(function.result), ", ".join(remarks)
 
 
 def _of_the_language() -> Iterable[_Row]:
-    from gigastream.gsql.binder.calls import LANGUAGE_SIGNATURES
+    from gigastream.gsql.binder.language import LANGUAGE_SIGNATURES
 
     for signature, gives in LANGUAGE_SIGNATURES:
         yield signature, gives, "of the language"
@@ -64,6 +66,7 @@ def _aggregates() -> Iterable[_Row]:
     numbers = (Type.UINT, Type.INT, Type.FLOAT)
     for name, kind in AGGREGATES.items():
         takes = "* or any value" if name == "COUNT" else kind.wanted
+        takes += ", windows" if kind.is_moving else ""
         gives = tuple(map(kind.gives, numbers))
         shown = "the same" if gives == numbers else " ".join(dict.fromkeys(map(str, gives)))
         yield f"{name}({takes})", shown, "an aggregate"

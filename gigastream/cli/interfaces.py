@@ -9,17 +9,18 @@ from dataclasses import replace
 
 from gigastream.cli.errors import UsageError
 from gigastream.config import Config
+from gigastream.records.source import AnySource
 from gigastream.settings import Settings
-from gigastream.sources.live import LiveSource, Source
+from gigastream.sources.live import LiveSource
 from gigastream.timestamps import EXTERNAL, IN_ORDER, PROPERTY, parse_timestamps
 
 
-def with_timestamps(sources: Sequence[Source], config: Config) -> list[Source]:
+def with_timestamps(sources: Sequence[AnySource], config: Config) -> list[AnySource]:
     """Return the sources with what a file says of whose time their packets have."""
     return [_with_timestamps(source, config) for source in sources]
 
 
-def _with_timestamps(source: Source, config: Config) -> Source:
+def _with_timestamps(source: AnySource, config: Config) -> AnySource:
     said = config.interfaces.get(source.interface, {}).get(PROPERTY)
     if said is None:
         return source
@@ -30,7 +31,7 @@ def _with_timestamps(source: Source, config: Config) -> Source:
 
 
 def properties_of(
-    sources: Sequence[Source], config: Config, settings: Settings
+    sources: Sequence[AnySource], config: Config, settings: Settings
 ) -> dict[str, dict[str, str]]:
     """Return the interfaces that are read, with their properties."""
     readers = Counter[str]()
@@ -49,5 +50,5 @@ def properties_of(
     return found
 
 
-def _rings(source: Source) -> int:
+def _rings(source: AnySource) -> int:
     return source.settings.fanout if isinstance(source, LiveSource) else 1

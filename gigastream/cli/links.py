@@ -18,7 +18,8 @@ from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.stderr import Line, is_terminal
 from gigastream.config import Config
 from gigastream.outputs.delivery import Delivered
-from gigastream.sources.live import LIVE_OPTIONS, LiveSettings, LiveSource, Source
+from gigastream.records.source import AnySource
+from gigastream.sources.live import LIVE_OPTIONS, LiveSettings, LiveSource
 from gigastream.words import counted
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _own_settings(interface: str, config: Config) -> dict[str, Any]:
 def answer_links(
     arguments: argparse.Namespace,
     plan: Plan,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     settings: Settings,
     include: Sequence[Path],
     open_outputs: Callable[[], Outputs],
@@ -119,12 +120,12 @@ def answer_links(
     return statistics, delivered
 
 
-def has_links(sources: Sequence[Source]) -> bool:
+def has_links(sources: Sequence[AnySource]) -> bool:
     """Whether there is a link among them."""
     return any(isinstance(source, LiveSource) for source in sources)
 
 
-def hand_over(root: Path, sources: Sequence[Source]) -> None:
+def hand_over(root: Path, sources: Sequence[AnySource]) -> None:
     """Give up privileges where there are links; only then is a spool at `root` looked at.
 
     As root a folder is made for the user that we become, if there is none; one that is there is
@@ -152,7 +153,7 @@ def hand_over(root: Path, sources: Sequence[Source]) -> None:
         )
 
 
-def _give_up_privileges(sources: Sequence[Source], folders: Sequence[Path]) -> None:
+def _give_up_privileges(sources: Sequence[AnySource], folders: Sequence[Path]) -> None:
     """Import what the summary needs, which the user that we become may not be able to read.
 
     From then on files change below `folders` alone.
@@ -166,7 +167,7 @@ def _give_up_privileges(sources: Sequence[Source], folders: Sequence[Path]) -> N
     confine(folders)
 
 
-def _user(sources: Sequence[Source]) -> str:
+def _user(sources: Sequence[AnySource]) -> str:
     return next(source.settings.user for source in sources if isinstance(source, LiveSource))
 
 

@@ -44,6 +44,7 @@ def query_texts(arguments: argparse.Namespace, paths: Sequence[str], config: Con
         definitions=(*config.definitions, *arguments.definitions),
         library=arguments.library or config.library,
         interfaces=config.interfaces,
+        opens_lists=True,
     )
 
 

@@ -42,15 +42,17 @@ from gigastream.cli.run_identity import refuse_tables_of_links, run_over_capture
 from gigastream.cli.run_on_spark import answer_on_spark, end_warm, refuse_on_spark
 from gigastream.cli.run_spool import read_spool, spool_root, write_spool
 from gigastream.cli.stderr import is_terminal
+from gigastream.cli.streams import check_read, streams_of
 from gigastream.cli.without_effect import refuse_without_effect
 from gigastream.config import Config
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS
 from gigastream.ownership import UntrustedError
+from gigastream.records.source import AnySource
 from gigastream.settings import Settings
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
-from gigastream.sources.files import FileSource, are_finite
-from gigastream.sources.live import Source
+from gigastream.sources.files import are_finite
+from gigastream.sources.live import LiveSource
 from gigastream.timestamps import EXTERNAL
 from gigastream.words import are, counted
 
@@ -81,12 +83,16 @@ def execute(arguments: argparse.Namespace) -> int:
         return read_spool(arguments, config, settings)
     refuse_tables_of_links(arguments, wanted)
     paths, bpf_filter = split_words(arguments.words)
-    sources = _sources([*links_of(arguments, config), *arguments.read], arguments.words)
+    links = links_of(arguments, config)
+    streams = streams_of(arguments, config)
+    sources = [*links, *arguments.read, *streams]
+    sources = _sources(sources, arguments.words, bool(config.definitions or arguments.definitions))
     sources = with_timestamps(sources, config)
     paths = paths or default_query(arguments)
     interfaces = properties_of(sources, config, settings)
     is_finite = root is None and arguments.on != "spark" and are_finite(sources)
     plan, texts = _asked(arguments, paths, config, interfaces, is_finite)
+    check_read(plan, sources, lambda: _meant(arguments.words))
     settings = replace(settings, filter=bpf_filter, packets_max=arguments.count)
     _refuse_pace_without_times(settings, sources)
     if root is not None or arguments.on == "spark":
@@ -112,7 +118,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return verdict(*answering(arguments, plan, sources, settings, texts.include, outputs, ends))
 
 
-def _refuse_pace_without_times(settings: Settings, sources: Sequence[Source]) -> None:
+def _refuse_pace_without_times(settings: Settings, sources: Sequence[AnySource]) -> None:
     """A replay goes by the packets' own times, which only external timestamps keep."""
     kinds = {source.timestamps or settings.timestamps for source in sources}
     if settings.speed and kinds != {EXTERNAL}:
@@ -198,13 +204,16 @@ def livenesses_of(settings: Settings, config: Config) -> tuple[tuple[str, Livene
     return tuple(found)
 
 
-def _sources(sources: list[Source], words: Sequence[str]) -> list[Source]:
+def _sources(
+    sources: list[AnySource], words: Sequence[str], has_definitions: bool
+) -> list[AnySource]:
     """Return the sources, all of which can be read; of none, `words` may say what was meant."""
     if not sources:
-        raise UsageError("there is no capture to read", _meant(words))
+        hint = "--stream NAME=PLACE for a STREAM; " if has_definitions else ""
+        raise UsageError("there is no capture to read", hint + _meant(words))
     for source in sources:
         source.check()
-    if sum(isinstance(source, FileSource) and source.is_stdin for source in sources) > 1:
+    if sum(not isinstance(source, LiveSource) and source.is_stdin for source in sources) > 1:
         raise UsageError("stdin can be read only once")
     return sources
 
@@ -221,7 +230,7 @@ def _meant(words: Sequence[str]) -> str:
 def _answer(
     arguments: argparse.Namespace,
     plan: Plan,
-    sources: list[Source],
+    sources: list[AnySource],
     settings: Settings,
     include: tuple[Path, ...],
     outputs: Callable[[], Outputs],

@@ -14,6 +14,8 @@ from gigastream.cli.arguments import (
 from gigastream.cli.errors import UsageError
 from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
+from gigastream.records.formats import FORMATS as FORMATS_OF_RECORDS
+from gigastream.records.source import parse_stream
 from gigastream.settings import parse_count, parse_duration
 from gigastream.sinks import SINKS
 from gigastream.sources.files import parse_source
@@ -109,6 +111,15 @@ def _add_sources(parser: argparse.ArgumentParser) -> None:
         type=parse_live,
         metavar="[IFACE=]DEVICE",
         help="a live link: a network interface of this host; any number of them",
+    )
+    parser.add_argument(
+        "--stream",
+        action="append",
+        default=[],
+        type=argument_type(parse_stream),
+        metavar="NAME=[FORMAT:]PLACE",
+        help=f"the records of a STREAM: a file, a folder being filled, - for stdin, or a port, "
+        f"tcp://HOST:PORT; as {', '.join(FORMATS_OF_RECORDS)}",
     )
     parser.add_argument(
         "-D",

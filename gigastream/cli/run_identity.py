@@ -15,14 +15,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gigastream.cli.errors import UsageError
+from gigastream.records.source import StreamSource
 from gigastream.sinks import is_sink
 from gigastream.sources.files import FileSource
 from gigastream.timestamps import EXTERNAL
 
 if TYPE_CHECKING:
     from gigastream.plan import Plan
+    from gigastream.records.source import AnySource
     from gigastream.settings import Settings
-    from gigastream.sources.live import Source
 
 _SAMPLE_BYTES = 1 << 16
 """Of a capture's beginning and of its end: two with both and their sizes alike are one."""
@@ -39,7 +40,7 @@ def refuse_tables_of_links(arguments: argparse.Namespace, wanted: str) -> None:
 
 
 def run_over_captures(
-    arguments: argparse.Namespace, plan: Plan, sources: Sequence[Source], settings: Settings
+    arguments: argparse.Namespace, plan: Plan, sources: Sequence[AnySource], settings: Settings
 ) -> str | None:
     """Return the name of a run over captures; None where its packets do not come again. OSError.
 
@@ -55,12 +56,24 @@ def run_over_captures(
     return name_of(plan, [cut, sorted(captures)])
 
 
-def _captures(sources: Sequence[Source]) -> Iterator[tuple[str, int, str]]:
+def _captures(sources: Sequence[AnySource]) -> Iterator[tuple[str, int, str]]:
     for source in sources:
-        if isinstance(source, FileSource):
-            path = _STDIN if source.is_stdin else source.path
+        if isinstance(source, FileSource) or _is_of_file(source):
+            path = _path(source)
             if stat.S_ISREG(os.stat(path).st_mode):
                 yield (source.interface, *_content(path))
+
+
+def _is_of_file(source: AnySource) -> bool:
+    return isinstance(source, StreamSource) and source.is_finite
+
+
+def _path(source: AnySource) -> str:
+    if isinstance(source, FileSource):
+        return _STDIN if source.is_stdin else source.path
+    assert isinstance(source, StreamSource)
+    assert isinstance(source.place, str)
+    return _STDIN if source.is_stdin else source.place
 
 
 def _content(path: str) -> tuple[int, str]:

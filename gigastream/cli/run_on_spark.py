@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
+    from gigastream.records.source import AnySource
     from gigastream.sessions.low_session import LowSession
     from gigastream.settings import Settings
-    from gigastream.sources.live import LiveSource
     from spark_sink.progress import QueryProgress
     from spark_sink.run import Streams
     from spark_sink.streaming import Running
@@ -85,7 +85,7 @@ def answer_on_spark(
     arguments: argparse.Namespace,
     plan: Plan,
     texts: QueryTexts,
-    sources: Sequence[FileSource | LiveSource],
+    sources: Sequence[AnySource],
     settings: Settings,
     output: RowTarget,
 ) -> tuple[Statistics, Delivered]:
@@ -138,7 +138,7 @@ def _check(plan: Plan) -> None:
 def _open(
     plan: Plan,
     texts: QueryTexts,
-    sources: Sequence[FileSource | LiveSource],
+    sources: Sequence[AnySource],
     settings: Settings,
     folder: Path,
 ) -> LowSession:
@@ -326,13 +326,13 @@ class _Run:
             self._running.append(start_on_driver(asked, sink, CONTINUOUS))
 
 
-def _session_settings(sources: Sequence[FileSource | LiveSource]) -> Mapping[str, str]:
+def _session_settings(sources: Sequence[AnySource]) -> Mapping[str, str]:
     from spark_sink.session import QUICK_START
 
     return QUICK_START if sum(map(_size_bytes, sources)) < QUICK_BYTES else {}
 
 
-def _size_bytes(source: FileSource | LiveSource) -> float:
+def _size_bytes(source: AnySource) -> float:
     """Of a file; a pipe and a link have no end."""
     path = source.path if isinstance(source, FileSource) else ""
     return os.path.getsize(path) if os.path.isfile(path) else float("inf")

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from gigastream.engine.statistics import Statistics
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
+    from gigastream.records.source import AnySource
     from gigastream.sessions.low_session import LowSession
     from gigastream.sessions.spool_session import SpoolSession
-    from gigastream.sources.live import Source
     from gigastream.spool import Spool, SpoolError, SpoolSettings
 
 SPOOL = "spool"
@@ -73,7 +73,7 @@ def write_spool(
     config: Config,
     plan: Plan,
     texts: QueryTexts,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     settings: Settings,
     root: Path,
 ) -> tuple[Statistics, Delivered]:
@@ -119,7 +119,7 @@ def _failure(error: SpoolError) -> Failure:
 def _fill(
     session: LowSession,
     arguments: argparse.Namespace,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     settings: Settings,
     started: float,
 ) -> tuple[Failure, ...]:
@@ -151,7 +151,7 @@ def _fill(
 def _status(
     session: LowSession,
     arguments: argparse.Namespace,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     settings: Settings,
 ) -> Status:
     if has_links(sources):
@@ -272,8 +272,8 @@ def _asked(arguments: argparse.Namespace, config: Config) -> QueryTexts | None:
     paths, bpf_filter = split_words(arguments.words)
     if arguments.count is not None:
         raise UsageError("a spool has no packets to count", "--duration, or --windows")
-    if arguments.read or arguments.interface:
-        given = "-r" if arguments.read else "-i"
+    if arguments.read or arguments.interface or arguments.stream:
+        given = "-r" if arguments.read else "-i" if arguments.interface else "--stream"
         raise UsageError(f"packets ({given}) are not read where a spool is", f"{given}, or --spool")
     if bpf_filter:
         raise UsageError("a filter is for packets, of which a spool has none", f"'{bpf_filter}'")

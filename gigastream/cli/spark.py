@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,7 +181,7 @@ def execute(arguments: argparse.Namespace) -> int:
     signals, status = _Signals(), JobStatus(arguments, options)
     with stopped_by_signals(signals):
         try:
-            job = run_job(options, signals.came.is_set, _printing(), status.complain, status.attend)
+            job = run_job(options, signals.has_come, _printing(), status.complain, status.attend)
         finally:
             status.finish()
     status.summarise(job)
@@ -190,13 +189,16 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 class _Signals:
-    """Remembers that the job is to stop."""
+    """Remembers that the job is to stop. No Event: a handler must not wait for a lock."""
 
     def __init__(self) -> None:
-        self.came = threading.Event()
+        self._came = False
 
     def stop(self) -> None:
-        self.came.set()
+        self._came = True
+
+    def has_come(self) -> bool:
+        return self._came
 
 
 def _options(arguments: argparse.Namespace) -> JobOptions:

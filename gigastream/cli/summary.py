@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.table_slots import collides, wanted_slots
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.engine.statistics import (
         LftaStatistics,
+        ListStatistics,
         OperatorStatistics,
         SourceStatistics,
         Statistics,
@@ -75,6 +77,7 @@ def as_text(
         read = sum(stream.bytes for stream in streams)
     lines = list(source_lines(statistics.sources))
     lines += [lfta_line(lfta, _decoded(statistics, lfta)) for lfta in statistics.lftas]
+    lines += [list_line(item) for item in statistics.lists]
     lines += [_stream_line(stream) for stream in streams]
     lines += [operator_line(operator) for operator in statistics.operators]
     lines += [*remarks(statistics), *_output_remarks(delivered)]
@@ -152,6 +155,15 @@ def _tunnels(lfta: LftaStatistics) -> str:
     return f"; tunnels of {lfta.opened:,} were opened{closed}{deep}"
 
 
+def list_line(item: ListStatistics) -> str:
+    """Return the line of a watchlist."""
+    counts = (("refused", item.refused), ("given again", item.replaced))
+    terms = "".join(f", {counted(count, 'line')} {name}" for name, count in counts if count)
+    failures = f", {item.failures:,} failed" if item.failures else ""
+    reads = counted(item.reads, "time")
+    return f"list {item.name}: {counted(item.rows, 'row')}{terms}; read {reads}{failures}"
+
+
 def _decoded(statistics: Statistics, lfta: LftaStatistics) -> int:
     """Return what the sources of an LFTA's interface decoded: counted there, not by the LFTA."""
     return sum(s.decoded for s in statistics.sources if s.interface == lfta.interface)
@@ -212,7 +224,9 @@ def _term(counted: object, name: str) -> str:
 def remarks(statistics: Statistics) -> Iterator[str]:
     """Say what a person can do about rows that are not there."""
     yield from _link_remarks([s for s in statistics.sources if s.link is not None])
-    late = [source for source in statistics.sources if source.late and source.link is None]
+    yield from _record_remarks(statistics.sources)
+    unlinked = [source for source in statistics.sources if source.link is None]
+    late = [s for s in unlinked if s.late and not is_of_stream(s.interface)]
     if late:
         worst = max(source.worst_lateness_ns for source in late) / _SECOND_NS
         yield (
@@ -220,10 +234,32 @@ def remarks(statistics: Statistics) -> Iterator[str]:
             "greater --slack (pipes) keeps them"
         )
     yield from map(_evictions, filter(collides, statistics.lftas))
+    for lfta in statistics.lftas:
+        if lfta.forgotten:
+            yield (
+                f"{lfta.name} on {lfta.interface}: forgot {lfta.forgotten:,} keys that packets "
+                "might match yet: a shorter window, or DEFINE { algorithm 'bloom'; }"
+            )
     if any(o.groups_refused > o.refused_for_memory for o in statistics.operators):
         yield "some windows are incomplete: --max-groups allows more groups"
     if any(o.rows_refused > o.refused_for_memory for o in statistics.operators):
         yield "rows, or matches of rows, are missing: --max-rows allows more of them to wait"
+
+
+def _record_remarks(sources: Sequence[SourceStatistics]) -> Iterator[str]:
+    """Say which records of STREAMs are none, and which came too late."""
+    records = [source for source in sources if is_of_stream(source.interface)]
+    for source in records:
+        if source.undecodable_first is not None:
+            others = f", the first of {source.undecodable:,}" if source.undecodable > 1 else ""
+            yield f"undecodable{others}: {source.undecodable_first}"
+        yield from (f"{source.label}: {note}" for note in source.notes)
+    late = [source for source in records if source.late]
+    if late:
+        worst = max(source.worst_lateness_ns for source in late) / _SECOND_NS
+        yield (
+            f"late records were dropped, up to {worst:.3g} s behind: a greater --slack keeps them"
+        )
 
 
 def _output_remarks(delivered: Delivered) -> Iterator[str]:

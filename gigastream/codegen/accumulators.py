@@ -7,44 +7,15 @@ A line of WRITERS is an accumulator; gigastream/plan/accumulators.py says which 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gigastream.codegen.accumulator_writer import AccumulatorWriter, StructMember
 from gigastream.codegen.c_text import C_TYPE
+from gigastream.codegen.user_accumulators import low_user_writer, user_writer
 from gigastream.gsql.types import Type
-from gigastream.plan.accumulators import Accumulator
+from gigastream.plan.accumulators import Accumulator, UserAccumulator
 
 POSITION = "struct gs_position"
-
-
-@dataclass(frozen=True, slots=True)
-class StructMember:
-    """One member of a slot's or group's struct."""
-
-    c_type: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class AccumulatorWriter:
-    """Statements over members `at` (`slot->a0`), arguments `x` (C values) and partial columns.
-
-    `low` and `high` are the members below and above the border: a sum has 128 bits high, so that
-    neither the order of partial rows decides whether it overflows, nor an average fails with it.
-    """
-
-    low: Callable[[str, Accumulator], list[StructMember]]
-    high: Callable[[str, Accumulator], list[StructMember]]
-    start: Callable[[str, Sequence[str]], list[str]]
-    """The members of a new slot or group from its first row."""
-    add: Callable[[str, Sequence[str]], list[str]]
-    overflow: Callable[[str, Sequence[str], Accumulator], str]
-    """C condition under which a row would not fit a low slot; "" where it always does."""
-    partial: Callable[[str], list[str]]
-    """The values of a low slot's partial row."""
-    merge_start: Callable[[str, Sequence[str]], list[str]]
-    merge: Callable[[str, Sequence[str]], list[str]]
-    combine: Callable[[str, str], list[str]]
-    """The members of a high group take those of another: of two panes' groups that are one."""
 
 
 def _member(name: str, a: Accumulator) -> list[StructMember]:
@@ -72,11 +43,12 @@ def _added(at: str, other: str) -> list[str]:
 
 
 def _count() -> AccumulatorWriter:
+    """Of rows, or of those (C conditions) that are handed over."""
     return AccumulatorWriter(
         _u64,
         _u64,
-        lambda at, x: [f"{at} = 1;"],
-        lambda at, x: [f"{at}++;"],
+        lambda at, x: [f"{at} = {x[0] if x else '1'};"],
+        lambda at, x: [f"{at} += {x[0] if x else '1'};"],
         _never,
         _value,
         _set,
@@ -318,15 +290,52 @@ OPAQUE_WRITERS = {
 }
 
 
+def met(
+    accumulator: Accumulator, at: str, x: Sequence[str], start: list[str], add: list[str] | None
+) -> list[str]:
+    """The statements for a row or partial row; without `add` a slot or group begins with it.
+
+    NULL is passed over: an accumulator starts at the first value that it is told of.
+    """
+    if not accumulator.may_be_empty:
+        return start if add is None else add
+    begin, given = f"{' '.join(start)} {at}_seen = 1;", _is_given(accumulator, x)
+    if add is None:
+        return [f"if ({given}) {{ {begin} }}"]
+    return [f"if ({given}) {{ if (!{at}_seen) {{ {begin} }} else {{ {' '.join(add)} }} }}"]
+
+
+def _is_given(accumulator: Accumulator, x: Sequence[str]) -> str:
+    """C condition: nothing of a row is NULL that must not be, or of a partial row."""
+    parts = list(accumulator.expressions)
+    if not isinstance(accumulator, UserAccumulator) or len(x) != len(parts):
+        return f"!{x[0]}_null"
+    return " && ".join(f"!{a}_null" for a, e in zip(x, parts, strict=True) if e.nullable)
+
+
+def handed_over(accumulator: Accumulator, x: Sequence[str]) -> Sequence[str]:
+    """What a writer is given of a row's values: a count whether there is one."""
+    if accumulator.kind != "count":
+        return x
+    if accumulator.distinct:
+        return []
+    argument = accumulator.argument
+    return [f"!{x[0]}_null"] if argument is not None and argument.nullable else []
+
+
 def low_writer_of(accumulator: Accumulator) -> AccumulatorWriter:
     """The C of an accumulator below the border."""
+    if isinstance(accumulator, UserAccumulator):
+        return low_user_writer(accumulator)
     if accumulator.type.is_opaque:
         return OPAQUE_WRITERS.get(accumulator.kind) or WRITERS[accumulator.kind]
     return WRITERS[accumulator.kind]
 
 
-def writer_of(accumulator: Accumulator) -> AccumulatorWriter:
-    """The C of an accumulator above the border."""
+def writer_of(accumulator: Accumulator, *, of_partials: bool) -> AccumulatorWriter:
+    """The C of an accumulator above the border, over rows or over partial ones."""
+    if isinstance(accumulator, UserAccumulator):
+        return user_writer(accumulator, of_partials=of_partials)
     if accumulator.type.is_opaque:
         return low_writer_of(accumulator)
     if accumulator.type is Type.STRING:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from gigastream.codegen.c_text import constant, identifier
 from gigastream.gsql.expressions import Constant, FunctionCall
+from gigastream.gsql.queries import ProtocolSource
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
 from gigastream.gsql.tunnels import Decapsulation
+from gigastream.gsql.watchlists import Watchlist
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
@@ -47,6 +49,10 @@ class CodeContext:
     headers: set[str] = field(default_factory=set)
     own_headers: set[str] = field(default_factory=set)
     """Of functions of the user's: they include what they need of ours."""
+    of_states: dict[tuple[str, str], str] = field(default_factory=dict)
+    """C functions of UDAFs, by what they are for (user_aggregates.py)."""
+    opaque_sizes: set[int] = field(default_factory=set)
+    """Of values that no column has: states of UDAFs."""
     prefixes: dict[tuple[str, str], str] = field(default_factory=dict)
     presence_rows: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     """By what a packet must be, where unpack leaves whether it is so (unpack.py)."""
@@ -65,12 +71,17 @@ class CodeContext:
         else:
             self.headers.add(call.include)
 
+    def watchlist(self, watchlist: Watchlist) -> int:
+        """The number of a list in the query set; its header is wanted."""
+        self.headers.add("gs_watchlist.h")
+        return self.plan.watchlists.index(watchlist)
+
     def handle(self, call: FunctionCall) -> int:
         """The number of the handle that a call's HANDLE argument is prepared into."""
         assert call.handle is not None
         argument = call.arguments[call.handle]
         assert isinstance(argument, Constant)
-        suffix = call.symbol.split("_", 2)[2]
+        suffix = call.handle_symbol.split("_", 2)[2]
         if call.symbol in WITH_PATTERNS and isinstance(argument.value, bytes):
             argument = replace(argument, value=compiled(argument.value).encoded())
         for number, (known, value) in enumerate(self.handles):
@@ -82,7 +93,12 @@ class CodeContext:
 
 def bits_of(node: LowNode) -> str:
     """The protocol bits of the packets whose fields an LFTA reads, as a C expression."""
-    bits = [bit_of(base_of(node))]
-    if node.source.narrowed_to:
-        bits.append(bit_of(node.source.narrowed_to))
+    return bits_of_source(node.source)
+
+
+def bits_of_source(source: ProtocolSource) -> str:
+    """The protocol bits of the packets of a source."""
+    bits = [bit_of(source.base_protocol or source.protocol)]
+    if source.narrowed_to:
+        bits.append(bit_of(source.narrowed_to))
     return " | ".join(bits)

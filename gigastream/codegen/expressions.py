@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from gigastream.codegen.c_text import C_TYPE, Lines, bytes_differ, constant, zero
+from gigastream.codegen.choices import CHOICES, ChoiceWriter
 from gigastream.codegen.membership import among, is_long, within
 from gigastream.gsql.expressions import (
     Case,
@@ -142,12 +143,20 @@ class ExpressionWriter:
     def _operation(self, e: Operation) -> CValue:
         if e.operator in ("AND", "OR"):
             return self._logical(e)
+        if e.operator in CHOICES:
+            return self._chosen(e)
         if e.operator == "IS_NULL":
             return CValue(self.value(e.operands[0]).null or "0")
         # the constants of a long list go into a table, not into variables
         operands = e.operands[:1] if e.operator == "IN" and is_long(e.operands[1:]) else e.operands
         values = [self.value(operand) for operand in operands]
         return self._guarded(e, values, lambda: self._computed(e, [v.code for v in values]))
+
+    def _chosen(self, e: Operation) -> CValue:
+        type_ = e.operands[0].type
+        writer = ChoiceWriter(self.lines, self.value, lambda op, c: _compared(op, type_, c))
+        result, null = writer.chosen(e)
+        return CValue(result, null if e.nullable else "")
 
     def _computed(self, e: Operation, codes: list[str]) -> str:
         if e.operator == "NOT":
@@ -301,7 +310,7 @@ class ExpressionWriter:
         """True if no statement is needed for it, so that C's own && and || do."""
         if isinstance(e, FunctionCall | Case):
             return False
-        if getattr(e, "checked", False):
+        if getattr(e, "checked", False) or getattr(e, "operator", "") in CHOICES:
             return False
         return not e.nullable and all(map(self._is_plain, e.children))
 

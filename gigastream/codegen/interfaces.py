@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from gigastream.codegen.c_text import Lines, string_literal
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.plan.operators.low_node import LowNode
 
 
@@ -30,7 +31,7 @@ def bound_interfaces(node: LowNode) -> tuple[str, ...] | None:
 def is_read(node: LowNode, interface: str) -> bool:
     """Whether an LFTA of the node is on this interface. Raises UnknownInterfacesError."""
     bound = bound_interfaces(node)
-    return bound is None or interface in bound
+    return not is_of_stream(interface) if bound is None else interface in bound
 
 
 def write_interfaces(lines: Lines, prefix: str, node: LowNode) -> str:

@@ -23,6 +23,7 @@ from gigastream.gsql.expressions import (
     Operation,
     walk,
 )
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.tunnels import TunnelRule
 from gigastream.plan import Plan
 from gigastream.plan.operators.low_node import LowNode
@@ -93,11 +94,16 @@ class _Assembler:
 
 def kernel_filter(plans: Iterable[Plan]) -> tuple[Instruction, ...] | None:
     """A program that accepts what any LFTA of these plans might; None: that may be everything."""
-    lftas = [(node, _predicates(plan, node)) for plan in plans for node in plan.low]
+    of_links = [(plan, node) for plan in plans for node in plan.low if not _is_of_stream(node)]
+    lftas = [(node, _predicates(plan, node)) for plan, node in of_links]
     if not lftas or any(_needs_all(node, predicates) for node, predicates in lftas):
         return None
     program = _Compiler(lftas).program()
     return program if len(program) <= MAX_INSTRUCTIONS else None
+
+
+def _is_of_stream(node: LowNode) -> bool:
+    return is_of_stream(node.source.interface)
 
 
 def _predicates(plan: Plan, node: LowNode) -> list[Expression]:

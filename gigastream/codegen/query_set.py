@@ -54,30 +54,29 @@ def _head(context: CodeContext, unpacked: Plan) -> str:
     wanted = [*HEADERS, *sorted(context.headers - set(HEADERS)), *_field_headers(unpacked)]
     for header in [*wanted, *own]:
         lines.add(f'#include "{header}"')
-    lines.add("", *(f"GS_OPAQUE_TYPE({size})" for size in _opaque_sizes(context.plan)), "")
-    return lines.text()
+    sizes = sorted(_opaque_sizes(context.plan) | context.opaque_sizes)
+    lines.add("", *(f"GS_OPAQUE_TYPE({size})" for size in sizes), "")
+    return lines.text() + "".join(context.of_states.values())
 
 
-def _opaque_sizes(plan: Plan) -> list[int]:
+def _opaque_sizes(plan: Plan) -> set[int]:
     """The N of every fstringN that a plan has a value of."""
     expressions = [*plan.prefilter, *(e for node in plan.low for e in node.source.required)]
     expressions += [e for node in plan.nodes for e, _ in node.evaluated]
     types = {part.type for e in expressions for part in walk(e)}
     types |= {column.type for node in plan.nodes for column in node.schema.columns}
-    return sorted(type_.size for type_ in types if type_.is_opaque)
+    return {type_.size for type_ in types if type_.is_opaque}
 
 
 def _field_headers(plan: Plan) -> list[str]:
     """Of accessors that few query sets need."""
-    read: set[str] = set()
+    of_outer = ["gs_fields_outer.h"] * any(node.source.decapsulation for node in plan.low)
     for node in plan.low:
         predicates = [plan.prefilter[bit] for bit in node.signature]
-        fields = fields_of(*node.expressions, *predicates, *node.source.required)
-        read |= {field.accessor for field in fields}
-    of_outer = ["gs_fields_outer.h"] * any(
-        name.startswith("outer_") or name == "record_caplen" for name in read
-    )
-    return ["gs_community_id.h"] * ("community_id" in read) + of_outer
+        read = fields_of(*node.expressions, *predicates, *node.source.required)
+        if any(field.accessor == "community_id" for field in read):
+            return ["gs_community_id.h", *of_outer]
+    return of_outer
 
 
 def _write_handles(lines: Lines, context: CodeContext) -> None:
@@ -113,6 +112,7 @@ def _write_nodes(lines: Lines, context: CodeContext, views: int) -> None:
             ".nodes = nodes,",
             f".handle_count = {len(context.handles)},",
             ".handles = handles,",
+            f".watchlist_count = {len(context.plan.watchlists)},",
             f".view_count = {views},",
             ".views = views,",
         )

@@ -12,9 +12,17 @@ from dataclasses import dataclass
 from functools import partial
 
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
-from gigastream.codegen.context import CodeContext, base_of, bit_of, bits_of, views_of
+from gigastream.codegen.context import (
+    CodeContext,
+    base_of,
+    bit_of,
+    bits_of,
+    bits_of_source,
+    views_of,
+)
 from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import ROW_NUMBER, Expression, FieldRef
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
@@ -47,6 +55,15 @@ def numbered_of(node: LowNode) -> Presence:
     return Presence(bit_of(base_of(node)), required)
 
 
+def filter_presence_of(node: LowNode) -> tuple[Presence, ...]:
+    """What a packet must be to let others through (FILTER_JOIN)."""
+    if node.filter is None:
+        return ()
+    source = node.filter.source
+    required = tuple(f for f in source.required if isinstance(f, FieldRef))
+    return (Presence(bits_of_source(source), required),)
+
+
 def narrowing_of(node: LowNode) -> tuple[Presence, Presence] | None:
     """Where WHERE narrows the protocol (`ipversion = 4`): its test, and the narrower one.
 
@@ -61,6 +78,7 @@ def presences(nodes: Sequence[LowNode]) -> list[Presence]:
     """The distinct presence tests of some LFTAs."""
     wanted = [presence_of(node) for node in nodes]
     wanted += [test for node in nodes for test in narrowing_of(node) or ()]
+    wanted += [test for node in nodes for test in filter_presence_of(node)]
     wanted += [numbered_of(node) for node in nodes if node.row_column is not None]
     return list({test.key: test for test in wanted}.values())
 
@@ -75,6 +93,8 @@ def presence_row(context: CodeContext, test: Presence) -> str:
 
 def early_fields_of(plan: Plan, node: LowNode) -> list[FieldRef]:
     """Those of an LFTA that are unpacked for the whole burst."""
+    if node.filter is not None:
+        return []  # it looks at packets of two kinds, each with fields of its own
     mine = [plan.prefilter[i] for i in node.signature]
     read = fields_of(*node.expressions, *mine)
     return [
@@ -113,6 +133,9 @@ def read_field(field: FieldRef, packet: str, to: str) -> str:
     if field.accessor == "community_id":
         return f"gs_field_community_id({packet}, burst->scratch, &{to})"
     place = f"{to}.bytes" if field.type.is_opaque else f"&{to}"
+    if is_of_stream(field.protocol):
+        reader, _, offset = field.accessor.rpartition("_")
+        return f"gs_{reader}({packet}, {offset}, {place})"
     return f"gs_field_{field.accessor}({packet}, {place})"
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the daemon's processes and its clients say to each other, a type each.
 
-Clients send the supervisor one request a line, in JSON, and get one answer a line; a tail goes on
-with a line for each batch. The supervisor sends the capture process orders, each with a number that
-comes back when it is done, and gets reports: frames of msgpack with their length before them
-(framing.py). What comes from a client is hostile input: a key that is not named here is refused.
+Clients send the supervisor one request a line, in JSON, and get one answer each; a tail has one for
+each batch. The supervisor sends the capture process orders, with a number that comes back, and gets
+reports: frames of msgpack (framing.py). A client's are hostile: a key not named here is refused.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import msgspec
 from gigastream.daemon.loader_messages import TableState
 from gigastream.engine.statistics import (
     LftaStatistics,
+    ListStatistics,
     MemoryStatistics,
     OperatorStatistics,
     SourceStatistics,
@@ -348,7 +348,6 @@ class TailRows(_Told, tag=True, frozen=True, kw_only=True):
     arrow: bytes
     """An Arrow IPC stream: the schema, and a batch."""
     rows: int = 0
-    """Of the batch."""
     lost: int = 0
     over: bool = False
 
@@ -394,6 +393,7 @@ class SetStatistics(_Told, frozen=True, kw_only=True):
     shed: bool = False
     """It rests, since the host is overloaded."""
     failure: str | None = None
+    lists: tuple[ListStatistics, ...] = ()
 
 
 class CaptureReport(_Told, tag=True, frozen=True, kw_only=True):

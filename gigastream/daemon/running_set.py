@@ -400,4 +400,5 @@ class RunningSet:
             cut_rows=self.cut_rows,
             shed=self.is_shed,
             failure=self.failure,
+            lists=() if attached is None else attached.lists(),
         )

@@ -13,8 +13,9 @@ from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, NativeBatch, check
 from gigastream.engine.events import Event, Origin, interfaces, origins, ports, take
 from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
-from gigastream.engine.statistics import LftaStatistics, OperatorStatistics
+from gigastream.engine.statistics import LftaStatistics, ListStatistics, OperatorStatistics
 from gigastream.engine.turns import Turn
+from gigastream.engine.watchlists import Watchlists
 from gigastream.plan import Plan
 from gigastream.plan.base_time import base_times
 from gigastream.settings import Settings
@@ -68,6 +69,8 @@ class AttachedSet:
         loaded = ffi.new("struct gs_attached_set **")
         status = lib.gs_attached_load(str(path).encode(), native, loaded, self._error)
         self._native: Any = loaded[0]
+        has_packets = not (high_level_only or is_low_elsewhere)
+        self._lists = Watchlists(plan.watchlists if has_packets else (), loaded[0])
         try:
             check(status, self._error)
             self.tap(taps)
@@ -88,6 +91,10 @@ class AttachedSet:
             node = self._nodes.index(name)
             check(lib.gs_attached_tap(self.native, node, self._error), self._error)
 
+    def open_lists(self) -> None:
+        """Read its watchlists: what opening links takes has been given up by then. ListError."""
+        self._lists.open()
+
     def stand_alone(self, interfaces: Sequence[str]) -> None:
         """Open a high level whose batches are pushed, of these interfaces. BudgetError."""
         for name in interfaces:
@@ -105,7 +112,8 @@ class AttachedSet:
         check(lib.gs_attached_hand_over(self.native, port, batch.pointer, self._error), self._error)
 
     def taken(self) -> Iterator[Event]:
-        """The batches that wait, oldest first."""
+        """The batches that wait, oldest first; watchlists that have changed are given before."""
+        self._lists.look()
         while (event := take(self.native, self._origins, self._interfaces)) is not None:
             yield event
 
@@ -163,6 +171,10 @@ class AttachedSet:
         """The counters of its low level so far."""
         return counters.lftas(self.native)
 
+    def lists(self) -> tuple[ListStatistics, ...]:
+        """The counters of its watchlists so far."""
+        return self._lists.statistics()
+
     def operators(self) -> tuple[OperatorStatistics, ...]:
         """The counters of its high level so far."""
         return counters.operators(self.native, self._times)
@@ -186,6 +198,7 @@ class AttachedSet:
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
+        self._lists.close()
         lib.gs_attached_free(self._native)
         self._native = ffi.NULL
 

@@ -16,6 +16,7 @@ from gigastream.engine.statistics import (
     SourceStatistics,
 )
 from gigastream.plan.base_time import BaseTimes, promised
+from gigastream.records.source import OpenStream
 from gigastream.sources.files import OpenSource
 from gigastream.sources.packets import OpenPackets
 
@@ -29,7 +30,7 @@ _SOURCE_COUNTERS = (
 _LFTA_COUNTERS = (
     "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted", "slots",
     "held_bytes", "peak_bytes", "rows_out", "groups", "groups_most", "promised_ns",
-    "opened", "unopened", "too_deep",
+    "forgotten", "opened", "unopened", "too_deep",
 )  # fmt: skip
 _OPERATOR_COUNTERS = (
     "rows_in", "rows_out", "rejected", "no_value", "held", "groups_refused", "rows_refused",
@@ -37,6 +38,7 @@ _OPERATOR_COUNTERS = (
     "held_bytes", "peak_bytes",
 )  # fmt: skip
 
+Opened = OpenSource | OpenPackets | OpenStream
 _CODES = {"uint64_t": "Q", "int64_t": "q", "uint32_t": "I", "int32_t": "i"}
 
 
@@ -65,9 +67,7 @@ _LFTA = _Numbers("gs_lfta_statistics", _LFTA_COUNTERS)
 _OPERATOR = _Numbers("gs_operator_statistics", _OPERATOR_COUNTERS)
 
 
-def sources(
-    engine: Any, opened: Sequence[OpenSource | OpenPackets | None]
-) -> tuple[SourceStatistics, ...]:
+def sources(engine: Any, opened: Sequence[Opened | None]) -> tuple[SourceStatistics, ...]:
     """The counters of an engine's sources so far; `opened` are these, None for a link."""
     native = ffi.new("struct gs_source_statistics *")
     found = []
@@ -77,7 +77,7 @@ def sources(
     return tuple(found)
 
 
-def _source(native: Any, opened: OpenSource | OpenPackets | None) -> SourceStatistics:
+def _source(native: Any, opened: Opened | None) -> SourceStatistics:
     """`opened` is None of a live link."""
     compressed = None if opened is None else opened.compressed_bytes
     size = 0 if opened is None else opened.total_bytes
@@ -94,6 +94,8 @@ def _source(native: Any, opened: OpenSource | OpenPackets | None) -> SourceStati
         is_failed=bool(native.is_failed),
         link=LINK_STATES[native.link_state],
         asked=native.wanted.count,
+        undecodable_first=opened.first_undecodable if isinstance(opened, OpenStream) else None,
+        notes=tuple(opened.notes) if isinstance(opened, OpenStream) else (),
         **_SOURCE.of(native),
     )
 

@@ -19,6 +19,7 @@ from gigastream.engine.opening import check_tables, engine_settings
 from gigastream.engine.privileges import open_link
 from gigastream.engine.statistics import SourceStatistics
 from gigastream.liveness import Liveness, OnFailure
+from gigastream.records.source import StreamSource
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, SourceError
 from gigastream.sources.live import DEFAULT_MAX_SKEW_NS, LiveSource
@@ -27,7 +28,7 @@ from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps
 
 _INSTRUCTION = struct.Struct("=HBBI")
 """A `struct sock_filter`: code, jt, jf, k."""
-File = FileSource | PacketSource
+File = FileSource | PacketSource | StreamSource
 
 
 class Engine:
@@ -90,7 +91,7 @@ class Engine:
         check(status, self._error)
 
     def add_files(self, files: Sequence[File], promises: Mapping[str, int] | None = None) -> None:
-        """Add files, pipes and lists of packets, which are opened when it is their turn.
+        """Add files, pipes, lists of packets and STREAMs, which are opened when it is their turn.
 
         `promises` says by interface what its packets are known not to be below (ns): earlier ones
         are late. It holds of links, too, that were added before.
@@ -121,6 +122,7 @@ class Engine:
         config.open, config.close, config.context = lib.gs_host_open, lib.gs_host_close, host.handle
         config.use_mmap = self._settings.use_mmap
         config.is_pipe = host.source.is_pipe
+        config.is_records = isinstance(source, StreamSource)
         config.timestamps = TIMESTAMPS.index(self._timestamps(source))
         config.max_skew_ns = DEFAULT_MAX_SKEW_NS
         config.promise_ns = max(seen.promise_ns, promise_ns)
@@ -131,7 +133,8 @@ class Engine:
     # ---- query sets ----
 
     def attach(self, queries: AttachedSet) -> None:
-        """Let a set get what is read from here on. BudgetError."""
+        """Let a set get what is read from here on. BudgetError, ListError."""
+        queries.open_lists()
         status = lib.gs_engine_attach(self.native, queries.native, self._error)
         check_tables(status, self._error, queries.memory_bytes)
 

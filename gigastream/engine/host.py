@@ -9,6 +9,7 @@ from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.opening import link_types
+from gigastream.records.source import OpenStream, StreamSource
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, NoRoomError, OpenSource, SourceError
 from gigastream.sources.packets import OpenPackets, PacketSource
@@ -21,10 +22,10 @@ _DEFAULT_BLOCK_BYTES = 16 << 20
 class HostSource:
     """What the engine calls for one source."""
 
-    def __init__(self, source: FileSource | PacketSource) -> None:
+    def __init__(self, source: FileSource | PacketSource | StreamSource) -> None:
         """Look what it is. SourceError."""
         self.given = source
-        self.source: OpenSource | OpenPackets = source.opening()
+        self.source: OpenSource | OpenPackets | OpenStream = source.opening()
         self.problem: BaseException | None = None
         """Why it could not be opened."""
         self.handle = ffi.new_handle(self)
@@ -81,7 +82,7 @@ class Scanned:
 UNKNOWN = Scanned(NOTHING, NOTHING)
 
 
-def scan(source: FileSource | PacketSource, settings: Settings) -> Scanned:
+def scan(source: FileSource | PacketSource | StreamSource, settings: Settings) -> Scanned:
     """Read a file's first two blocks. SourceError where it is none."""
     opened, promise = source.opening(), ffi.new("struct gs_scanned_promise *")
     error = ffi.new("struct gs_error *")

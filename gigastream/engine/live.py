@@ -12,6 +12,7 @@ from gigastream.codegen.context import base_of
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError
 from gigastream.engine.host import message_of
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.plan import Plan
 from gigastream.plan.costs import fields_of
 from gigastream.sources import libpcap
@@ -32,7 +33,8 @@ def snap_bytes(plan: Plan, has_filter: bool) -> int:
     Headers have no greatest length (tags and extension headers may be any number), so that of a
     packet that is decoded at all everything is captured.
     """
-    fields = fields_of(*plan.prefilter, *(e for node in plan.low for e in node.expressions))
+    read = fields_of(*plan.prefilter, *(e for node in plan.low for e in node.expressions))
+    fields = [field for field in read if not is_of_stream(field.protocol)]
     of_records = all(field.protocol.upper() == "PKT" for field in fields)
     is_cut_unseen = of_records and all(field.accessor != "caplen" for field in fields)
     is_decoded = any(base_of(node) != "PKT" for node in plan.low)

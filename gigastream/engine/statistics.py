@@ -74,6 +74,10 @@ class SourceStatistics:
     """Of them, filled by the kernel and not given back."""
     sampled_out: int = 0
     """Of flows that were left out, since the host could not follow (Engine.sample)."""
+    undecodable_first: str | None = None
+    """Of a STREAM: where the first record stands that is none, and why."""
+    notes: tuple[str, ...] = ()
+    """Of a STREAM: what is missing, and never came here."""
     link: str | None = None
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
@@ -104,6 +108,8 @@ class LftaStatistics:
     """At once since its table has that size, as often as time moved on."""
     promised_ns: int = NONE
     """Packet time below which it puts out nothing more."""
+    forgotten: int = 0
+    """Keys of a FILTER_JOIN that gave way to others, though a packet might match them yet."""
     opened: int = 0
     """Packets of tunnels, where it opens them, in whose place it saw the inner one."""
     unopened: int = 0
@@ -147,6 +153,22 @@ class OperatorStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class ListStatistics:
+    """A watchlist of a query set."""
+
+    name: str
+    rows: int
+    refused: int
+    """Lines of its file that were wrong, and left out."""
+    replaced: int
+    """Lines whose keys came again further down."""
+    reads: int
+    """How often it was read."""
+    failures: int
+    """How often it could not be, and stayed as it was."""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryStatistics:
     """The budget of this process, and what tables, groups and held rows take of it."""
 
@@ -164,3 +186,4 @@ class Statistics:
     lftas: tuple[LftaStatistics, ...]
     operators: tuple[OperatorStatistics, ...]
     memory: MemoryStatistics | None = None
+    lists: tuple[ListStatistics, ...] = ()

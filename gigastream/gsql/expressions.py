@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Column, Temporal, Type
+from gigastream.gsql.watchlists import Watchlist
 
 ROW_NUMBER = "@row_number"
 """The accessor of a tuple's number among those of the protocol, which no query can name."""
@@ -118,7 +119,8 @@ class Operation(Expression):
     `operator` is one of: + - * / % & | ^ << >> (arithmetic; operands are cast to `operand_type`),
     // (a quotient rounded down: of windows, no query can write it), neg ~ (unary),
     = <> < <= > >= (comparison, operands of one type), AND OR NOT, IS_NULL (unary),
-    IS_PREFIX (address, Constant address; `prefix_length`), IN (x, constants…).
+    IS_PREFIX (address, Constant address; `prefix_length`), IN (x, constants…),
+    COALESCE NULLIF GREATEST LEAST (of one type; no operand twice, whatever they nest).
     The right operand of << and >> is an ullong; the left one has the result's type.
     """
 
@@ -187,6 +189,11 @@ class FunctionCall(Expression):
     """Header of csrc/abi that holds one of configs/functions.gsql."""
 
     @property
+    def handle_symbol(self) -> str:
+        """The symbol of which gs_handle_…_new makes the handle."""
+        return self.symbol
+
+    @property
     def may_be_infinite(self) -> bool:
         """True for somebody's own function of floats: an infinity and NaN are no value."""
         return bool(self.header) and self.type is Type.FLOAT
@@ -197,6 +204,45 @@ class FunctionCall(Expression):
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return replace(self, arguments=children)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFunction(FunctionCall):
+    """The C functions of a UDAF, whose names begin with `symbol`, or an extractor of its state.
+
+    `arguments` are constants alone, those that each of the functions is given.
+    """
+
+    state: Type
+    """fstringN, or one value."""
+    prepared_by: str = ""
+    """The symbol whose functions make its handle: that of the UDAF in the query."""
+
+    @property
+    def handle_symbol(self) -> str:
+        return self.prepared_by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListValue(Expression):
+    """A column of the row of a watchlist that `keys` match; a packet that matches none is rejected.
+
+    Only below the border, as a field is.
+    """
+
+    watchlist: Watchlist
+    keys: tuple[Expression, ...]
+    """One for each key column of the list, in their order."""
+    column: int | None = None
+    """None: whether there is such a row."""
+    name: str = ""
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return self.keys
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return replace(self, keys=children)
 
 
 def walk(expression: Expression) -> Iterator[Expression]:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from math import gcd
 
 from gigastream.flush_policy import FlushPolicy
-from gigastream.gsql.expressions import Expression
+from gigastream.gsql.expressions import Expression, StateFunction
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Column, Schema, Type
@@ -72,6 +73,15 @@ Sides = tuple[Expression, Expression]
 
 
 @dataclass(frozen=True, slots=True)
+class BloomOptions:
+    """Filters that are filled one after the other."""
+
+    filters: int
+    bits: int
+    """Of each."""
+
+
+@dataclass(frozen=True, slots=True)
 class TimeRelation:
     """Temporal expressions that a join relates, f of the one side and g of the other.
 
@@ -122,16 +132,78 @@ class GroupVariable:
 
 
 @dataclass(frozen=True, slots=True)
+class UserState:
+    """What a UDAF is made of, with its constants."""
+
+    whole: StateFunction
+    """Over rows."""
+    below: StateFunction
+    """Below the border; `whole` where its state crosses it."""
+    above: StateFunction
+    """Of what crosses it; `whole` where that is its state."""
+    why_high: str = ""
+    """Why it cannot begin below the border; empty if it can."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether it is the state itself that crosses the border."""
+        return self.below is self.whole
+
+    @property
+    def partial(self) -> Type:
+        """The type of what crosses it."""
+        return self.whole.state if self.merges else self.below.type
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        """All of them, each once."""
+        return tuple({id(f): f for f in (self.whole, self.below, self.above)}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class UserCall:
+    """A UDAF in a query: what it keeps, and what its value is made by."""
+
+    state: UserState
+    extractor: StateFunction | None = None
+    """None: the UDAF's own output."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingMasks:
+    """CUBE and its like: a row goes into a group of each set, whose mask is part of its key."""
+
+    variables: tuple[int, ...]
+    """The group variables that are not in every set; NULL in the groups of those without them."""
+    masks: tuple[int, ...]
+    """One for each set: bit k is set where it lacks the k-th of `variables`."""
+
+
+@dataclass(frozen=True, slots=True)
 class AggregateCall:
     """One distinct aggregate call of a query."""
 
     function: str
-    """COUNT SUM MIN MAX AVG AND_AGGR OR_AGGR XOR_AGGR FIRST LAST VAR STDDEV (upper case)."""
+    """A key of AGGREGATES (binder/aggregates.py): COUNT, SUM, MOVING_SUM …"""
     argument: Expression | None
     """None for COUNT(*)."""
     type: Type
     nullable: bool
     span: Span
+    windows: int = 1
+    """MOVING_…: over this one, and those before it."""
+    filter: Expression | None = None
+    """FILTER: of which rows the argument is looked at; None: of all."""
+    distinct: bool = False
+    """DISTINCT: each value of the argument counts once."""
+    others: tuple[Expression, ...] = ()
+    """Of a UDAF: its further arguments that are no constants."""
+    user: UserCall | None = None
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """What is evaluated of a row for it."""
+        return (e for e in (self.filter, self.argument, *self.others) if e is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +222,30 @@ class PacketRows:
     source: ProtocolSource
     columns: tuple[OutputColumn, ...]
     """Over the packets."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterJoin:
+    """What lets packets of a query through: an S packet of the source that came before.
+
+    With the same keys, and 0 <= t - t_S <= `ticks` (GSQL section 6.9). All is over packets: `keys`
+    and `times` are pairs of what an R packet has and what an S packet has, of one type.
+    """
+
+    source: ProtocolSource
+    """What an S packet is, and must have."""
+    where: tuple[Expression, ...]
+    """Of an S packet."""
+    keys: tuple[Sides, ...]
+    times: Sides
+    ticks: int
+    bloom: BloomOptions | None = None
+    """None: by hash."""
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All that is evaluated of either packet."""
+        return (*self.where, *(side for pair in (*self.keys, self.times) for side in pair))
 
 
 Source = ProtocolSource | QuerySource | PacketRows | UnionSource | JoinSource
@@ -261,8 +357,12 @@ class CheckedQuery:
     where: Expression | None = None
     is_aggregation: bool = False
     groups: tuple[GroupVariable, ...] = ()
+    grouping: GroupingMasks | None = None
+    """Where there are several grouping sets: GroupRef of `len(groups)` is then a group's mask."""
     aggregates: tuple[AggregateCall, ...] = ()
     having: Expression | None = None
+    closing_when: Expression | None = None
+    """Over GroupRef and AggregateRef: groups of which it is not true go on into the next window."""
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     """Rows of each closed window, or of a selection: all that it ever gives."""
@@ -271,6 +371,8 @@ class CheckedQuery:
     what is said of groups it is the window."""
     limit_span: Span = NOWHERE
     """Of a selection's."""
+    filter: FilterJoin | None = None
+    """Of packets: which of them are let through at all."""
     options: QueryOptions = QueryOptions()
     schema: Schema = NO_COLUMNS
     """Columns of the output."""

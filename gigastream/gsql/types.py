@@ -120,6 +120,18 @@ def type_named(name: str) -> Type | None:
     return Type.opaque(size) if 0 < size <= OPAQUE_MAX else None
 
 
+def size_of(type_: Type) -> int:
+    """Bytes of a value of one size, as C holds it."""
+    return type_.size or _SIZES[type_]
+
+
+_SIZES = {
+    Type.BOOL: 1,
+    Type.USHORT: 2,
+    **dict.fromkeys((Type.UINT, Type.INT, Type.IP), 4),
+    **dict.fromkeys((Type.ULLONG, Type.LLONG, Type.FLOAT, Type.TIMESTAMP), 8),
+    **dict.fromkeys((Type.IPV6, Type.INET), 16),
+}
 _BY_LOWER_NAME = {name.lower(): member for name, member in TYPE_NAMES.items()}
 
 

@@ -9,11 +9,18 @@ and its C in gigastream/codegen/accumulators.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
-from gigastream.gsql.expressions import Expression, may_have_no_value
-from gigastream.gsql.queries import AggregateCall, GroupVariable
-from gigastream.gsql.types import Column, Type
+from gigastream.gsql.expressions import (
+    Case,
+    Constant,
+    Expression,
+    StateFunction,
+    may_have_no_value,
+)
+from gigastream.gsql.queries import AggregateCall, GroupVariable, UserCall, UserState
+from gigastream.gsql.source import NOWHERE
+from gigastream.gsql.types import Column, Temporal, Type, size_of
 from gigastream.plan.builders import NodeNames
 
 
@@ -27,7 +34,15 @@ class Accumulator:
     type: Type
     """Of the argument; ULLONG for a count."""
     position: tuple[Expression, ...] = ()
-    """FIRST, LAST: (timestamp, interface, position in the source) of a row."""
+    """FIRST, LAST: (timestamp, interface, position in the source) of a row; of a UDAF its further
+    arguments."""
+    distinct: bool = False
+    """A value is added where its group has not met it: above the border, which keeps them all."""
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Whether all that it is told of may be NULL: it has no value then. A count is 0."""
+        return self.kind != "count" and self.argument is not None and self.argument.nullable
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -36,16 +51,54 @@ class Accumulator:
             yield self.argument
         yield from self.position
 
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        """What of it is C of definition files."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserAccumulator(Accumulator):
+    """The state of a UDAF; `type` is that of what crosses the border, as bytes."""
+
+    state: UserState = field(kw_only=True)
+
+    @property
+    def may_be_empty(self) -> bool:
+        return any(e.nullable for e in self.expressions)
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        return self.state.functions
+
 
 @dataclass(frozen=True, slots=True)
 class Final:
     """How an aggregate's value is made of its accumulators."""
 
     kind: str
-    """value, average, variance or deviation."""
+    """value, average, variance, deviation, user; in a group that goes on also those of Running."""
     accumulators: tuple[int, ...]
     type: Type
     nullable: bool
+    windows: int = 1
+    """That it is over, of those that move."""
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        """What of it is C of definition files."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserFinal(Final):
+    """The value of a UDAF."""
+
+    call: UserCall = field(kw_only=True)
+
+    @property
+    def functions(self) -> tuple[StateFunction, ...]:
+        return () if self.call.extractor is None else (self.call.extractor,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +132,7 @@ KINDS = {
     "moments_unsigned": Kind(_SHIFTED_MOMENTS),
     "moments_signed": Kind(_SHIFTED_MOMENTS),
     "moments_float": Kind(()),
+    "user": Kind((("", None),)),
 }
 HIGH_ONLY = ("sum_float", "moments_float")
 """Exact sums of floats are wide: no slot of a low table holds them, and no partial row."""
@@ -100,11 +154,15 @@ def accumulator_names(
 
 
 def partial_columns(accumulator: Accumulator, name: str) -> tuple[Column, ...]:
-    """The columns in which an accumulator leaves an LFTA."""
-    return tuple(
+    """The columns in which an accumulator leaves an LFTA; of an empty one the first is NULL."""
+    columns = (
         Column(name + suffix, accumulator.type if type_ is None else type_)
         for suffix, type_ in KINDS[accumulator.kind].columns
     )
+    if not accumulator.may_be_empty:
+        return tuple(columns)
+    first, *others = columns
+    return (replace(first, nullable=True), *others)
 
 
 @dataclass(slots=True)
@@ -115,15 +173,26 @@ class AccumulatorList:
     items: list[Accumulator]
     _known: dict[object, int] = field(default_factory=dict)
 
-    def add(self, kind: str, argument: Expression | None) -> int:
+    def add(self, kind: str, argument: Expression | None, *, distinct: bool = False) -> int:
         """Index of an accumulator, made if it is new."""
         type_ = Type.ULLONG if argument is None else argument.type
         position = self.position if kind in ("first", "last") else ()
-        wanted = Accumulator(kind, argument, type_, position)
-        key = (kind, type_, None if argument is None else expression_key(argument))
+        wanted = Accumulator(kind, argument, type_, position, distinct)
+        key = (kind, type_, None if argument is None else expression_key(argument), distinct)
         if key not in self._known:
             self._known[key] = len(self.items)
             self.items.append(wanted)
+        return self._known[key]
+
+    def add_user(self, call: AggregateCall, state: UserState) -> int:
+        """Index of the state of a UDAF, made if it is new: extractors share one."""
+        type_ = Type.opaque(size_of(state.partial))
+        key = ("user", *map(expression_key, (state.whole, *call.expressions)))
+        if key not in self._known:
+            self._known[key] = len(self.items)
+            self.items.append(
+                UserAccumulator("user", call.argument, type_, call.others, state=state)
+            )
         return self._known[key]
 
 
@@ -140,7 +209,7 @@ def expression_key(expression: Expression) -> object:
 _NOT_COMPUTED = frozenset(
     (
         *("span", "is_chosen", "name", "field", "protocol", "flexible", "cost"),
-        *("operand", "operands", "arguments", "branches", "otherwise"),
+        *("operand", "operands", "arguments", "branches", "otherwise", "keys"),
     )
 )
 """Attributes that say nothing of the value, and those that are children."""
@@ -154,22 +223,27 @@ def _kind(stem: str, type_: Type) -> str:
 
 def _count(call: AggregateCall, found: AccumulatorList) -> Final:
     argument = call.argument
-    if argument is not None and not (argument.nullable or may_have_no_value(argument)):
-        argument = None
-    index = found.add("count", argument)
+    is_looked_at = call.distinct or (
+        argument is not None and (argument.nullable or may_have_no_value(argument))
+    )
+    index = found.add("count", argument if is_looked_at else None, distinct=call.distinct)
     return Final("value", (index,), call.type, call.nullable)
 
 
 def _sum(call: AggregateCall, found: AccumulatorList) -> Final:
     assert call.argument is not None
-    index = found.add(_kind("sum", call.argument.type), call.argument)
+    kind = _kind("sum", call.argument.type)
+    index = found.add(kind, call.argument, distinct=call.distinct)
     return Final("value", (index,), call.type, call.nullable)
 
 
 def _average(call: AggregateCall, found: AccumulatorList) -> Final:
     assert call.argument is not None
-    total = found.add(_kind("sum", call.argument.type), call.argument)
-    count = found.add("count", call.argument if call.argument.nullable else None)
+    is_looked_at = call.distinct or call.argument.nullable
+    kind = _kind("sum", call.argument.type)
+    total = found.add(kind, call.argument, distinct=call.distinct)
+    counted = call.argument if is_looked_at else None
+    count = found.add("count", counted, distinct=call.distinct)
     return Final("average", (total, count), call.type, call.nullable)
 
 
@@ -189,6 +263,22 @@ def _moments(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     return build
 
 
+def _user(call: AggregateCall, found: AccumulatorList) -> Final:
+    assert call.user is not None
+    index = found.add_user(call, call.user.state)
+    return UserFinal("user", (index,), call.type, call.nullable, call=call.user)
+
+
+def _going_on(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
+    """Of each window its sum, and of how many values."""
+
+    def build(call: AggregateCall, found: AccumulatorList) -> Final:
+        average = _average(call, found)
+        return Final(kind, average.accumulators, call.type, call.nullable, call.windows)
+
+    return build
+
+
 AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "COUNT": _count,
     "SUM": _sum,
@@ -202,6 +292,10 @@ AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "LAST": _plain("last"),
     "VAR": _moments("variance"),
     "STDDEV": _moments("deviation"),
+    "MOVING_SUM": _going_on("moving_sum"),
+    "MOVING_AVG": _going_on("moving_average"),
+    "RUNNING_SUM": _going_on("running_sum"),
+    "RUNNING_SUM_MAX": _going_on("running_sum_max"),
 }
 
 
@@ -210,5 +304,34 @@ def decompose(
 ) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
     """The accumulators of a query's aggregates, and how each aggregate is made of them."""
     found = AccumulatorList(position, [])
-    finals = tuple(AGGREGATES[call.function](call, found) for call in calls)
+    finals = tuple(
+        (_user if call.user is not None else AGGREGATES[call.function])(_unfiltered(call), found)
+        for call in calls
+    )
     return tuple(found.items), finals
+
+
+def _unfiltered(call: AggregateCall) -> AggregateCall:
+    """FILTER as what its argument is: NULL, which counts for none, of rows that it leaves out.
+
+    What is not selected is not evaluated, as in any CASE.
+    """
+    if call.filter is None:
+        return call
+    argument = call.argument or _constant(Type.BOOL, True)
+    left_out = _constant(argument.type, None)
+    chosen = Case(
+        type=argument.type,
+        nullable=True,
+        branches=((call.filter, argument),),
+        otherwise=left_out,
+        span=call.span,
+    )
+    return replace(call, argument=chosen, filter=None)
+
+
+def _constant(type_: Type, value: bool | None) -> Constant:
+    nullable = value is None
+    return Constant(
+        type=type_, temporal=Temporal.CONSTANT, nullable=nullable, span=NOWHERE, value=value
+    )

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gigastream.gsql.expressions import (
     Case,
     Cast,
@@ -11,13 +13,18 @@ from gigastream.gsql.expressions import (
     Expression,
     FieldRef,
     FunctionCall,
+    ListValue,
     Operation,
     walk,
 )
+from gigastream.gsql.watchlists import Watchlist
 
 DIVISION = 5
 EXPENSIVE = 1000
 """From this cost on (COST EXPENSIVE) a function stays above the border."""
+
+LOOKUP = 50
+"""Of a packet in a watchlist."""
 
 DIVISIONS = ("/", "//", "%")
 
@@ -30,6 +37,8 @@ def cost(expression: Expression) -> int:
 def _own_cost(node: Expression) -> int:
     if isinstance(node, FieldRef | FunctionCall):
         return node.cost
+    if isinstance(node, ListValue):
+        return LOOKUP
     if isinstance(node, Operation):
         return DIVISION if node.operator in DIVISIONS else 1
     return 0
@@ -82,6 +91,12 @@ def fields_of(*expressions: Expression) -> tuple[FieldRef, ...]:
             if isinstance(node, FieldRef):
                 found.setdefault((node.accessor, node.is_optional), node)
     return tuple(found.values())
+
+
+def lists_of(expressions: Iterable[Expression]) -> tuple[Watchlist, ...]:
+    """The distinct watchlists that expressions read, in order of appearance."""
+    parts = (part for expression in expressions for part in walk(expression))
+    return tuple(dict.fromkeys(e.watchlist for e in parts if isinstance(e, ListValue)))
 
 
 def columns_of(*expressions: Expression, port: int) -> frozenset[int]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from gigastream.gsql.queries import CheckedQuery
 from gigastream.plan.accumulators import decompose
-from gigastream.plan.builders import conjuncts
+from gigastream.plan.builders import NodeNames, conjuncts
+from gigastream.plan.forms import in_its_form
+from gigastream.plan.grouping import rows_of_sets
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
 from gigastream.plan.operators.select import select_node
-from gigastream.plan.operators.slide import over_windows
 from gigastream.plan.position import stream_position
 from gigastream.plan.split import refuse_partials
 
 
-def high(query: CheckedQuery, stream: Node) -> Node:
+def high(query: CheckedQuery, stream: Node, names: NodeNames) -> Node:
     """A query over the rows of a stream."""
     where = conjuncts(query.where)
     if not query.is_aggregation:
@@ -23,14 +24,17 @@ def high(query: CheckedQuery, stream: Node) -> Node:
     if query.options.lfta_aggregation:
         refuse_partials(query, "its rows are made above it")
     accumulators, finals = decompose(query.aggregates, stream_position(stream, query.span))
+    rows, where, groups, accumulators = rows_of_sets(
+        query, stream, where, query.groups, accumulators, names
+    )
     top = aggregate_node(
         query,
-        stream,
+        rows,
         where,
-        query.groups,
+        groups,
         accumulators,
         finals,
         with_hidden(query),
         merges_partials=False,
     )
-    return over_windows(query, top)
+    return in_its_form(query, top)

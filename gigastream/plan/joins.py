@@ -35,7 +35,8 @@ def over_join(
         columns = tuple(made.columns[_index(output)] for output in query.outputs)
         made = replace(made, columns=columns)
         return replace(_join(query, made, query.name, names, selection), schema=query.schema)
-    return high(query, _join(query, made, names.fresh(f"{query.name}_join"), names, selection))
+    joined = _join(query, made, names.fresh(f"{query.name}_join"), names, selection)
+    return high(query, joined, names)
 
 
 def _is_of_columns(query: CheckedQuery) -> bool:
@@ -76,7 +77,8 @@ def _side(query: CheckedQuery, side: JoinInput, names: NodeNames, selection: Sel
         joined = _join(query, inner, names.fresh(f"{query.name}_join"), names, selection)
         if side.where is None:
             return joined
-        return high(_selection_of(query, side, names.fresh(f"{query.name}_matched")), joined)
+        matched = _selection_of(query, side, names.fresh(f"{query.name}_matched"))
+        return high(matched, joined, names)
     return selection(_selection_of(query, side, names.fresh(f"{query.name}_{side.name}")))
 
 

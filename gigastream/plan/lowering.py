@@ -89,7 +89,7 @@ def _rows(query: CheckedQuery, tops: Tops, names: NodeNames) -> Node:
     packets = _packet_sources(source)
     if packets:
         return split(query, packets, names)
-    return high(query, _stream(query, source, tops, names))
+    return high(query, _stream(query, source, tops, names), names)
 
 
 def _side(query: CheckedQuery, tops: Tops, names: NodeNames) -> Node:

@@ -127,6 +127,10 @@ class Node:
         """The same, which gives a joint bound of columns that consumers take together."""
         return self
 
+    def with_steps(self, inputs: Sequence[BaseTimes]) -> Node:
+        """The same, which knows how far its windows are from each other."""
+        return self
+
     @property
     def related_times(self) -> tuple[TimeRelation, ...]:
         """Times of two inputs by which it lets rows go."""
@@ -160,6 +164,10 @@ class Node:
     def columns_read(self, port: int) -> frozenset[int]:
         """Which columns of an input it looks at."""
         return frozenset(range(len(self.inputs[port].schema.columns)))
+
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        """The nodes that make the values of a column, and its place there."""
+        yield self.name, column
 
     @property
     def calls(self) -> Iterator[FunctionCall]:
@@ -219,6 +227,9 @@ class PassingNode(OneInputNode):
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         (columns,) = inputs
         return columns[: len(self.schema.columns)]
+
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        yield from self.input.origins(column)
 
     def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
         (columns,) = inputs

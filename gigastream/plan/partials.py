@@ -63,7 +63,12 @@ def _column(
 ) -> ColumnRef:
     column = columns[index]
     return ColumnRef(
-        type=column.type, temporal=temporal, span=NOWHERE, index=index, name=column.name
+        type=column.type,
+        temporal=temporal,
+        nullable=column.nullable,
+        span=NOWHERE,
+        index=index,
+        name=column.name,
     )
 
 
@@ -105,8 +110,8 @@ def _of_two_rows(parts: Parts, of: Callable[[Expression], Expression]) -> Expres
     squares = _combined("-", squares, mean)
     one = Constant(type=Type.ULLONG, temporal=Temporal.CONSTANT, span=NOWHERE, value=1)
     nothing = Constant(type=Type.FLOAT, nullable=True, span=NOWHERE, value=None)
-    enough = Operation(type=Type.BOOL, span=NOWHERE, operator=">", operands=(count, one))
-    less = Operation(type=Type.ULLONG, span=NOWHERE, operator="-", operands=(count, one))
+    enough = _operation(Type.BOOL, ">", count, one)
+    less = _operation(Type.ULLONG, "-", count, one)
     value = of(_quotient(squares, _float(less)))
     return Case(
         type=Type.FLOAT,
@@ -118,7 +123,9 @@ def _of_two_rows(parts: Parts, of: Callable[[Expression], Expression]) -> Expres
 
 
 def _float(e: Expression) -> Expression:
-    return e if e.type is Type.FLOAT else Cast(type=Type.FLOAT, span=NOWHERE, operand=e)
+    if e.type is Type.FLOAT:
+        return e
+    return Cast(type=Type.FLOAT, nullable=e.nullable, span=NOWHERE, operand=e)
 
 
 def _quotient(left: Expression, right: Expression) -> Expression:
@@ -126,7 +133,18 @@ def _quotient(left: Expression, right: Expression) -> Expression:
 
 
 def _combined(operator: str, left: Expression, right: Expression) -> Expression:
-    return Operation(type=Type.FLOAT, span=NOWHERE, operator=operator, operands=(left, right))
+    return _operation(Type.FLOAT, operator, left, right)
+
+
+def _operation(type_: Type, operator: str, left: Expression, right: Expression) -> Operation:
+    """NULL where an operand is."""
+    return Operation(
+        type=type_,
+        nullable=left.nullable or right.nullable,
+        span=NOWHERE,
+        operator=operator,
+        operands=(left, right),
+    )
 
 
 def _number(value: float) -> Constant:
@@ -140,5 +158,7 @@ def _root(e: Expression) -> Expression:
         name="sqrt",
         symbol="gs_function_sqrt_float",
         arguments=(e,),
+        nullable=e.nullable,
         partial=True,
+        include="gs_functions.h",
     )

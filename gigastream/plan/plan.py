@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, cast
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.source import Span
+from gigastream.gsql.watchlists import Watchlist
+from gigastream.plan.costs import lists_of
 from gigastream.plan.nodes import Node
 
 if TYPE_CHECKING:
@@ -41,6 +43,11 @@ class Plan:
     @property
     def outputs(self) -> tuple[Output, ...]:
         return cast("tuple[Output, ...]", tuple(node for node in self.nodes if node.is_output))
+
+    @property
+    def watchlists(self) -> tuple[Watchlist, ...]:
+        """The lists that its packets are looked up in, in the order of their numbers."""
+        return lists_of(e for node in self.low for e in node.expressions)
 
     def readers(self, node: Node) -> tuple[Node, ...]:
         """The nodes that read what a node puts out."""

@@ -8,12 +8,18 @@ needed, and the rest high. A protocol union is an LFTA for each of its inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
-from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef, FunctionCall
+from gigastream.gsql.expressions import (
+    ColumnRef,
+    Expression,
+    FieldRef,
+    FunctionCall,
+    ListValue,
+)
 from gigastream.gsql.queries import (
     CheckedQuery,
     GroupVariable,
@@ -26,6 +32,7 @@ from gigastream.plan.accumulators import (
     HIGH_ONLY,
     Accumulator,
     Final,
+    UserAccumulator,
     accumulator_names,
     decompose,
     expression_key,
@@ -40,13 +47,14 @@ from gigastream.plan.builders import (
     progressing,
 )
 from gigastream.plan.costs import is_low_legal, why_not_low
+from gigastream.plan.forms import in_its_form
+from gigastream.plan.grouping import partials_of_sets, rows_of_sets
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
 from gigastream.plan.operators.low_select import LowSelect
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.operators.select import select_node
-from gigastream.plan.operators.slide import over_windows
 from gigastream.plan.operators.union import union_of
 from gigastream.plan.partials import over_partials
 from gigastream.plan.position import packet_position
@@ -61,6 +69,7 @@ Place = Callable[[Expression], Expression]
 
 def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     """The nodes of a query over packets; its top has the query's name."""
+    _refuse_high_filter(query)
     where = conjuncts(query.where)
     low = tuple(p for p in where if is_low_legal(p))
     high = tuple(p for p in where if not is_low_legal(p))
@@ -75,6 +84,15 @@ def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     return _aggregate_high(query, sources, names, low, high, accumulators, finals, reason)
 
 
+def _refuse_high_filter(query: CheckedQuery) -> None:
+    """GsqlError where a FILTER_JOIN asks for what does not run below the border."""
+    for e in () if query.filter is None else query.filter.expressions:
+        reason = why_not_low(e)
+        if reason:
+            message = f"a FILTER_JOIN is made at the low level, and {reason}"
+            raise GsqlError([Diagnostic("error", "filter-join", message, e.span)])
+
+
 # Aggregation
 
 
@@ -87,26 +105,45 @@ def _why_high(
     temporal = sum(group.expression.temporal.is_temporal for group in query.groups)
     if temporal > MAX_TEMPORAL_GROUPS:
         return f"{temporal} temporal group variables"
-    values = [e for a in accumulators for e in a.expressions]
+    kept = [group.expression for group in query.groups]
+    kept += [e for a in accumulators for e in a.expressions if not isinstance(a, UserAccumulator)]
+    states = [a for a in accumulators if isinstance(a, UserAccumulator)]
     reasons = [why_not_low(e) for e in high]
     reasons += [_why_not_exact(a) for a in accumulators]
-    reasons += [_why_not_of_partials(query)]
-    reasons += [_why_not_kept(e) for e in (*(g.expression for g in query.groups), *values)]
+    reasons += [_why_not_of_partials(query, states)]
+    reasons += [_why_no_key(group.expression) for group in query.groups]
+    reasons += [_why_not_kept(e) for e in kept]
+    reasons += [reason for a in states for reason in _why_not_taken(a)]
     return "; ".join(dict.fromkeys(filter(None, reasons)))
 
 
-def _why_not_of_partials(query: CheckedQuery) -> str:
+def _why_not_of_partials(query: CheckedQuery, states: Sequence[UserAccumulator]) -> str:
     """Why partial groups alone are no answer; empty if they are, or need not be."""
+    if not query.options.lfta_aggregation:
+        return ""
+    if states:
+        return f"the value of {states[0].state.whole.name} is made above it"
+    if query.grouping is not None:
+        return "its grouping sets are made of groups above it"
     slides = query.window is not None and query.window.has_panes
-    is_asked = query.options.lfta_aggregation
-    return "its windows overlap, and are made of panes above it" if slides and is_asked else ""
+    return "its windows overlap, and are made of panes above it" if slides else ""
+
+
+def _why_not_taken(accumulator: UserAccumulator) -> Iterator[str]:
+    """Why a UDAF cannot begin below the border, if it cannot; strings are not kept by it."""
+    yield accumulator.state.why_high
+    yield from map(why_not_low, accumulator.expressions)
 
 
 def _why_not_exact(accumulator: Accumulator) -> str:
     """Why a slot of the low table cannot hold an accumulator; empty if it can."""
-    if accumulator.kind not in HIGH_ONLY or accumulator.argument is None:
+    if accumulator.argument is None:
         return ""
-    return f"{expression_text(accumulator.argument)} is a float, whose exact sum is too wide"
+    text = expression_text(accumulator.argument)
+    if accumulator.distinct:
+        return f"the distinct values of {text} have no fixed size"
+    is_high = accumulator.kind in HIGH_ONLY
+    return f"{text} is a float, whose exact sum is too wide" if is_high else ""
 
 
 def _why_not_kept(e: Expression) -> str:
@@ -114,9 +151,12 @@ def _why_not_kept(e: Expression) -> str:
     reason = why_not_low(e)
     if not reason and e.type is Type.STRING:
         reason = f"{expression_text(e)} is a string, which has no fixed size"
-    if not reason and e.nullable:
-        reason = f"{expression_text(e)} may be NULL"
     return reason
+
+
+def _why_no_key(e: Expression) -> str:
+    """Why a slot of the low table cannot be found by a value; empty if it can."""
+    return _why_not_kept(e) or (f"{expression_text(e)} may be NULL" if e.nullable else "")
 
 
 def refuse_partials(query: CheckedQuery, reason: str) -> NoReturn:
@@ -144,6 +184,7 @@ def _split_aggregation(
             order=progressing(schema),
             source=source,
             predicates=low,
+            filter=query.filter,
             groups=query.groups,
             accumulators=accumulators,
             options=query.options,
@@ -152,17 +193,19 @@ def _split_aggregation(
     stream = _over_sources(query, names.fresh(f"{query.name}_low"), sources, names, part)
     if query.options.lfta_aggregation:
         return _partials_as_rows(query, stream, accumulators, finals)
+    finest = tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups))
+    stream, groups = partials_of_sets(query, stream, finest, names)
     top = aggregate_node(
         query,
         stream,
         (),
-        tuple(GroupVariable(g.name, _as_column(g, i)) for i, g in enumerate(query.groups)),
+        groups,
         accumulators,
         finals,
         with_hidden(query),
         merges_partials=True,
     )
-    return over_windows(query, top)
+    return in_its_form(query, top)
 
 
 def _partial_schema(query: CheckedQuery, accumulators: tuple[Accumulator, ...]) -> Schema:
@@ -205,24 +248,31 @@ def _aggregate_high(
 ) -> Node:
     read = [group.expression for group in query.groups]
     read += [e for a in accumulators for e in a.expressions]
-    stream, place = _carry(query, sources, names, low, (*read, *high))
-    top = aggregate_node(
+    carried, place = _carry(query, sources, names, low, (*read, *high))
+    stream, predicates, groups, made = rows_of_sets(
         query,
-        stream,
+        carried,
         tuple(map(place, high)),
         tuple(GroupVariable(g.name, place(g.expression)) for g in query.groups),
         tuple(_placed(a, place) for a in accumulators),
+        names,
+    )
+    top = aggregate_node(
+        query,
+        stream,
+        predicates,
+        groups,
+        made,
         finals,
         with_hidden(query),
         merges_partials=False,
     )
-    return replace(over_windows(query, top), why_high=reason)
+    return replace(in_its_form(query, top), why_high=reason)
 
 
 def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
     argument = None if accumulator.argument is None else place(accumulator.argument)
-    position = tuple(map(place, accumulator.position))
-    return Accumulator(accumulator.kind, argument, accumulator.type, position)
+    return replace(accumulator, argument=argument, position=tuple(map(place, accumulator.position)))
 
 
 # Selection
@@ -268,6 +318,7 @@ def _low_select(
             order=ordered(schema) if source.is_in_order else progressing(schema),
             source=source,
             predicates=predicates,
+            filter=query.filter,
             outputs=outputs,
             options=query.options,
         )
@@ -328,18 +379,19 @@ def _collect(expression: Expression, carried: dict[object, Expression]) -> None:
         for child in expression.children:
             _collect(child, carried)
         return
-    if isinstance(expression, FunctionCall) and not is_low_legal(expression):
+    if isinstance(expression, FunctionCall | ListValue) and not is_low_legal(expression):
         _refuse_low_only(expression)
     carried.setdefault(expression_key(expression), expression)
 
 
 def _must_be_low(e: Expression) -> bool:
-    """Fields live below the border, and calls of functions that are LFTA_ONLY."""
-    return isinstance(e, FieldRef) or (isinstance(e, FunctionCall) and not e.hfta_legal)
+    """Fields and lists live below the border, and calls of functions that are LFTA_ONLY."""
+    return isinstance(e, FieldRef | ListValue) or (isinstance(e, FunctionCall) and not e.hfta_legal)
 
 
-def _refuse_low_only(call: FunctionCall) -> None:
-    message = f"{call.name} runs at the low level only, and what it is given does not"
+def _refuse_low_only(call: FunctionCall | ListValue) -> None:
+    name = call.name if isinstance(call, FunctionCall) else call.watchlist.name
+    message = f"{name} runs at the low level only, and what it is given does not"
     hint = f"{why_not_low(call)}: let another query read the rows"
     raise GsqlError([Diagnostic("error", "lfta-only", message, call.span, hint)])
 
@@ -348,6 +400,8 @@ def _carried_column(e: Expression, index: int) -> OutputColumn:
     if isinstance(e, FieldRef):
         clock = e.clock if e.temporal.is_temporal else ""
         return OutputColumn(e.field, e, clock=clock)
+    if isinstance(e, ListValue):
+        return OutputColumn(e.name, e)
     return OutputColumn(f"carried_{index}", e)
 
 

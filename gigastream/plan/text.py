@@ -16,6 +16,7 @@ from gigastream.gsql.expressions import (
     FieldRef,
     FunctionCall,
     GroupRef,
+    ListValue,
     Operation,
     ports_of,
 )
@@ -23,6 +24,7 @@ from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Type
 
 _WORDS = {"AND", "OR"}
+_CALLS = {"COALESCE", "NULLIF", "GREATEST", "LEAST"}
 
 
 def expression_text(e: Expression) -> str:
@@ -54,6 +56,8 @@ def _text(e: Expression) -> str:
         return _operation_text(e)
     if isinstance(e, FunctionCall):
         return _call_text(e)
+    if isinstance(e, ListValue):
+        return _list_text(e)
     assert isinstance(e, Case)
     branches = " ".join(f"WHEN {_text(c)} THEN {_text(v)}" for c, v in e.branches)
     return f"CASE {branches} ELSE {_text(e.otherwise)} END"
@@ -79,7 +83,9 @@ def _operand(e: Expression) -> str:
     inner = e
     while isinstance(inner, Cast):
         inner = inner.operand
-    return f"({text})" if isinstance(inner, Operation) and len(inner.operands) > 1 else text
+    if not isinstance(inner, Operation) or inner.operator in _CALLS:
+        return text
+    return f"({text})" if len(inner.operands) > 1 else text
 
 
 def _operation_text(e: Operation) -> str:
@@ -91,6 +97,8 @@ def _operation_text(e: Operation) -> str:
         return f"{_operand(e.operands[0])} IN [{items}]"
     if e.operator == "//":
         return f"floor({_operand(e.operands[0])}/{_operand(e.operands[1])})"
+    if e.operator in _CALLS:
+        return f"{e.operator.lower()}({', '.join(map(_text, e.operands))})"
     if e.operator == "IS_NULL":
         return f"{_operand(e.operands[0])} IS NULL"
     if len(e.operands) == 1:
@@ -104,6 +112,14 @@ def _call_text(e: FunctionCall) -> str:
     arguments = ", ".join(map(_text, e.arguments))
     is_predicate = e.symbol.startswith("gs_predicate_")
     return f"{e.name}[{arguments}]" if is_predicate else f"{e.name}({arguments})"
+
+
+def _list_text(e: ListValue) -> str:
+    if e.column is not None:
+        return f"{e.watchlist.name}.{e.watchlist.columns[e.column].name}"
+    columns = (e.watchlist.columns[at].name for at in e.watchlist.keys)
+    pairs = zip(map(_text, e.keys), columns, strict=True)
+    return " AND ".join(f"{key} = {e.watchlist.name}.{column}" for key, column in pairs)
 
 
 def progress_text(expression: Expression) -> str:

@@ -26,6 +26,8 @@ FORMAT = 1
 _AS_THEY_ARE = frozenset((type(None), bool, int, float, str))
 KEYS = {"port": "source"}
 """What form 1 calls an input; spools hold its hash."""
+_WHERE_THERE_IS_ONE = frozenset(("filter",))
+"""Attributes that came later than spools that hold the hash of a node without them."""
 _LEFT_OUT = frozenset(("span", "is_chosen", "asked_at", "flexible", "why_high", "cost", "include"))
 
 _WHERE_GIVEN = frozenset(("decapsulation",))
@@ -53,6 +55,7 @@ def node_to_json(node: Node) -> dict[str, Any]:
         item.name: _value(getattr(node, item.name))
         for item in fields(node)
         if item.name not in ("input", "parts", "left", "right", *_LEFT_OUT)
+        and not (item.name in _WHERE_THERE_IS_ONE and getattr(node, item.name) is None)
     }
     inputs = [child.name for child in node.inputs]
     bounds = [_bound(function) for function in node.bounds]

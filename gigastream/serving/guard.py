@@ -31,18 +31,18 @@ class Guard:
         self._serve = serve
         self._most_bytes = most_bytes
         self._tell = tell
-        self._is_over = threading.Event()
+        self._is_over = False
 
     def stop(self) -> None:
         """End it. May be called by a signal handler."""
-        self._is_over.set()
+        self._is_over = True  # no Event: its lock may be held by what the handler interrupts
 
     def run(self) -> int:
         """Return the exit code: 0 once it is stopped, else that of what cannot serve."""
-        while not self._is_over.is_set():
+        while not self._is_over:
             child = _start(self._serve)
             status = self._watch(child)
-            if self._is_over.is_set():
+            if self._is_over:
                 break
             if os.WIFEXITED(status):
                 return os.WEXITSTATUS(status)
@@ -62,7 +62,7 @@ class Guard:
             time.sleep(_LOOK_SECONDS)
 
     def _is_to_end(self, child: int) -> bool:
-        if self._is_over.is_set():
+        if self._is_over:
             return True
         held = _held_bytes(child)
         if held > self._most_bytes:

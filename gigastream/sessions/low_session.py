@@ -14,6 +14,7 @@ from gigastream.engine.events import Event
 from gigastream.engine.statistics import Statistics
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.plan.base_time import base_bound
+from gigastream.records.source import StreamSource
 from gigastream.sessions.shape import Closing, SessionOptions
 from gigastream.sessions.threaded_session import open_session
 from gigastream.sources.files import FileSource
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from gigastream.plan.operators.low_node import LowNode
     from gigastream.plan.plan import Plan
     from gigastream.query_texts import QueryTexts
+    from gigastream.records.source import AnySource
     from gigastream.settings import Settings
-    from gigastream.sources.live import Source
 
 Port = tuple[str, str]
 """(stream, interface)."""
@@ -67,6 +68,7 @@ def refuse_unspooled(plan: Plan) -> None:
     """Raise GsqlError where a query cannot be answered through a spool."""
     _refuse_limits(plan)
     _refuse_row_windows(plan)
+    _refuse_bare_lists(plan)
 
 
 def open_tracks(
@@ -114,6 +116,16 @@ def _refuse_limits(plan: Plan) -> None:
         raise GsqlError(found)
 
 
+def _refuse_bare_lists(plan: Plan) -> None:
+    """Raise GsqlError where only a file of this host says what a query's columns are."""
+    message = "a list that is named by its file alone cannot go through a spool: who reads the "
+    message += "spool does not have the file, which names its columns"
+    hint = "declare it: WATCHLIST name { type column [(key)]; } FROM 'file';"
+    bare = [item for item in plan.watchlists if item.is_bare]
+    if bare:
+        raise GsqlError([Diagnostic("error", "list-in-spool", message, x.span, hint) for x in bare])
+
+
 def _refuse_row_windows(plan: Plan) -> None:
     """Raise GsqlError where tuples are numbered: the next run would begin at 0 again."""
     message = "a window of rows cannot go through a spool: its next run counts from 0 again"
@@ -142,7 +154,7 @@ class LowSession(Closing):
         self,
         plan: Plan,
         texts: QueryTexts,
-        sources: Sequence[Source],
+        sources: Sequence[AnySource],
         settings: Settings,
         root: str | Path,
         spool_settings: SpoolSettings | None = None,
@@ -248,7 +260,7 @@ class LowSession(Closing):
         return interface not in self._live and not self._is_stopped
 
 
-def _read_again(sources: Sequence[Source]) -> set[str]:
+def _read_again(sources: Sequence[AnySource]) -> set[str]:
     """Return the interfaces that a file is of, be there a pipe or a link beside it, or not.
 
     What the last run listed of a pipe then stays in the generation that ended, and is not lost;
@@ -257,9 +269,11 @@ def _read_again(sources: Sequence[Source]) -> set[str]:
     return {source.interface for source in sources if _is_file(source)}
 
 
-def _links(sources: Sequence[Source]) -> set[str]:
+def _links(sources: Sequence[AnySource]) -> set[str]:
     return {source.interface for source in sources if isinstance(source, LiveSource)}
 
 
-def _is_file(source: Source) -> bool:
+def _is_file(source: AnySource) -> bool:
+    if isinstance(source, StreamSource):
+        return source.is_finite
     return isinstance(source, FileSource) and source.is_file

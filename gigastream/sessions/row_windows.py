@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from gigastream.codegen.interfaces import is_read
 from gigastream.plan import Plan
-from gigastream.sources.live import LiveSource, Source
+from gigastream.records.source import AnySource
+from gigastream.sources.live import LiveSource
 from gigastream.sources.packets import PacketSource
 
 
@@ -22,7 +23,7 @@ class SeveralSourcesError(Exception):
         super().__init__(f"the windows of rows of {node} count one source, not {count} together")
 
 
-def check_row_windows(plan: Plan, sources: Sequence[Source | PacketSource]) -> None:
+def check_row_windows(plan: Plan, sources: Sequence[AnySource | PacketSource]) -> None:
     """Raise SeveralSourcesError where an LFTA that numbers tuples would have several sources."""
     counted: Counter[str] = Counter()
     for source in sources:

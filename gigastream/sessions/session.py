@@ -15,6 +15,7 @@ from gigastream.engine.events import Event
 from gigastream.engine.live import snap_bytes
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
+from gigastream.records.source import StreamSource
 from gigastream.sessions.limit import PacketLimit
 from gigastream.sessions.pace import Pace
 from gigastream.sessions.row_windows import check_row_windows
@@ -36,7 +37,7 @@ class Session(Closing):
     def __init__(
         self,
         plan: Plan,
-        sources: Sequence[FileSource | PacketSource | LiveSource],
+        sources: Sequence[FileSource | PacketSource | StreamSource | LiveSource],
         settings: Settings | None = None,
         options: SessionOptions = NO_OPTIONS,
     ) -> None:
@@ -98,7 +99,8 @@ class Session(Closing):
         """The counters so far."""
         used = memory.statistics(self._settings.memory_bytes)
         lftas, operators = self._queries.lftas(), self._queries.operators()
-        return Statistics(self._engine.statistics(), lftas, operators, used)
+        lists = self._queries.lists()
+        return Statistics(self._engine.statistics(), lftas, operators, used, lists)
 
     def failure(self) -> BaseException | None:
         """What the iterable of packets from memory raised that broke off; None: none did."""

@@ -20,13 +20,14 @@ from gigastream.engine.events import Event
 from gigastream.engine.live import rings
 from gigastream.engine.statistics import LftaStatistics, Statistics
 from gigastream.plan import Plan
+from gigastream.records.source import AnySource
 from gigastream.sessions.high_session import HighSession
 from gigastream.sessions.limit import PacketLimit
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.session import WAIT_MS, Session
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
 from gigastream.settings import Settings
-from gigastream.sources.live import LiveSource, Source
+from gigastream.sources.live import LiveSource
 
 TURNS_MAX = 8
 """Of all threads together, that wait for the high level."""
@@ -51,11 +52,11 @@ Stream = tuple[int, str, str]
 """(part, stream, interface)."""
 
 
-def parts_of(sources: Sequence[Source]) -> list[list[Source]]:
+def parts_of(sources: Sequence[AnySource]) -> list[list[AnySource]]:
     """Divide the input: ring k of each link is in part k, files are in the first."""
-    divided: list[list[Source]] = [[]]
+    divided: list[list[AnySource]] = [[]]
     for source in sources:
-        each: list[Source] = [*rings(source)] if isinstance(source, LiveSource) else [source]
+        each: list[AnySource] = [*rings(source)] if isinstance(source, LiveSource) else [source]
         divided += [[] for _ in range(len(each) - len(divided))]
         for part, ring in zip(divided, each, strict=False):
             part.append(ring)
@@ -64,7 +65,7 @@ def parts_of(sources: Sequence[Source]) -> list[list[Source]]:
 
 def open_session(
     plan: Plan,
-    sources: Sequence[Source],
+    sources: Sequence[AnySource],
     settings: Settings,
     options: SessionOptions = NO_OPTIONS,
 ) -> Session | ThreadedSession:
@@ -82,7 +83,7 @@ class ThreadedSession(Closing):
     def __init__(
         self,
         plan: Plan,
-        parts: Sequence[Sequence[Source]],
+        parts: Sequence[Sequence[AnySource]],
         settings: Settings | None = None,
         options: SessionOptions = NO_OPTIONS,
     ) -> None:
@@ -104,7 +105,7 @@ class ThreadedSession(Closing):
     def _open(
         self,
         plan: Plan,
-        parts: Sequence[Sequence[Source]],
+        parts: Sequence[Sequence[AnySource]],
         settings: Settings,
         options: SessionOptions,
     ) -> None:
@@ -178,9 +179,9 @@ class ThreadedSession(Closing):
         sources = [source for counted in self._counted for source in counted.sources]
         lftas = _summed([lfta for counted in self._counted for lfta in counted.lftas])
         operators = [o for up in self._highs for o in up.statistics().operators]
-        return Statistics(
-            tuple(sources), lftas, tuple(operators), self._highs[0].statistics().memory
-        )
+        memory = self._highs[0].statistics().memory
+        lists = self._counted[0].lists  # each part has read the same
+        return Statistics(tuple(sources), lftas, tuple(operators), memory, lists)
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""

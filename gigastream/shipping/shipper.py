@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from gigastream.shipping.destination import ShippingPlace
 from gigastream.shipping.retention import ShippedRetention
 from gigastream.shipping.source import Gathered, SpoolFiles, retained_of
+from gigastream.shipping.stop import Stop
 from gigastream.spool import Entry, Spool, SpoolError, SpoolReadError, SpoolSettings, layout
 from gigastream.spool.apart import NamedPlace, check_apart
 from gigastream.spool.filesystem import first_line, refuse_secrets
@@ -69,7 +69,7 @@ class Shipper:
         self._destination = destination
         self._settings = settings
         self._tell = tell
-        self._stop = threading.Event()
+        self._stop = Stop()
         self._identity = Spool(root).identity
         self.reader = _reader_name(self._store)
         self._reached: dict[str, int] = {}

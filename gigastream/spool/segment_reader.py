@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import pyarrow
 from pyarrow import ipc
 
+from gigastream.ipc_messages import check_uncompressed
 from gigastream.spool.entry import Entry
 from gigastream.spool.errors import SegmentDamage, printable
-from gigastream.spool.ipc_messages import check_uncompressed
 from gigastream.spool.place import NoFileError, Place
 from gigastream.spool.settings import MAX_SEGMENT_BYTES
 

@@ -27,7 +27,7 @@ from gigastream.gsql.expressions import (
 from gigastream.gsql.source import Span
 from spark_sink.expressions import arithmetic, comparisons, functions
 from spark_sink.expressions.casts import converted
-from spark_sink.expressions.logic import choice, logical
+from spark_sink.expressions.logic import choice, extreme, first_of, logical, null_if
 from spark_sink.expressions.values import Value, constant, strict
 
 __all__ = ["Value", "column", "refusal"]
@@ -64,6 +64,12 @@ def _operation(e: Operation, leaf: Leaf) -> Value:
     operands = [column(operand, leaf) for operand in e.operands]
     if e.operator in ("AND", "OR"):
         return logical(e.operator, operands, nullable=e.nullable)
+    if e.operator == "COALESCE":
+        return first_of(operands)
+    if e.operator == "NULLIF":
+        return null_if(*operands)
+    if e.operator in ("GREATEST", "LEAST"):
+        return extreme(e.operator, operands)
     if e.operator == "IS_NULL":
         return Value(operands[0].column.isNull(), operands[0].valid)
     return strict(e, operands, lambda columns: _computed(e, columns), partial=e.checked)

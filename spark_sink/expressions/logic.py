@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AND, OR and CASE: what decides alone spares the rest, so that a guarded division is safe.
+"""AND, OR, CASE, COALESCE: what decides alone spares the rest, so a guarded division is safe.
 
 A false operand of AND, a true one of OR decides wherever it stands and whichever other operand has
 no value. CASE asks its conditions in their order: a value that is not chosen may be none.
@@ -69,6 +69,33 @@ def _valid(branches: list[Branch], otherwise: Value) -> Column | None:
         chosen = F.coalesce(condition.column, F.lit(False))
         conditions.append(F.when(chosen, _always(value.valid)).otherwise(_always(later)))
     return all_of([part for part in conditions if part is not None])
+
+
+def first_of(values: Sequence[Value]) -> Value:
+    """COALESCE: what stands behind the first that is not NULL may have no value."""
+    return Value(F.coalesce(*(value.column for value in values)), _valid_until_found(list(values)))
+
+
+def _valid_until_found(values: list[Value]) -> Column | None:
+    (value, *rest) = values
+    later = _valid_until_found(rest) if rest else None
+    conditions = [value.valid]
+    if later is not None:
+        conditions.append(F.when(value.column.isNotNull(), F.lit(True)).otherwise(later))
+    return all_of([part for part in conditions if part is not None])
+
+
+def extreme(operator: str, values: Sequence[Value]) -> Value:
+    """GREATEST, LEAST: Spark's own pass over NULL as well."""
+    choose = F.greatest if operator == "GREATEST" else F.least
+    valid = all_of([value.valid for value in values if value.valid is not None])
+    return Value(choose(*(value.column for value in values)), valid)
+
+
+def null_if(value: Value, other: Value) -> Value:
+    """NULLIF."""
+    column = F.when(value.column == other.column, F.lit(None)).otherwise(value.column)
+    return Value(column, all_of([v.valid for v in (value, other) if v.valid is not None]))
 
 
 def _always(valid: Column | None) -> Column:

@@ -15,7 +15,7 @@ from gigastream.gsql.types import Type
 from spark_sink.expressions.values import literal
 from spark_sink.expressions.whole_numbers import bits_of, number, of_bits
 
-_LONGEST = 1 << 16
+LONGEST = 1 << 16
 """No string is longer (GSQL section 3)."""
 _BYTES = "ISO-8859-1"
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -63,9 +63,9 @@ def suffix(x: Column, count: Column) -> Column:
 
 def list_entry(x: Column, separator: Column, index: Column) -> Column:
     """Entry `index`, from 0; empty where there is none, or no separator."""
-    found = F.split_part(_text(x), _text(separator), _count(index) + 1)
+    found = F.split_part(as_text(x), as_text(separator), _count(index) + 1)
     nothing = literal(b"", Type.STRING)
-    return F.when(length(separator) > 0, _bytes(found)).when(length(x) >= 0, nothing)
+    return F.when(length(separator) > 0, as_bytes(found)).when(length(x) >= 0, nothing)
 
 
 def lower(x: Column) -> Column:
@@ -80,7 +80,7 @@ def upper(x: Column) -> Column:
 
 def hex_of_string(x: Column) -> Column:
     """Two digits a byte; NULL where that is longer than a string can be."""
-    return F.when(length(x) <= _LONGEST // 2, F.lower(F.hex(x)).cast("binary"))
+    return F.when(length(x) <= LONGEST // 2, F.lower(F.hex(x)).cast("binary"))
 
 
 def hex_of_ullong(x: Column) -> Column:
@@ -90,7 +90,7 @@ def hex_of_ullong(x: Column) -> Column:
 
 def address(x: Column) -> Column:
     """The IP that the whole string is in dotted form; NULL for anything else."""
-    text = _text(x)
+    text = as_text(x)
     octets = [F.split_part(text, F.lit("."), F.lit(at)).try_cast("bigint") for at in range(1, 5)]
     ip = number(0)
     for octet in octets:
@@ -104,7 +104,7 @@ def hash_(x: Column) -> Column:
 
 
 def _translated(x: Column, letters: str, others: str) -> Column:
-    return F.when(length(x) <= _LONGEST, _bytes(F.translate(_text(x), letters, others)))
+    return F.when(length(x) <= LONGEST, as_bytes(F.translate(as_text(x), letters, others)))
 
 
 def _part(x: Column, first: Column, count: Column) -> Column:
@@ -113,13 +113,15 @@ def _part(x: Column, first: Column, count: Column) -> Column:
 
 def _count(number_: Column) -> Column:
     """A uint as an int that no string is longer than; NULL stays NULL."""
-    limit = number(_LONGEST + 1)
+    limit = number(LONGEST + 1)
     return F.when(number_ > limit, limit).otherwise(number_).try_cast("int")
 
 
-def _text(x: Column) -> Column:
+def as_text(x: Column) -> Column:
+    """Bytes as text, each a character."""
     return F.decode(x, _BYTES)
 
 
-def _bytes(text: Column) -> Column:
+def as_bytes(text: Column) -> Column:
+    """The inverse of as_text."""
     return F.encode(text, _BYTES)

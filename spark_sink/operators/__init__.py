@@ -7,6 +7,7 @@ from typing import Any
 
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.expand import Expand
 from gigastream.plan.operators.join import Join
 from gigastream.plan.operators.limit import Limit
 from gigastream.plan.operators.low_select import LowSelect
@@ -14,6 +15,7 @@ from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.order_limit import OrderLimit
 from gigastream.plan.operators.output import Output
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.operators.running_aggregate import RunningAggregate
 from gigastream.plan.operators.select import Select
 from gigastream.plan.operators.slide import Slide
 from gigastream.plan.operators.sort import Sort
@@ -21,6 +23,7 @@ from gigastream.plan.operators.union import Union
 from gigastream.plan.plan import Plan
 from spark_sink.lateness import Late
 from spark_sink.operators.aggregate import AggregateOnSpark
+from spark_sink.operators.expand import ExpandOnSpark
 from spark_sink.operators.join import JoinOnSpark
 from spark_sink.operators.limit import LimitOnSpark
 from spark_sink.operators.low_stream import LowStream
@@ -28,6 +31,7 @@ from spark_sink.operators.merge import MergeOnSpark
 from spark_sink.operators.operator import SparkOperator, Times
 from spark_sink.operators.order_limit import OrderLimitOnSpark
 from spark_sink.operators.output import OutputOnSpark
+from spark_sink.operators.running_aggregate import RunningAggregateOnSpark
 from spark_sink.operators.select import SelectOnSpark
 from spark_sink.operators.slide import SlideOnSpark
 from spark_sink.operators.sort import SortOnSpark
@@ -40,6 +44,8 @@ OPERATORS: dict[type[Node], SparkOperator[Any]] = {
     Select: SelectOnSpark(),
     Aggregate: AggregateOnSpark[Aggregate](),
     Slide: SlideOnSpark(),
+    Expand: ExpandOnSpark(),
+    RunningAggregate: RunningAggregateOnSpark(),
     Union: UnionOnSpark(),
     Join: JoinOnSpark(),
     Sort: SortOnSpark(),

@@ -10,12 +10,12 @@ from pyspark.sql import functions as F
 
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.expressions import AggregateRef, Expression, GroupRef
-from gigastream.plan.accumulators import KINDS, accumulator_names
+from gigastream.plan.accumulators import KINDS, UserAccumulator, UserFinal, accumulator_names
 from gigastream.plan.base_time import Alternatives, BaseTimes
 from gigastream.plan.describe.aggregates import accumulator_text
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
-from spark_sink.aggregates import KINDS_OF_BITS, accumulator_column, final_value
+from spark_sink.aggregates import KINDS_OF_BITS, Columns, accumulator_column, final_value
 from spark_sink.event_time import COLUMN as EVENT_TIME
 from spark_sink.event_time import has_event_time
 from spark_sink.event_time_text import end_text, why_no_event_time
@@ -25,6 +25,7 @@ from spark_sink.operators.operator import Lines, SparkOperator, Times
 from spark_sink.operators.passing import begins_with, closes_by
 from spark_sink.operators.refusal import refused
 from spark_sink.operators.rows import kept, numbered, of_bounds, outputs_text, over_columns
+from spark_sink.user_states import UserStates, has_user_states, why_no_states
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -43,18 +44,19 @@ class AggregateOnSpark(SparkOperator[A]):
     behind_state = ("having", "outputs", "finals", "bounds", "schema", "order")
 
     def frame(self, frames: Frames, node: A) -> DataFrame:
-        keyed = self._windowed(node, _keyed(frames, node))
+        states = UserStates(node) if has_user_states(node) else None
+        keyed = self._windowed(node, _keyed(frames, node, states))
         rows = frames.in_time(keyed, _temporal_values(frames, node, keyed))
         keys = [rows[f"g{index}"] for index in range(len(node.groups))]
         totals = [
-            accumulator_column(a, _arguments(rows, i), partial=node.merges_partials)
-            for i, a in enumerate(node.accumulators)
+            _total(node, i, _arguments(rows, i), states) for i in range(len(node.accumulators))
         ]
         # an aggregation without accumulators (DISTINCT) counts, and nobody looks
         named = [total.alias(f"a{index}") for index, total in enumerate(totals)]
         # of no keys a batch has a row of nothing too; a stream has groups of rows alone
         ends = [rows[EVENT_TIME]] if rows.isStreaming else []
-        return _finished(node, rows.groupBy(*ends, *keys).agg(*(named or [_count()])))
+        groups = rows.groupBy(*ends, *keys).agg(*(named or [_count()]))
+        return _finished(node, groups, states)
 
     def _windowed(self, _node: A, keyed: DataFrame) -> DataFrame:
         """The rows, once for each window that they are in."""
@@ -81,6 +83,10 @@ class AggregateOnSpark(SparkOperator[A]):
         for accumulator in node.row_accumulators:
             yield from accumulator.expressions
 
+    def refusals(self, node: A) -> Iterator[Diagnostic]:
+        for part in why_no_states(node):
+            yield refused(*part)
+
     def stream_refusals(self, node: A, times: Times) -> Iterator[Diagnostic]:
         groups = node.group_times([times[node.input.name]])
         for index in node.temporal_groups:
@@ -100,16 +106,26 @@ class AggregateOnSpark(SparkOperator[A]):
         """The columns of partial rows that are added up as bits."""
         if not node.merges_partials:
             return {}
-        streams = node.input.inputs or (node.input,)
-        return dict.fromkeys((stream.name for stream in streams), _places_of_bits(node))
+        found: dict[str, frozenset[int]] = {}
+        for place in _places_of_bits(node):
+            for stream, own in node.input.origins(place):
+                found[stream] = found.get(stream, frozenset()) | {own}
+        return found
 
 
-def _keyed(frames: Frames, node: Aggregate) -> DataFrame:
+def _total(node: Aggregate, index: int, columns: Columns, states: UserStates | None) -> Column:
+    accumulator = node.accumulators[index]
+    if states is not None and isinstance(accumulator, UserAccumulator):
+        return states.state(index, columns)
+    return accumulator_column(accumulator, columns, partial=node.merges_partials)
+
+
+def _keyed(frames: Frames, node: Aggregate, states: UserStates | None) -> DataFrame:
     """Group variables, and what the accumulators read."""
     rows = frames.of(node.input)
     groups = [over_columns(group.expression, rows) for group in node.groups]
     groups = [of_bounds(v, g.expression) for v, g in zip(groups, node.groups, strict=True)]
-    arguments = [_accumulated(rows, index, node) for index in range(len(node.accumulators))]
+    arguments = [_accumulated(rows, index, node, states) for index in range(len(node.accumulators))]
     predicates = [over_columns(predicate, rows) for predicate in node.predicates]
     read = [value for values in arguments for value in values]
     passed = kept(rows, predicates, [*groups, *read])
@@ -122,11 +138,19 @@ def _keyed(frames: Frames, node: Aggregate) -> DataFrame:
     return passed.select(*named)
 
 
-def _accumulated(rows: DataFrame, index: int, node: Aggregate) -> list[Value]:
-    """What an accumulator reads of a row: the columns of a partial row, or its expressions."""
+def _accumulated(
+    rows: DataFrame, index: int, node: Aggregate, states: UserStates | None
+) -> list[Value]:
+    """What an accumulator reads of a row: the columns of a partial row, or its expressions.
+
+    A state that is none, of a spool that somebody else has written, has no value.
+    """
     accumulator = node.accumulators[index]
     if not node.merges_partials:
         return [over_columns(e, rows) for e in accumulator.expressions]
+    if states is not None and isinstance(accumulator, UserAccumulator):
+        state = rows[f"c{_partial_places(node)[index].start}"]
+        return [Value(state, state.isNull() | states.valid(index, state))]
     return [Value(rows[f"c{place}"], None) for place in _partial_places(node)[index]]
 
 
@@ -158,10 +182,15 @@ def _temporal_values(
     return [(keyed[f"g{at}"].cast("bigint"), times[at]) for at in node.temporal_groups]
 
 
-def _finished(node: Aggregate, groups: DataFrame) -> DataFrame:
+def _finished(node: Aggregate, groups: DataFrame, states: UserStates | None) -> DataFrame:
     """Groups that are over: finals, HAVING, the SELECT list."""
     accumulators = [groups[f"a{index}"] for index in range(len(node.accumulators))]
-    finals = [final_value(final, node.accumulators, accumulators) for final in node.finals]
+    finals = [
+        states.value(index, accumulators[final.accumulators[0]])
+        if states is not None and isinstance(final, UserFinal)
+        else final_value(final, node.accumulators, accumulators)
+        for index, final in enumerate(node.finals)
+    ]
 
     def leaf(e: Expression) -> Value:
         if isinstance(e, AggregateRef):

@@ -11,6 +11,7 @@ from gigastream.engine.statistics import Statistics
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.records.source import StreamSource
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import DEFAULT_INTERFACE, FileSource
@@ -35,7 +36,7 @@ def plan_of(
     return plan_queries(check_texts(texts).queries)
 
 
-def run(plan: Plan, sources: Sequence[FileSource], settings: Settings) -> Given:
+def run(plan: Plan, sources: Sequence[FileSource | StreamSource], settings: Settings) -> Given:
     """All rows of all outputs, in the order in which they came."""
     texts: dict[str, list[bytes]] = {output.name: [] for output in plan.outputs}
     with Session(plan, sources, settings) as session:

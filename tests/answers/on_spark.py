@@ -19,6 +19,7 @@ from gigastream.plan import Plan, plan_queries
 from gigastream.plan.nodes import topological
 from gigastream.plan.operators.output import Output
 from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.records.source import StreamSource
 from gigastream.sessions.low_session import LowSession
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
@@ -61,7 +62,7 @@ def query_set(files: Sequence[SourceFile], interfaces: Sequence[str]) -> QuerySe
 
 def write_spool(
     queries: QuerySet,
-    sources: Sequence[FileSource],
+    sources: Sequence[FileSource | StreamSource],
     root: Path,
     settings: Settings,
     spool: SpoolSettings | None = None,
@@ -82,6 +83,7 @@ class Spooled:
 
     spark: SparkSession
     root: Path
+    definitions: Sequence[str] = ()
 
     def answers(self, names: Sequence[str] | None = None) -> dict[str, Rows]:
         """The rows of every output, or of some, by the batch reader."""
@@ -155,7 +157,7 @@ class Spooled:
         streaming: bool,
         on_driver: bool = False,
     ) -> dict[str, T]:
-        plan = plan_of_spools([Spool(self.root)])
+        plan = plan_of_spools([Spool(self.root)], definitions=self.definitions)
         outputs = [node for node in plan.outputs if names is None or node.name in names]
         for output in outputs:
             check(plan, streaming=streaming, output=output, on_driver=on_driver)

@@ -79,6 +79,27 @@ PREFIXES = {
     IPV6: ("IPV6_VAL'2001:db8::/127'", "IPV6_VAL'::/96'"),
     INET: ("IP_VAL'10.0.0.0/31'", "IPV6_VAL'2001:db8::/32'", "IPV6_VAL'::ffff:0:0/100'"),
 }
+WHOLE_OF_WHOLE = ("abs({})", "UMIN({}, 1000)", "UMAX({}, 7)", "CAST({} AS llong)", "UINT({})",
+                  "CAST({} AS ushort)", "INT({} / 2)", "ULLONG({})", "non_temporal({})",
+                  "coalesce({}, 5)", "coalesce(nullif({}, 64), 100)", "nullif({}, 6)",
+                  "greatest({}, 90)", "least({}, 200, 300)", "hour(UINT({}))", "second(UINT({}))",
+                  "coalesce({}, 100 / ({} - 64))")  # fmt: skip
+WHOLE_OF_STRING = ("str_length({})", "length({})", "strpos({}, 'e')", "get_byte({}, 2)",
+                   "get_bit({}, 9)", "coalesce(nullif(length({}), 0), 7)")  # fmt: skip
+WHOLE_OF_TIME = ("extract('minute', {})", "day({})", "dayofweek({})", "epoch_ms({})",
+                 "millisecond({})", "week({})")  # fmt: skip
+STRING_OF_STRING = ("upper({})", "lower({})", "str_truncate({}, 5)", "str_suffix({}, 4)",
+                    "to_hex_string({})", "get_list_entry({}, ' ', 1)", "substring({}, 2, 4)",
+                    "substring({}, -5)", "left({}, -2)", "right({}, 3)", "split_part({}, 'e', -1)",
+                    "trim({})", "ltrim({}, 'GET ')", "replace({}, 'e', '--')", "reverse({})",
+                    "lpad({}, 7, '.')", "rpad({}, 5, 'ab')", "repeat(left({}, 3), 2)", "hex({})",
+                    "printable({})", "from_base64(to_base64({}))", "unhex({})",
+                    "concat('<', {}, NULL, '>')", "coalesce(nullif({}, ''), 'none')",
+                    "greatest({}, 'GET')")  # fmt: skip
+PATTERNS = ("LIKE 'GET%'", "NOT LIKE '%e'", "LIKE '%e%'", "ILIKE '%Ft'", "LIKE '_e%'", "LIKE ''",
+            "~ '^[A-Z]+'", "!~ 'e+f?'", "LIKE 'one two'", "LIKE '%#_%' ESCAPE '#'")  # fmt: skip
+KINDS_OF_ADDRESSES = ("is_private({})", "is_multicast({})", "NOT is_link_local({})",
+                      "is_loopback({})", "family({}) = 4")  # fmt: skip
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 CASTS = ("uint", "int", "llong", "ullong", "ushort", "float")
 
@@ -175,6 +196,10 @@ class QueryMaker:
         groups, columns = self._groups()
         calls = [self._aggregate() for _ in range(self._random.randint(1, 4))]
         items = [column.name for column in columns]
+        if self._random.random() < 0.25:
+            groups, rolled_up = self._in_sets(groups)
+            items += [f"grouping({', '.join(rolled_up)}) AS lacks"] if rolled_up else []
+            columns += [Column("lacks", WHOLE, is_small=True)] if rolled_up else []
         for at, (call, kind) in enumerate(calls):
             items.append(f"{call} AS a{at}")
             columns.append(Column(f"a{at}", kind))
@@ -193,6 +218,23 @@ class QueryMaker:
             groups.append(f"{group} AS g{at}")
             columns.append(Column(f"g{at}", kind))
         return groups, columns
+
+    def _in_sets(self, groups: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The group variables that are no windows in sets, and their names."""
+        windows = [group for group in groups if group.rpartition(" ")[2][0] == "w"]
+        others = [group.rpartition(" AS ") for group in groups if group not in windows]
+        written = [f"non_temporal({text}) AS {name}" for text, _, name in others]
+        names = [name for _, _, name in others]
+        if not names:
+            return windows, names
+        form = self._pick("CUBE", "ROLLUP", "GROUPING_SETS", "both")
+        if form == "both":
+            return [*windows, f"CUBE({written[0]})", *(f"ROLLUP({w})" for w in written[1:])], names
+        if form != "GROUPING_SETS":
+            return [*windows, f"{form}({', '.join(written)})"], names
+        chosen = ([n for n in names if self._pick("", "x")] for _ in range(3))
+        sets = "".join(f", ({', '.join(some)})" for some in chosen)
+        return [*windows, f"GROUPING_SETS(({', '.join(written)}){sets})"], names
 
     def _group(self) -> tuple[str, str]:
         """An expression that is no constant, and its kind."""
@@ -216,7 +258,8 @@ class QueryMaker:
         makers: tuple[Callable[[], tuple[str, str]], ...] = (
             lambda: ("count(*)", WHOLE),
             lambda: (f"count({self.expression(self._kind(), 1)})", WHOLE),
-            lambda: (f"sum({self._summable()})", WHOLE),
+            lambda: (f"count(DISTINCT {self.expression(self._kind(), 1)})", WHOLE),
+            lambda: (f"sum({self._pick('', '', 'DISTINCT ')}{self._summable()})", WHOLE),
             lambda: (f"sum({self._small_name()} * {self._pick('0.5', '0.1', '1e306')})", FLOAT),
             lambda: (f"avg({self.expression(WHOLE, 1)})", FLOAT),
             lambda: (f"{self._pick('var', 'stddev')}({self._varied()})", FLOAT),
@@ -224,7 +267,10 @@ class QueryMaker:
             self._extreme,
             self._end,
         )
-        return self._random.choice(makers)()
+        call, kind = self._random.choice(makers)()
+        if self._random.random() < 0.25:
+            call = f"{call} FILTER (WHERE {self.expression(BOOL, 2)})"
+        return call, kind
 
     def _summable(self) -> str:
         name = self._small_name()
@@ -331,14 +377,9 @@ class QueryMaker:
         return text if text.startswith("(") else f"({text})"
 
     def _whole_call(self, kind: str, depth: int) -> str:
-        inner = self.expression(WHOLE, depth)
-        form = self._pick(
-            *("abs({})", "UMIN({}, 1000)", "UMAX({}, 7)", "CAST({} AS llong)", "UINT({})"),
-            *("CAST({} AS ushort)", "INT({} / 2)", "ULLONG({})", "non_temporal({})"),
-        )
-        if self._random.random() < 0.2:
-            return f"str_length({self.expression(STRING, depth)})"
-        return form.format(inner)
+        kind = self._pick(*[WHOLE] * 7, STRING, STRING, TIMESTAMP)
+        forms = {STRING: WHOLE_OF_STRING, TIMESTAMP: WHOLE_OF_TIME}.get(kind, WHOLE_OF_WHOLE)
+        return self._pick(*forms).replace("{}", self.expression(kind, depth))
 
     def _float_call(self, kind: str, depth: int) -> str:
         name = self._small_name()
@@ -348,18 +389,20 @@ class QueryMaker:
         return self._random.choice(forms).replace("{}", name)
 
     def _string_call(self, kind: str, depth: int) -> str:
-        inner = self.expression(STRING, depth)
-        forms = ("upper({})", "lower({})", "str_truncate({}, 5)", "str_suffix({}, 4)",
-                 "to_hex_string({})", "get_list_entry({}, ' ', 1)")  # fmt: skip
         if self._random.random() < 0.2:
-            return f"to_hex_string({self._small_name()})"
-        return self._random.choice(forms).format(inner)
+            name = self._pick("to_hex_string({})", "hex({})").format(self._small_name())
+            moment = f"strftime({self._field(TIMESTAMP)}, '%Y-%m-%d %H:%M:%S %j')"
+            return self._pick(name, moment)
+        return self._pick(*STRING_OF_STRING).format(self.expression(STRING, depth))
 
     def _address_call(self, kind: str, depth: int) -> str:
         return f"prefix({self.expression(kind, depth)}, {self._pick('0', '24', '30', '31', '128')})"
 
     def _moved(self, kind: str, depth: int) -> str:
         amount = self._pick("1000", "len_").replace("len_", self._small_name())
+        if self._random.random() < 0.4:
+            unit = self._pick("second", "minute", "hour", "day", "week", "month", "quarter", "year")
+            return f"date_trunc('{unit}', {self._field(TIMESTAMP)})"
         return f"({self._field(TIMESTAMP)} {self._pick('+', '-')} {amount})"
 
     def _conditional(self, kind: str, depth: int) -> str:
@@ -377,6 +420,10 @@ class QueryMaker:
         of = self._random.choice(self._columns).kind
         if of == BOOL:
             return self._field(BOOL)
+        if of in ADDRESSES and self._random.random() < 0.3:
+            return self._pick(*KINDS_OF_ADDRESSES).format(self._field(of))
+        if of == STRING and self._random.random() < 0.5:
+            return f"{self._field(of)} {self._pick(*PATTERNS)}"
         left = self._field(of) if depth < 2 else self.expression(of, depth)
         right = self.expression(of, depth)
         if self._random.random() < 0.2:

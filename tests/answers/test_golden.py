@@ -110,7 +110,7 @@ def _variants() -> list[Variant]:
     ]
 
 
-STEP = 41
+STEP = 83
 """Every so many variants are tried by default; prime to the number of choices of each setting."""
 
 

@@ -3,7 +3,7 @@
 
 Lines at the top of a file say how it is checked: `-- interfaces eth0 lo` gives the interfaces that
 there are, `-- parameter w=5` a --param, `-- definitions levels.gsql` a file of definitions/,
-`-- library` says that library/ is the library.
+`-- library` says that library/ is the library, `-- closed` that FROM may name no list's file.
 """
 
 from __future__ import annotations
@@ -31,5 +31,6 @@ def check_file(path: Path, sink: DiagnosticSink) -> list[CheckedQuery]:
         parameters=dict(item.split("=", 1) for item in given),
         interfaces=interfaces or None,
         library=HERE / "library" if ["library"] in words else None,
+        opens_lists=["closed"] not in words,
         sink=sink,
     )

@@ -99,10 +99,14 @@ def _lines(query: CheckedQuery) -> Iterator[str]:
         yield f"  window range {window.range}, slide {window.slide} {window.unit}".rstrip()
     for number, group in enumerate(query.groups):
         yield f"  group {number} {group.name} = {_moving(group.expression)}"
+    if query.grouping is not None:
+        masks = ", ".join(f"{mask:b}" for mask in query.grouping.masks)
+        yield f"  sets without {query.grouping.variables}, as bits: {masks}"
     for number, item in enumerate(query.aggregates):
         argument = "*" if item.argument is None else shown(item.argument)
         mark = "?" if item.nullable else ""
-        yield f"  aggregate {number} {item.function}({argument}):{item.type}{mark}"
+        only = "" if item.filter is None else f" of rows with {shown(item.filter)}"
+        yield f"  aggregate {number} {item.function}({argument}):{item.type}{mark}{only}"
     if query.having is not None:
         yield f"  having {shown(query.having)}"
     for column, output in zip(query.schema.columns, query.outputs, strict=True):

@@ -53,6 +53,10 @@ TYPES = [
     ("any_llong / 2", "llong", False),
     ("any_llong / any_llong", "llong", True),
     ("any_llong % -1", "llong", False),
+    # a constant that non_temporal is called on has the type that it has alone
+    ("any_ullong - non_temporal(1)", "llong", False),
+    ("any_ushort / non_temporal(7)", "int", False),
+    ("non_temporal(3000000000) & any_ushort", "uint", False),
     # float takes all
     ("any_uint * 1.5", "float", False),
     ("any_ullong / 2.0", "float", True),
@@ -168,6 +172,16 @@ def test_constants_are_computed(text: str, value: object) -> None:
         ("any_uint IS NULL", "(IS_NULL any_uint):bool"),
         ("IF(any_uint = 1, 5, 6.5)", "(case (= any_uint 1:uint):bool 5.0:float 6.5:float):float"),
         ("non_temporal(rising_uint)", "rising_uint"),
+        ("non_temporal(7)", "7:int"),
+        ("coalesce(any_uint, 1)", "any_uint"),
+        (
+            "coalesce(nullif(any_ushort, 6), 70000)",
+            "(COALESCE (cast int (NULLIF any_ushort 6:ushort):ushort?) 70000:int):int",
+        ),
+        ("ifnull(NULL, any_int)", "any_int"),
+        ("nullif(any_int, NULL)", "any_int"),
+        ("greatest(any_uint, NULL, 5)", "(GREATEST any_uint 5:uint):uint"),
+        ("least(nullif(any_uint, 1))", "(NULLIF any_uint 1:uint):uint?"),
         ("INT(any_uint)", "(cast! int any_uint)"),
         ("LLONG(any_uint)", "(cast llong any_uint)"),
         ("sqrt(any_uint)", "gs_function_sqrt_float((cast float any_uint)):float"),

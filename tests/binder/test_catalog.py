@@ -45,7 +45,7 @@ def test_a_missing_header_is_an_error(tmp_path: Path) -> None:
     path.write_text("uint FUN f(uint);")
     with pytest.raises(GsqlError, match=r"no mine\.h beside"):
         load_catalog([path])
-    path.write_text("STREAM s { uint a; }")
+    path.write_text("STREAM s { uint a (increasing, clock s); }")
     assert "s" in load_catalog([path]).streams
 
 

@@ -14,7 +14,7 @@ from captures import ROOT
 from cli.command import COMMAND, gigastream
 
 from gigastream.gsql.binder.aggregates import AGGREGATES
-from gigastream.gsql.binder.calls import LANGUAGE
+from gigastream.gsql.binder.language import LANGUAGE
 
 QUERY = "SELECT tb, srcIP, count(*) AS n FROM TCP WHERE destPort = 80 GROUP BY time/60 AS tb, srcIP"
 DEMO_QUERIES = sorted((ROOT / "demo").glob("*.gsql"))

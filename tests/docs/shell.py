@@ -33,12 +33,12 @@ def _write_program(path: Path, command: str) -> None:
 
 
 class Shell:
-    """A folder with the demo in it; `gigastream`, and the Python that has it, on the path."""
+    """A folder with demo and examples; `gigastream`, and the Python that has it, on the path."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "here"
         self._folder.mkdir()
-        for name in ("demo", "configs"):
+        for name in ("demo", "configs", "examples"):
             (self._folder / name).symlink_to(ROOT / name)
         programs = folder / "bin"
         programs.mkdir()

@@ -60,7 +60,7 @@ def _answers(language: str) -> list[object]:
 def test_there_are_examples() -> None:
     assert len(_queries("")) > 5
     assert len(_answers("gsql")) > 10
-    assert len(_queries("refused")) > 5
+    assert len(_queries("refused")) > 0
 
 
 @pytest.mark.parametrize("block", _queries(""))

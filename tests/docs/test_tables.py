@@ -10,6 +10,8 @@ from captures import ROOT
 from docs.tables import Row, quoted, tables
 
 from gigastream.gsql.binder.aggregates import AGGREGATES
+from gigastream.gsql.binder.declared import OTHER_NAMES
+from gigastream.gsql.binder.language import LANGUAGE
 from gigastream.gsql.catalog.build import load_catalog
 from gigastream.gsql.syntax.blocks import OPTIONS as DEFINE_OPTIONS
 from gigastream.gsql.tunnels import TUNNELS
@@ -53,6 +55,22 @@ def test_the_functions_are_listed() -> None:
     assert {name for row in rows for name in quoted(row[0])} == declared
 
 
+def test_the_functions_of_the_language_are_listed() -> None:
+    ((_, *rows),) = rows_of(GSQL, "of the language")
+    listed = {name.partition("(")[0] for row in rows for name in quoted(row[0])}
+    casts = {"INT", "UINT", "LLONG", "ULLONG", "FLOAT"}
+    assert listed == set(LANGUAGE) - casts - {"IF", "non_temporal", "time_bucket"}
+
+
+def test_what_others_have_under_the_same_name_is_there() -> None:
+    ((_, *rows),) = rows_of(GSQL, "they have")
+    same = {name for row in rows if row[1].startswith("the same") for name in quoted(row[0])}
+    words = {"LIKE", "ILIKE", "ESCAPE", "~", "!~", "CASE"}
+    there = {function.name for function in CATALOG.all_functions}
+    assert same <= words | there | set(LANGUAGE) | set(OTHER_NAMES)
+    assert len(same) > 50
+
+
 def test_the_aggregates_are_listed() -> None:
     ((_, *rows),) = rows_of(GSQL, "aggregate")
     assert {name for row in rows for name in quoted(row[0])} == set(AGGREGATES)
@@ -61,7 +79,7 @@ def test_the_aggregates_are_listed() -> None:
 def test_the_options_of_a_query_are_listed() -> None:
     ((_, *rows),) = rows_of(GSQL, "option in DEFINE")
     listed = {name for row in rows for name in quoted(row[0])}
-    assert listed == set(DEFINE_OPTIONS)
+    assert listed == set(DEFINE_OPTIONS) - {"defragment", "tcp_order"}
 
 
 def test_the_queries_that_ship_are_listed() -> None:

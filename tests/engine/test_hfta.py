@@ -18,7 +18,7 @@ from tests.engine.low_level import Tuning
 from tests.engine.stepping import Call, Row, plan_of, run_steps
 from tests.engine.traffic import SECOND_NS, crowd, streams
 from tests.models.bounds import Column
-from tests.models.hfta import Aggregate, OrderLimit, Select, SuperAggregate, Union
+from tests.models.hfta import Aggregate, Expand, OrderLimit, Select, SuperAggregate, Union
 from tests.models.order import OrderKey
 from tests.strategies.files import NANOSECONDS, Packet, pcap
 
@@ -79,6 +79,11 @@ def selected() -> Follower:
     return Direct(Select(row, [(0, middle), (0, rest)]), (0,), (0, 2))
 
 
+def sets() -> Follower:
+    """Partial rows are (window, source, size, count, sum)."""
+    return Direct(Expand([0, 2, 1, 3], [1, 2], 3, [(0, SAME)]), (0,), (0,))
+
+
 def top() -> Follower:
     order = [OrderKey(3, descending=True), OrderKey(1)]
     return Ordered(OrderLimit([0], order, limit=3))
@@ -106,6 +111,7 @@ OPERATORS: dict[str, tuple[str, list[str], str, Callable[[], Follower]]] = {
     "having": ("having", ["busy_low"], "busy", having),
     "aggregate of aggregate": ("minutes", ["tens"], "minutes", minutes),
     "select": ("selected", ["tens"], "selected", selected),
+    "grouping sets": ("grouping_sets", ["sets_low"], "sets_sets", sets),
     "order": ("top", ["top_groups"], "top", top),
     "order, a time beyond all bounds": ("beyond_windows", ["top_groups"], "top", beyond),
     "order, two columns of time": ("next_windows", ["top_groups"], "top", following),
@@ -119,7 +125,7 @@ OPERATORS: dict[str, tuple[str, list[str], str, Callable[[], Follower]]] = {
 @given(tuning=tunings, packets=streams())
 def test_every_operator(operator: str, tuning: Tuning, packets: list[Packet]) -> None:
     query_set, inputs, output, follower = OPERATORS[operator]
-    calls = run(plan(query_set), tuning, packets, *inputs)
+    calls = run(plan(query_set), tuning, packets, *inputs, output)
     follow(calls, inputs, output, follower())
 
 
@@ -127,7 +133,7 @@ def test_every_operator(operator: str, tuning: Tuning, packets: list[Packet]) ->
 def test_every_operator_in_a_crowd(operator: str) -> None:
     query_set, inputs, output, follower = OPERATORS[operator]
     packets = crowd(9, 2_000, hosts=60, seconds=200, back_seconds=25)
-    calls = run(plan(query_set), Tuning(disorder_bytes=4_000), packets, *inputs)
+    calls = run(plan(query_set), Tuning(disorder_bytes=4_000), packets, *inputs, output)
     follow(calls, inputs, output, follower())
 
 

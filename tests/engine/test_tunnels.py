@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an engine does of tunnels besides rows: what it counts, and that no other query sees them."""
+"""What an engine does of tunnels besides rows: what it counts, and what queries share."""
 
 from __future__ import annotations
 

@@ -2,10 +2,16 @@
 /* Calls the functions of csrc/abi as generated code does. A request is a line: the function's
  * suffix and its arguments (numbers; doubles as %a; strings and addresses in hexadecimal, `-` for
  * an empty string). The answer is `= value`, `none`, or `! message` of a handle. */
+#include "gs_addresses.h"
+#include "gs_bytes.h"
+#include "gs_crypto_pan.h"
+#include "gs_dates.h"
 #include "gs_functions.h"
 #include "gs_lpm.h"
 #include "gs_regex.h"
+#include "gs_strftime.h"
 #include "gs_strings.h"
+#include "gs_text.h"
 
 #include <inttypes.h>
 #include <locale.h>

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.live.mock_link import SECOND_NS, START_NS, Frame
 
-SIZES = (1, 3, 7, 8, 13, 4096, *random.Random(9).sample(range(1, 4097), 2))
+SIZES = (1, 3, 7, 8, 13, 16384, *random.Random(9).sample(range(1, 16385), 2))
 """The least and the greatest, odd ones, and some more."""
 STATION = 6
 LONG = 100

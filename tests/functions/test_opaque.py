@@ -66,7 +66,7 @@ def test_a_file(size: int, declared: Path, capture: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("size", [1, 13, 4096])
+@pytest.mark.parametrize("size", [1, 13, 16384])
 def test_a_spool(size: int, declared: Path, capture: Path, tmp_path: Path) -> None:
     """Above the border nothing of the functions is needed."""
     words = ("--definitions", declared, "-e", QUERIES.format(n=size), "-r", capture)
@@ -78,7 +78,7 @@ def test_a_spool(size: int, declared: Path, capture: Path, tmp_path: Path) -> No
     assert rows_in(tmp_path / "rows") == answers(size, PACKETS, "default")
 
 
-@pytest.mark.parametrize("size", [7, 4096])
+@pytest.mark.parametrize("size", [7, 16384])
 def test_a_ring(size: int, declared: Path) -> None:
     """As packets come in; partial rows and batches of one row."""
     text = inline_queries((QUERIES.format(n=size),))

@@ -64,6 +64,9 @@ def _grown(
         st.builds(ast.InPrefix, inner, st.one_of(prefixes, references)),
         st.builds(ast.Between, inner, inner, inner),
         st.builds(ast.IsNull, inner),
+        st.builds(ast.PatternTest, st.sampled_from(("LIKE", "ILIKE")), inner, inner),
+        st.builds(ast.PatternTest, st.sampled_from(("LIKE", "ILIKE")), inner, inner, inner),
+        st.builds(ast.PatternTest, st.just("~"), inner, inner),
         st.builds(ast.CastExpression, inner, st.builds(ast.TypeName, names)),
         st.builds(ast.CaseExpression, _whens(inner), st.one_of(st.none(), inner)),
         st.builds(ast.Call, names, arguments, superaggregate=st.booleans()).filter(_not_a_cast),
@@ -150,7 +153,7 @@ joins = st.one_of(
     st.none(),
     st.builds(
         ast.JoinClause,
-        st.sampled_from(("INNER", "LEFT_OUTER", "RIGHT_OUTER", "OUTER", "WATCHLIST")),
+        st.sampled_from(("INNER", "LEFT_OUTER", "RIGHT_OUTER", "OUTER")),
     ),
     st.builds(ast.JoinClause, st.just("FILTER"), columns, expressions),
 )
@@ -175,6 +178,7 @@ merges = st.builds(
     st.lists(sources(), min_size=1, max_size=3).map(tuple),
     conditions,
 )
+common_tables = st.builds(ast.CommonTable, names, st.one_of(selects, merges))
 parameters = st.lists(
     st.builds(
         ast.ParameterDeclaration,
@@ -194,4 +198,6 @@ def queries(draw: st.DrawFn) -> ast.Query:
     others = st.builds(ast.DefineEntry, names.filter(lambda n: n.lower() != "query_name"), texts)
     entries = draw(st.lists(others, max_size=3, unique_by=lambda entry: entry.name.lower()))
     defines = (ast.DefineEntry("query_name", name), *entries)
-    return ast.Query(name, draw(st.one_of(selects, merges)), draw(parameters), defines)
+    tables = draw(st.lists(common_tables, max_size=2)) if draw(st.booleans()) else ()
+    body = draw(st.one_of(selects, merges))
+    return ast.Query(name, body, draw(parameters), defines, tables=tuple(tables))

@@ -8,7 +8,7 @@ aggregation that lets a large window out in pieces), the model gives everything 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,12 +107,36 @@ class Select:
 
     def on_batch(self, batch: Batch) -> Batch:
         """The batch that follows from one input batch."""
-        rows = tuple(out for row in batch.rows if (out := self._row(row)) is not None)
+        rows = tuple(out for row in batch.rows for out in self._made(row))
         self._known = known(self._known, batch.joint)
         bound, joint = carried(self._columns, batch.punctuation, self._known)
         self.punctuation = greatest(self.punctuation, bound)
         self.joint = known(self.joint, joint)
         return Batch(rows, self.punctuation, self.joint)
+
+    def _made(self, row: Row) -> Iterator[Row]:
+        out = self._row(row)
+        if out is not None:
+            yield out
+
+
+class Expand(Select):
+    """Each row once for each mask, which stands behind the group variables.
+
+    Bit k of a mask takes away the k-th of `variables`, places among them.
+    """
+
+    def __init__(
+        self, masks: Sequence[int], variables: Sequence[int], groups: int, columns: Columns
+    ) -> None:
+        super().__init__(lambda row: row, columns)
+        self._masks, self._variables, self._groups = masks, variables, groups
+
+    def _made(self, row: Row) -> Iterator[Row]:
+        for mask in self._masks:
+            lacking = {place for bit, place in enumerate(self._variables) if mask >> bit & 1}
+            key = (None if at in lacking else row[at] for at in range(self._groups))
+            yield (*key, mask, *row[self._groups :])
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pytest
 from plan.planned import checked, node, planned
 
 from gigastream.gsql.binder.aggregates import AGGREGATES as NAMES
+from gigastream.gsql.binder.aggregates import RUNNING
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import (
     AGGREGATES,
@@ -22,14 +23,17 @@ from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.position import packet_position
 
 
-def taken_apart(aggregates: str) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
-    text = f"SELECT tb, {aggregates} FROM TCP GROUP BY time/60 AS tb"
+def taken_apart(
+    aggregates: str, *, goes_on: bool = False
+) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
+    closing = " CLOSING_WHEN count(*) = 0" if goes_on else ""
+    text = f"SELECT tb, {aggregates} FROM TCP GROUP BY time/60 AS tb{closing}"
     query = checked(text)[0]
     return decompose(query.aggregates, packet_position(query.span))
 
 
-def kinds(aggregates: str) -> list[str]:
-    return [accumulator.kind for accumulator in taken_apart(aggregates)[0]]
+def kinds(aggregates: str, *, goes_on: bool = False) -> list[str]:
+    return [a.kind for a in taken_apart(aggregates, goes_on=goes_on)[0]]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +85,16 @@ def test_every_aggregate_of_the_language_is_made_of_known_accumulators() -> None
     assert set(AGGREGATES) == set(NAMES)
     for name in AGGREGATES:
         argument = "flags" if name.endswith("AGGR") else "len"
-        assert set(kinds(f"{name}({argument})")) <= set(KINDS)
+        argument += ", 3" if NAMES[name].is_moving else ""
+        assert set(kinds(f"{name}({argument})", goes_on=name in RUNNING)) <= set(KINDS)
+
+
+def test_what_moves_shares_its_sum_with_what_does_not() -> None:
+    accumulators, finals = taken_apart(
+        "sum(len), moving_sum(len, 3), moving_avg(len, 4), running_sum(len)", goes_on=True
+    )
+    assert [a.kind for a in accumulators] == ["sum_unsigned", "count"]
+    assert [f.windows for f in finals] == [1, 3, 4, 1, 1]
 
 
 def test_partial_columns_have_the_types_of_what_they_hold() -> None:

@@ -19,6 +19,12 @@ AGGREGATES = (
     "count(*) AS n, sum(len) AS s, avg(len) AS a, var(len) AS v, stddev(len) AS d, min(ttl) AS lo,"
     " max(ttl) AS hi, first(len) AS f, last(len) AS l, or_aggr(tos) AS o, xor_aggr(id) AS x"
 )
+FILTERED = (
+    "count(*) FILTER (WHERE len > 500) AS n, sum(len) FILTER (WHERE len > 500) AS s,"
+    " avg(len) FILTER (WHERE len > 500) AS a, stddev(len) FILTER (WHERE len > 500) AS d,"
+    " first(destIP) FILTER (WHERE len > 500) AS f,"
+    " min(9999/(len - 66)) FILTER (WHERE len <> 66) AS m"
+)
 
 
 def rows(*queries: str) -> Counter[tuple[Any, ...]]:
@@ -50,6 +56,15 @@ SAME = {
         # no slot holds a string: everything but the fields is above
         f"SELECT tb, srcIP, {AGGREGATES} FROM IPV4"
         " GROUP BY time/60 AS tb, srcIP, str_truncate(interface, 0) AS nothing",
+    ),
+    "FILTER low, and high": (
+        f"SELECT tb, srcIP, {FILTERED} FROM IPV4 GROUP BY time/60 AS tb, srcIP",
+        f"DEFINE {{ aggregate_slots 1; }} SELECT tb, srcIP, {FILTERED} FROM IPV4"
+        " GROUP BY time/60 AS tb, srcIP",
+        f"DEFINE {{ select_lfta true; }} SELECT tb, srcIP, {FILTERED} FROM IPV4"
+        " GROUP BY time/60 AS tb, srcIP",
+        "DEFINE { lfta_aggregation true; aggregate_slots 1048576; }"
+        f"SELECT tb, srcIP, {FILTERED} FROM IPV4 GROUP BY time/60 AS tb, srcIP",
     ),
     "partial groups that never met another are whole": (
         "SELECT tb, srcIP, count(*) AS n, avg(len) AS a, var(len) AS v FROM IPV4"

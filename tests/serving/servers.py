@@ -166,7 +166,7 @@ class Server:
         """Stop it in good order; return its exit code."""
         assert self.process is not None
         self.process.terminate()
-        return self.process.wait()
+        return self.process.wait(60)
 
 
 @contextmanager

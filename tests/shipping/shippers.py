@@ -58,7 +58,7 @@ class ShipProcess:
         """End it in good order; return its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait()
+        return self.process.wait(60)
 
     def ended(self) -> int:
         """Wait until it ends by itself; return its exit code."""

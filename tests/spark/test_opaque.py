@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("size", [1, 13, 4096])
+@pytest.mark.parametrize("size", [1, 13, 16384])
 def test_through_a_spool(spark: SparkSession, size: int, tmp_path: Path) -> None:
     packets, capture, root = frames(size), tmp_path / "frames.pcap", tmp_path / "spool"
     written = (Packet(one.timestamp_ns, one.data) for one in packets)

@@ -20,7 +20,7 @@ from spark_sink.expressions import Value, column, refusal
 from spark_sink.expressions.values import SPARK_TYPE, literal
 from tests.functions.declarations import Declaration, declarations
 from tests.functions.driver import inet_bytes
-from tests.functions.test_calls import HERE, ROWS
+from tests.functions.test_calls import HERE, PAN_KEY, ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,7 +57,7 @@ TEXTS = [text for text, _ in ROWS]
 
 def _call(text: str) -> tuple[Declaration, list[object]]:
     suffix, _, arguments = text.partition("(")
-    names = {"PREFIXES": str(HERE / "prefixes.csv")}
+    names = {"PREFIXES": str(HERE / "prefixes.csv"), "PAN": PAN_KEY}
     declaration = BY_SUFFIX[suffix]
     cells = eval(f"({arguments.removesuffix(')')},)", names)
     return declaration, [_cell(t, c) for t, c in zip(declaration.arguments, cells, strict=True)]

@@ -16,6 +16,7 @@ pytest.importorskip("pyspark")
 from tests.functions import conftest
 from tests.functions.declarations import Declaration, declarations
 from tests.functions.driver import Driver, inet_bytes
+from tests.functions.test_calls import PAN_KEY
 from tests.spark_expressions.evaluation import ansi_mode, frame, outcomes
 from tests.spark_expressions.inputs import Cell, checked, columns, rows
 from tests.spark_expressions.reference import NO_VALUE, Outcome, assert_same
@@ -28,6 +29,10 @@ PREFIX_FILE = str(Path(conftest.__file__).with_name("prefixes.csv"))
 BITS = ("0", "1", "4", "5", "8", "24", "31", "32", "33", "64", "97", "127", "128", "4294967295")
 PATTERNS = (r"^[^\n]*GET.*", "(a|aa|aaa)(,|,a)", "a*", "^.$", "x{3,5}$", r"[[:digit:]]+\.",
             "[^a]+", "(GET|get) /", r"\wG", "G|GE", "$")  # fmt: skip
+HANDLES = {
+    "anonymize": (PAN_KEY,),
+    "strftime": ("", "%Y-%m-%d %H:%M:%S.%n", "%a %A %b %B %-d %f %g %I %j %p %u %U %V %w %W %y %G"),
+}
 Call = tuple[str, Declaration, tuple[Cell | None, ...]]
 """Its text; the function; the constants among its arguments, None for columns."""
 
@@ -45,7 +50,7 @@ def _constants(declaration: Declaration) -> list[tuple[str | None, ...]]:
     if declaration.name == "prefix":
         return [(None,), BITS]
     if declaration.handle is not None:
-        return [(None,), PATTERNS]
+        return [(None,), HANDLES.get(declaration.name, PATTERNS)]
     return [(None,)] * len(declaration.arguments)
 
 

@@ -168,7 +168,7 @@ def test_a_segment_that_would_unpack_to_gigabytes_takes_no_memory(tmp_path: Path
     counted = pyarrow.proxy_memory_pool(usual)
     pyarrow.set_memory_pool(counted)
     try:
-        with pytest.raises(SegmentDamage, match="it is compressed, as no segment is"):
+        with pytest.raises(SegmentDamage, match="it is compressed: "):
             list(track.read(segment))
     finally:
         pyarrow.set_memory_pool(usual)

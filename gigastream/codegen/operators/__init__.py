@@ -9,6 +9,7 @@ from gigastream.codegen.c_text import Lines
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.operators import (
     aggregate,
+    expand,
     join,
     limit,
     low_select,
@@ -16,6 +17,7 @@ from gigastream.codegen.operators import (
     order_limit,
     output,
     partial_aggregate,
+    running_aggregate,
     select,
     slide,
     sort,
@@ -23,6 +25,7 @@ from gigastream.codegen.operators import (
 )
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.aggregate import Aggregate
+from gigastream.plan.operators.expand import Expand
 from gigastream.plan.operators.join import Join
 from gigastream.plan.operators.limit import Limit
 from gigastream.plan.operators.low_select import LowSelect
@@ -30,6 +33,7 @@ from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.order_limit import OrderLimit
 from gigastream.plan.operators.output import Output
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.operators.running_aggregate import RunningAggregate
 from gigastream.plan.operators.select import Select
 from gigastream.plan.operators.slide import Slide
 from gigastream.plan.operators.sort import Sort
@@ -52,6 +56,8 @@ CODES: dict[type[Node], OperatorCode] = {
     Select: select.CODE,
     Aggregate: aggregate.CODE,
     Slide: slide.CODE,
+    Expand: expand.CODE,
+    RunningAggregate: running_aggregate.CODE,
     Union: union.CODE,
     Join: join.CODE,
     Sort: sort.CODE,

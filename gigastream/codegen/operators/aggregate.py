@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gigastream.codegen.accumulators import writer_of
+from gigastream.codegen.accumulators import handed_over, met, writer_of
 from gigastream.codegen.bounds import Carried
-from gigastream.codegen.c_text import C_TYPE, Lines, is_struct
+from gigastream.codegen.c_text import C_TYPE, Lines
 from gigastream.codegen.columns import (
     column_leaf,
     write_inputs,
@@ -15,10 +15,10 @@ from gigastream.codegen.columns import (
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import ExpressionWriter
 from gigastream.codegen.keys import equal, size_rank, to_bound, write_has_time, write_hash
+from gigastream.codegen.members import declare_member, write_member
 from gigastream.codegen.operators.group_out import write_group_out
 from gigastream.codegen.operators.high_code import HighCode
 from gigastream.codegen.operators.high_parts import (
-    is_nullable,
     note_calls,
     operator_writer,
     over_columns,
@@ -26,16 +26,19 @@ from gigastream.codegen.operators.high_parts import (
     write_where,
 )
 from gigastream.codegen.operators.row_bursts import row_burst, write_bursts, write_scratch_reset
+from gigastream.codegen.user_accumulators import note_states, valid_partial
+from gigastream.codegen.value_sets import value_sets, write_new_values
 from gigastream.gsql.expressions import ColumnRef, Expression
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.types import Type
-from gigastream.plan.accumulators import KINDS, Accumulator
+from gigastream.plan.accumulators import KINDS
 from gigastream.plan.operators.aggregate import Aggregate
 
 
 def _write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
     write_aggregate_functions(lines, context, prefix, node, node.groups)
+    write_group_out(lines, context, prefix, node)
     with lines.block(f"static const struct gs_aggregate_ops {prefix}_ops =", "};"):
         write_group_ops(lines, "aggregate", prefix, node)
         lines.add(f".is_of_all = {int(node.is_of_all)},")
@@ -51,7 +54,7 @@ def write_aggregate_functions(
     *,
     engine_members: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """All that an aggregation's rows and groups are told by.
+    """All that an aggregation's rows and groups are told by, but how a group leaves.
 
     `bounded` are the group variables of which bounds are given; `engine_members`, as (C type,
     name), stand in an entry beside what the groups have.
@@ -59,9 +62,9 @@ def write_aggregate_functions(
     note_calls(context, _aggregate_reads(node))
     note_calls(context, node.column_expressions)
     note_calls(context, node.conditions_of_groups)
+    note_states(context, node.accumulators, of_partials=node.merges_partials)
     _write_entry(lines, prefix, node, engine_members)
     _write_rows(lines, context, prefix, node)
-    write_group_out(lines, context, prefix, node)
     windows = list(node.temporal_groups)
     incoming = [over_columns(bounded[i].expression) for i in windows]
     write_bounds(lines, f"{prefix}_bounds", incoming)
@@ -94,7 +97,7 @@ def _over_groups(expression: Expression, places: dict[int, int]) -> Carried:
     return function, [f"inputs[0].bounds[{places[item.index]}]" for item in function.inputs]
 
 
-def _keys(node: Aggregate) -> list[int]:
+def keys_of(node: Aggregate) -> list[int]:
     windows = node.temporal_groups
     return [i for i in range(len(node.groups)) if i not in windows]
 
@@ -108,10 +111,7 @@ def _partial_refs(node: Aggregate) -> list[list[Expression]]:
         columns = node.input.schema.columns[index : index + count]
         span = node.groups[0].expression.span if node.groups else node.outputs[0].expression.span
         refs.append(
-            [
-                ColumnRef(type=column.type, span=span, index=index + at, name=column.name)
-                for at, column in enumerate(columns)
-            ]
+            [ColumnRef.to(column, index + at, span=span) for at, column in enumerate(columns)]
         )
         index += count
     return refs
@@ -132,17 +132,18 @@ def _write_entry(
     lines: Lines, prefix: str, node: Aggregate, engine_members: Sequence[tuple[str, str]]
 ) -> None:
     members = list(engine_members)
-    for i in _keys(node):
+    for i in keys_of(node):
         e = node.groups[i].expression
         members.append((C_TYPE[e.type], f"g{i}"))
         if e.nullable:
             members.append(("bool", f"g{i}_null"))
     for index, accumulator in enumerate(node.accumulators):
-        states = writer_of(accumulator).high(f"a{index}", accumulator)
+        writer = writer_of(accumulator, of_partials=node.merges_partials)
+        states = writer.high(f"a{index}", accumulator)
         members += [(state.c_type, state.name) for state in states]
-        if is_nullable(accumulator):
+        if accumulator.may_be_empty:
             members.append(("bool", f"a{index}_seen"))
-    if node.is_of_all:
+    if node.may_be_of_nothing:
         members.append(("bool", "is_met"))
     with lines.block(f"struct {prefix}_entry", "};"):
         if not members:
@@ -152,16 +153,12 @@ def _write_entry(
     lines.add("")
     with lines.block(f"struct {prefix}_row", "};"):
         lines.add("struct gs_group_table *table;", "uint32_t control;")
-        for i in _keys(node):
+        for i in keys_of(node):
             e = node.groups[i].expression
-            lines.add(f"{C_TYPE[e.type]} g{i};")
-            if e.nullable:
-                lines.add(f"bool g{i}_null;")
+            declare_member(lines, e, f"g{i}")
         for index, arguments in enumerate(_arguments(node)):
             for part, e in enumerate(arguments):
-                lines.add(f"{C_TYPE[e.type]} x{index}_{part};")
-                if e.nullable:
-                    lines.add(f"bool x{index}_{part}_null;")
+                declare_member(lines, e, f"x{index}_{part}")
     lines.add("")
 
 
@@ -194,12 +191,13 @@ def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggrega
     write_where(lines, writer, node.predicates)
     _write_window(lines, writer, node)
     lines.add(f"struct {prefix}_row *r = &rows[count];", "r->table = table;")
-    for i in _keys(node):
-        _write_member(lines, writer, node.groups[i].expression, f"r->g{i}")
+    for i in keys_of(node):
+        write_member(lines, writer, node.groups[i].expression, f"r->g{i}")
     for index, arguments in enumerate(_arguments(node)):
         for part, e in enumerate(arguments):
-            _write_member(lines, writer, e, f"r->x{index}_{part}")
-    keys = _keys(node)
+            write_member(lines, writer, e, f"r->x{index}_{part}")
+    _write_valid(lines, node)
+    keys = keys_of(node)
     types = [node.groups[i].expression.type for i in keys]
     write_hash(lines, "hash", "op->hash_key", types, [f"r->g{i}" for i in keys])
     lines.add(
@@ -209,15 +207,12 @@ def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggrega
     )
 
 
-def _write_member(lines: Lines, writer: ExpressionWriter, e: Expression, to: str) -> None:
-    value = writer.value(e)
-    lines.add(f"{to} = {value.code};")
-    if e.nullable:
-        lines.add(f"{to}_null = {value.null or '0'};")
-        if is_struct(e.type):
-            lines.add(f"if ({to}_null) memset(&{to}, 0, sizeof {to});")
-        else:
-            lines.add(f"if ({to}_null) {to} = 0;")
+def _write_valid(lines: Lines, node: Aggregate) -> None:
+    """A partial row with a state that is none has no value: it may come from a spool."""
+    for index, accumulator in enumerate(node.accumulators if node.merges_partials else ()):
+        valid = valid_partial(accumulator, f"r->x{index}_0")
+        if valid:
+            lines.add(f"if (GS_UNLIKELY(!{valid})) {{ op->counters.no_value++; continue; }}")
 
 
 def _write_window(lines: Lines, writer: ExpressionWriter, node: Aggregate) -> None:
@@ -251,9 +246,9 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
         with lines.block(f"if ({same_group(node, 'found', 'r')})"):
             lines.add("entry = found;", "break;")
     with lines.block("if (GS_LIKELY(entry != NULL))"):
-        _write_accumulate(lines, node, is_start=False)
+        _write_accumulate(lines, prefix, node, is_start=False)
         lines.add("continue;")
-    strings = [f"r->g{i}.length" for i in _keys(node) if _is_string(node, i)]
+    strings = [f"r->g{i}.length" for i in keys_of(node) if is_string(node, i)]
     lines.add(
         "const uint32_t mask = groups->mask;",
         f"const uint64_t string_bytes = {' + '.join(['UINT64_C(0)', *strings])};",
@@ -268,20 +263,20 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
         "groups->index[place] = (uint64_t)r->control << 32 | (groups->count - 1);",
         f"entry = (struct {prefix}_entry *)groups->entries + (groups->count - 1);",
     )
-    if any(map(is_nullable, node.accumulators)):
+    if any(a.may_be_empty or a.distinct for a in node.accumulators):
         lines.add("memset(entry, 0, sizeof *entry); /* what has seen no value yet is 0 */")
-    if node.is_of_all:
+    if node.may_be_of_nothing:
         lines.add("entry->is_met = 1;")
-    for i in _keys(node):
+    for i in keys_of(node):
         e = node.groups[i].expression
         string = f"op->host->group_string(op, r->table, r->g{i}, r->g{i}.length)"
         lines.add(f"entry->g{i} = {string if e.type is Type.STRING else f'r->g{i}'};")
         if e.nullable:
             lines.add(f"entry->g{i}_null = r->g{i}_null;")
-    _write_accumulate(lines, node, is_start=True)
+    _write_accumulate(lines, prefix, node, is_start=True)
 
 
-def _is_string(node: Aggregate, group: int) -> bool:
+def is_string(node: Aggregate, group: int) -> bool:
     return node.groups[group].expression.type is Type.STRING
 
 
@@ -297,7 +292,7 @@ def _write_prefetch(lines: Lines, prefix: str) -> None:
 def same_group(node: Aggregate, one: str, other: str) -> str:
     """C condition: the keys of two entries or rows, pointers, are equal."""
     tests = []
-    for i in _keys(node):
+    for i in keys_of(node):
         e = node.groups[i].expression
         if e.nullable:
             tests.append(f"{one}->g{i}_null == {other}->g{i}_null")
@@ -305,44 +300,27 @@ def same_group(node: Aggregate, one: str, other: str) -> str:
     return " && ".join(tests) or "true"
 
 
-def _write_accumulate(lines: Lines, node: Aggregate, *, is_start: bool) -> None:
+def _write_accumulate(lines: Lines, prefix: str, node: Aggregate, *, is_start: bool) -> None:
+    sets = value_sets(node.accumulators)
+    if sets:
+        entries = f"(struct {prefix}_entry *)groups->entries"
+        lines.add(f"const uint32_t number = (uint32_t)(entry - {entries});")
+    write_new_values(lines, node.accumulators, sets)
     for index, (accumulator, arguments) in enumerate(
         zip(node.accumulators, _arguments(node), strict=True)
     ):
-        values = [f"r->x{index}_{part}" for part in range(len(arguments))]
-        writer = writer_of(accumulator)
+        x = [f"r->x{index}_{part}" for part in range(len(arguments))]
+        writer = writer_of(accumulator, of_partials=node.merges_partials)
         at = f"entry->a{index}"
         if node.merges_partials:
-            lines.add(*(writer.merge_start if is_start else writer.merge)(at, values))
+            start, add = writer.merge_start(at, x), writer.merge(at, x)
         else:
-            lines.add(
-                *_nullable(
-                    accumulator,
-                    index,
-                    values,
-                    writer.start(at, values),
-                    writer.add(at, values),
-                    is_start,
-                )
-            )
-
-
-def _nullable(
-    accumulator: Accumulator,
-    index: int,
-    values: list[str],
-    start: list[str],
-    add: list[str],
-    is_start: bool,
-) -> list[str]:
-    """NULL arguments are passed over; the accumulator starts at the first that is not."""
-    if not is_nullable(accumulator):
-        return start if is_start else add
-    seen = f"entry->a{index}_seen"
-    begin = f"{' '.join(start)} {seen} = 1;"
-    if is_start:
-        return [f"if (!{values[0]}_null) {{ {begin} }}"]
-    return [f"if (!{values[0]}_null) {{ if (!{seen}) {{ {begin} }} else {{ {' '.join(add)} }} }}"]
+            values = handed_over(accumulator, x)
+            start, add = writer.start(at, values), writer.add(at, values)
+        added = met(accumulator, at, x, start, None if is_start else add)
+        if accumulator.distinct:
+            added = [f"if ({sets[index].is_new}) {{ {' '.join(added)} }}"]
+        lines.add(*added)
 
 
 CODE = HighCode(_write_aggregate)

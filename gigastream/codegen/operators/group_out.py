@@ -3,51 +3,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
-from gigastream.codegen.c_text import C_TYPE, Lines, comment
+from gigastream.codegen.c_text import C_TYPE, Lines, comment, zero
 from gigastream.codegen.columns import (
     write_row,
 )
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
 from gigastream.codegen.keys import from_bound
-from gigastream.codegen.operators.high_parts import is_nullable, operator_writer
+from gigastream.codegen.operators.high_parts import operator_writer
+from gigastream.codegen.user_accumulators import kept_by
+from gigastream.codegen.user_aggregates import note_value
 from gigastream.gsql.expressions import (
     AggregateRef,
     Expression,
     GroupRef,
 )
-from gigastream.plan.accumulators import Final
+from gigastream.plan.accumulators import Final, UserAccumulator, UserFinal
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
 
+FinalWriter = Callable[[Lines, Aggregate, Final], tuple[str, str]]
+"""The C of an aggregate's value, and of whether it is NULL."""
 
-def write_group_out(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
-    """What becomes of a group that leaves."""
+
+def write_group_out(
+    lines: Lines,
+    context: CodeContext,
+    prefix: str,
+    node: Aggregate,
+    *,
+    begin: Sequence[str] = (),
+    finals: Mapping[str, FinalWriter] | None = None,
+    closing: Expression | None = None,
+) -> None:
+    """What becomes of a group that leaves, or goes on.
+
+    `begin` gives `entry` where that is not the group's memory itself; `finals` are those of
+    aggregates that others do not have; of groups that go no further `closing` holds.
+    """
     head = (
-        f"static void {prefix}_emit(struct gs_operator *op, const void *memory, "
+        f"static bool {prefix}_emit(struct gs_operator *op, const void *memory, "
         "const gs_bound *window)"
     )
     with lines.block(head):
         lines.add(
-            f"const struct {prefix}_entry *entry = memory;",
-            "(void)window;",
+            *(begin or (f"const struct {prefix}_entry *entry = memory;",)),
+            "(void)entry, (void)window;",
             "op->scratch->used = 0;",
         )
         leaf = _group_leaf(node)
-        writer = operator_writer(lines, context, leaf, "op->counters.no_value++; return;")
         for index, final in enumerate(node.finals):
-            _write_final(lines, node, index, final)
+            _write_final(lines, context, node, index, final, {**_FINALS, **(finals or {})})
+        closes = "false"
+        if closing is not None:
+            asking = operator_writer(lines, context, leaf, f"op->counters.no_value++; {_OUT}")
+            lines.add(comment(f"CLOSING_WHEN {expression_text(closing)}"))
+            lines.add(f"const bool closes = {asking.truth(closing)};")
+            closes = "closes"
+        fail = f"op->counters.no_value++; return {closes};"
+        writer = operator_writer(lines, context, leaf, fail)
         if node.having is not None:
             lines.add(comment(f"HAVING {expression_text(node.having)}"))
             with lines.block(f"if (!({writer.truth(node.having)}))"):
-                lines.add("op->counters.rejected++;", "return;")
+                lines.add("op->counters.rejected++;", f"return {closes};")
         values = []
         for index, output in enumerate(node.outputs):
             lines.add(comment(f"{expression_text(output.expression)} AS {output.name}"))
             values.append(writer.local(output.expression, f"o{index}"))
-        write_row(lines, "op", "operator", node.schema, values, "return")
+        write_row(lines, "op", "operator", node.schema, values, f"return {closes}")
+        lines.add(f"return {closes};")
     lines.add("")
 
 
@@ -68,14 +94,25 @@ def _group_leaf(node: Aggregate) -> Callable[[Expression], CValue]:
     return leaf
 
 
-def _write_final(lines: Lines, node: Aggregate, index: int, final: Final) -> None:
-    code, null = _FINALS[final.kind](lines, node, final)
+def _write_final(
+    lines: Lines,
+    context: CodeContext,
+    node: Aggregate,
+    index: int,
+    final: Final,
+    writers: Mapping[str, FinalWriter],
+) -> None:
+    if isinstance(final, UserFinal):
+        code, null = _final_user(lines, context, node, final)
+    else:
+        code, null = writers[final.kind](lines, node, final)
     lines.add(f"{C_TYPE[final.type]} v{index} = {code};", f"(void)v{index};")
     if final.nullable:
         lines.add(f"bool v{index}_null = {null or '0'};", f"(void)v{index}_null;")
 
 
-_NO_VALUE = "{ op->counters.no_value++; return; }"
+_OUT = "return false;"
+NO_VALUE = f"{{ op->counters.no_value++; {_OUT} }}"
 _SUMS = {"sum_unsigned": "uint64_t", "sum_signed": "int64_t"}
 
 
@@ -84,14 +121,14 @@ def _final_value(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]
     accumulator, at = node.accumulators[which], f"entry->a{which}"
     if accumulator.kind in _SUMS:
         c_type = _SUMS[accumulator.kind]
-        lines.add(f"if ({at} != ({c_type}){at}) {_NO_VALUE} /* the sum leaves 64 bits */")
+        lines.add(f"if ({at} != ({c_type}){at}) {NO_VALUE} /* the sum leaves 64 bits */")
     if accumulator.kind == "sum_float":
         at = _float_quotient(lines, at, "1")
     if accumulator.kind == "count":
         return at, ""
-    if is_nullable(accumulator):
+    if accumulator.may_be_empty:
         return at, f"!entry->a{which}_seen"
-    return at, "!entry->is_met" if node.is_of_all else ""
+    return at, "!entry->is_met" if node.may_be_of_nothing else ""
 
 
 def _float_quotient(lines: Lines, total: str, count: str) -> str:
@@ -99,7 +136,7 @@ def _float_quotient(lines: Lines, total: str, count: str) -> str:
     result = lines.name()
     lines.add(
         f"double {result};",
-        f"if (!gs_float_sum_quotient(&{total}, {count}, &{result})) {_NO_VALUE}",
+        f"if (!gs_float_sum_quotient(&{total}, {count}, &{result})) {NO_VALUE}",
     )
     return result
 
@@ -117,7 +154,7 @@ def _final_variance(lines: Lines, node: Aggregate, final: Final) -> tuple[str, s
     result, at = lines.name(), f"entry->a{which}"
     lines.add(
         f"double {result} = 0;",
-        f"if ({at}.count > 1 && !gs_{kind}_moments_variance(&{at}, &{result})) {_NO_VALUE}",
+        f"if ({at}.count > 1 && !gs_{kind}_moments_variance(&{at}, &{result})) {NO_VALUE}",
     )
     return result, f"{at}.count < 2"
 
@@ -125,6 +162,26 @@ def _final_variance(lines: Lines, node: Aggregate, final: Final) -> tuple[str, s
 def _final_deviation(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
     variance, null = _final_variance(lines, node, final)
     return f"sqrt({variance})", null
+
+
+def _final_user(
+    lines: Lines, context: CodeContext, node: Aggregate, final: UserFinal
+) -> tuple[str, str]:
+    """What a UDAF, or its extractor, makes of a state that has seen a row."""
+    which = final.accumulators[0]
+    accumulator, at = node.accumulators[which], f"entry->a{which}"
+    assert isinstance(accumulator, UserAccumulator)
+    kept = kept_by(accumulator, of_partials=node.merges_partials)
+    function, result = note_value(context, kept, final.call), lines.name()
+    null = "!entry->is_met" if node.may_be_of_nothing else ""
+    null = f"!{at}_seen" if accumulator.may_be_empty else null
+    call = f"{function}(op->scratch, op->handles, &{at}, &{result})"
+    has_none = f"!({null}) && !{call}" if null else f"!{call}"
+    lines.add(
+        f"{C_TYPE[final.type]} {result} = {zero(final.type)};",
+        f"if (GS_UNLIKELY({has_none})) {NO_VALUE}",
+    )
+    return result, null
 
 
 _FINALS = {

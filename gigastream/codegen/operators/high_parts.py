@@ -15,7 +15,6 @@ from gigastream.gsql.expressions import (
     walk,
 )
 from gigastream.gsql.order.inference import monotone
-from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.text import expression_text
 
 
@@ -60,8 +59,3 @@ def write_where(lines: Lines, writer: ExpressionWriter, predicates: Sequence[Exp
         lines.add(comment(expression_text(predicate)))
         with lines.block(f"if (!({writer.truth(predicate)}))"):
             lines.add("op->counters.rejected++;", "continue;")
-
-
-def is_nullable(accumulator: Accumulator) -> bool:
-    """Whether an accumulator may have no value."""
-    return accumulator.argument is not None and accumulator.argument.nullable

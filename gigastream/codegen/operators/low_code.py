@@ -77,6 +77,7 @@ class LowCode:
                 f".temporal_count = {len(temporal)},",
                 f".temporal_columns = {prefix}_temporal,",
                 *_row_members(node, temporal),
+                f".filter = {'NULL' if node.filter is None else f'&{prefix}_filter'},",
                 f".need_count = {len(node.needs)},",
                 f".interfaces = {interfaces},",
                 f".burst = {prefix}_burst,",

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, zero
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue, ExpressionWriter
@@ -14,23 +16,32 @@ from gigastream.codegen.unpack import (
     presence_row,
     read_field,
 )
-from gigastream.gsql.expressions import Expression, FieldRef, FunctionCall, walk
+from gigastream.codegen.watchlists import column_of, write_lookup
+from gigastream.gsql.expressions import Expression, FieldRef, FunctionCall, ListValue, walk
 from gigastream.gsql.types import Type
+from gigastream.plan.accumulators import expression_key
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.text import expression_text
+
+NO_VALUE = "lfta->counters.no_value++; continue;"
 
 
 class TupleWriter:
     """Writes what is evaluated for a packet that the prefilter has let through."""
 
-    def __init__(self, lines: Lines, context: CodeContext, node: LowNode) -> None:
+    def __init__(
+        self, lines: Lines, context: CodeContext, node: LowNode, *, fail: str = NO_VALUE
+    ) -> None:
+        """`fail` is what a packet without a value comes to."""
         self._lines = lines
         self._node = node
         self._context = context
         self._early = {field.accessor for field in early_fields_of(context.plan, node)}
         self._loaded: set[str] = set()
-        self.writer = self._writer("lfta->counters.no_value++; continue;")
+        self._rows: dict[object, str] = {}
+        """In C, the row of a list that a packet has, by the list and the keys."""
+        self.writer = self._writer(fail)
 
     def _writer(self, fail: str) -> ExpressionWriter:
         def handles(call: FunctionCall) -> str:
@@ -40,6 +51,9 @@ class TupleWriter:
         return ExpressionWriter(self._lines, self._leaf, fail, handles, "burst->scratch")
 
     def _leaf(self, e: Expression) -> CValue:
+        if isinstance(e, ListValue):
+            number = self._context.watchlist(e.watchlist)
+            return CValue(column_of(e, number, self._rows[_lookup_key(e)]))
         assert isinstance(e, FieldRef)
         if e.is_optional:
             return CValue(f"any_{_name(e)}", f"no_{_name(e)}")
@@ -48,7 +62,7 @@ class TupleWriter:
         return CValue(f"f_{_name(e)}")
 
     def load(self, *expressions: Expression) -> None:
-        """Read the fields that are not in a column of the burst and not read yet."""
+        """Read the fields that are not in a column of the burst and not read yet; then lists."""
         for e in expressions:
             for call in walk(e):
                 if isinstance(call, FunctionCall):
@@ -66,6 +80,22 @@ class TupleWriter:
                 f"if (!{read_field(field, 'packet', name)}) continue;",
             )
 
+        for e in expressions:
+            for part in walk(e):
+                if isinstance(part, ListValue):
+                    self._look_up(part)
+
+    def _look_up(self, e: ListValue) -> None:
+        """Find the row of a list, once a packet; one that has none is rejected."""
+        key = _lookup_key(e)
+        if key in self._rows:
+            return
+        number = self._context.watchlist(e.watchlist)
+        values = [self.writer.value(part) for part in e.keys]
+        self._lines.add(comment(expression_text(replace(e, column=None))))
+        types = [part.type for part in e.keys]
+        self._rows[key] = write_lookup(self._lines, number, types, values)
+
     def _load_optional(self, field: FieldRef) -> None:
         """Read a field of `*`: a packet that lacks it has NULL."""
         name = f"any_{_name(field)}"
@@ -81,10 +111,16 @@ class TupleWriter:
         """The conjuncts of WHERE that the prefilter has not decided."""
         for predicate in self._node.predicates:
             self.load(predicate)
+            if isinstance(predicate, ListValue) and predicate.column is None:
+                continue  # decided where the row was looked up
             self._lines.add(comment(expression_text(predicate)))
             condition = self.writer.truth(predicate)
             with self._lines.block(f"if (!({condition}))"):
                 self._lines.add("lfta->counters.rejected++;", "continue;")
+
+
+def _lookup_key(e: ListValue) -> object:
+    return e.watchlist, tuple(map(expression_key, e.keys))
 
 
 def _name(field: FieldRef) -> str:

@@ -7,6 +7,12 @@ from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_row
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.operators.low_code import LowCode
+from gigastream.codegen.operators.low_filter import (
+    write_conditions,
+    write_filter_candidates,
+    write_filter_time,
+    write_filter_types,
+)
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
     burst_head,
@@ -18,19 +24,22 @@ from gigastream.plan.text import expression_text
 
 
 def _write_selection(lines: Lines, context: CodeContext, prefix: str, node: LowSelect) -> None:
+    write_filter_types(lines, prefix, node)
     with lines.block(burst_head(prefix)):
         lines.add("const struct burst_columns *columns = memory;")
+        write_filter_time(lines, node)
         with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
             write_candidates(lines, context, node)
+            write_filter_candidates(lines, context, node)
             with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
                 write_packet(lines, node)
-                _write_selected(lines, context, node)
+                _write_selected(lines, context, prefix, node)
     lines.add("")
 
 
-def _write_selected(lines: Lines, context: CodeContext, node: LowSelect) -> None:
+def _write_selected(lines: Lines, context: CodeContext, prefix: str, node: LowSelect) -> None:
     tuple_writer = TupleWriter(lines, context, node)
-    tuple_writer.predicates()
+    write_conditions(lines, context, prefix, node, tuple_writer)
     tuple_writer.load(*(output.expression for output in node.outputs))
     values = []
     for index, output in enumerate(node.outputs):

@@ -7,7 +7,7 @@ and prefetches; the second touches the slots, which have arrived by then.
 
 from __future__ import annotations
 
-from gigastream.codegen.accumulators import low_writer_of
+from gigastream.codegen.accumulators import handed_over, low_writer_of, met
 from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.columns import put
 from gigastream.codegen.context import CodeContext
@@ -20,13 +20,21 @@ from gigastream.codegen.keys import (
     write_has_time,
     write_hash,
 )
+from gigastream.codegen.members import declare_member, write_member
 from gigastream.codegen.operators.low_code import LowCode
+from gigastream.codegen.operators.low_filter import (
+    write_conditions,
+    write_filter_candidates,
+    write_filter_time,
+    write_filter_types,
+)
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
     burst_head,
     write_candidates,
     write_packet,
 )
+from gigastream.codegen.user_accumulators import note_low_states
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
@@ -36,6 +44,7 @@ from gigastream.plan.text import expression_text
 def _write_partial_aggregate(
     lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
 ) -> None:
+    note_low_states(context, node.accumulators)
     _write_slot(lines, prefix, node)
     _write_emit(lines, prefix, node)
     _write_aggregation(lines, context, prefix, node)
@@ -54,6 +63,7 @@ def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     for index, accumulator in enumerate(node.accumulators):
         states = low_writer_of(accumulator).low(f"a{index}", accumulator)
         members += [(state.c_type, state.name) for state in states]
+        members += [("bool", f"a{index}_seen")] if accumulator.may_be_empty else []
     with lines.block(f"struct {prefix}_slot", "};"):
         lines.add("uint32_t control;")
         for c_type, name in sorted(members, key=lambda member: size_rank(member[0])):
@@ -65,7 +75,7 @@ def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
             lines.add(f"{C_TYPE[node.groups[i].expression.type]} g{i};")
         for index, accumulator in enumerate(node.accumulators):
             for part, e in enumerate(accumulator.expressions):
-                lines.add(f"{C_TYPE[e.type]} x{index}_{part};")
+                declare_member(lines, e, f"x{index}_{part}")
     lines.add("")
 
 
@@ -82,21 +92,21 @@ def _write_emit(lines: Lines, prefix: str, node: PartialAggregate) -> None:
             "(void)slot, (void)window;",
         )
         for index, value in enumerate(_partial_values(node)):
-            lines.add(*put("out", index, node.schema.columns[index], "to", CValue(value)))
+            lines.add(*put("out", index, node.schema.columns[index], "to", value))
     lines.add("")
 
 
-def _partial_values(node: PartialAggregate) -> list[str]:
+def _partial_values(node: PartialAggregate) -> list[CValue]:
     windows = {group: k for k, group in enumerate(_window_groups(node))}
     values = []
     for i, group in enumerate(node.groups):
         e = group.expression
         in_window = i in windows
-        values.append(
-            from_bound(f"window[{windows[i]}]", e.type, e.temporal) if in_window else f"slot->g{i}"
-        )
+        bound = from_bound(f"window[{windows[i]}]", e.type, e.temporal) if in_window else ""
+        values.append(CValue(bound or f"slot->g{i}"))
     for index, accumulator in enumerate(node.accumulators):
-        values += low_writer_of(accumulator).partial(f"slot->a{index}")
+        null = f"!slot->a{index}_seen" if accumulator.may_be_empty else ""
+        values += [CValue(v, null) for v in low_writer_of(accumulator).partial(f"slot->a{index}")]
     assert all(accumulator.kind in KINDS for accumulator in node.accumulators)
     return values
 
@@ -105,6 +115,7 @@ def _write_aggregation(
     lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
 ) -> None:
     row_burst = _row_burst(node)
+    write_filter_types(lines, prefix, node)
     with lines.block(burst_head(prefix)):
         lines.add(
             "const struct burst_columns *columns = memory;",
@@ -115,8 +126,10 @@ def _write_aggregation(
             f"struct {prefix}_row rows[{row_burst}];",
             "uint32_t count = 0;",
         )
+        write_filter_time(lines, node)
         with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
             write_candidates(lines, context, node)
+            write_filter_candidates(lines, context, node)
             with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
                 write_packet(lines, node)
                 _write_group(lines, context, prefix, node)
@@ -129,10 +142,10 @@ def _write_aggregation(
 
 
 def _row_burst(node: PartialAggregate) -> str:
-    """How many rows are between the passes; one where their values are large."""
-    kept = (*(g.expression for g in node.groups), *(a.argument for a in node.accumulators))
-    is_large = any(e is not None and e.type.is_opaque for e in kept)
-    return "1" if is_large else "GS_BURST_CAPACITY"
+    """How many rows are between the passes; one where their values are large, or in the scratch."""
+    kept = [group.expression for group in node.groups]
+    kept += [e for a in node.accumulators for e in a.expressions]
+    return "1" if any(e.type.is_wide for e in kept) else "GS_BURST_CAPACITY"
 
 
 def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
@@ -143,7 +156,7 @@ def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
 def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate) -> None:
     """The first pass: a tuple's group values, arguments and slot."""
     tuple_writer = TupleWriter(lines, context, node)
-    tuple_writer.predicates()
+    write_conditions(lines, context, prefix, node, tuple_writer)
     tuple_writer.load(*(g.expression for g in node.groups))
     tuple_writer.load(*(e for a in node.accumulators for e in a.expressions))
     lines.add(f"struct {prefix}_row *row = &rows[count];")
@@ -157,8 +170,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialA
             lines.add(f"row->g{i} = {value};")
     for index, accumulator in enumerate(node.accumulators):
         for part, e in enumerate(accumulator.expressions):
-            value = tuple_writer.writer.value(e).code
-            lines.add(f"row->x{index}_{part} = {value};")
+            write_member(lines, tuple_writer.writer, e, f"row->x{index}_{part}")
     _write_place(lines, prefix, node)
 
 
@@ -219,8 +231,13 @@ def _arguments(node: PartialAggregate, index: int) -> list[str]:
 
 def _write_start(lines: Lines, node: PartialAggregate) -> None:
     for index, accumulator in enumerate(node.accumulators):
-        writer = low_writer_of(accumulator)
-        lines.add(*writer.start(f"slot->a{index}", _arguments(node, index)))
+        writer, at, x = low_writer_of(accumulator), f"slot->a{index}", _arguments(node, index)
+        if accumulator.may_be_empty:
+            lines.add("/* what has seen no value yet is 0 */", f"{at}_seen = 0;")
+            names = (state.name for state in writer.low(f"a{index}", accumulator))
+            lines.add(*(f"memset(&slot->{name}, 0, sizeof slot->{name});" for name in names))
+        start = writer.start(at, handed_over(accumulator, x))
+        lines.add(*met(accumulator, at, x, start, None))
 
 
 def _write_add(lines: Lines, prefix: str, node: PartialAggregate) -> None:
@@ -236,8 +253,9 @@ def _write_add(lines: Lines, prefix: str, node: PartialAggregate) -> None:
             _write_start(lines, node)
             lines.add("continue;")
     for index, accumulator in enumerate(node.accumulators):
-        writer = low_writer_of(accumulator)
-        lines.add(*writer.add(f"slot->a{index}", _arguments(node, index)))
+        writer, at, x = low_writer_of(accumulator), f"slot->a{index}", _arguments(node, index)
+        values = handed_over(accumulator, x)
+        lines.add(*met(accumulator, at, x, writer.start(at, values), writer.add(at, values)))
 
 
 def _write_emit_slot(lines: Lines, prefix: str) -> None:

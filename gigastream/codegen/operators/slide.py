@@ -11,8 +11,10 @@ from gigastream.codegen.operators.aggregate import (
     write_aggregate_functions,
     write_group_ops,
 )
+from gigastream.codegen.operators.group_out import write_group_out
 from gigastream.codegen.operators.high_code import HighCode
-from gigastream.codegen.operators.high_parts import is_nullable
+from gigastream.codegen.user_accumulators import note_states
+from gigastream.codegen.user_aggregates import HANDLES
 from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.operators.slide import Slide
 
@@ -21,6 +23,8 @@ def _write_slide(lines: Lines, context: CodeContext, prefix: str, node: Slide) -
     write_aggregate_functions(
         lines, context, prefix, node, node.window_groups, engine_members=[("void *", "link")]
     )
+    note_states(context, node.accumulators, of_partials=node.merges_partials, combines=True)
+    write_group_out(lines, context, prefix, node)
     _write_is_same(lines, prefix, node)
     _write_combine(lines, prefix, node)
     with lines.block(f"static const struct gs_slide_ops {prefix}_ops =", "};"):
@@ -45,22 +49,23 @@ def _write_is_same(lines: Lines, prefix: str, node: Slide) -> None:
 
 
 def _write_combine(lines: Lines, prefix: str, node: Slide) -> None:
-    with lines.block(f"static void {prefix}_combine(void *memory, const void *from)"):
+    with lines.block(f"static void {prefix}_combine({HANDLES}, void *memory, const void *from)"):
         lines.add(
             f"struct {prefix}_entry *entry = memory;",
             f"const struct {prefix}_entry *other = from;",
-            "(void)entry, (void)other;",
+            "(void)handles, (void)entry, (void)other;",
         )
         for index, accumulator in enumerate(node.accumulators):
-            lines.add(*_combined(index, accumulator))
+            lines.add(*_combined(index, accumulator, node))
     lines.add("")
 
 
-def _combined(index: int, accumulator: Accumulator) -> list[str]:
+def _combined(index: int, accumulator: Accumulator, node: Slide) -> list[str]:
     """What has seen no value yet has none to give, and takes what the other has."""
-    writer, at, other = writer_of(accumulator), f"entry->a{index}", f"other->a{index}"
+    writer = writer_of(accumulator, of_partials=node.merges_partials)
+    at, other = f"entry->a{index}", f"other->a{index}"
     combine = writer.combine(at, other)
-    if not is_nullable(accumulator):
+    if not accumulator.may_be_empty:
         return combine
     states = writer.high(f"a{index}", accumulator)
     taken = [f"entry->{state.name} = other->{state.name};" for state in states]

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.user_aggregates import user_aggregate
 from gigastream.gsql.diagnostics import DiagnosticSink
-from gigastream.gsql.expressions import AggregateRef, Expression
+from gigastream.gsql.expressions import AggregateRef, Constant, Expression
 from gigastream.gsql.operations.conversion import converted, counted, exact_type, is_null
 from gigastream.gsql.queries import AggregateCall
 from gigastream.gsql.syntax import ast
@@ -63,6 +64,8 @@ class _Kind:
     gives: Callable[[Type], Type]
     argument: Callable[[Type], Type] = _same
     """The type in which the argument is handed over."""
+    is_moving: bool = False
+    """Behind the argument stands over how many windows."""
 
 
 _NUMBERS = "a number"
@@ -79,13 +82,25 @@ AGGREGATES = {
     "LAST": _Kind(_is_any, "any value", _same),
     "VAR": _Kind(_is_number, _NUMBERS, _float, _sum),
     "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
+    "MOVING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum, is_moving=True),
+    "MOVING_AVG": _Kind(_is_summable, _NUMBERS, _float, _sum, is_moving=True),
+    "RUNNING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum),
+    "RUNNING_SUM_MAX": _Kind(_is_summable, _NUMBERS, _sum, _sum),
 }
+
+_OF_DISTINCT = ("COUNT", "SUM", "AVG")
 
 RUNNING = ("MOVING_SUM", "MOVING_AVG", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_MAX")
 """Aggregates that go on from window to window: they need CLOSING_WHEN."""
 
+MAX_WINDOWS = 1000
+"""A group keeps a part for each window that MOVING_… is over."""
+
+_OF_A_GROUP = ("COUNT", "FIRST", "LAST", "RUNNING_SUM", "RUNNING_SUM_MAX")
+"""What a group that goes on has in a window without rows, too."""
+
 _LATER = (
-    *RUNNING,
+    *("TIME_AVG",),
     *("APPROX_COUNT_DISTINCT", "QUANTILE_OF", "MEDIAN_OF", "HEAVY_HITTERS", "COUNT_DIFF"),
     "CAT_AGGR",
 )
@@ -95,22 +110,25 @@ NAMES = (*(name.lower() for name in AGGREGATES), *(name.lower() for name in _LAT
 
 def is_aggregate(name: str, context: BindingContext) -> bool:
     """True if a call of that name aggregates."""
-    return name.lower() in NAMES or name.lower() in context.catalog.aggregates
+    return name.lower() in NAMES or is_user_aggregate(name, context)
+
+
+def is_user_aggregate(name: str, context: BindingContext) -> bool:
+    """True if a definition file has a UDAF, or an extractor, of that name."""
+    return name.upper() not in AGGREGATES and bool(context.catalog.aggregated(name))
 
 
 def unsupported_aggregate(node: ast.Call, context: BindingContext) -> bool:
     """Report an aggregate that the language has and this version has not."""
-    is_declared = node.name.lower() in context.catalog.aggregates
-    if node.name.upper() not in _LATER and not is_declared:
+    if node.name.upper() not in _LATER:
         return False
-    what = "user-defined aggregate" if is_declared else "aggregate"
-    not_supported(context.sink, f"the {what} {node.name}", node.name_span)
+    not_supported(context.sink, f"the aggregate {node.name}", node.name_span)
     return True
 
 
 def refuse(node: ast.Call, clause: str, sink: DiagnosticSink) -> None:
     """Report an aggregate where none may stand."""
-    if clause.startswith("the argument of"):
+    if clause.startswith(("the argument of", "the FILTER of")):
         message = f"the aggregate {node.name} stands in {clause}: aggregates do not nest"
         nested = "let one query read the other: the inner aggregate in a query of its own"
         sink.error("nested-aggregate", message, node.span, nested)
@@ -124,12 +142,14 @@ class Aggregates:
     """The distinct aggregates of a query, in the order in which they are met.
 
     `may_be_of_nothing`: without GROUP BY there is an answer where no row came, as in SQL.
+    `goes_on`: with CLOSING_WHEN a group has an answer in windows in which it had no row.
     """
 
-    def __init__(self, *, may_be_of_nothing: bool) -> None:
-        self._may_be_of_nothing = may_be_of_nothing
+    def __init__(self, *, may_be_of_nothing: bool, goes_on: bool = False) -> None:
+        self._always = _OF_A_GROUP if goes_on else ("COUNT",)
+        self._may_be_of_nothing = may_be_of_nothing or goes_on
         self._found: list[AggregateCall] = []
-        self._known: dict[tuple[str, Expression | None], int] = {}
+        self._known: dict[object, int] = {}
 
     @property
     def found(self) -> tuple[AggregateCall, ...]:
@@ -137,17 +157,31 @@ class Aggregates:
         return tuple(self._found)
 
     def add(
-        self, node: ast.Call, arguments: list[Expression | None], context: BindingContext
+        self,
+        node: ast.Call,
+        arguments: list[Expression | None],
+        condition: Expression | None,
+        context: BindingContext,
     ) -> Expression | None:
-        """Return a reference to the aggregate of a call, or None after an error."""
-        if not _has_right_shape(node, context.sink) or None in arguments:
+        """Return a reference to the aggregate of a call, or None after an error.
+
+        `condition` is that of FILTER.
+        """
+        if node.filter is not None and condition is None:
             return None
-        argument = None if node.star else arguments[0]
-        aggregate = _checked(node, argument, context.sink)
+        if isinstance(condition, Constant) and condition.value is True:
+            condition = None
+        if is_user_aggregate(node.name, context):
+            aggregate = _user(node, arguments, condition, context)
+        else:
+            aggregate = _of_the_language(node, arguments, context.sink)
         if aggregate is None:
             return None
-        nullable = aggregate.nullable or (self._may_be_of_nothing and aggregate.function != "COUNT")
-        return self._reference(replace(aggregate, nullable=nullable), node)
+        is_sure = aggregate.function in self._always
+        may_be_of_nothing = self._may_be_of_nothing or condition is not None
+        nullable = aggregate.nullable or (may_be_of_nothing and not is_sure)
+        call = replace(aggregate, nullable=nullable, filter=condition, distinct=node.distinct)
+        return self._reference(call, node)
 
     def _reference(self, aggregate: AggregateCall, node: ast.Call) -> AggregateRef:
         index = self._index(aggregate)
@@ -160,27 +194,57 @@ class Aggregates:
         )
 
     def _index(self, aggregate: AggregateCall) -> int:
-        key = (aggregate.function, aggregate.argument)
+        of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct, aggregate.others)
+        key = (aggregate.function, aggregate.windows, *of_rows, aggregate.user)
         if key not in self._known:
             self._known[key] = len(self._found)
             self._found.append(aggregate)
         return self._known[key]
 
 
+def _user(
+    node: ast.Call,
+    arguments: list[Expression | None],
+    condition: Expression | None,
+    context: BindingContext,
+) -> AggregateCall | None:
+    good = [argument for argument in arguments if argument is not None]
+    found = user_aggregate(node, good, context) if len(good) == len(arguments) else None
+    if found is not None and condition is not None and found.argument is None:
+        message = f"{node.name} has no argument that FILTER could leave out"
+        context.sink.error("wrong-arguments", message, node.span)
+        return None
+    return found
+
+
+def _of_the_language(
+    node: ast.Call, arguments: list[Expression | None], sink: DiagnosticSink
+) -> AggregateCall | None:
+    if not _has_right_shape(node, sink) or None in arguments:
+        return None
+    aggregate = _checked(node, None if node.star else arguments[0], sink)
+    if aggregate is not None and AGGREGATES[aggregate.function].is_moving:
+        return _moving(aggregate, arguments[1], sink)
+    return aggregate
+
+
 def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
     name = node.name.upper()
-    if node.distinct:
+    if node.distinct and name not in _OF_DISTINCT:
+        message, hint = f"{node.name} takes no DISTINCT", "COUNT, SUM and AVG take it"
         if name in ("MIN", "MAX"):
-            message = f"DISTINCT changes nothing in {node.name}"
-            sink.error("wrong-arguments", message, node.span, "leave it out")
-        else:
-            not_supported(sink, f"{node.name}(DISTINCT …)", node.span)
+            message, hint = f"DISTINCT changes nothing in {node.name}", "leave it out"
+        sink.error("wrong-arguments", message, node.span, hint)
         return False
     if node.star and name != "COUNT":
         message = f"{node.name} takes a value, not *"
         sink.error("wrong-arguments", message, node.span, f"{node.name}(len)")
         return False
-    if len(node.args) != (0 if node.star else 1):
+    if AGGREGATES[name].is_moving and len(node.args) != 2:
+        message = f"{node.name} takes a value, and over how many windows"
+        sink.error("wrong-arguments", message, node.span, f"{node.name}(len, 5)")
+        return False
+    if len(node.args) != (0 if node.star else 1 + AGGREGATES[name].is_moving):
         message = f"{node.name} takes one argument"
         counts = "count(*) counts rows" if name == "COUNT" else None
         sink.error("wrong-arguments", message, node.span, counts)
@@ -203,6 +267,19 @@ def _checked(
     result = kind.gives(argument.type)
     nullable = _may_be_null(node.name.upper(), argument)
     return AggregateCall(node.name.upper(), typed, result, nullable, node.span)
+
+
+def _moving(
+    aggregate: AggregateCall, windows: Expression | None, sink: DiagnosticSink
+) -> AggregateCall | None:
+    """Over so many windows; None, and an error, where that is no number of them."""
+    assert windows is not None
+    number = windows.value if isinstance(windows, Constant) and windows.type.is_integer else None
+    if isinstance(number, int) and 1 <= number <= MAX_WINDOWS:
+        return replace(aggregate, windows=number)
+    message = f"the number of windows is a constant from 1 to {MAX_WINDOWS}"
+    sink.error("wrong-arguments", message, windows.span, "the window that ends is one of them")
+    return None
 
 
 def _may_be_null(name: str, argument: Expression) -> bool:

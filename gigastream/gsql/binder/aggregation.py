@@ -11,7 +11,8 @@ from gigastream.gsql.binder.columns import (
     made_name,
     unique,
 )
-from gigastream.gsql.binder.groups import Group, Groups, group_items
+from gigastream.gsql.binder.grouping_sets import group_items, grouping_sets
+from gigastream.gsql.binder.groups import Group, Groups
 from gigastream.gsql.binder.names import WINDOW_COLUMNS, Scope
 from gigastream.gsql.binder.select_list import Item, outputs, select_list
 from gigastream.gsql.binder.statement import Statement, refuse_low_only
@@ -19,7 +20,13 @@ from gigastream.gsql.binder.windows import BoundWindow, counts_rows
 from gigastream.gsql.expressions import Constant, Expression
 from gigastream.gsql.operations.conversion import is_flexible
 from gigastream.gsql.order.inference import monotone
-from gigastream.gsql.queries import AggregateCall, GroupVariable, OutputColumn, SortKey
+from gigastream.gsql.queries import (
+    AggregateCall,
+    GroupingMasks,
+    GroupVariable,
+    OutputColumn,
+    SortKey,
+)
 from gigastream.gsql.syntax import ast
 
 _NO_POSITIONS = "positions do not count: name the column"
@@ -33,8 +40,10 @@ class Aggregation:
     groups: tuple[GroupVariable, ...]
     aggregates: tuple[AggregateCall, ...] = ()
     having: Expression | None = None
+    closing_when: Expression | None = None
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
+    grouping: GroupingMasks | None = None
 
 
 # GROUP BY
@@ -53,12 +62,26 @@ def bind_groups(statement: Statement, window: BoundWindow | None) -> Groups:
     ]
     names = [(group.name, group.span) for group in found]
     demand_unique(names, "group variable", statement.sink)
+    first = 0 if statement.body.window is None else 1
+    sets = grouping_sets(statement.body.group_by, first, statement.sink)
     if window is not None:
-        return Groups([window.group, *found], window.columns)
-    if statement.body.window is None:
-        return Groups(found)
-    wrong = Group("", None, statement.body.window.span)
-    return Groups([wrong, *found], dict.fromkeys(WINDOW_COLUMNS))
+        groups = Groups([window.group, *found], window.columns, sets=sets)
+    elif statement.body.window is None:
+        groups = Groups(found, sets=sets)
+    else:
+        wrong = Group("", None, statement.body.window.span)
+        return Groups([wrong, *found], dict.fromkeys(WINDOW_COLUMNS))
+    _demand_times_in_all(statement, groups)
+    return groups
+
+
+def _demand_times_in_all(statement: Statement, groups: Groups) -> None:
+    """Report times that not every grouping set has: the groups without them would never end."""
+    for group in groups.rolled_up:
+        if group.variable is not None and group.variable.expression.temporal.is_temporal:
+            message = f"{group.span.text} is temporal, and not every grouping set has it"
+            hint = f"write it before them: GROUP BY {group.span.text}, CUBE(…)"
+            statement.sink.error("temporal-rolled-up", message, group.span, hint)
 
 
 def _group(
@@ -99,15 +122,18 @@ def _meant(statement: Statement, node: ast.SyntaxExpression) -> ast.SyntaxExpres
 def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggregation | None:
     """Bind SELECT, HAVING and ORDER BY of an aggregation; None after errors."""
     scope = replace(statement.columns, variables=groups.references())
-    items = select_list(statement, statement.group_binder("SELECT", scope, rows))
+    items = select_list(statement, statement.group_binder("SELECT", scope, rows, groups))
     items = [_grouped(statement, groups, item) for item in items]
     aliases = {item.name.lower(): item.expression for item in items if item.name}
-    having = _having(statement, groups, replace(scope, aliases=aliases), rows)
+    named = replace(scope, aliases=aliases)
+    having = _condition(statement, groups, "HAVING", statement.body.having, named, rows)
+    closing_when = statement.body.closing_when
+    closing = _condition(statement, groups, "CLOSING_WHEN", closing_when, named, rows)
     by_name = replace(scope, variables={**aliases, **groups.references()})
     order = _order(statement, groups, by_name, rows)
     limit = _limit_of_windows(statement)
     demand_temporal(statement, groups)
-    refuse_low_only([having, *(item.expression for item in items)], statement.sink)
+    refuse_low_only([having, closing, *(item.expression for item in items)], statement.sink)
     if not groups.are_known:
         return None
     aggregates = statement.aggregates.found
@@ -115,7 +141,9 @@ def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggre
     columns = outputs(items, origins)
     if columns is None:
         return None
-    return Aggregation(columns, groups.variables, aggregates, having, order, limit)
+    return Aggregation(
+        columns, groups.variables, aggregates, having, closing, order, limit, groups.masks
+    )
 
 
 def bind_distinct(statement: Statement, rows: Scope) -> Aggregation | None:
@@ -155,18 +183,26 @@ def _grouped(statement: Statement, groups: Groups, item: Item) -> Item:
 # Their clauses
 
 
-def _having(statement: Statement, groups: Groups, scope: Scope, rows: Scope) -> Expression | None:
-    if statement.body.having is None:
+def _condition(
+    statement: Statement,
+    groups: Groups,
+    clause: str,
+    node: ast.SyntaxExpression | None,
+    scope: Scope,
+    rows: Scope,
+) -> Expression | None:
+    """A condition on groups."""
+    if node is None:
         return None
-    binder = statement.group_binder("HAVING", scope, rows)
-    return groups.grouped(binder.condition(statement.body.having), statement.sink)
+    binder = statement.group_binder(clause, scope, rows, groups)
+    return groups.grouped(binder.condition(node), statement.sink)
 
 
 def _order(statement: Statement, groups: Groups, scope: Scope, rows: Scope) -> tuple[SortKey, ...]:
     if statement.body.distinct:
         binder = statement.binder("ORDER BY", scope)
     else:
-        binder = statement.group_binder("ORDER BY", scope, rows)
+        binder = statement.group_binder("ORDER BY", scope, rows, groups)
     found = []
     for item in statement.body.order_by:
         bound = groups.grouped(binder.bind(item.expression), statement.sink)

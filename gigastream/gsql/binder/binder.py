@@ -35,6 +35,7 @@ def check(
     interfaces: Iterable[str] | None = None,
     library: str | PathLike[str] | Mapping[str, str] | None = None,
     is_finite: bool = False,
+    opens_lists: bool = False,
     sink: DiagnosticSink | None = None,
 ) -> list[CheckedQuery]:
     """Check query texts, each with the name of its file; return the queries of all of them.
@@ -43,7 +44,8 @@ def check(
     queries that are read are among them, named `dir/name`, and are no outputs.
     `parameters` are the values of `--param [query.]name=value`. `interfaces` are the names of all
     interfaces; None where they are not known yet. `is_finite` says that all input has an end, where
-    an aggregation without a clock is answered. Warnings are left in `sink`, if one is given.
+    an aggregation without a clock is answered. `opens_lists`: FROM may name a watchlist's file.
+    Warnings are left in `sink`, if one is given.
 
     Raises GsqlError with everything that is wrong.
     """
@@ -53,7 +55,7 @@ def check(
         queries.add_text(text, file)
     queries.resolve()
     known = None if interfaces is None else frozenset(interfaces)
-    tables = Tables(catalog, sink, {}, known, is_finite)
+    tables = Tables(catalog, sink, {}, known, is_finite, opens_lists=opens_lists)
     ordered = queries.ordered()
     checked = _check_all(ordered, tables, GivenParameters(parameters or {}))
     is_whole = len(checked) == len(ordered)
@@ -67,7 +69,7 @@ def _refuse_silence(entries: Iterable[QueryEntry], sink: DiagnosticSink) -> None
     """Report a set of which nothing would be seen."""
     for entry in entries:
         option = entry.node.option("visibility")
-        if option is not None and not entry.library:
+        if option is not None and not (entry.library or entry.within):
             message = "no query here is an output: every one says visibility internal"
             hint = "leave it out of the query whose rows are wanted"
             sink.error("no-output", message, option.span, hint)
@@ -82,17 +84,20 @@ def _check_all(
     entries: Sequence[QueryEntry], of_run: Tables, given: GivenParameters
 ) -> list[CheckedQuery]:
     outputs = {entry.key: QueryOutput(entry.node.name, None) for entry in entries}
+    public = {entry.key: outputs[entry.key] for entry in entries if entry.within is None}
     found = []
     for entry in entries:
-        visible = {**outputs, **_beside(entry, outputs)}
+        visible = {**public, **_beside(entry, outputs)}
         tables = replace(of_run, queries=visible, readers=_readers(entry, entries))
         if entry.is_broken:
-            _check_rest(entry.node, tables, given)
+            _check_rest(entry, tables, given)
             continue
-        checked = _check_query(entry.node, tables, given)
+        checked = _check_query(entry, tables, given)
         if checked is not None:
             found.append(checked)
             outputs[entry.key] = QueryOutput(entry.node.name, checked.schema)
+            if entry.within is None:
+                public[entry.key] = outputs[entry.key]
     given.report_unwanted(of_run.sink)
     return found
 
@@ -119,10 +124,10 @@ _SURE = (
 """What is wrong whatever else a query says: not a name that a part which is missing may give."""
 
 
-def _check_rest(query: ast.Query, tables: Tables, given: GivenParameters) -> None:
+def _check_rest(entry: QueryEntry, tables: Tables, given: GivenParameters) -> None:
     """Report what is surely wrong in a query of which parts could not be read."""
     own = DiagnosticSink()
-    _check_query(query, replace(tables, sink=own), given)
+    _check_query(entry, replace(tables, sink=own), given)
     for item in own.diagnostics:
         if item.code in _SURE or item.severity == "warning":
             tables.sink.add(item)
@@ -143,8 +148,10 @@ def _refuse_without_packets(query: ast.Query, tables: Tables) -> None:
     tables.sink.error("bad-option", message, option.span, "in the query that reads the packets")
 
 
-def _check_query(query: ast.Query, tables: Tables, given: GivenParameters) -> CheckedQuery | None:
-    sink = tables.sink
+def _check_query(entry: QueryEntry, tables: Tables, given: GivenParameters) -> CheckedQuery | None:
+    query, sink = entry.node, tables.sink
+    # a WITH's queries have the parameters of the one that they stand in, which reports them
+    asked, told = (query, sink) if entry.within is None else (entry.within, DiagnosticSink())
     options = bind_options(query, sink)
     tables = replace(tables, decapsulation=options.decapsulate)
     if options.decapsulate is not None:
@@ -152,7 +159,7 @@ def _check_query(query: ast.Query, tables: Tables, given: GivenParameters) -> Ch
     context = BindingContext(
         sink=sink,
         catalog=tables.catalog,
-        parameters=bind_parameters(query, given, tables.catalog, sink),
+        parameters=bind_parameters(asked, given, tables.catalog, told),
         defines={entry.name.lower(): entry.value for entry in query.defines},
         aggregate_names=NAMES,
         is_finite=tables.is_finite,

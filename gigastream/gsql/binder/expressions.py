@@ -10,16 +10,26 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gigastream.gsql.binder.aggregates import AGGREGATES, Aggregates, refuse, unsupported_aggregate
-from gigastream.gsql.binder.calls import declared_function, language_function
+from gigastream.gsql.binder.aggregates import (
+    AGGREGATES,
+    Aggregates,
+    is_user_aggregate,
+    refuse,
+    unsupported_aggregate,
+)
+from gigastream.gsql.binder.calls import language_function
 from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.declared import declared_function
+from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.literals import constant, define, is_prefix, literal, parameter
+from gigastream.gsql.binder.matching import pattern_test
 from gigastream.gsql.binder.membership import in_prefix, in_values
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.catalog.protocols import resolved_type
 from gigastream.gsql.diagnostics import Diagnostic, DiagnosticSink, did_you_mean
-from gigastream.gsql.expressions import Constant, Expression
+from gigastream.gsql.expressions import Constant, Expression, GroupRef
 from gigastream.gsql.operations import arithmetic, conditions
+from gigastream.gsql.operations.conversion import is_null
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
@@ -34,6 +44,8 @@ class ClauseContext:
     """Where its aggregates are collected; None where it may have none."""
     rows: Scope | None = None
     """What names mean inside of aggregates."""
+    groups: Groups | None = None
+    """What it speaks of, where that is groups."""
 
 
 ALWAYS, SOMETIMES, NEVER = 2, 1, 0
@@ -60,7 +72,10 @@ class Binder:
 
     def bind(self, node: ast.SyntaxExpression) -> Expression | None:
         """Return the checked expression, or None after an error."""
-        return _BINDERS[type(node)](self, node)
+        found = _BINDERS[type(node)](self, node)
+        if found is None or self.place.groups is None:
+            return found
+        return self.place.groups.rolled(found)
 
     def condition(self, node: ast.SyntaxExpression) -> Expression | None:
         """Return a checked condition, or None after an error."""
@@ -124,6 +139,13 @@ class Binder:
         above = conditions.comparison(">=", operand, low, node.span, self.sink)
         below = conditions.comparison("<=", operand, high, node.span, self.sink)
         return conditions.conjunction("AND", [above, below], node.span, self.sink)
+
+    def _pattern_test(self, node: ast.PatternTest) -> Expression | None:
+        operand, pattern = self.bind(node.operand), self.bind(node.pattern)
+        escape = None if node.escape is None else self.bind(node.escape)
+        if node.escape is not None and escape is None:
+            return None
+        return pattern_test(self.context, node.op, operand, pattern, escape, node.span)
 
     def _is_null(self, node: ast.IsNull) -> Expression | None:
         return conditions.null_test(self.bind(node.operand), node.span)
@@ -202,21 +224,22 @@ class Binder:
         if node.superaggregate:
             not_supported(self.sink, f"the superaggregate {node.name}$", node.name_span)
             return None
-        if node.name.upper() in AGGREGATES:
+        if node.name.upper() in AGGREGATES or is_user_aggregate(node.name, self.context):
             return self._aggregate(node)
+        if node.name.upper() == "GROUPING":
+            return self._grouping(node)
         if unsupported_aggregate(node, self.context):
-            for argument in node.args:
-                self._argument(node, argument)
+            self._of_rows(node)
             return None
         return self._function(node)
 
     def _function(self, node: ast.Call) -> Expression | None:
-        if node.name.upper() == "IF" and len(node.args) == 3 and not node.distinct:
+        if node.name.upper() == "IF" and len(node.args) == 3 and not _mark_of_aggregates(node):
             when, then, otherwise = node.args
             return self._choice(node.name, [(when, then)], otherwise, node.span)
-        arguments = [self.bind(argument) for argument in node.args]
-        if node.star or node.distinct:
-            mark = "*" if node.star else "DISTINCT"
+        arguments = self._evaluated(node)
+        mark = _mark_of_aggregates(node)
+        if mark:
             message = f"{node.name} is no aggregate, so it takes no {mark}"
             hint = did_you_mean(node.name.lower(), tuple(name.lower() for name in AGGREGATES))
             self.sink.error("wrong-arguments", message, node.span, hint or "write count(*)")
@@ -226,22 +249,70 @@ class Binder:
             return function(self.context, node, arguments)
         return declared_function(self.context, node, arguments)
 
+    def _grouping(self, node: ast.Call) -> Expression | None:
+        """grouping(x): of which sets a group is."""
+        groups = self.place.groups
+        if groups is None:
+            message = f"{node.name} cannot stand in {self.place.clause}: it is said of groups"
+            hint = "SELECT, HAVING and ORDER BY of an aggregation have it"
+            self.sink.error("misplaced-grouping", message, node.span, hint)
+            return None
+        bound = [self.bind(argument) for argument in node.args]
+        found = [groups.grouped(argument, self.sink) for argument in bound]
+        variables = [e for e in found if isinstance(e, GroupRef)]
+        if node.star or node.distinct or not found or len(variables) < len(found):
+            if None not in found:
+                message = f"{node.name} takes group variables"
+                self.sink.error("wrong-arguments", message, node.span, "grouping(srcIP)")
+            return None
+        return groups.grouping(variables, node.span)
+
+    def _evaluated(self, node: ast.Call) -> list[Expression | None]:
+        """Arguments; those of coalesce only as far as none before them is always there."""
+        if node.name.lower() not in ("coalesce", "ifnull"):
+            return [self.bind(argument) for argument in node.args]
+        how, bound = ALWAYS, []
+        for argument in node.args:
+            bound.append(self._reached(argument, how))
+            is_there = bound[-1] is not None and not bound[-1].nullable and not is_null(bound[-1])
+            how = NEVER if is_there else min(how, SOMETIMES)
+        return bound
+
     def _aggregate(self, node: ast.Call) -> Expression | None:
         table = self.place.aggregates
         if table is None:
             refuse(node, self.place.clause, self.sink)
             return None
-        arguments = [self._argument(node, argument) for argument in node.args]
-        return table.add(node, arguments, self.context)
+        arguments, condition = self._of_rows(node)
+        return table.add(node, arguments, condition, self.context)
 
-    def _argument(self, node: ast.Call, argument: ast.SyntaxExpression) -> Expression | None:
+    def _of_rows(self, node: ast.Call) -> tuple[list[Expression | None], Expression | None]:
+        """An aggregate's arguments, and the condition of its FILTER: they speak of rows.
+
+        Of rows that FILTER leaves out an argument is not evaluated.
+        """
         rows = self.place.rows or self.scope
+        condition, how = None, ALWAYS
+        if node.filter is not None:
+            place = ClauseContext(f"the FILTER of {node.name}")
+            condition = Binder(self.context, rows, place).condition(node.filter)
+            how = _less(ALWAYS, condition)
         place = ClauseContext(f"the argument of {node.name}")
-        return Binder(self.context, rows, place).bind(argument)
+        binder = Binder(self.context, rows, place)
+        return [binder._reached(argument, how) for argument in node.args], condition
 
     def _predicate(self, node: ast.PredicateCall) -> Expression | None:
         arguments = [self.bind(argument) for argument in node.args]
         return declared_function(self.context, node, arguments)
+
+
+def _mark_of_aggregates(node: ast.Call) -> str:
+    """What stands in a call that only an aggregate's may have."""
+    if node.star:
+        return "*"
+    if node.distinct:
+        return "DISTINCT"
+    return "FILTER" if node.filter is not None else ""
 
 
 _BINDERS: dict[type[ast.SyntaxNode], Callable[[Binder, Any], Expression | None]] = {
@@ -259,6 +330,7 @@ _BINDERS: dict[type[ast.SyntaxNode], Callable[[Binder, Any], Expression | None]]
     ast.InPrefix: Binder._in_prefix,
     ast.Between: Binder._between,
     ast.IsNull: Binder._is_null,
+    ast.PatternTest: Binder._pattern_test,
     ast.CaseExpression: Binder._case,
     ast.CastExpression: Binder._cast,
     ast.Call: Binder._call,

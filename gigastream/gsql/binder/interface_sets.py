@@ -23,6 +23,7 @@ from gigastream.gsql.queries import (
     UnionSource,
 )
 from gigastream.gsql.source import Span
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.timestamps import IN_ORDER
 
@@ -53,7 +54,11 @@ class _Binder:
         sink: DiagnosticSink,
     ) -> None:
         self._sets = sets
-        self._interfaces = {name: {"name": name, **own} for name, own in interfaces.items()}
+        self._interfaces = {
+            name: {"name": name, **own}
+            for name, own in interfaces.items()
+            if not is_of_stream(name)
+        }
         self._sink = sink
         self._found: dict[str, tuple[str, ...]] = {}
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.aggregation import bind_groups
 from gigastream.gsql.binder.expressions import Binder
-from gigastream.gsql.binder.groups import group_items
+from gigastream.gsql.binder.grouping_sets import group_items
 from gigastream.gsql.binder.join_errors import (
     refuse_empty_bands,
     refuse_outsiders,
@@ -43,8 +43,9 @@ from gigastream.gsql.syntax import ast
 
 
 def joins_rows(body: ast.SelectStatement) -> bool:
-    """True if a SELECT is about joined rows: a FILTER_JOIN lets rows of one source through."""
-    return is_join(body) and not (body.join is not None and body.join.kind == "FILTER")
+    """True if a SELECT is about joined rows: the others let packets of one source through."""
+    lets_through = body.join is not None and body.join.kind in ("FILTER", "WATCHLIST")
+    return is_join(body) and not lets_through
 
 
 def over_joined_rows(statement: Statement) -> Statement:

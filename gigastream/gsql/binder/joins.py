@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joins as they are written, and FILTER_JOIN before there is one."""
+"""Joins as they are written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.join_tree import conjuncts_of
-from gigastream.gsql.binder.names import Equated, Qualifier, Scope
+from gigastream.gsql.binder.names import Equated, Qualifier
 from gigastream.gsql.syntax import ast
 
 
@@ -51,18 +50,3 @@ def equated_names(conditions: Sequence[ast.SyntaxExpression]) -> Equated:
             met = [group for group in groups if group & pair]
             groups[:] = [g for g in groups if g not in met] + [pair.union(*met)]
     return {name: tuple(groups) for name, groups in found.items()}
-
-
-# FILTER_JOIN
-
-
-def check_filter_join(clause: ast.JoinClause, scope: Scope, context: BindingContext) -> None:
-    """Report the column of a FILTER_JOIN that is no time."""
-    if clause.column is None:
-        return
-    first = Scope(scope.sources[:1]) if not clause.column.qualifier else scope
-    column = first.resolve(clause.column, context.sink)
-    if column is not None and not column.temporal.is_temporal:
-        message = f"{clause.column.name} is not temporal, so a packet would be kept for ever"
-        hint = "FILTER_JOIN(time, 5)"
-        context.sink.error("not-temporal", message, clause.column.span, hint)

@@ -9,25 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gigastream.gsql.binder.aggregates import RUNNING
-from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
+from gigastream.gsql.binder.context import BindingContext, Feature
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.joins import is_join
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.binder.sources import SourceItem
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.syntax import ast
-
-_KEPT = (*RUNNING, "FIRST", "LAST")
-"""Aggregates that make sense in a group that outlives its window."""
-
-
-def refuse_watchlist(body: ast.SelectStatement, sink: DiagnosticSink) -> bool:
-    """Report a WATCHLIST_JOIN, whose list has columns that only its file knows."""
-    if body.join is None or body.join.kind != "WATCHLIST":
-        return False
-    not_supported(sink, "WATCHLIST_JOIN", body.join.span)
-    return True
 
 
 def check_windows(
@@ -55,18 +43,9 @@ def _has_good_attribute(window: ast.Window, names: Scope, sink: DiagnosticSink) 
 def check_later_clauses(
     body: ast.SelectStatement, groups: Groups, context: BindingContext
 ) -> Iterator[Feature]:
-    """Report what is wrong with the sampling and running forms of SELECT; yield the clauses."""
-    for element in body.group_by:
-        if not isinstance(element, ast.GroupItem):
-            yield _element_name(element), element.span
+    """Report what is wrong with the sampling forms of SELECT; yield the clauses."""
     yield from _check_supergroup(body, groups, context.sink)
     yield from _check_cleaning(body, context.sink)
-    yield from _check_closing(body, context)
-
-
-def _element_name(element: ast.GroupElement) -> str:
-    names = {ast.Cube: "CUBE", ast.Rollup: "ROLLUP", ast.GroupingSets: "GROUPING_SETS"}
-    return names[type(element)]
 
 
 def _check_supergroup(
@@ -93,38 +72,3 @@ def _check_cleaning(body: ast.SelectStatement, sink: DiagnosticSink) -> Iterator
         sink.error("half-cleaning", "CLEANING_BY without CLEANING_WHEN", by.span, hint)
     elif when is not None and not body.supergroup:
         yield "CLEANING_WHEN", when.span
-
-
-def _check_closing(body: ast.SelectStatement, context: BindingContext) -> Iterator[Feature]:
-    calls = list(_aggregate_calls(body, context))
-    closing = body.closing_when
-    if closing is None:
-        for call in calls:
-            if call.name.upper() not in ("FIRST", "LAST"):
-                message = (
-                    f"{call.name} goes on from window to window, and nothing says when it ends"
-                )
-                hint = "add CLOSING_WHEN, the condition on which a group is dropped"
-                context.sink.error("running-aggregate", message, call.span, hint)
-    elif not calls:
-        hint = "moving_sum(x, n), running_sum(x), first(x) and their like run"
-        message = "CLOSING_WHEN without a running aggregate"
-        context.sink.error("closing-when", message, closing.span, hint)
-    else:
-        yield "CLOSING_WHEN", closing.span
-
-
-def _aggregate_calls(body: ast.SelectStatement, context: BindingContext) -> Iterator[ast.Call]:
-    """The calls of aggregates that may outlive a window."""
-    clauses = [*(item.expression for item in body.items), body.having, body.closing_when]
-    for clause in clauses:
-        for node in ast.walk(clause) if clause is not None else ():
-            if isinstance(node, ast.Call) and _is_running(node, context):
-                yield node
-
-
-def _is_running(call: ast.Call, context: BindingContext) -> bool:
-    if call.name.upper() in _KEPT:
-        return True
-    declared = context.catalog.aggregates.get(call.name.lower())
-    return declared is not None and declared.is_running

@@ -205,8 +205,7 @@ def _all_rows(
     items: Sequence[SourceItem], wanted: Wanted, sink: DiagnosticSink
 ) -> list[_MergedRows] | None:
     """The rows of all sources; where some are a query's, packets give the fields that it has."""
-    queries = (item.names.schema for item in items if isinstance(item.names, StreamNames))
-    like = next(queries, None)
+    like = next(filter(None, map(_own_schema, items)), None)
     found = [_rows(item, like, wanted, sink) for item in items]
     good = [rows for rows in found if rows is not None]
     return good if len(good) == len(items) else None
@@ -224,9 +223,19 @@ def _rows(
     return None if fields is None else _MergedRows(item, schema_of(fields), fields)
 
 
+def _own_schema(item: SourceItem) -> Schema | None:
+    """Of what has columns in an order: a query, a STREAM."""
+    names = item.names
+    if isinstance(names, PacketNames) and names.are_records:
+        return schema_of(columns_of(names, names.everything(item.node.span)))
+    return names.schema if isinstance(names, StreamNames) else None
+
+
 def _fields(
     names: PacketNames, like: Schema | None, wanted: Wanted, span: Span, sink: DiagnosticSink
 ) -> tuple[OutputColumn, ...] | None:
+    if names.are_records:
+        return columns_of(names, names.everything(span))
     if like is not None:
         return fields_like(names, like, span, sink)
     if wanted is None:

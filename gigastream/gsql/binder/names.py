@@ -11,6 +11,7 @@ from gigastream.gsql.catalog.catalog import Catalog, Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef
 from gigastream.gsql.source import Span
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Schema, Type
@@ -168,6 +169,11 @@ class PacketNames(SourceNames):
     def names(self) -> list[str]:
         return [item.name for item in self._shared]
 
+    @property
+    def are_records(self) -> bool:
+        """Whether they are those of a STREAM, which have columns in an order."""
+        return self.protocols[0].is_stream
+
     def required(self, protocol: Protocol) -> tuple[FieldRef, ...]:
         """What a packet must have to be a tuple of `protocol` for this query (GSQL section 2)."""
         needed = {
@@ -240,7 +246,8 @@ class PacketNames(SourceNames):
 
     def _is_builtin(self, item: Field) -> bool:
         declaring = self.catalog.protocol(item.protocol)
-        return declaring is not None and declaring.is_builtin
+        is_builtin = declaring is not None and declaring.is_builtin
+        return is_builtin or is_of_stream(item.protocol)
 
 
 def outer_field(name: str, catalog: Catalog) -> Field | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gigastream.flush_policy import FLUSH_POLICIES, FlushPolicy
+from gigastream.gsql.binder.context import not_supported
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean, printable
 from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
 from gigastream.gsql.syntax import ast
@@ -106,6 +107,10 @@ def _tunnels(entry: ast.DefineEntry, sink: DiagnosticSink) -> Decapsulation | No
     return None
 
 
+def _not_yet(entry: ast.DefineEntry, sink: DiagnosticSink) -> None:
+    not_supported(sink, f"the option {entry.name}", entry.value_span)
+
+
 _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], Any]] = {
     "aggregate_slots": _power_of_two,
     "slow_flush": _at_least(1),
@@ -115,9 +120,11 @@ _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], Any]] = {
     "lfta_aggregation": _switch,
     "no_temporal_aggr": _switch,
     "in_order": _switch,
-    "num_bloom": _at_least(1),
-    "bloom_size": _at_least(1),
+    "num_bloom": _at_least(1, most=64),
+    "bloom_size": _at_least(512, most=1 << 28),
     "decapsulate": _tunnels,
+    "defragment": _not_yet,
+    "tcp_order": _not_yet,
 }
 
 

@@ -11,6 +11,7 @@ from gigastream.gsql.catalog.catalog import Catalog
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.source import read_text
 from gigastream.gsql.syntax import ast
+from gigastream.gsql.syntax.blocks import OPTIONS
 from gigastream.gsql.syntax.parser import parse_queries
 
 SHOWN_OF_CYCLE = 10
@@ -28,6 +29,10 @@ class QueryEntry:
     """Queries of one library file know each other by their plain names."""
     is_broken: bool = False
     """It has syntax errors, so that parts of it may be missing."""
+    within: ast.Query | None = None
+    """The query whose WITH it stands in: it alone, and others there, can read it."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """The keys of the queries of a WITH that it can read, by name."""
     reads: list[tuple[ast.Table, str]] = field(default_factory=list)
     """The tables of FROM that are queries, and their keys."""
 
@@ -56,7 +61,39 @@ class QuerySet:
     def add_text(self, text: str, file: str) -> None:
         """Parse a query file and add its queries; what is wrong goes to the sink."""
         for node, is_broken in _parsed(text, file, self._sink):
-            self._add(QueryEntry(node, is_broken=is_broken))
+            self._add_with(QueryEntry(node, is_broken=is_broken))
+
+    def _add_with(self, entry: QueryEntry) -> None:
+        """Add a query, and before it those of its WITH."""
+        node, known = entry.node, dict[str, str]()
+        for table in node.tables:
+            if self._is_free(table, known):
+                own = f"{entry.library or node.name or self._nameless}.{table.name}"
+                inner = ast.Query(
+                    own,
+                    table.body,
+                    node.parameters,
+                    (*_constants(node), ast.DefineEntry("visibility", "internal")),
+                    table.name_span,
+                    span=table.span,
+                )
+                library = own if entry.library else ""
+                made = replace(entry, node=inner, library=library, within=node, beside={**known})
+                self._add(replace(made, reads=[]))
+                known[table.name.lower()] = made.key
+        self._add(replace(entry, beside=known))
+
+    def _is_free(self, table: ast.CommonTable, known: Mapping[str, str]) -> bool:
+        """Whether a query of a WITH can have its name; an error where not."""
+        hint = "give it another name"
+        if self._catalog.protocol(table.name) is not None:
+            message = f"{table.name} is a protocol"
+        elif table.name.lower() in known:
+            message = f"a second query called {table.name} in this WITH"
+        else:
+            return True
+        self._sink.error("duplicate-name", message, table.name_span, hint)
+        return False
 
     def _add(self, entry: QueryEntry) -> None:
         if not entry.node.name:
@@ -88,6 +125,8 @@ class QuerySet:
         if self._catalog.protocol(table.name) is not None:
             return None
         name = table.name.lower()
+        if name in entry.beside:
+            return entry.beside[name]
         if entry.library:
             beside = f"{entry.library.rsplit('/', 1)[0]}/{table.name}".lower()
             if beside in self.entries and self.entries[beside].file == entry.file:
@@ -116,7 +155,7 @@ class QuerySet:
             internal = ast.DefineEntry("visibility", "internal")
             kept = tuple(d for d in node.defines if d.name.lower() != "visibility")
             inner = replace(node, name=name, defines=(*kept, internal))
-            self._add(QueryEntry(inner, library=name, file=number, is_broken=is_broken))
+            self._add_with(QueryEntry(inner, library=name, file=number, is_broken=is_broken))
 
     def _library_file(self, table: ast.Table) -> Path | None:
         if self._library is None:
@@ -185,6 +224,11 @@ class QuerySet:
         self._sink.error("cycle", message, table.name_span, hint)
 
 
+def _constants(node: ast.Query) -> Iterator[ast.DefineEntry]:
+    """What its DEFINE gives names to: its options are its own."""
+    return (entry for entry in node.defines if entry.name.lower() not in OPTIONS)
+
+
 def _parsed(text: str, file: str, sink: DiagnosticSink) -> list[tuple[ast.Query, bool]]:
     """The queries of a text, and whether each has syntax errors."""
     own = DiagnosticSink()
@@ -200,8 +244,10 @@ def _parsed(text: str, file: str, sink: DiagnosticSink) -> list[tuple[ast.Query,
 
 
 def tables_of(query: ast.Query) -> Iterator[ast.Table]:
-    """The tables of a query's FROM."""
-    for source in query.body.sources:
+    """The tables of a query's FROM that may be queries: a list is none."""
+    join = query.body.join if isinstance(query.body, ast.SelectStatement) else None
+    is_of_list = join is not None and join.kind == "WATCHLIST"
+    for source in query.body.sources[: -1 if is_of_list else None]:
         for node in ast.walk(source):
             if isinstance(node, ast.Table):
                 yield node

@@ -12,19 +12,22 @@ from gigastream.gsql.binder.aggregation import (
     bind_groups,
     bind_limit,
 )
+from gigastream.gsql.binder.closing import check_closing
 from gigastream.gsql.binder.columns import Origins, schema_of
 from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
+from gigastream.gsql.binder.filter_join import FilteredBy, bind_filter, is_filter_join
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.join import joins_rows, over_joined_rows
-from gigastream.gsql.binder.joins import check_filter_join, join_conditions
-from gigastream.gsql.binder.later import check_later_clauses, check_windows, refuse_watchlist
-from gigastream.gsql.binder.names import Scope
+from gigastream.gsql.binder.joins import join_conditions
+from gigastream.gsql.binder.later import check_later_clauses, check_windows
+from gigastream.gsql.binder.names import Scope, SourceNames
 from gigastream.gsql.binder.select_list import outputs, select_list
 from gigastream.gsql.binder.sources import Tables
 from gigastream.gsql.binder.statement import Statement, open_statement, refuse_low_only
+from gigastream.gsql.binder.watchlist import bind_keys, bind_list, is_of_list, list_match
 from gigastream.gsql.binder.windows import BoundWindow, bind_window
 from gigastream.gsql.expressions import Expression
-from gigastream.gsql.operations.conditions import logical
+from gigastream.gsql.operations.conditions import conjunction, logical
 from gigastream.gsql.queries import CheckedQuery, OutputColumn, QueryOptions
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.printer import print_query
@@ -38,10 +41,15 @@ def bind_select(
     options: QueryOptions,
 ) -> CheckedQuery | None:
     """Check a SELECT; None after errors, which are in the sink."""
-    if not body.sources or not body.items or refuse_watchlist(body, context.sink):
+    if not body.sources or not body.items:
         return None
     errors = context.sink.error_count
-    statement = open_statement(query, body, context, tables, options)
+    statement = _opened(query, body, context, tables, options)
+    filtered: FilteredBy | None = None
+    if is_filter_join(body):
+        statement, filtered = bind_filter(statement)
+        if filtered is None:
+            return None
     if joins_rows(body):
         statement = over_joined_rows(statement)
     window = bind_window(statement)
@@ -51,6 +59,7 @@ def bind_select(
     found = _columns(statement, groups, rows)
     of_rows = None if statement.is_aggregation or body.distinct else bind_limit(statement)
     _check_levels(statement, groups, conditions, found)
+    check_closing(statement, groups, window)
     asked = _features(statement, groups, conditions)
     if context.sink.error_count == errors:
         for what, span in asked:
@@ -60,9 +69,28 @@ def bind_select(
     checked = _checked(statement, found, _where(statement, conditions))
     if checked is not None and window is not None:
         checked = _windowed(checked, window)
+    if checked is not None and filtered is not None:
+        checked = replace(checked, filter=filtered.filter())
     if checked is None or of_rows is None or body.limit is None:
         return checked
     return replace(checked, limit=of_rows, limit_span=body.limit.span)
+
+
+def _opened(
+    query: ast.Query,
+    body: ast.SelectStatement,
+    context: BindingContext,
+    tables: Tables,
+    options: QueryOptions,
+) -> Statement:
+    if not is_of_list(body):
+        return open_statement(query, body, context, tables, options)
+
+    def listed(node: ast.FromItem) -> SourceNames:
+        assert isinstance(node, ast.Table)
+        return bind_list(node, tables)
+
+    return bind_keys(open_statement(query, body, context, tables, options, listed))
 
 
 def _windowed(query: CheckedQuery, window: BoundWindow) -> CheckedQuery:
@@ -80,12 +108,15 @@ def _conditions(statement: Statement, rows: Scope) -> list[Expression | None]:
     nodes = list(join_conditions(statement.body.sources))
     if statement.body.where is not None:
         nodes.insert(0, statement.body.where)
-    return [binder.condition(node) for node in nodes]
+    match = list_match(statement)
+    return [*([] if match is None else [match]), *map(binder.condition, nodes)]
 
 
 def _where(statement: Statement, conditions: list[Expression | None]) -> Expression | None:
     if statement.joined is not None:
         return statement.joined.filters
+    if list_match(statement) is not None:
+        return conjunction("AND", conditions, statement.body.span, statement.sink)
     return conditions[0] if statement.body.where is not None else None
 
 
@@ -123,7 +154,7 @@ def _check_levels(
     if reads_packets or not statement.sources_are_known:
         return
     expressions = [*conditions, *(variable.expression for variable in groups.variables)]
-    expressions += [aggregate.argument for aggregate in statement.aggregates.found]
+    expressions += [e for aggregate in statement.aggregates.found for e in aggregate.expressions]
     if isinstance(found, tuple):
         expressions += [column.expression for column in found]
     refuse_low_only(expressions, statement.sink)
@@ -136,9 +167,6 @@ def _features(
     body, context = statement.body, statement.context
     found = [] if joins_rows(body) else [*check_windows(body, statement.items, context)]
     found += check_later_clauses(body, groups, context)
-    if body.join is not None and body.join.kind == "FILTER":
-        check_filter_join(body.join, statement.columns, context)
-        found.append(("FILTER_JOIN", body.join.span))
     return found
 
 
@@ -168,8 +196,10 @@ def _aggregating(query: CheckedQuery, found: Aggregation) -> CheckedQuery:
         query,
         is_aggregation=True,
         groups=found.groups,
+        grouping=found.grouping,
         aggregates=found.aggregates,
         having=found.having,
+        closing_when=found.closing_when,
         order_by=found.order_by,
         limit=found.limit,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gigastream.gsql.binder.columns import schema_of
 from gigastream.gsql.binder.context import not_supported
 from gigastream.gsql.binder.names import PacketNames, SourceNames, StreamNames
-from gigastream.gsql.binder.packet_rows import fields_like
+from gigastream.gsql.binder.packet_rows import columns_of, fields_like
 from gigastream.gsql.catalog.catalog import Catalog, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.queries import (
@@ -20,6 +20,7 @@ from gigastream.gsql.queries import (
     Source,
     UnionSource,
 )
+from gigastream.gsql.stream_names import is_of_stream, stream_interface
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Column, Schema, Temporal
@@ -49,6 +50,8 @@ class Tables:
     """All input has an end."""
     decapsulation: Decapsulation | None = None
     """The tunnels that the query opens."""
+    opens_lists: bool = False
+    """A watchlist may be named by its file."""
     readers: Sequence[tuple[ast.Query, ast.Table]] = ()
     """Who reads the query that is checked, and where in its FROM."""
 
@@ -158,9 +161,9 @@ def _branch(table: ast.Table, tables: Tables) -> _Branch | None:
     query = tables.queries.get(table.name.lower())
     if query is not None:
         return _output(table, query, tables.sink)
-    if table.name.lower() in tables.catalog.streams:
-        not_supported(tables.sink, "reading a STREAM source", table.name_span)
-        return None
+    stream = tables.catalog.streams.get(table.name.lower())
+    if stream is not None:
+        return _records(table, stream.protocol, tables)
     _report_unknown(table, tables)
     return None
 
@@ -171,6 +174,21 @@ def _output(table: ast.Table, query: QueryOutput, sink: DiagnosticSink) -> _Bran
         sink.error("wrong-source", message, table.interface_span, "leave the interface out")
         return None
     return None if query.schema is None else _Branch(table, query=query)
+
+
+def _records(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | None:
+    """The records of a STREAM, which come by an interface of their own."""
+    sink, interface = tables.sink, stream_interface(protocol.name)
+    if table.interface is not None or table.interface_set is not None:
+        message = f"{table.name} is a STREAM: it is read over no interface"
+        sink.error("wrong-source", message, table.interface_span, "leave the interface out")
+        return None
+    if tables.interfaces is not None and interface not in tables.interfaces:
+        message = f"nothing says where the records of {protocol.name} come from"
+        hint = f"--stream {protocol.name}=FILE, or a folder, or tcp://HOST:PORT"
+        sink.error("no-source", message, table.name_span, hint)
+        return None
+    return _Branch(table, protocol, interface=interface)
 
 
 def _packets(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | None:
@@ -198,7 +216,8 @@ def _over_interface(
         return _Branch(table, protocol, interface=name)
     sets = [item.name for item in tables.catalog.interface_sets.values()]
     hint = did_you_mean(name, [*known, *sets])
-    hint = hint or f"known are {', '.join(sorted(known)) or 'none'}: -r {name}=FILE gives one"
+    links = sorted(each for each in known if not is_of_stream(each))
+    hint = hint or f"known are {', '.join(links) or 'none'}: -r {name}=FILE gives one"
     tables.sink.error("unknown-interface", f"no interface {name}", table.interface_span, hint)
     return None
 
@@ -235,11 +254,13 @@ def _report_unknown(table: ast.Table, tables: Tables) -> None:
 def _union(
     node: ast.Table | ast.UnionItem, branches: list[_Branch], index: int, tables: Tables
 ) -> SourceItem:
-    protocols = [branch.protocol for branch in branches if branch.protocol is not None]
+    branches = [_with_columns(branch, tables.catalog) for branch in branches]
+    protocols = [branch.protocol for branch in branches if branch.schema is None]
     shown = [branch.table.name for branch in branches]
     if len(protocols) < len(branches):
         return _union_of_rows(node, branches, index, tables)
-    names = _packet_names(index, shown, node.alias, protocols, tables)
+    kinds = [protocol for protocol in protocols if protocol is not None]
+    names = _packet_names(index, shown, node.alias, kinds, tables)
     return SourceItem(
         node, names, lambda: UnionSource(tuple(branch.source(names) for branch in branches))
     )
@@ -248,8 +269,8 @@ def _union(
 def _union_of_rows(
     node: ast.Table | ast.UnionItem, branches: list[_Branch], index: int, tables: Tables
 ) -> SourceItem:
-    """Of queries, and perhaps of packets: of these the fields named as the queries' columns."""
-    queries = [branch for branch in branches if branch.query is not None]
+    """Of queries, STREAMs, and perhaps packets: of these the fields named as their columns."""
+    queries = [branch for branch in branches if branch.schema is not None]
     like = _shared_schema(queries, tables.sink)
     if like is None:
         return _broken(node, index)
@@ -264,9 +285,18 @@ def _union_of_rows(
     )
 
 
+def _with_columns(branch: _Branch, catalog: Catalog) -> _Branch:
+    """The records of a STREAM have all its columns, in their order; others are as they are."""
+    if branch.protocol is None or not branch.protocol.is_stream:
+        return branch
+    names = PacketNames(0, [branch.table.name], None, [branch.protocol], catalog)
+    columns = columns_of(names, names.everything(branch.table.name_span))
+    return replace(branch, packets=names, columns=columns)
+
+
 def _rows(branch: _Branch, like: Schema, tables: Tables) -> _Branch | None:
     """A branch that gives rows of these columns; packets give their fields of these names."""
-    if branch.protocol is None:
+    if branch.schema is not None or branch.protocol is None:
         return branch
     names = _packet_names(0, [branch.table.name], None, [branch.protocol], tables)
     columns = fields_like(names, like, branch.table.name_span, tables.sink)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gigastream.gsql.binder.aggregates import Aggregates, is_aggregate
 from gigastream.gsql.binder.columns import written_name, written_names
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.expressions import Binder, ClauseContext
-from gigastream.gsql.binder.groups import group_items
+from gigastream.gsql.binder.grouping_sets import group_items
+from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.join_rows import JoinedNames, JoinedRows
 from gigastream.gsql.binder.joins import equated_names, flat_sources, join_conditions
 from gigastream.gsql.binder.names import PacketNames, Scope, SourceNames, narrow
@@ -38,7 +39,11 @@ class Statement:
 
     def names_of(self, items: Sequence[ast.SelectItem | ast.GroupItem]) -> list[str]:
         """What the query calls these columns; empty where it gives one no name."""
-        return written_names(items) if len(self.items) > 1 else list(map(written_name, items))
+        return (
+            written_names(items)
+            if len(self.columns.sources) > 1
+            else list(map(written_name, items))
+        )
 
     @property
     def origins(self) -> tuple[SourceNames, ...]:
@@ -52,7 +57,9 @@ class Statement:
     @property
     def sources_are_known(self) -> bool:
         """True if no FROM item was wrong."""
-        return all(item.build is not None for item in self.items)
+        return all(item.build is not None for item in self.items) and all(
+            names.is_known for names in self.columns.sources
+        )
 
     @property
     def reads_packets(self) -> bool:
@@ -66,7 +73,7 @@ class Statement:
             return True
         clauses = [item.expression for item in self.body.items]
         clauses += [item.expression for item in self.body.order_by]
-        clauses += _present(self.body.having)
+        clauses += [*_present(self.body.having), *_present(self.body.closing_when)]
         calls = (node for clause in clauses for node in ast.walk(clause))
         return any(
             isinstance(node, ast.Call) and is_aggregate(node.name, self.context) for node in calls
@@ -76,9 +83,9 @@ class Statement:
         """A binder of a clause without aggregates."""
         return Binder(self.context, scope, ClauseContext(clause))
 
-    def group_binder(self, clause: str, scope: Scope, rows: Scope) -> Binder:
+    def group_binder(self, clause: str, scope: Scope, rows: Scope, groups: Groups) -> Binder:
         """A binder of a clause that speaks of groups, and inside of aggregates of rows."""
-        return Binder(self.context, scope, ClauseContext(clause, self.aggregates, rows))
+        return Binder(self.context, scope, ClauseContext(clause, self.aggregates, rows, groups))
 
 
 def open_statement(
@@ -87,17 +94,21 @@ def open_statement(
     context: BindingContext,
     tables: Tables,
     options: QueryOptions,
+    bind_list: Callable[[ast.FromItem], SourceNames] | None = None,
 ) -> Statement:
-    """Bind the sources of a SELECT."""
-    nodes = flat_sources(body.sources)
+    """Bind the sources of a SELECT; by `bind_list` the last, which is a list."""
+    nodes = list(flat_sources(body.sources))
+    listed = None if bind_list is None else bind_list(nodes.pop())
     items = tuple(bind_source(node, index, tables) for index, node in enumerate(nodes))
     joined = [*join_conditions(body.sources), *_present(body.where)]
-    equated = equated_names(joined) if len(items) > 1 else {}
+    equated = equated_names(joined) if len(nodes) > 1 or listed is not None else {}
     windows = [body.window, *(item.node.window for item in items)]
-    columns = Scope(tuple(item.names for item in items), is_windowed=any(windows), equated=equated)
+    names = (*(item.names for item in items), *([] if listed is None else [listed]))
+    columns = Scope(names, is_windowed=any(windows), equated=equated)
     _narrow(body, columns)
     may_be_of_nothing = not (body.group_by or body.window or options.lfta_aggregation)
-    aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing)
+    goes_on = body.closing_when is not None
+    aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing, goes_on=goes_on)
     return Statement(query, body, context, options, items, columns, aggregates)
 
 

@@ -10,21 +10,29 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-from gigastream.gsql.catalog.catalog import COSTS, Catalog, Function, UserAggregate
+from gigastream.gsql.catalog.catalog import COSTS, Catalog, Function
 from gigastream.gsql.catalog.definitions import parse_definitions
+from gigastream.gsql.catalog.list_blocks import checked_list
 from gigastream.gsql.catalog.protocols import (
-    OPAQUE_HINT,
     Origin,
     build_protocols,
     resolved_type,
+)
+from gigastream.gsql.catalog.streams import build_streams
+from gigastream.gsql.catalog.user_aggregates import (
+    Declared,
+    extractors,
+    state_type,
+    user_aggregates,
 )
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type, type_named
+from gigastream.gsql.watchlists import Watchlist
 from gigastream.paths import configs_directory
 
-SHIPPED = ("packet.gsql", "functions.gsql")
+SHIPPED = ("packet.gsql", "functions.gsql", "flows.gsql")
 
 _Named = TypeVar("_Named", bound=ast.SyntaxNode)
 
@@ -97,19 +105,23 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
     everything = declarations.Definitions()
     for file in files:
         everything += file.definitions
+    aggregates = user_aggregates(_with_state(files, lambda found: found.aggregates, sink), sink)
+    extracting = _with_state(files, lambda found: found.extractors, sink)
     unpack = {item.name.lower(): item for item in everything.unpack_functions}
     origins = {
         id(protocol): Origin(file.is_shipped, file.header)
         for file in files
         for protocol in file.definitions.protocols
     }
+    protocols = build_protocols(everything.protocols, origins, unpack, sink)
     return Catalog(
-        protocols=build_protocols(everything.protocols, origins, unpack, sink),
+        protocols=protocols,
         functions=_functions(files, lambda found: found.functions, sink),
         predicates=_functions(files, lambda found: found.predicates, sink),
-        streams=_by_name(everything.streams, "stream", sink),
-        aggregates=_aggregates(_by_name(everything.aggregates, "aggregate", sink), sink),
-        extractors=_by_name(everything.extractors, "function", sink),
+        streams=build_streams(_by_name(everything.streams, "stream", sink), protocols, sink),
+        watchlists=_watchlists(_by_name(everything.watchlists, "watchlist", sink), sink),
+        aggregates=aggregates,
+        extractors=extractors(extracting, aggregates, sink),
         stateful_functions=_by_name(everything.stateful_functions, "function", sink),
         states=_states(_by_name(everything.states, "state", sink), sink),
         interface_sets=_by_name(everything.interface_sets, "interface set", sink),
@@ -159,7 +171,13 @@ def _stored(file: StoredDefinitions, sink: DiagnosticSink) -> DefinitionFile:
 def _in_c(
     definitions: declarations.Definitions,
 ) -> Sequence[declarations.Declaration | declarations.ProtocolBlock]:
-    return (*definitions.protocols, *definitions.functions, *definitions.predicates)
+    return (
+        *definitions.protocols,
+        *definitions.functions,
+        *definitions.predicates,
+        *definitions.aggregates,
+        *definitions.extractors,
+    )
 
 
 def _header(path: Path, definitions: declarations.Definitions, sink: DiagnosticSink) -> str:
@@ -219,12 +237,19 @@ def _function(
     declaration: declarations.Declaration, header: str, sink: DiagnosticSink
 ) -> Function | None:
     result: Type | None = Type.BOOL
-    if isinstance(declaration, declarations.FunctionDeclaration):
+    if isinstance(declaration, _WITH_RESULT):
         result = resolved_type(declaration.result, sink)
     parameters = [resolved_type(item.type, sink) for item in declaration.parameters]
     if result is None or None in parameters or _has_opaque_constant(declaration, sink):
         return None
     return _described(declaration, result, tuple(t for t in parameters if t is not None), header)
+
+
+_WITH_RESULT = (
+    declarations.FunctionDeclaration,
+    declarations.AggregateDeclaration,
+    declarations.ExtractorDeclaration,
+)
 
 
 def _has_opaque_constant(declaration: declarations.Declaration, sink: DiagnosticSink) -> bool:
@@ -260,48 +285,40 @@ def _described(
     )
 
 
+# Watchlists
+
+
+def _watchlists(
+    nodes: Mapping[str, declarations.ListBlock], sink: DiagnosticSink
+) -> dict[str, Watchlist]:
+    found = {key: checked_list(node, sink) for key, node in nodes.items()}
+    return {key: item for key, item in found.items() if item is not None}
+
+
 # What has a state
 
 
-def _aggregates(
-    nodes: Mapping[str, declarations.AggregateDeclaration], sink: DiagnosticSink
-) -> dict[str, UserAggregate]:
-    found = {key: _user_aggregate(node, sink) for key, node in nodes.items()}
-    return {key: aggregate for key, aggregate in found.items() if aggregate is not None}
-
-
-def _user_aggregate(
-    node: declarations.AggregateDeclaration, sink: DiagnosticSink
-) -> UserAggregate | None:
-    result, state = resolved_type(node.result, sink), _state_type(node.storage, sink)
-    parameters = tuple(resolved_type(item.type, sink) for item in node.parameters)
-    if result is None or state is None or None in parameters:
-        return None
-    return UserAggregate(
-        name=node.name,
-        result=result,
-        state=state,
-        parameters=tuple(type_ for type_ in parameters if type_ is not None),
-        is_running=any(modifier.name == "RUNNING" for modifier in node.modifiers),
-        span=node.name_span,
-    )
+def _with_state(
+    files: Sequence[DefinitionFile],
+    select: Callable[[declarations.Definitions], Iterable[declarations.Declaration]],
+    sink: DiagnosticSink,
+) -> list[Declared]:
+    found = []
+    for file in files:
+        for declaration in select(file.definitions):
+            if not file.is_shipped:
+                _refuse_header(declaration, sink)
+            function = _function(declaration, file.header, sink)
+            if function is not None:
+                found.append(Declared(declaration, function))
+    return found
 
 
 def _states(
     nodes: Mapping[str, declarations.StateDeclaration], sink: DiagnosticSink
 ) -> dict[str, Type]:
-    found = {key: _state_type(node.storage, sink) for key, node in nodes.items()}
+    found = {key: state_type(node.storage, sink) for key, node in nodes.items()}
     return {key: type_ for key, type_ in found.items() if type_ is not None}
-
-
-def _state_type(node: ast.TypeName, sink: DiagnosticSink) -> Type | None:
-    found = resolved_type(node, sink)
-    if found is Type.STRING:
-        sink.error(
-            "wrong-type", "a state is of one size, and strings are not", node.span, OPAQUE_HINT
-        )
-        return None
-    return found
 
 
 # What is kept as it was written

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.syntax import declarations
 from gigastream.gsql.types import Temporal, Type
+from gigastream.gsql.watchlists import Watchlist
 
 COSTS = {"FREE": 1, "LOW": 10, "HIGH": 100, "EXPENSIVE": 1000}
 """What COST means beside the cost of reading a field, which is 1."""
@@ -59,11 +60,38 @@ class Protocol:
     """The built-in protocol whose bit the decoder sets: itself, or the nearest it inherits from."""
     headers: tuple[str, ...] = ()
     """C headers of its user-defined accessors."""
+    is_stream: bool = False
+    """Its packets are the records of a STREAM."""
     span: Span = NOWHERE
 
     def field(self, name: str) -> Field | None:
         """The field of that name."""
         return self.fields.get(name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class RecordField:
+    """A field of a STREAM: what it is called outside, and where a record has it."""
+
+    name: str
+    type: Type
+    offset: int
+    """In bytes."""
+    unit: str = "ns"
+    """Of numbers that stand for a time: `s`, `ms`, `us` or `ns`."""
+    is_time: bool = False
+    """It is the record's time."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStream:
+    """Records that arrive from outside: how they are read there, and as a protocol here."""
+
+    name: str
+    fields: tuple[RecordField, ...]
+    protocol: Protocol
+    size: int
+    """Bytes of a record, without those of its strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +119,11 @@ class Function:
     @property
     def symbol(self) -> str:
         """The name of the C function: gs_function_getlpmid_ip_string."""
-        kind = "predicate" if self.is_predicate else "function"
+        return self._symbol("predicate" if self.is_predicate else "function", self.name)
+
+    def _symbol(self, kind: str, name: str) -> str:
         types = [str(type_).lower() for type_ in self.parameters]
-        return "_".join((f"gs_{kind}", self.name.lower(), *types))
+        return "_".join((f"gs_{kind}", name.lower(), *types))
 
     @property
     def signature(self) -> str:
@@ -109,17 +139,41 @@ class Function:
         return f"{word} CONST" if position in self.constants else word
 
 
-@dataclass(frozen=True, slots=True)
-class UserAggregate:
-    """A UDAF: C functions over a state of fixed size."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserAggregate(Function):
+    """One overload of a UDAF: C functions over a state of fixed size."""
 
-    name: str
-    result: Type
     state: Type
-    """What a slot or a group keeps, and a partial row carries: fstringN, or one value."""
-    parameters: tuple[Type, ...]
+    """What a slot or a group keeps: fstringN, or one value."""
     is_running: bool
-    span: Span = NOWHERE
+    below: UserAggregate | None = None
+    """SUBAGGR: what runs below the border, and gives what crosses it."""
+    above: UserAggregate | None = None
+    """SUPERAGGR: what that is an argument of. Without them the state crosses, and is merged."""
+
+    @property
+    def symbol(self) -> str:
+        """What its C functions begin with: gs_udaf_entropy_string, and behind it _update."""
+        return self._symbol("udaf", self.name)
+
+    @property
+    def may_begin_low(self) -> bool:
+        """Whether anything lets it run below the border."""
+        return self.lfta_legal or self.below is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extractor(Function):
+    """A function over the state of a UDAF: its arguments, then constants of its own."""
+
+    aggregate: UserAggregate
+    reads: str
+    """What the C function is called."""
+
+    @property
+    def symbol(self) -> str:
+        """The name of the C function: gs_extractor_quantile_float_uint_float."""
+        return self._symbol("extractor", self.reads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +183,10 @@ class Catalog:
     protocols: Mapping[str, Protocol] = field(default_factory=dict)
     functions: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     predicates: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
-    streams: Mapping[str, declarations.Stream] = field(default_factory=dict)
-    aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
-    extractors: Mapping[str, declarations.ExtractorDeclaration] = field(default_factory=dict)
+    streams: Mapping[str, RecordStream] = field(default_factory=dict)
+    watchlists: Mapping[str, Watchlist] = field(default_factory=dict)
+    aggregates: Mapping[str, tuple[UserAggregate, ...]] = field(default_factory=dict)
+    extractors: Mapping[str, tuple[Extractor, ...]] = field(default_factory=dict)
     stateful_functions: Mapping[str, declarations.StatefulFunctionDeclaration] = field(
         default_factory=dict
     )
@@ -148,11 +203,22 @@ class Catalog:
         """The overloads of a function, or of a predicate; none if there is no such name."""
         return (self.predicates if is_predicate else self.functions).get(name.lower(), ())
 
+    def aggregated(self, name: str) -> tuple[UserAggregate | Extractor, ...]:
+        """The overloads of a UDAF or extractor; none if there is no such name."""
+        key = name.lower()
+        return (*self.aggregates.get(key, ()), *self.extractors.get(key, ()))
+
     @property
     def all_functions(self) -> Iterator[Function]:
         """All functions, then all predicates, in order of declaration."""
         yield from _flat(self.functions.values())
         yield from _flat(self.predicates.values())
+
+    @property
+    def all_aggregates(self) -> Iterator[Function]:
+        """All UDAFs, then all extractors, in order of declaration."""
+        yield from _flat(self.aggregates.values())
+        yield from _flat(self.extractors.values())
 
 
 def _flat(groups: Iterable[tuple[Function, ...]]) -> Iterator[Function]:

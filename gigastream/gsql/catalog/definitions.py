@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gigastream.gsql.catalog.functions import KINDS, parse_function, parse_predicate
+from gigastream.gsql.catalog.list_blocks import parse_list
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean, printable
 from gigastream.gsql.syntax.ast import (
     Name,
@@ -38,7 +39,7 @@ ATTRIBUTES: dict[str, tuple[str, ...] | None] = {
 }
 """The attributes of a field, and the values each may have: none, one of these, or any (None)."""
 
-_BLOCKS = ("PROTOCOL", "STREAM", "UNPACK_FCNS")
+_BLOCKS = ("PROTOCOL", "STREAM", "UNPACK_FCNS", "WATCHLIST")
 
 
 def parse_definitions(text: str, file: str, sink: DiagnosticSink) -> Definitions:
@@ -108,7 +109,8 @@ def _at_next_block(cursor: Cursor) -> bool:
     """True if a definition begins here: the block before it was never closed."""
     if cursor.is_word("UNPACK_FCNS"):
         return cursor.peek().kind == "{"
-    return cursor.is_word("PROTOCOL", "STREAM") and cursor.peek(2).kind in ("{", "(", "[")
+    is_named = cursor.is_word("PROTOCOL", "STREAM", "WATCHLIST")
+    return is_named and cursor.peek(2).kind in ("{", "(", "[")
 
 
 # Protocols, streams, unpack functions
@@ -146,10 +148,15 @@ def _unpack_functions(cursor: Cursor) -> tuple[str, list[SyntaxNode]]:
     return "unpack_functions", list(functions)
 
 
+def _watchlist(cursor: Cursor) -> tuple[str, list[SyntaxNode]]:
+    return "watchlists", [parse_list(cursor, _at_next_block)]
+
+
 _BLOCK_READERS: dict[str, Callable[[Cursor], tuple[str, list[SyntaxNode]]]] = {
     "PROTOCOL": _protocol,
     "STREAM": _stream,
     "UNPACK_FCNS": _unpack_functions,
+    "WATCHLIST": _watchlist,
 }
 
 

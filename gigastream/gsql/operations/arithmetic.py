@@ -115,7 +115,7 @@ def choice(
     if good is None:
         return None
     for value in good:
-        _is_beyond(value, sink)
+        is_beyond(value, sink)
     pairs = zip([c for c in conditions if c is not None], good[:-1], strict=True)
     taken, otherwise = _taken(pairs, good[-1])
     if not taken:
@@ -184,8 +184,11 @@ def cast(
 
 
 def varying(operand: Expression | None, span: Span) -> Expression | None:
-    """`non_temporal(x)`: the same value, of which no order is known."""
-    return None if operand is None else replace(operand, temporal=Temporal.VARYING, span=span)
+    """`non_temporal(x)`: the same value, of which no order is known, in the type it has alone."""
+    if operand is None:
+        return None
+    settled = replace(operand, flexible=False) if isinstance(operand, Constant) else operand
+    return replace(settled, temporal=Temporal.VARYING, span=span)
 
 
 # How operations are typed
@@ -345,10 +348,10 @@ def _is_lost(operation: Expression, sink: DiagnosticSink) -> bool:
     """Report a constant operand that the type of the operation does not hold."""
     inner = operation.operand if isinstance(operation, Cast) else operation
     operands = inner.operands if isinstance(inner, Operation) else ()
-    return any(_is_beyond(operand, sink) for operand in operands)
+    return any(is_beyond(operand, sink) for operand in operands)
 
 
-def _is_beyond(value: Expression, sink: DiagnosticSink) -> bool:
+def is_beyond(value: Expression, sink: DiagnosticSink) -> bool:
     """Report a constant beyond the type that it had to take."""
     if not (isinstance(value, Cast) and isinstance(value.operand, Constant) and value.checked):
         return False

@@ -39,6 +39,7 @@ from gigastream.gsql.order.functions import (
     inverse_text,
 )
 from gigastream.gsql.order.rules import rule_of
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.types import Temporal, Type
 
 RECORD = "PKT"
@@ -205,7 +206,7 @@ def _number(expression: Expression, inputs: list[Input], parts: Parts) -> int:
 
 def _input(leaf: Expression) -> Input:
     if isinstance(leaf, FieldRef):
-        clock = leaf.clock if leaf.protocol == RECORD else ""
+        clock = leaf.clock if leaf.protocol == RECORD or is_of_stream(leaf.protocol) else ""
         return Input(leaf.field, leaf.temporal, leaf.port, -1, clock, leaf.type)
     if isinstance(leaf, ColumnRef):
         return Input(leaf.name, leaf.temporal, leaf.port, leaf.index, "", leaf.type)

@@ -172,6 +172,17 @@ class IsNull(SyntaxExpression):
 
 
 @dataclass(frozen=True, slots=True)
+class PatternTest(SyntaxExpression):
+    """`x LIKE pattern`, `ILIKE`, or `x ~ pattern`; `x !~ p` is read as `NOT x ~ p`."""
+
+    op: str
+    operand: SyntaxExpression
+    pattern: SyntaxExpression
+    escape: SyntaxExpression | None = None
+    """Behind ESCAPE, of LIKE and ILIKE."""
+
+
+@dataclass(frozen=True, slots=True)
 class When(SyntaxNode):
     """One arm of a CASE."""
 
@@ -199,6 +210,8 @@ class CastExpression(SyntaxExpression):
 class Call(SyntaxExpression):
     """`f(args)`, `count(*)`, `count(DISTINCT x)`, and `f$(args)`, a superaggregate.
 
+    `filter` is the condition of `count(*) FILTER (WHERE p)`.
+
     Functions, aggregates, UDAFs and stateful functions look alike; the binder tells them apart.
     """
 
@@ -207,6 +220,7 @@ class Call(SyntaxExpression):
     star: bool = False
     distinct: bool = False
     superaggregate: bool = False
+    filter: SyntaxExpression | None = None
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -261,6 +275,8 @@ class Table(FromItem):
     host: str | None = None
     alias: str | None = None
     window: Window | None = None
+    is_file: bool = False
+    """The name is a file's, in quotes: a watchlist."""
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
     interface_span: Span = field(default=NOWHERE, compare=False, repr=False)
     alias_span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -413,6 +429,15 @@ class DefineEntry(SyntaxNode):
 
 
 @dataclass(frozen=True, slots=True)
+class CommonTable(SyntaxNode):
+    """`name AS (query)` behind WITH: a query that the one behind it, and later ones, can read."""
+
+    name: str
+    body: SelectStatement | MergeStatement
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Query(SyntaxNode):
     """One query. The name comes from `query_name`, or for a file's first one from the file."""
 
@@ -421,6 +446,8 @@ class Query(SyntaxNode):
     parameters: tuple[ParameterDeclaration, ...] = ()
     defines: tuple[DefineEntry, ...] = ()
     name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    tables: tuple[CommonTable, ...] = ()
+    """Those of its WITH."""
 
     def option(self, name: str) -> DefineEntry | None:
         """Return the DEFINE entry of that name (any case), or None."""

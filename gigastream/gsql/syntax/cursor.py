@@ -126,6 +126,16 @@ class Cursor:
         token = self.name(what)
         return TypeName(token.text, span=self.span_of(token))
 
+    def closing_bracket(self) -> Token | None:
+        """Return the `)` of the `(` before the current token, if it comes before any `;`."""
+        depth, ahead = 1, 0
+        while (token := self.peek(ahead)).kind not in ("end", ";"):
+            depth += {"(": 1, ")": -1}.get(token.kind, 0)
+            if depth == 0:
+                return token
+            ahead += 1
+        return None
+
     # Complaining
 
     def error(self, code: str, message: str, span: Span, hint: str | None = None) -> ParseError:

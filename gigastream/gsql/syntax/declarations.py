@@ -59,6 +59,20 @@ class Stream(SyntaxNode):
 
 
 @dataclass(frozen=True, slots=True)
+class ListBlock(SyntaxNode):
+    """`WATCHLIST name { type column [(key)]; … } FROM 'file' [EVERY 10 s]`.
+
+    The attribute `key` is the only one of a column; `every_s` is in seconds.
+    """
+
+    name: str
+    fields: tuple[FieldDeclaration, ...]
+    path: str
+    every_s: int | None = None
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Modifier(SyntaxNode):
     """A modifier of a declaration: `LFTA_LEGAL`, `COST HIGH`, `SUBAGGR u`; the name in capitals."""
 
@@ -148,6 +162,7 @@ class Definitions:
     protocols: tuple[ProtocolBlock, ...] = ()
     unpack_functions: tuple[UnpackFunction, ...] = ()
     streams: tuple[Stream, ...] = ()
+    watchlists: tuple[ListBlock, ...] = ()
     functions: tuple[FunctionDeclaration, ...] = ()
     predicates: tuple[PredicateDeclaration, ...] = ()
     aggregates: tuple[AggregateDeclaration, ...] = ()

@@ -22,6 +22,7 @@ from gigastream.gsql.syntax.ast import (
     Logical,
     Name,
     Parameter,
+    PatternTest,
     PredicateCall,
     SyntaxExpression,
     Unary,
@@ -30,6 +31,7 @@ from gigastream.gsql.syntax.ast import (
 from gigastream.gsql.syntax.cursor import CLAUSES, Cursor, ParseError
 from gigastream.gsql.syntax.lexer import Token
 from gigastream.gsql.syntax.literals import at_literal, parse_literal
+from gigastream.gsql.syntax.sql_calls import worded_call
 
 SUBQUERY_HINT = "a query inside a query is written as a query of its own, read by its name"
 
@@ -75,7 +77,19 @@ def _power_here(cursor: Cursor) -> int:
         return COMPARISON
     if cursor.is_word("IS") and cursor.peek().kind in ("NULL", "NOT"):
         return COMPARISON
+    if _at_pattern_test(cursor):
+        return COMPARISON
     return 0
+
+
+def _at_pattern_test(cursor: Cursor) -> bool:
+    """True at `LIKE`, `ILIKE`, `~`, and at what turns them round."""
+    if cursor.token.kind == "~" or (cursor.token.kind == "!" and cursor.peek().kind == "~"):
+        return True
+    return cursor.is_word(*_LIKES, ahead=1 if cursor.token.kind == "NOT" else 0)
+
+
+_LIKES = ("LIKE", "ILIKE")
 
 
 # Operators with two operands
@@ -102,9 +116,14 @@ def _arithmetic(cursor: Cursor, left: SyntaxExpression, mark: int) -> SyntaxExpr
 
 
 def _comparison(cursor: Cursor, left: SyntaxExpression, mark: int) -> SyntaxExpression:
-    negated = cursor.accept("NOT") is not None
-    op = cursor.advance().kind
-    if op == "IN":
+    negated = cursor.accept("NOT") is not None or cursor.accept("!") is not None
+    is_pattern_test = _at_pattern_test(cursor)
+    token = cursor.advance()
+    op = token.kind
+    result: SyntaxExpression
+    if is_pattern_test:
+        result = _pattern_test(cursor, left, token.text.upper(), mark)
+    elif op == "IN":
         result = _membership(cursor, left, mark)
     elif op == "BETWEEN":
         result = _between(cursor, left, mark)
@@ -130,6 +149,14 @@ def _between(cursor: Cursor, operand: SyntaxExpression, mark: int) -> Between:
     cursor.expect("AND", "AND and the upper end of BETWEEN")
     high = parse_expression(cursor, COMPARISON)
     return Between(operand, low, high, span=cursor.since(mark))
+
+
+def _pattern_test(cursor: Cursor, operand: SyntaxExpression, op: str, mark: int) -> PatternTest:
+    pattern = parse_expression(cursor, COMPARISON)
+    escape = None
+    if op in _LIKES and cursor.accept_word("ESCAPE"):
+        escape = parse_expression(cursor, COMPARISON)
+    return PatternTest(op, operand, pattern, escape, span=cursor.since(mark))
 
 
 def _membership(cursor: Cursor, operand: SyntaxExpression, mark: int) -> SyntaxExpression:
@@ -337,13 +364,38 @@ def _call(cursor: Cursor) -> SyntaxExpression:
     name = cursor.advance()
     superaggregate = cursor.accept("$") is not None
     opening = cursor.advance()
+    try:
+        worded = worded_call(cursor, name.text, parse_expression, COMPARISON)
+        if worded is not None:
+            _close(cursor, opening, ")")
+    except ParseError:
+        return _resume(cursor, opening, ")")
+    if worded is not None:
+        return Call(*worded, name_span=cursor.span_of(name), span=cursor.since(name.start))
     star = cursor.peek().kind == ")" and cursor.accept("*") is not None
     distinct = cursor.accept("DISTINCT") is not None
     read = _arguments if not distinct else _distinct_arguments
     args = read(cursor, opening, ")")
     flags = {"star": star, "distinct": distinct, "superaggregate": superaggregate}
+    condition = _filter(cursor)
     span, name_span = cursor.since(name.start), cursor.span_of(name)
-    return Call(name.text, args, **flags, name_span=name_span, span=span)
+    return Call(name.text, args, **flags, filter=condition, name_span=name_span, span=span)
+
+
+def _filter(cursor: Cursor) -> SyntaxExpression | None:
+    """Read `FILTER (WHERE p)` behind a call; the word is none of the language's elsewhere."""
+    is_filter = cursor.is_word("FILTER") and cursor.peek().kind == "("
+    if not is_filter or cursor.peek(2).kind != "WHERE":
+        return None
+    cursor.advance()
+    opening = cursor.advance()
+    cursor.advance()
+    try:
+        condition = parse_expression(cursor)
+        _close(cursor, opening, ")")
+    except ParseError:
+        return _resume(cursor, opening, ")")
+    return condition
 
 
 def _distinct_arguments(

@@ -54,6 +54,16 @@ def parse_from_list(cursor: Cursor) -> tuple[tuple[FromItem, ...], Window | None
     return items, window
 
 
+def parse_watchlist_from(cursor: Cursor) -> tuple[tuple[FromItem, ...], Window | None]:
+    """Read what stands behind the FROM of a WATCHLIST_JOIN: packets, and a list or its file."""
+    packets = _table(cursor)
+    cursor.expect(",", "',' and the list", "WATCHLIST_JOIN FROM IPV4 p, list w")
+    items, window = _take_window((packets, _table(cursor, may_be_file=True)))
+    if cursor.token.kind == "[":
+        raise _second_window(cursor)
+    return items, window
+
+
 def _windows_the_query(items: tuple[FromItem, ...]) -> bool:
     """True if the bracket behind the last item is the query's: see Select in ast.py."""
     last = items[-1]
@@ -143,11 +153,12 @@ def _refuse_named_branch(cursor: Cursor, branch: Table) -> None:
         cursor.error("syntax", "a window inside a union", branch.window.span, hint)
 
 
-def _table(cursor: Cursor) -> Table:
+def _table(cursor: Cursor, *, may_be_file: bool = False) -> Table:
     mark = cursor.mark()
     if cursor.token.kind == "(":
         raise _refuse_subquery(cursor)
-    table = _table_name(cursor)
+    is_file = may_be_file and cursor.token.kind == "string"
+    table = _file(cursor) if is_file else _table_name(cursor)
     window = parse_window(cursor) if cursor.token.kind == "[" else None
     alias = _alias(cursor)
     if window is None and cursor.token.kind == "[":
@@ -168,6 +179,11 @@ def _refuse_subquery(cursor: Cursor) -> ParseError:
     cursor.skip_to({")"})
     cursor.accept(")")
     return failure
+
+
+def _file(cursor: Cursor) -> Table:
+    token = cursor.advance()
+    return Table(token.text, is_file=True, name_span=cursor.span_of(token))
 
 
 def _table_name(cursor: Cursor) -> Table:

@@ -22,6 +22,7 @@ from gigastream.gsql.syntax.blocks import at_block, parse_blocks
 from gigastream.gsql.syntax.cursor import MAX_DEPTH, Cursor, ParseError
 from gigastream.gsql.syntax.expressions import parse_expression as _parse_expression
 from gigastream.gsql.syntax.select import parse_merge, parse_select
+from gigastream.gsql.syntax.with_clause import at_with, parse_with
 
 
 def parse_queries(
@@ -116,8 +117,9 @@ def _query(cursor: Cursor, name: str | None) -> Query | None:
     """Read up to and with the `;`, whatever is there; return None if there is no body."""
     mark = cursor.mark()
     parameters, defines = parse_blocks(cursor)
-    body_mark = cursor.mark()
     try:
+        tables = parse_with(cursor, _body)
+        body_mark = cursor.mark()
         body = _body(cursor)
     except ParseError:
         cursor.skip_to(())
@@ -125,7 +127,7 @@ def _query(cursor: Cursor, name: str | None) -> Query | None:
     span = cursor.since(mark)
     _end_query(cursor)
     named, name_span = _named(cursor, defines, name, Span(cursor.source, body_mark, body_mark + 6))
-    query = Query(named, body, parameters, defines, name_span, span=span)
+    query = Query(named, body, parameters, defines, name_span, tables, span=span)
     return query if demand_shallow(cursor, query) else None
 
 
@@ -136,9 +138,9 @@ def _body(cursor: Cursor) -> SelectStatement | MergeStatement:
         return parse_merge(cursor)
     if cursor.token.kind == "(" and cursor.peek().kind == "SELECT":
         raise cursor.unexpected("SELECT or MERGE", "a query stands without parentheses")
-    meant = cursor.misspelt(("SELECT", "MERGE", "DEFINE", "PARAM"))
+    meant = cursor.misspelt(("SELECT", "MERGE", "DEFINE", "PARAM", "WITH"))
     failure = cursor.unexpected(
-        "SELECT, MERGE, DEFINE or PARAM", f"did you mean {meant}?" if meant else None
+        "SELECT, MERGE, WITH, DEFINE or PARAM", f"did you mean {meant}?" if meant else None
     )
     if meant == "SELECT":
         return parse_select(cursor)
@@ -151,7 +153,8 @@ def _end_query(cursor: Cursor) -> None:
     """A query ends with `;` or the text; a new one that begins without it is read all the same."""
     if cursor.token.kind in (";", "end"):
         return
-    begins = cursor.token.kind == "SELECT" or at_block(cursor) or cursor.is_word("MERGE")
+    begins = cursor.token.kind == "SELECT" or at_block(cursor) or at_with(cursor)
+    begins |= cursor.is_word("MERGE")
     cursor.unexpected("';'", "queries are separated by ';'" if begins else None)
     if not begins:
         cursor.skip_to(())

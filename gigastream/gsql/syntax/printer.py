@@ -21,9 +21,15 @@ def print_query(query: ast.Query) -> str:
     parts = [
         _block("PARAM", [_parameter_declaration(item) for item in query.parameters]),
         _block("DEFINE", [f"{item.name} {_quoted(item.value)}" for item in query.defines]),
+        _with(query.tables),
         print_body(query.body),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _with(tables: tuple[ast.CommonTable, ...]) -> str:
+    named = (f"{table.name} AS (\n{print_body(table.body)}\n)" for table in tables)
+    return "WITH " + ",\n".join(named) if tables else ""
 
 
 def print_queries(queries: Iterable[ast.Query]) -> str:
@@ -77,7 +83,10 @@ def _power(node: ast.SyntaxExpression) -> int:
     return _OPERAND
 
 
-_COMPARISONS = (ast.Comparison, ast.InList, ast.InPrefix, ast.Between, ast.IsNull)
+_COMPARISONS = (
+    *(ast.Comparison, ast.InList, ast.InPrefix, ast.Between, ast.IsNull),
+    ast.PatternTest,
+)
 
 
 def _tight(node: ast.SyntaxExpression) -> str:
@@ -119,7 +128,15 @@ def _case(node: ast.CaseExpression) -> str:
 def _call(node: ast.Call) -> str:
     dollar = "$" if node.superaggregate else ""
     inside = "*" if node.star else ("DISTINCT " if node.distinct else "") + _all(node.args)
-    return f"{node.name}{dollar}({inside})"
+    call = f"{node.name}{dollar}({inside})"
+    if node.filter is None:
+        return call
+    return f"{call} FILTER (WHERE {print_expression(node.filter)})"
+
+
+def _pattern_test(node: ast.PatternTest) -> str:
+    escape = "" if node.escape is None else f" ESCAPE {_tight(node.escape)}"
+    return f"{_tight(node.operand)} {node.op} {_tight(node.pattern)}{escape}"
 
 
 def _dotted(qualifier: tuple[str, ...], name: str) -> str:
@@ -147,6 +164,7 @@ _EXPRESSIONS: dict[type, Callable[[Any], str]] = {
         f"{_tight(node.operand)} BETWEEN {_tight(node.low)} AND {_tight(node.high)}"
     ),
     ast.IsNull: lambda node: f"{_tight(node.operand)} IS NULL",
+    ast.PatternTest: _pattern_test,
     ast.CaseExpression: _case,
     ast.CastExpression: lambda node: f"CAST({print_expression(node.operand)} AS {node.type.name})",
     ast.Call: _call,
@@ -290,6 +308,8 @@ _JOIN_WORDS = {
 def _table_name(table: ast.Table) -> str:
     if table.interface_set is not None:
         return f"[{table.interface_set}].{table.name}"
+    if table.is_file:
+        return _quoted(table.name)
     parts = [part for part in (table.host, table.interface) if part is not None]
     return ".".join((*(_word_or_quoted(part) for part in parts), table.name))
 

@@ -29,7 +29,7 @@ from gigastream.gsql.syntax.ast import (
 from gigastream.gsql.syntax.blocks import at_block
 from gigastream.gsql.syntax.cursor import CLAUSES, Cursor, ParseError
 from gigastream.gsql.syntax.expressions import at_window, parse_expression, parse_name
-from gigastream.gsql.syntax.from_clause import parse_from_list, parse_window
+from gigastream.gsql.syntax.from_clause import parse_from_list, parse_watchlist_from, parse_window
 from gigastream.gsql.syntax.literals import parse_number
 
 _Part = TypeVar("_Part")
@@ -52,7 +52,9 @@ def parse_select(cursor: Cursor) -> SelectStatement:
     items = _guarded(cursor, _select_list) or ()
     window = _guarded(cursor, parse_window) if at_window(cursor) else None
     join = _guarded(cursor, _join_clause)
-    sources, from_window = _guarded(cursor, _from_clause) or ((), None)
+    is_of_list = join is not None and join.kind == "WATCHLIST"
+    read = parse_watchlist_from if is_of_list else parse_from_list
+    sources, from_window = _guarded(cursor, lambda at: _from_clause(at, read)) or ((), None)
     if window is not None and from_window is not None:
         hint = "keep the one behind the SELECT list or the one behind FROM"
         cursor.error("duplicate-clause", "a second window", from_window.span, hint)
@@ -148,12 +150,15 @@ def _join_clause(cursor: Cursor) -> JoinClause | None:
     return JoinClause(kind, column, ticks, span=cursor.since(mark))
 
 
-def _from_clause(cursor: Cursor) -> tuple[tuple[FromItem, ...], Window | None]:
+_From = tuple[tuple[FromItem, ...], Window | None]
+
+
+def _from_clause(cursor: Cursor, read: Callable[[Cursor], _From] = parse_from_list) -> _From:
     hint = "every query says what it reads: FROM IPV4"
     if any(cursor.is_behind(word) for word in _JOINS):
         hint = "what is joined stands behind FROM: INNER_JOIN FROM A a, B b"
     cursor.expect("FROM", hint=hint)
-    sources = parse_from_list(cursor)
+    sources = read(cursor)
     if cursor.token.kind in _JOINS:
         hint = f"write SELECT … {cursor.token.text} FROM A a, B b, or FROM A a JOIN B b ON …"
         raise cursor.unexpected("',', a clause or ';'", hint)

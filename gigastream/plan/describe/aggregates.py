@@ -6,15 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gigastream.gsql.expressions import AggregateRef, walk
+from gigastream.gsql.expressions import AggregateRef, Case, Constant, Expression, walk
 from gigastream.plan.accumulators import (
     KINDS,
     Accumulator,
     Final,
+    UserAccumulator,
+    UserFinal,
     accumulator_names,
     partial_columns,
 )
 from gigastream.plan.text import expression_text
+from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.gsql.queries import GroupVariable
@@ -35,15 +38,35 @@ _KEPT = {
     "moments_unsigned": "moments of",
     "moments_signed": "moments of",
     "moments_float": "moments of",
+    "user": "state of",
 }
-_COMPLETED = {**_KEPT, "count": "sum of"}
+_COMPLETED = {**_KEPT, "count": "sum of", "user": "states of"}
 """Of partial values: counts are added."""
 
 
 def accumulator_text(accumulator: Accumulator) -> str:
     """What a slot or group keeps: `sum of len`."""
-    what = "rows" if accumulator.argument is None else expression_text(accumulator.argument)
+    each = "distinct " if accumulator.distinct else ""
+    what = f"{each}{_argument_text(accumulator.argument)}"
+    if isinstance(accumulator, UserAccumulator):
+        state = accumulator.state.whole
+        given = map(_argument_text, (*accumulator.expressions, *state.arguments))
+        what = f"{state.name}({', '.join(given)})"
     return f"{_KEPT[accumulator.kind]} {what}"
+
+
+def _argument_text(argument: Expression | None) -> str:
+    """`len`, or `len where protocol = 6`, as FILTER makes it."""
+    if argument is None or (isinstance(argument, Constant) and argument.value is True):
+        return "rows"
+    if isinstance(argument, Case) and len(argument.branches) == 1 and _is_null(argument.otherwise):
+        ((condition, value),) = argument.branches
+        return f"{_argument_text(value)} where {expression_text(condition)}"
+    return expression_text(argument)
+
+
+def _is_null(expression: Expression) -> bool:
+    return isinstance(expression, Constant) and expression.value is None
 
 
 def kept(groups: Sequence[GroupVariable], accumulators: Sequence[Accumulator]) -> tuple[str, ...]:
@@ -81,7 +104,22 @@ def _final_text(node: Aggregate, final: Final) -> str:
     parts = [_part(node, index) for index in final.accumulators]
     if final.kind == "average":
         return " / ".join(parts)
-    return parts[0] if final.kind == "value" else f"{final.kind} from {parts[0]}"
+    if isinstance(final, UserFinal) and final.call.extractor is not None:
+        return f"{final.call.extractor.name} of {parts[0]}"
+    if final.kind in _GOING_ON:
+        of = _GOING_ON[final.kind].format(counted(final.windows, "window"))
+        return f"{of} of {' / '.join(parts[: 1 + (final.kind == 'moving_average')])}"
+    return parts[0] if final.kind in ("value", "user") else f"{final.kind} from {parts[0]}"
+
+
+_GOING_ON = {
+    "moving_sum": "over {}, the sum",
+    "moving_average": "over {}, the sum",
+    "running_sum": "since the group began, the sum",
+    "running_sum_max": "since the group began, the greatest sum at a window's end",
+    "kept_first": "since the group began, the first",
+    "kept_last": "since the group began, the last",
+}
 
 
 def _part(node: Aggregate, index: int) -> str:

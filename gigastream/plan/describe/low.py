@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.queries import ProtocolSource
-from gigastream.plan.costs import fields_of
+from gigastream.gsql.stream_names import is_of_stream
+from gigastream.gsql.watchlists import Watchlist
+from gigastream.plan.costs import fields_of, lists_of
 from gigastream.plan.describe.clauses import predicate_texts
+from gigastream.plan.describe.filters import filter_texts
 from gigastream.plan.text import expression_text
 from gigastream.words import counted
 
@@ -26,13 +29,16 @@ def packet_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     yield "tuple", _tuple_rule(node.source)
     yield "prefilter", _signature(node, plan)
     yield "where", predicate_texts(node.predicates)
+    yield "filter", tuple(filter_texts(node.filter))
+    yield "lists", tuple(map(_list_text, lists_of(node.expressions)))
 
 
 def reader_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     """Where its fields come from, whom it feeds, when it speaks."""
     read = [field for field in fields_of(*node.expressions) if not field.accessor.startswith("@")]
-    early = [field.field for field in read if field.accessor in plan.early_fields]
-    late = [field.field for field in read if field.accessor not in plan.early_fields]
+    of_burst = () if node.filter is not None else plan.early_fields
+    early = [field.field for field in read if field.accessor in of_burst]
+    late = [field.field for field in read if field.accessor not in of_burst]
     yield "reads", _early_and_late(early, late)
     yield "feeds", _shared_by(node, plan)
     rows = [] if node.row_column is None else [f"at each {counted(node.row_unit, 'tuple')}"]
@@ -40,7 +46,17 @@ def reader_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     yield "announces", (*rows, *changes, "at each heartbeat")
 
 
+def _list_text(item: Watchlist) -> str:
+    """Whose rows it meets, and what of them decides."""
+    keys = [item.columns[at] for at in item.keys]
+    names = ", ".join(column.name for column in keys)
+    longest = ", the longest prefix" if any(column.type.is_address for column in keys) else ""
+    return f"{item.name}: {item.path}, by {names}{longest}; looked at every {item.every_s} s"
+
+
 def _packets(source: ProtocolSource) -> str:
+    if is_of_stream(source.interface):
+        return f"the records of {source.interface}"
     if source.interface:
         return f"{source.protocol} on interface {source.interface}"
     if source.interfaces is not None:
@@ -61,6 +77,8 @@ def _tunnels(source: ProtocolSource) -> tuple[str, ...]:
 
 def _tuple_rule(source: ProtocolSource) -> tuple[str, ...]:
     """What makes a packet a tuple."""
+    if is_of_stream(source.interface):
+        return ("every record",)
     bit = source.base_protocol or source.protocol
     rules = [] if bit == source.protocol else [f"a packet of {bit}"]
     if source.narrowed_to:

@@ -51,6 +51,11 @@ class Aggregate(OneInputNode):
         return not self.groups
 
     @property
+    def may_be_of_nothing(self) -> bool:
+        """Whether a group is put out that no row of the window is in."""
+        return self.is_of_all
+
+    @property
     def temporal_groups(self) -> tuple[int, ...]:
         """Indices of the group variables that make the window."""
         return tuple(i for i, g in enumerate(self.groups) if g.expression.temporal.is_temporal)
@@ -119,6 +124,10 @@ class Aggregate(OneInputNode):
     def calls(self) -> Iterator[FunctionCall]:
         for expression, _ in self._evaluated(self.row_accumulators):
             yield from calls_in(expression)
+        for accumulator in self.accumulators:
+            yield from accumulator.functions
+        for final in self.finals:
+            yield from final.functions
 
     def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
         made = zip(self.schema.columns, self.column_expressions, strict=True)
@@ -130,7 +139,7 @@ class Aggregate(OneInputNode):
         yield "groups", self.group_texts
         yield "keeps", kept(self.groups, self.row_accumulators)
         yield "completes" if self.merges_partials else "makes", completed(self)
-        yield "having", tuple(map(expression_text, self.conditions_of_groups))
+        yield "having", () if self.having is None else (expression_text(self.having),)
 
     @property
     def group_texts(self) -> tuple[str, ...]:

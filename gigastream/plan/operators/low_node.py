@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from gigastream.gsql.expressions import ROW_NUMBER, Expression, FieldRef, walk
 from gigastream.gsql.order.inference import Monotone, monotone
-from gigastream.gsql.queries import ProtocolSource, QueryOptions
+from gigastream.gsql.queries import FilterJoin, ProtocolSource, QueryOptions
 from gigastream.plan.base_time import BaseTimes
+from gigastream.plan.evaluated import Evaluated, conditions
 from gigastream.plan.nodes import Node
 
 
@@ -23,6 +24,8 @@ class LowNode(Node):
     source: ProtocolSource
     predicates: tuple[Expression, ...]
     """Conjuncts of WHERE that are evaluated here, cheapest first."""
+    filter: FilterJoin | None = None
+    """What packets must have come before; its LFTA has no prefilter, since it sees all of them."""
     signature: tuple[int, ...] = ()
     """Those of the plan's prefilter that a packet must pass before the LFTA sees it."""
     needs: tuple[Monotone, ...] = ()
@@ -33,6 +36,11 @@ class LowNode(Node):
     def expressions(self) -> Iterator[Expression]:
         """Everything that is evaluated for a packet, the prefilter's predicates excepted."""
         return (expression for expression, _ in self.evaluated)
+
+    @property
+    def of_filter(self) -> Iterator[Evaluated]:
+        """What its FILTER_JOIN evaluates."""
+        return conditions(() if self.filter is None else self.filter.expressions)
 
     @property
     def row_column(self) -> int | None:

@@ -48,6 +48,7 @@ class LowSelect(LowNode):
 
     @property
     def evaluated(self) -> Iterator[Evaluated]:
+        yield from self.of_filter
         yield from conditions(self.predicates)
         yield from columns(self.outputs)
 

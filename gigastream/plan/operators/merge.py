@@ -59,6 +59,10 @@ class Merge(Node):
         yield "slack", (f"{self.slack}, in the unit of {name}",) if self.slack else ()
         yield "holds", (f"rows of an input that is ahead, until all have reached their {name}",)
 
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        for part in self.parts:
+            yield from part.origins(column)
+
     def punctuation(self, index: int) -> str:
         name = self.schema.columns[index].name
         if index == self.column:

@@ -61,6 +61,7 @@ class PartialAggregate(LowNode):
 
     @property
     def evaluated(self) -> Iterator[Evaluated]:
+        yield from self.of_filter
         yield from conditions(self.predicates)
         yield from columns(self.groups)
         yield from arguments(self.accumulators)

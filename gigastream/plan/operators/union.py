@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -37,6 +37,10 @@ class Union(Node):
 
     def base_times(self, inputs: Sequence[BaseTimes]) -> BaseTimes:
         return joined(inputs)
+
+    def origins(self, column: int) -> Iterator[tuple[str, int]]:
+        for part in self.parts:
+            yield from part.origins(column)
 
     def punctuation(self, index: int) -> str:
         return "least punctuation of all inputs"

@@ -10,6 +10,7 @@ from gigastream.plan.rules.ask_joint import ask_joint
 from gigastream.plan.rules.choose_prefilter import choose_prefilter
 from gigastream.plan.rules.choose_unpacking import choose_unpacking
 from gigastream.plan.rules.describe_needs import describe_needs
+from gigastream.plan.rules.measure_steps import measure_steps
 from gigastream.plan.rules.order_predicates import order_predicates
 from gigastream.plan.rules.share_low import share_low
 from gigastream.plan.rules.sort_inputs import sort_inputs
@@ -22,4 +23,5 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     choose_unpacking,
     ask_joint,
     describe_needs,
+    measure_steps,
 )

@@ -48,6 +48,8 @@ def choose_prefilter(plan: Plan) -> Plan:
         return chosen[key]
 
     def change(node: LowNode) -> LowNode:
+        if node.filter is not None:
+            return node
         cheap = [p for p in node.predicates if is_total_and_cheap(p)]
         rest = tuple(p for p in node.predicates if not is_total_and_cheap(p))
         signature = {*node.signature, *map(number, cheap)}

@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -26,11 +26,14 @@ class Aggregate:
     type: str
     result: Callable[[Sequence[Positioned]], Any]
     subtype: str = ""
+    over: Callable[[Sequence[Sequence[Positioned]]], Any] | None = None
+    """What it gives of a group that goes on: of the values of each window since it began."""
 
 
 NAMES = frozenset(
     {"count", "sum", "min", "max", "avg", "var", "stddev", "first", "last"}
     | {"and_aggr", "or_aggr", "xor_aggr"}
+    | {"moving_sum", "moving_avg", "running_sum", "running_sum_max"}
 )
 
 
@@ -43,9 +46,18 @@ def aggregate(name: str, argument: Typed | None) -> Aggregate:
         return Aggregate(firm, "ullong", lambda values: len(_values(values)))
     if name in _OF_SAME_TYPE:
         return Aggregate(firm, firm.type, _of_some(_OF_SAME_TYPE[name]), firm.subtype)
-    if name == "sum":
+    if name in ("sum", "moving_sum", "running_sum", "running_sum_max"):
         return _sum(firm)
-    return Aggregate(counted(firm), "float", _of_some(_OF_NUMBERS[name]))
+    return Aggregate(counted(firm), "float", _of_some(_OF_NUMBERS[name.removeprefix("moving_")]))
+
+
+def of_distinct(plain: Aggregate) -> Aggregate:
+    """DISTINCT: each value once, whichever row has it."""
+
+    def result(values: Sequence[Positioned]) -> Any:
+        return plain.result([(place, value) for value, place in {v: p for p, v in values}.items()])
+
+    return replace(plain, result=result)
 
 
 def _values(positioned: Sequence[Positioned]) -> list[Any]:

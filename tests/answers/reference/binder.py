@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tests.answers.reference import arithmetic, conditions
-from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate
+from tests.answers.reference.aggregates import NAMES, Aggregate, aggregate, of_distinct
 from tests.answers.reference.functions import choice, function
+from tests.answers.reference.running import over
 from tests.answers.reference.syntax import (
     Call,
     Case,
@@ -21,7 +22,7 @@ from tests.answers.reference.syntax import (
     Parameter,
     Prefix,
 )
-from tests.answers.reference.typed import Typed, cast, constant
+from tests.answers.reference.typed import VARYING, Typed, cast, constant, settled
 
 Resolve = Callable[[Name], Typed]
 
@@ -41,6 +42,8 @@ class Binder:
     rows: Resolve | None = None
     """What names mean inside of aggregates."""
     grouped: Mapping[Node, Typed] = field(default_factory=dict)
+    grouping: Callable[[Sequence[Node]], Typed] | None = None
+    """What `grouping(x, …)` is, where groups are spoken of."""
 
     def typed(self, node: Node) -> Typed:
         """The expression; KeyError or AssertionError for what this reference does not know."""
@@ -88,13 +91,37 @@ class Binder:
         return arithmetic.binary(sign, *operands)
 
     def _call(self, node: Call) -> Typed:
+        if node.name == "grouping":
+            assert self.grouping is not None, "grouping in the wrong clause"
+            return self.grouping(node.arguments)
         if node.name not in NAMES:
             return function(node.name, [self.typed(argument) for argument in node.arguments])
         assert self.collect is not None, f"{node.name} in the wrong clause"
         assert self.rows is not None
         inner = Binder(self.rows, self.parameters)
         arguments = [inner.typed(argument) for argument in node.arguments]
-        return self.collect(node, aggregate(node.name, arguments[0] if arguments else None))
+        windows = arguments[1].constant if len(arguments) > 1 else 1
+        assert isinstance(windows, int)
+        if node.filter is not None:
+            arguments = _selected(inner.typed(node.filter), arguments)
+        found = aggregate(node.name, arguments[0] if arguments else None)
+        found = of_distinct(found) if node.distinct else found
+        return self.collect(node, over(node.name, windows, found))
+
+
+def _selected(condition: Typed, arguments: list[Typed]) -> list[Typed]:
+    """FILTER: of other rows there is nothing; of these `count(*)` counts what is there."""
+
+    def of(argument: Typed) -> Typed:
+        firm = settled(argument)
+        return replace(
+            firm,
+            read=lambda row: firm.read(row) if condition.read(row) is True else None,
+            order=VARYING,
+            constant=None,
+        )
+
+    return [of(argument) for argument in arguments or [constant("bool", True)]]
 
 
 _UNARY: dict[str, Callable[[Typed], Typed]] = {

@@ -54,6 +54,12 @@ def _negation(cursor: Cursor) -> Node:
 def _comparison(cursor: Cursor) -> Node:
     left = _arithmetic(cursor, 0)
     is_not = cursor.accept("NOT")
+    if cursor.at("LIKE") or cursor.at("ILIKE"):
+        return _inverted(is_not, _like(cursor, left))
+    if cursor.accept("!", "~"):
+        return _inverted(True, Call("~", (left, _arithmetic(cursor, 0))))
+    if cursor.accept("~"):
+        return Call("~", (left, _arithmetic(cursor, 0)))
     if cursor.accept("IN"):
         return _inverted(is_not, _membership(cursor, left))
     if cursor.accept("BETWEEN"):
@@ -66,6 +72,14 @@ def _comparison(cursor: Cursor) -> Node:
         operator = COMPARISONS[cursor.take().text]
         return Operation(operator, (left, _arithmetic(cursor, 0)))
     return left
+
+
+def _like(cursor: Cursor, operand: Node) -> Node:
+    name_ = cursor.take().text.lower()
+    arguments = [operand, _arithmetic(cursor, 0)]
+    if cursor.accept("ESCAPE"):
+        arguments.append(_arithmetic(cursor, 0))
+    return Call(name_, tuple(arguments))
 
 
 def _inverted(is_not: bool, node: Node) -> Node:
@@ -159,8 +173,18 @@ def _name_or_call(cursor: Cursor) -> Node:
         if word.text == opening and not at_window(cursor, 1):
             called = cursor.word().lower()
             cursor.expect(opening)
-            return Call(called, _arguments(cursor, closing))
+            distinct = cursor.accept("DISTINCT")
+            arguments = _arguments(cursor, closing)
+            return Call(called, arguments, _filter(cursor), distinct)
     return name(cursor)
+
+
+def _filter(cursor: Cursor) -> Node | None:
+    if not cursor.accept("FILTER", "(", "WHERE"):
+        return None
+    condition = expression(cursor)
+    cursor.expect(")")
+    return condition
 
 
 def _arguments(cursor: Cursor, closing: str) -> tuple[Node, ...]:

@@ -12,7 +12,17 @@ from tests.answers.reference.syntax import From, Input, Join, Length, Name, Tabl
 PREFIXES = {f"{kind}_JOIN": kind for kind in ("INNER", "LEFT_OUTER", "RIGHT_OUTER", "OUTER")}
 KINDS = {"INNER": "INNER", "LEFT": "LEFT_OUTER", "RIGHT": "RIGHT_OUTER"}
 KINDS |= {"FULL": "OUTER", "OUTER": "OUTER"}
-BEHIND_SOURCE = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "JOIN", "ON")
+BEHIND_SOURCE = (
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "CLOSING_WHEN",
+    "ORDER",
+    "LIMIT",
+    "UNION",
+    "JOIN",
+    "ON",
+)
 UNITS_NS = {"ms": 10**6, "s": 10**9, "sec": 10**9, "second": 10**9, "minute": 60 * 10**9}
 UNITS_NS |= {"min": 60 * 10**9, "hour": 3600 * 10**9, "day": 86400 * 10**9}
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.answers.reference.arithmetic import binary, met_type
+from tests.answers.reference.sql_functions import BUILDERS, concat, found, like
 from tests.answers.reference.typed import CONSTANT, VARYING, Typed, cast, settled, without_order
 from tests.answers.reference.types import MAPPED, NoValueError, Value, fitted, is_whole, meet
 
@@ -26,7 +27,13 @@ def function(name: str, arguments: Sequence[Typed]) -> Typed:
         return choice([(condition, then)], otherwise)
     if name == "non_temporal":
         return without_order(arguments[0])
-    return _BUILDERS[name](*arguments)
+    if name in _OF_MANY:
+        return _OF_MANY[name](arguments)
+    if name in ("like", "ilike"):
+        escape = arguments[2] if len(arguments) > 2 else None
+        return like(arguments[0], arguments[1], escape, re.IGNORECASE if name == "ilike" else 0)
+    builder = _BUILDERS.get(name) or BUILDERS[name]
+    return builder(*arguments)
 
 
 # Values that are chosen
@@ -45,6 +52,46 @@ def choice(branches: Sequence[tuple[Typed, Typed]], otherwise: Typed) -> Typed:
         return last.read(row)
 
     return Typed(type_, read)
+
+
+def _together(values: Sequence[Typed]) -> list[Typed]:
+    type_ = _unified(values)
+    return [cast(value, type_) for value in values]
+
+
+def _coalesce(arguments: Sequence[Typed]) -> Typed:
+    """The first that is not NULL; those behind it are not computed."""
+    values = _together(arguments)
+
+    def read(row: object) -> Value:
+        return next((v for v in (value.read(row) for value in values) if v is not None), None)
+
+    return Typed(values[0].type, read, values[0].order if len(values) == 1 else VARYING)
+
+
+def _nullif(arguments: Sequence[Typed]) -> Typed:
+    left, right = _together(arguments)
+
+    def read(row: object) -> Value:
+        value, other = left.read(row), right.read(row)
+        return None if value == other else value
+
+    return Typed(left.type, read)
+
+
+def _outermost(choose: Callable[..., Any]) -> Callable[[Sequence[Typed]], Typed]:
+    """GREATEST, LEAST: of those that are not NULL."""
+
+    def build(arguments: Sequence[Typed]) -> Typed:
+        values = _together(arguments)
+
+        def read(row: object) -> Value:
+            found = [value.read(row) for value in values]
+            return choose((value for value in found if value is not None), default=None)
+
+        return Typed(values[0].type, read)
+
+    return build
 
 
 def _unified(values: Sequence[Typed]) -> str:
@@ -194,6 +241,15 @@ def _unsigned(argument: Typed) -> Typed:
     return argument if argument.type == "string" else cast(argument, "uint")
 
 
+_OF_MANY: dict[str, Callable[[Sequence[Typed]], Typed]] = {
+    "coalesce": _coalesce,
+    "ifnull": _coalesce,
+    "nullif": _nullif,
+    "greatest": _outermost(max),
+    "least": _outermost(min),
+    "concat": concat,
+}
+
 _BUILDERS: dict[str, Callable[..., Typed]] = {
     "sqrt": _floating(math.sqrt),
     "pow": _floating(math.pow),
@@ -212,6 +268,7 @@ _BUILDERS: dict[str, Callable[..., Typed]] = {
     "pack": _pack,
     "prefix": _prefix,
     "time_bucket": _time_bucket,
+    "~": found,
     "str_length": _string(len, "uint"),
     "str_truncate": _string(lambda value, count: value[:count]),
     "str_suffix": _string(_suffix),

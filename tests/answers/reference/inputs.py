@@ -119,7 +119,8 @@ class InputReader:
         """
         for branch in self._branches:
             if isinstance(branch, Answer):
-                yield from branch.tuples()
+                is_alone = len(self._branches) == 1
+                yield from (branch.tuples() if is_alone else map(_by_time, branch.tuples()))
                 continue
             for item in self._captures.tuples(branch, self._named):
                 is_placed = self.queries or self._merged_on
@@ -131,6 +132,11 @@ class InputReader:
         names = [column.name for column in columns if column.typed.is_temporal]
         names = self._merged_on or names
         return tuple(_column_of(table, name).read(item.row) for name in names[:1])
+
+
+def _by_time(item: Tuple) -> Tuple:
+    """Records of several STREAMs have no places among each other but their times."""
+    return replace(item, place=item.place[:1])
 
 
 def _branches(table: Table, found: Found) -> Sequence[Table | Answer]:

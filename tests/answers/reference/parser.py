@@ -8,6 +8,7 @@ from functools import cache
 from tests.answers.reference.cursor import Cursor
 from tests.answers.reference.expressions import at_window, expression, name, primary
 from tests.answers.reference.from_clause import from_clause, join_prefix, parse_window
+from tests.answers.reference.grouping import group_by
 from tests.answers.reference.syntax import Item, Literal, Name, OrderItem, Query
 from tests.answers.reference.tokens import tokens
 
@@ -18,7 +19,7 @@ def parse_set(text: str) -> tuple[Query, ...]:
     cursor = Cursor(tokens(text))
     queries = []
     while cursor.token.kind != "end":
-        queries.append(_query(cursor))
+        queries += _query(cursor)
         if not cursor.accept(";"):
             break
     cursor.expect_end()
@@ -28,18 +29,34 @@ def parse_set(text: str) -> tuple[Query, ...]:
 # Queries
 
 
-def _query(cursor: Cursor) -> Query:
+def _query(cursor: Cursor) -> list[Query]:
+    """A query behind those of its WITH, whose names nothing else in the set may have."""
     query = Query()
     while cursor.at("DEFINE") or cursor.at("PARAM"):
         if cursor.take().is_word("DEFINE"):
             _define(cursor, query)
         else:
             _parameters(cursor, query)
+    tables = cursor.separated(lambda c: _table(c, query)) if cursor.accept("WITH") else []
+    _body(cursor, query)
+    return [*tables, query]
+
+
+def _table(cursor: Cursor, owner: Query) -> Query:
+    options = {"query_name": cursor.word(), "visibility": "internal"}
+    found = Query(options={**owner.options, **options}, parameters=owner.parameters)
+    cursor.expect("AS")
+    cursor.expect("(")
+    _body(cursor, found)
+    cursor.expect(")")
+    return found
+
+
+def _body(cursor: Cursor, query: Query) -> None:
     if cursor.accept("MERGE"):
         _merge(cursor, query)
     else:
         _select(cursor, query)
-    return query
 
 
 def _select(cursor: Cursor, query: Query) -> None:
@@ -87,9 +104,11 @@ def _clauses(cursor: Cursor, query: Query) -> None:
     if cursor.accept("WHERE"):
         query.where = expression(cursor)
     if cursor.accept("GROUP", "BY"):
-        query.group_by = cursor.separated(_item)
+        query.group_by, query.sets = group_by(cursor, _item)
     if cursor.accept("HAVING"):
         query.having = expression(cursor)
+    if cursor.accept("CLOSING_WHEN"):
+        query.closing_when = expression(cursor)
     if cursor.accept("ORDER", "BY"):
         query.order_by = cursor.separated(_order_item)
     if cursor.accept("LIMIT"):

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import count, groupby, product
 from typing import Any
 
 from tests.answers.reference.aggregates import NAMES, Aggregate
@@ -14,6 +14,7 @@ from tests.answers.reference.inputs import Captures, InputReader
 from tests.answers.reference.joins import JoinReader
 from tests.answers.reference.merges import is_by_names, merge, readers_of
 from tests.answers.reference.parser import parse_set
+from tests.answers.reference.running import Members, going_on, step_of
 from tests.answers.reference.sources import (
     DEFAULT_INTERFACE,
     Answer,
@@ -34,7 +35,7 @@ from tests.answers.reference.syntax import (
     names_shown,
     parts_of,
 )
-from tests.answers.reference.typed import Typed, at, passed_on, settled, timed
+from tests.answers.reference.typed import DECREASING, Typed, at, passed_on, settled, timed
 from tests.answers.reference.types import NoValueError
 from tests.answers.reference.windows import COLUMNS as WINDOW_COLUMNS
 from tests.answers.reference.windows import Windows, windows_of
@@ -43,23 +44,32 @@ from tests.models.order import OrderKey, sort_rows
 __all__ = ["DEFAULT_INTERFACE", "Answer", "Source", "answers"]
 
 
-def answers(text: str, sources: Sequence[Source], first_name: str = "query") -> dict[str, Answer]:
-    """The answers of all queries of a set, by name."""
+def answers(
+    text: str,
+    sources: Sequence[Source],
+    first_name: str = "query",
+    streams: Mapping[str, Answer] | None = None,
+) -> dict[str, Answer]:
+    """The answers of all queries of a set, by name; `streams` are its STREAMs (records.py)."""
     queries = parse_set(text)
     names = [query.options.get("query_name", first_name) for query in queries]
     by_name = dict(zip(names, queries, strict=True))
     readers = {name: readers_of(name, queries) for name, q in by_name.items() if q.merged}
     merges = {name: set[str]() for name, of in readers.items() if is_by_names(by_name[name], of)}
-    found = _all(by_name, sources, merges)
+    given = streams or {}
+    found = _all(by_name, sources, merges, given)
     if any(len(readers[name]) > 1 for name in merges):
-        found = _all(by_name, sources, merges)  # now all that any reader names is known
+        found = _all(by_name, sources, merges, given)  # now all that any reader names is known
     return {name: found[name] for name in names}
 
 
 def _all(
-    queries: Mapping[str, Query], sources: Sequence[Source], merges: Mapping[str, set[str]]
+    queries: Mapping[str, Query],
+    sources: Sequence[Source],
+    merges: Mapping[str, set[str]],
+    streams: Mapping[str, Answer],
 ) -> dict[str, Answer]:
-    found: dict[str, Answer] = {}
+    found = dict(streams)
     waiting = dict(queries)
     while waiting:
         ready = [n for n, q in waiting.items() if not _read(q) & waiting.keys()]
@@ -147,16 +157,18 @@ class _Evaluation:
             for name, item in zip(names_shown(items), items, strict=True)
         )
 
-    # Aggregation: rows of groups are (variables …, window, aggregates …); most have no window
+    # Aggregation: rows of groups are (variables …, window, set, aggregates …); most have no window,
+    # and no grouping sets
 
     def _aggregation(self) -> Answer:
         self._bind_variables()
         query, calls = self.query, _Calls(self._width_of_keys())
         over_groups = self._group_binder(calls)
         columns = self._group_columns(over_groups)
-        having = self._having(over_groups, columns)
+        having = self._condition(query.having, over_groups, columns)
+        closes = self._condition(query.closing_when, over_groups, columns)
         keys = self._order_keys(over_groups, columns)
-        groups = self._groups(calls)
+        groups = self._groups(calls) if closes is None else self._going_on(calls, closes)
         kept = [group for group in groups if _is_kept(having, group)]
         extra = [*(key for key, _ in keys), *self._closed_by()]
         width = len(columns)
@@ -167,7 +179,7 @@ class _Evaluation:
         return Answer(columns, _first_of_windows(rows, width, order, query.limit))
 
     def _width_of_keys(self) -> int:
-        return len(self.group_by) + (self.windows is not None)
+        return len(self.group_by) + (self.windows is not None) + bool(self.query.sets)
 
     def _closed_by(self) -> list[Typed]:
         """What tells closed windows apart."""
@@ -200,6 +212,26 @@ class _Evaluation:
     def _references(self) -> list[Typed]:
         return [passed_on(typed, index) for index, typed in enumerate(self.variables.values())]
 
+    def _grouping(self, variables: Sequence[Node]) -> Typed:
+        """A bit for each, the last one's the lowest: set where a group's set is without it."""
+        expressions = [self._meant(item).expression for item in self.group_by]
+        places = [
+            self._names().index(node.name)
+            if isinstance(node, Name) and node.name in self._names()
+            else expressions.index(node)
+            for node in variables
+        ]
+        at_set = self._width_of_keys() - 1
+
+        def read(row: Row) -> int:
+            have = row[at_set] if self.query.sets else places
+            return sum((place not in have) << bit for bit, place in enumerate(reversed(places)))
+
+        return Typed("uint", read)
+
+    def _names(self) -> list[str]:
+        return names_shown([self._meant(item) for item in self.group_by])
+
     def _group_binder(self, calls: _Calls) -> Binder:
         groups = self._references()
         references: dict[str, Typed] = {}
@@ -216,36 +248,67 @@ class _Evaluation:
         def resolve(name: Name) -> Typed:
             return references[name.name]
 
-        return Binder(resolve, self.parameters, calls.collect, self._row_name, grouped)
+        return Binder(
+            resolve, self.parameters, calls.collect, self._row_name, grouped, self._grouping
+        )
 
-    def _having(self, binder: Binder, columns: Sequence[Column]) -> Typed | None:
-        if self.query.having is None:
-            return None
-        return _with_names(binder, columns).typed(self.query.having)
+    def _condition(
+        self, node: Node | None, binder: Binder, columns: Sequence[Column]
+    ) -> Typed | None:
+        return None if node is None else _with_names(binder, columns).typed(node)
 
     def _order_keys(self, binder: Binder, columns: Sequence[Column]) -> list[tuple[Typed, bool]]:
         named = _with_names(binder, columns)
         return [(named.typed(item.expression), item.descending) for item in self.query.order_by]
 
     def _groups(self, calls: _Calls) -> list[Row]:
-        """What the tuples of each group give; a tuple without a value for any of it is dropped."""
+        """What the tuples of each group give."""
+        return [
+            (*key, *row)
+            for key, found in self._members(calls).items()
+            for row in _results(calls.found, found)
+        ]
+
+    def _going_on(self, calls: _Calls, closes: Typed) -> list[Row]:
+        """The same of groups that go on from window to window."""
+        if self.windows is not None:
+            place, steps = len(self.group_by), 1
+        else:
+            order = [typed.order for typed in self._references()]
+            place = next(at for at, typed in enumerate(self._references()) if typed.is_temporal)
+            steps = step_of(self._meant(self.group_by[place]).expression)
+            steps = -steps if order[place] == DECREASING else steps
+
+        def results(history: list[Members]) -> Row:
+            return _over(calls.found, history)
+
+        def is_closed(row: Row) -> bool:
+            return closes.read(row) is True
+
+        return list(going_on(self._members(calls), place, steps, results, is_closed))
+
+    def _members(self, calls: _Calls) -> dict[Row, Members]:
+        """The tuples of each group: a tuple without a value for any of it is dropped."""
         arguments = [call.argument for call in calls.found]
         keys = map(timed, self.variables.values())
         read = [*keys, *(a for a in arguments if a is not None)]
-        members: dict[Row, list[tuple[Any, Row]]] = {}
-        count = len(self.variables)
+        members: dict[Row, Members] = {}
+        width = len(self.variables)
         if not self._width_of_keys():
             members[()] = []  # as in SQL: one row, whatever comes
         for item in self._where():
             for values in _valued(read, [item.row]):
-                for window in self._windows_of(item):
-                    key = (*values[:count], *window)
-                    members.setdefault(key, []).append((item.place, values[count:]))
+                for window, group in product(self._windows_of(item), self._sets_of(values[:width])):
+                    key = (*group[:width], *window, *group[width:])
+                    members.setdefault(key, []).append((item.place, values[width:]))
+        return members
+
+    def _sets_of(self, variables: Row) -> list[Row]:
+        """The groups of a row, each with its set behind it where there are several."""
         return [
-            (*key, *row)
-            for key, found in members.items()
-            for row in _results(calls.found, arguments, found)
-        ]
+            (*(value if at in have else None for at, value in enumerate(variables)), have)
+            for have in self.query.sets
+        ] or [variables]
 
     def _windows_of(self, item: Tuple) -> Iterable[Row]:
         """What a group's key has of the windows that a row is in."""
@@ -269,20 +332,33 @@ class _Calls:
         return Typed(aggregate.type, at(self._first + index), subtype=aggregate.subtype)
 
 
-def _results(
-    calls: Sequence[Aggregate], arguments: Sequence[Typed | None], members: list[tuple[Any, Row]]
-) -> Iterator[Row]:
-    results, at = [], 0
+def _results(calls: Sequence[Aggregate], members: Members) -> Iterator[Row]:
+    read = _read_by(calls)
     try:
-        for call, argument in zip(calls, arguments, strict=True):
-            if argument is None:
-                results.append(call.result(members))
-            else:
-                results.append(call.result([(place, values[at]) for place, values in members]))
-                at += 1
+        yield tuple(call.result(values(members)) for call, values in zip(calls, read, strict=True))
     except NoValueError:
         return
-    yield tuple(results)
+
+
+def _over(calls: Sequence[Aggregate], history: Sequence[Members]) -> Row:
+    """Of a group that goes on: the tuples of each window since it began."""
+    found = []
+    for call, values in zip(calls, _read_by(calls), strict=True):
+        assert call.over is not None
+        found.append(call.over([values(members) for members in history]))
+    return tuple(found)
+
+
+def _read_by(calls: Sequence[Aggregate]) -> list[Callable[[Members], Sequence[Any]]]:
+    """What each aggregate looks at of a group's tuples."""
+    places = count()
+    return [_values(None if call.argument is None else next(places)) for call in calls]
+
+
+def _values(at: int | None) -> Callable[[Members], Sequence[Any]]:
+    if at is None:
+        return lambda members: members
+    return lambda members: [(place, values[at]) for place, values in members]
 
 
 def _with_names(binder: Binder, columns: Sequence[Column]) -> Binder:
@@ -295,7 +371,7 @@ def _with_names(binder: Binder, columns: Sequence[Column]) -> Binder:
         except KeyError:
             return named[name.name]
 
-    return Binder(resolve, binder.parameters, binder.collect, binder.rows, binder.grouped)
+    return replace(binder, resolve=resolve)
 
 
 def _is_kept(having: Typed | None, group: Row) -> bool:

@@ -73,10 +73,12 @@ class Cast:
 
 @dataclass(frozen=True)
 class Call:
-    """`f(x, y)`, `p[x, y]` or `count(*)`; the name is in lower case."""
+    """`f(x, y)`, `p[x, y]`, `count(*)`, an aggregate's FILTER; the name is in lower case."""
 
     name: str
     arguments: tuple[Node, ...]
+    filter: Node | None = None
+    distinct: bool = False
 
 
 Node = Literal | Prefix | Name | Parameter | Operation | Membership | Case | Cast | Call
@@ -206,7 +208,11 @@ class Query:
     merged: list[Name] = field(default_factory=list)
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
+    """Every group variable once."""
+    sets: list[frozenset[int]] = field(default_factory=list)
+    """The grouping sets, as places in `group_by`; none where there is no CUBE or its like."""
     having: Node | None = None
+    closing_when: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
 

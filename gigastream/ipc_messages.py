@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow's messages of a segment looked at before Arrow does: none may unpack to more than it is.
+"""Arrow's messages looked at before Arrow does: none may unpack to more than it is.
 
 A compressed buffer says itself how large it becomes, and Arrow takes that much memory: two
 megabytes may ask for the machine's. Nobody who writes a spool compresses, so none is read. pyarrow
@@ -26,7 +26,7 @@ _COMPRESSION = 3
 
 def check_uncompressed(stream: pyarrow.Buffer) -> None:
     """Raise pyarrow.ArrowInvalid for an IPC stream of anything but plain record batches."""
-    kinds = [_checked(message).type for message in _messages(stream)]
+    kinds = [checked_message(message).type for message in _messages(stream)]
     if kinds and (kinds[0] != "schema" or set(kinds[1:]) - {"record batch"}):
         raise pyarrow.ArrowInvalid("it has messages that no segment has")
 
@@ -38,10 +38,11 @@ def _messages(stream: pyarrow.Buffer) -> Iterator[ipc.Message]:
             yield reader.read_next_message()
 
 
-def _checked(message: ipc.Message) -> ipc.Message:
+def checked_message(message: ipc.Message) -> ipc.Message:
+    """Return a message that is not compressed. Raises pyarrow.ArrowInvalid."""
     try:
         if message.type != "schema" and _is_compressed(message.metadata):
-            raise pyarrow.ArrowInvalid("it is compressed, as no segment is")
+            raise pyarrow.ArrowInvalid("it is compressed: how much it becomes is not known before")
     except struct.error:
         raise pyarrow.ArrowInvalid("a message says nothing of itself") from None
     return message

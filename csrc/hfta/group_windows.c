@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "group_windows.h"
+
+static struct gs_window *window_new(struct gs_group_operator *op, const gs_bound *values)
+{
+    const size_t size = sizeof(struct gs_group_window);
+    uint64_t bytes = gs_windows_bytes(&op->shared.windows, size);
+    struct gs_groups groups;
+    if (!gs_groups_hold(op, bytes)) return NULL;
+    if (gs_groups_open(op, &groups, NULL)) {
+        struct gs_window *window = gs_windows_add(&op->shared.windows, values, size);
+        if (window != NULL) {
+            groups.is_partial = &window->is_partial;
+            ((struct gs_group_window *)window)->groups = groups;
+            return window;
+        }
+        gs_groups_close(op, &groups);
+    }
+    gs_let_go(&op->shared.op.holder, bytes);
+    return NULL;
+}
+
+/* A window without groups would be memory that max_groups does not bound. */
+struct gs_window *gs_group_window_admit(void *owner, const gs_bound *values)
+{
+    struct gs_group_operator *op = owner;
+    bool by_count = op->group_count >= op->max_groups;
+    struct gs_window *window = by_count ? NULL : window_new(op, values);
+    if (window != NULL) return window;
+    gs_groups_count_refused(op, by_count);
+    gs_windows_refuse(&op->shared.windows, values);
+    return NULL;
+}
+
+struct gs_groups *gs_group_window_find(struct gs_group_operator *op, const gs_bound *values)
+{
+    if (gs_window_operator_is_late(&op->shared, values)) return NULL;
+    struct gs_window *window = gs_window_operator_meet(&op->shared, values);
+    return window == NULL ? NULL : &((struct gs_group_window *)window)->groups;
+}
+
+void gs_group_window_clear(struct gs_window_operator *op, struct gs_window *base)
+{
+    gs_groups_close((struct gs_group_operator *)op, &((struct gs_group_window *)base)->groups);
+}

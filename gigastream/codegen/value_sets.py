@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sets of values that groups keep, as C (csrc/hfta/value_sets.h): DISTINCT.
+
+Aggregates of the same distinct argument share a set, which is asked once a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gigastream.codegen.c_text import Lines
+from gigastream.gsql.types import Type
+from gigastream.plan.accumulators import Accumulator, expression_key
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSet:
+    """A set of each group, of the values of an accumulator's first argument."""
+
+    number: int
+    first: int
+    """The accumulator that asks it."""
+
+    @property
+    def is_new(self) -> str:
+        """C variable: the row's value is one that the group has not met."""
+        return f"is_new{self.number}"
+
+
+def value_sets(accumulators: Sequence[Accumulator]) -> dict[int, ValueSet]:
+    """The sets of accumulators, by index, of those that have one."""
+    known: dict[object, ValueSet] = {}
+    found = {}
+    for index, accumulator in enumerate(accumulators):
+        if accumulator.distinct and accumulator.argument is not None:
+            key = expression_key(accumulator.argument)
+            found[index] = known.setdefault(key, ValueSet(len(known), index))
+    return found
+
+
+def write_new_values(
+    lines: Lines, accumulators: Sequence[Accumulator], sets: dict[int, ValueSet]
+) -> None:
+    """Of each set whether the row's value is new; NULL, and one without room, is not."""
+    for kept in dict.fromkeys(sets.values()):
+        argument = accumulators[kept.first].argument
+        assert argument is not None
+        value = f"r->x{kept.first}_0"
+        is_null = f"{value}_null" if argument.nullable else "0"
+        lines.add(f"bool {kept.is_new} = 0;")
+        with lines.block(f"if (!{is_null})"):
+            bytes_ = _bytes_of(lines, argument.type, value)
+            lines.add(
+                f"const struct gs_group_value *met = {_asked(kept, bytes_)};",
+                f"{kept.is_new} = met != NULL && met->times == 1;",
+            )
+
+
+def _asked(kept: ValueSet, bytes_: str) -> str:
+    return f"op->host->group_value(op, r->table, number, {kept.number}, {bytes_})"
+
+
+def _bytes_of(lines: Lines, type_: Type, value: str) -> str:
+    """C expression: the bytes of a value, equal where the values are."""
+    if type_ is Type.STRING:
+        return value
+    if type_ is Type.FLOAT:
+        name = lines.name("bits")
+        lines.add(f"const double {name} = {value} + 0.0; /* 0 and -0 are one */")
+        value = name
+    return f"(struct gs_string){{(const uint8_t *)&{value}, sizeof {value}}}"

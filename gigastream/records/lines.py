@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of bounded length; a longer one is passed over without ever being held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gigastream.records.record_input import RecordInput
+
+MAX_LINE_BYTES = 1 << 20
+_TOO_LONG = f"it is longer than {MAX_LINE_BYTES:,} bytes"
+_BROKEN_OFF = "it breaks off before its line ends"
+
+
+def lines(source: RecordInput) -> Iterator[bytes | str]:
+    """Yield lines with their ends, the last one perhaps without; a text says why one is none."""
+    rest = b""
+    while data := source.some():
+        parts = (rest + data).split(b"\n")
+        rest = parts.pop()
+        for part in parts:
+            yield part + b"\n" if len(part) <= MAX_LINE_BYTES else _TOO_LONG
+        if len(rest) > MAX_LINE_BYTES:
+            yield _TOO_LONG
+            rest = _behind_line(source)
+    if rest:
+        yield _BROKEN_OFF if source.is_cut() else rest
+
+
+def _behind_line(source: RecordInput) -> bytes:
+    """Pass over the rest of a line; return what was read behind it."""
+    while data := source.some():
+        _, end, behind = data.partition(b"\n")
+        if end:
+            return behind
+    return b""
