@@ -35,7 +35,6 @@ enum gs_link {
     GS_LINK_RADIOTAP,
     GS_LINK_IPV4, /* IP of one version: a packet of the other is no tuple */
     GS_LINK_IPV6,
-    GS_LINK_RECORD, /* no packet: a record of a STREAM (gs_fields_record.h) */
     GS_LINK_CISCO_HDLC,
     GS_LINK_FRAME_RELAY,
     GS_LINK_PPI,
@@ -46,7 +45,8 @@ enum gs_link {
     GS_LINK_SUNATM,
     GS_LINK_TOKEN_RING,
     GS_LINK_FDDI,
-    GS_LINK_END /* no link: how many there are */
+    GS_LINK_RECORD, /* no packet: a record of a STREAM (gs_fields_record.h) */
+    GS_LINK_END     /* no link: how many there are */
 };
 
 /* How deep the query set looks: the decoder goes no further. */
