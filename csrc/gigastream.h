@@ -272,6 +272,8 @@ int gs_attached_drain(struct gs_attached_set *set, struct gs_error *error);
 /* Outputs give batches without rows, too, from now on: as settings.output_punctuation, of a set
  * that is at work. */
 void gs_attached_pass_punctuation(struct gs_attached_set *set);
+/* All that is due goes out, without waiting for input: what only fills a batch, too. */
+void gs_attached_settle(struct gs_attached_set *set);
 /* GS_ERROR where it cannot go on for want of memory; it gets no more packets then. */
 int gs_attached_check(const struct gs_attached_set *set, struct gs_error *error);
 /* Every query has had its last row (LIMIT), or its input's end. An engine gives packets to the

@@ -9,7 +9,7 @@ EngineError (the run).
 from __future__ import annotations
 
 import weakref
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
@@ -103,7 +103,11 @@ def run(
         raise SourceError("nothing is to be read", "give a capture, or streams={name: place}")
     plan = _plan(query, parameters, chosen, files)
     options = SessionOptions(include=QueryTexts((), definitions=files).include)
-    return Answer(Session(plan, chosen, settings or Settings(), options))
+
+    def made(values: Parameters) -> Plan:
+        return _plan(query, values, chosen, files)
+
+    return Answer(Session(plan, chosen, settings or Settings(), options), made, parameters or {})
 
 
 class Answer(Iterator["pyarrow.RecordBatch"]):
@@ -113,14 +117,37 @@ class Answer(Iterator["pyarrow.RecordBatch"]):
     refers to it any more, whether a row was taken or not.
     """
 
-    def __init__(self, session: Session) -> None:
-        """Take over a session."""
+    def __init__(
+        self, session: Session, made: Callable[[Parameters], Plan], parameters: Parameters
+    ) -> None:
+        """Take over a session, and what makes its plan of parameters."""
+        self._made, self._parameters = made, parameters
         self._batches = _batches(session)
         self._session = session
         self._finalizer = weakref.finalize(self, session.close)
 
     def __next__(self) -> pyarrow.RecordBatch:
         return next(self._batches)
+
+    def set_parameters(self, parameters: Parameters) -> dict[str, int | None]:
+        """Go on with other values, each from a window's edge on; those not given stay.
+
+        Any parameter can be set: the queries are compiled anew, and both forms run until the last
+        window before the edge is out. Between two batches, by the thread that takes them. All
+        queries change at one moment, between the packets that have been read and those that come:
+        a query with windows from the first one on that has no packet read before, so that each of
+        its rows saw one value; one that passes rows from the next packet on. Returns by query that
+        first window, the value of its first temporal column; None of one that passes rows, and of
+        all where no packet has been read.
+
+        Raises GsqlError for what is wrong with the values, gigastream.sessions.changes.ChangeError
+        where a query has no such place: one answer of everything, LIMIT of rows, windows of rows, a
+        column of windows that is not selected. Nothing has changed then.
+        """
+        values = {**self._parameters, **parameters}
+        firsts = self._session.change(self._made(values))
+        self._parameters = values
+        return dict(firsts)
 
     def close(self) -> None:
         """End the run; rows that were not taken are not answered."""

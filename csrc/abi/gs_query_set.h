@@ -33,6 +33,7 @@ struct gs_burst {
     const struct gs_packet *packets;
     uint32_t count;
     uint32_t interface;                      /* ordinal of the Gigastream interface */
+    const struct gs_string *interface_name;  /* its name */
     const struct gs_string *interface_names; /* by packet->interface */
     int64_t high_ns, promise_ns;             /* H and W of the interface before it */
     struct gs_scratch *scratch;              /* strings that functions make; reset every tuple */
@@ -263,6 +264,9 @@ struct gs_order_ops {
     uint32_t temporal_count;
     const uint32_t *temporal_columns; /* of the input, that make the window */
     uint64_t limit;                   /* rows of a window, UINT64_MAX: all */
+    /* PER: 0 where the rows are of one group, each of which has the limit; NULL: the window has. */
+    int (*compare_groups)(const struct gs_batch *a, uint32_t row_a, const struct gs_batch *b,
+                          uint32_t row_b);
 };
 
 /* limit: LIMIT of the whole stream */

@@ -65,6 +65,11 @@ static bool is_full(struct order_state *state, struct order_window *window)
     const struct gs_row_order *order = &state->order;
     struct gs_order_rows *rows = &window->rows;
     if (rows->is_full) return true;
+    if (order->compare_groups != NULL) {
+        if (gs_order_rows_should_cut(rows, state->held >= state->max_rows))
+            cut(state, gs_order_rows_cut(rows, order));
+        return false;
+    }
     bool has_reached = state->held >= state->max_rows && rows->count >= order->limit;
     if (!has_reached && !gs_order_rows_is_ample(rows, order->limit)) return false;
     cut(state, gs_order_rows_fill(rows, order));
@@ -242,7 +247,8 @@ static int open_order(struct gs_operator_state *op, const struct gs_operator_set
 {
     struct order_state *state = (struct order_state *)op;
     state->max_rows = settings->max_rows;
-    state->order = (struct gs_row_order){ops_of(state)->compare, ops_of(state)->limit};
+    const struct gs_order_ops *ops = ops_of(state);
+    state->order = (struct gs_row_order){ops->compare, ops->compare_groups, ops->limit};
     if (gs_window_operator_open(&state->shared, &window_methods, ops_of(state)->temporal_count,
                                 settings))
         return GS_OK;

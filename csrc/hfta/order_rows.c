@@ -93,12 +93,60 @@ static int compare_rows(const void *a, const void *b, void *compare)
     return order->compare(x->chunk->batch, x->row, y->chunk->batch, y->row);
 }
 
+static int compare_groups(const void *a, const void *b, void *compare)
+{
+    const struct gs_order_row *x = a, *y = b;
+    const struct gs_row_order *order = compare;
+    return order->compare_groups(x->chunk->batch, x->row, y->chunk->batch, y->row);
+}
+
+static int compare_in_groups(const void *a, const void *b, void *compare)
+{
+    int order = compare_groups(a, b, compare);
+    return order != 0 ? order : compare_rows(a, b, compare);
+}
+
+static void sort_by(struct gs_order_rows *rows, int (*compare)(const void *, const void *, void *),
+                    const struct gs_row_order *order)
+{
+    if (rows->count > 0) /* else all of them were refused, or cut */
+        qsort_r(rows->rows, rows->count, sizeof *rows->rows, compare, (void *)order);
+}
+
+bool gs_order_rows_should_cut(const struct gs_order_rows *rows, bool is_short)
+{
+    if (is_short) return rows->count >= rows->left + rows->left / 4 + SMALL_ROWS;
+    return rows->count >= AMPLE_ROWS && rows->count / 2 >= rows->left;
+}
+
+uint32_t gs_order_rows_cut(struct gs_order_rows *rows, const struct gs_row_order *order)
+{
+    uint32_t before = rows->count, left = 0;
+    uint64_t of_group = 0;
+    struct gs_order_row group = {NULL, 0}; /* its first row, which stays */
+    if (order->limit == 0) remove_rows(rows, 0);
+    sort_by(rows, compare_in_groups, order);
+    for (uint32_t at = 0; at < rows->count; at++, of_group++) {
+        struct gs_order_row row = rows->rows[at];
+        if (at > 0 && compare_groups(&group, &row, (void *)order) != 0) of_group = 0;
+        if (of_group == 0) group = row;
+        if (of_group < order->limit)
+            rows->rows[left++] = row;
+        else
+            gs_row_store_remove(&rows->store, row.chunk);
+    }
+    rows->left = rows->count = left;
+    tidy(rows);
+    return before - left;
+}
+
 uint32_t gs_order_rows_sort(struct gs_order_rows *rows, const struct gs_row_order *order)
 {
     uint32_t before = rows->count;
-    if (before == 0) return 0; /* all of them were refused, or cut */
-    qsort_r(rows->rows, before, sizeof *rows->rows, compare_rows, (void *)order);
-    if (before > order->limit) remove_rows(rows, (uint32_t)order->limit);
+    if (order->compare_groups != NULL) gs_order_rows_cut(rows, order);
+    sort_by(rows, compare_rows, order);
+    if (order->compare_groups == NULL && before > order->limit)
+        remove_rows(rows, (uint32_t)order->limit);
     return before - rows->count;
 }
 

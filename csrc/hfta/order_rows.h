@@ -12,6 +12,9 @@
 struct gs_row_order {
     int (*compare)(const struct gs_batch *a, uint32_t row_a, const struct gs_batch *b,
                    uint32_t row_b);
+    /* 0 for rows of one group, of which each has the limit; NULL: all of them have it together. */
+    int (*compare_groups)(const struct gs_batch *a, uint32_t row_a, const struct gs_batch *b,
+                          uint32_t row_b);
     uint64_t limit;
 };
 
@@ -24,7 +27,8 @@ struct gs_order_rows {
     struct gs_row_store store; /* its own, to be compacted; opened by the first row */
     struct gs_order_row *rows;
     uint32_t count, capacity;
-    bool is_full; /* `limit` rows, as a heap, the worst first */
+    uint32_t left; /* of a limit by groups: rows that were there when it was last cut */
+    bool is_full;  /* `limit` rows, as a heap, the worst first */
 };
 
 /* Keeps a copy of a row, which there may be more of than LIMIT lets out; false where the budget, or
@@ -42,6 +46,11 @@ bool gs_order_rows_is_better(const struct gs_order_rows *rows, const struct gs_r
 /* A better row takes the worst one's place; false where there is no room for its copy. */
 bool gs_order_rows_replace(struct gs_order_rows *rows, const struct gs_row_order *order,
                            const struct gs_batch *from, uint32_t row);
+/* Of a limit by groups, whether so many rows have come since it was last cut that cutting again
+ * pays; `is_short`: where there is no room for more. */
+bool gs_order_rows_should_cut(const struct gs_order_rows *rows, bool is_short);
+/* The best `limit` rows of each group stay; gives how many go. */
+uint32_t gs_order_rows_cut(struct gs_order_rows *rows, const struct gs_row_order *order);
 /* In their order, the best first, and without those that LIMIT cuts; gives how many these are. No
  * row is added afterwards. */
 uint32_t gs_order_rows_sort(struct gs_order_rows *rows, const struct gs_row_order *order);

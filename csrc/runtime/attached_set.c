@@ -234,6 +234,7 @@ void gs_attached_next_changes(const struct gs_attached_set *set, uint32_t interf
 
 void gs_attached_settle(struct gs_attached_set *set)
 {
+    if (set->graph.failed) return;
     gs_attached_begin_turn(set);
     for (uint32_t at = 0; at < set->graph.lfta_count; at++)
         gs_lfta_idle(&set->graph.lftas[at]);

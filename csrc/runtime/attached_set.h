@@ -55,8 +55,6 @@ void gs_attached_miss(struct gs_attached_set *set, uint32_t interface, bool is_m
 /* The least H and W at which one of them must be told; as they were where they are less. */
 void gs_attached_next_changes(const struct gs_attached_set *set, uint32_t interface,
                               int64_t *high_ns, int64_t *promise_ns);
-/* Nothing comes now: all that is due goes out, without waiting for input. */
-void gs_attached_settle(struct gs_attached_set *set);
 bool gs_attached_has_output(const struct gs_attached_set *set);
 
 #endif

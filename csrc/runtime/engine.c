@@ -183,6 +183,7 @@ static void run_burst(struct gs_engine *engine, struct gs_source *source, struct
     burst.packets = packets;
     burst.count = count;
     burst.interface = source->interface;
+    burst.interface_name = &source->interface_name;
     burst.interface_names = source->names;
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_is_running(engine->sets[s])) gs_attached_burst(engine->sets[s], &burst);
@@ -263,7 +264,7 @@ static bool has_output(const struct gs_engine *engine)
 static void settle(struct gs_engine *engine)
 {
     for (uint32_t s = 0; s < engine->set_count; s++)
-        if (!engine->sets[s]->graph.failed) gs_attached_settle(engine->sets[s]);
+        gs_attached_settle(engine->sets[s]);
 }
 
 static void step(struct gs_engine *engine)

@@ -21,7 +21,7 @@ from gigastream.codegen.context import (
     views_of,
 )
 from gigastream.codegen.expressions import CValue, ExpressionWriter
-from gigastream.gsql.expressions import ROW_NUMBER, Expression, FieldRef
+from gigastream.gsql.expressions import INTERFACE_NAME, ROW_NUMBER, Expression, FieldRef
 from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.plan.costs import fields_of
@@ -128,6 +128,8 @@ def read_field(field: FieldRef, packet: str, to: str) -> str:
         return f"(({to} = burst->interface), true)"
     if field.accessor == ROW_NUMBER:
         return f"(({to} = row_number), true)"
+    if field.accessor == INTERFACE_NAME:
+        return f"(({to} = *burst->interface_name), true)"
     if field.accessor == "interface":
         return f"gs_field_interface({packet}, burst->interface_names, &{to})"
     if field.accessor == "community_id":

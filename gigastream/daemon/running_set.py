@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gigastream.compiled import read_object
-from gigastream.daemon.edges import Edge, edges_of
+from gigastream.daemon.edges import edges_of
 from gigastream.daemon.hangs import TURN
 from gigastream.daemon.messages import AttachOrder, SetStatistics
 from gigastream.daemon.output_queries import output_queries
@@ -22,6 +22,7 @@ from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
 from gigastream.engine.turns import Turn
 from gigastream.plan import Plan
+from gigastream.sessions.edges import Edge
 from gigastream.sessions.low_session import refuse_unspooled
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.spooled_set import SpooledSet
@@ -81,6 +82,8 @@ class RunningSet:
         """Rows left out by those that it has replaced, or before it rested."""
         self._edges: dict[str, Edge] = {}
         """Of a set that is being replaced."""
+        self._ended: Collection[str] = ()
+        """Queries that pass rows, and have had their last one."""
         self._begins: dict[str, Edge] | None = None
         """Where it has taken over, query by query; None: from nobody."""
         self._reached: set[str] = set()
@@ -199,14 +202,24 @@ class RunningSet:
             self._go_on_with(spools)
             return
         if self._attached is not None and old._attached is not None and old.failure is None:
-            schemas = {node.name: node.schema for node in old.plan.outputs}
-            edges = edges_of(self._attached, old._output_queries, schemas)
-        if edges and old._attached is not None:
+            edges = edges_of(self._attached, old.plan)
+        if edges is not None and old._attached is not None:
+            old._pass_what_came()
             old._attached.pass_punctuation()  # which says when its last window is out
-        old._edges, self._old = edges or {}, old
-        self._begins = edges or {}
-        if edges is None:
+        found = edges or {}
+        old._edges = {name: edge for name, edge in found.items() if edge is not None}
+        old._ended = found.keys() - old._edges.keys()
+        self._begins, self._old = old._edges, old
+        if not old._edges:
             self._let_old_go(old)
+
+    def _pass_what_came(self) -> None:
+        """Give what has come of queries that hold no rows: the next of them are another set's."""
+        if self._attached is not None:
+            self._attached.settle()
+            self._events += self._attached.taken()
+        events, self._events = self._events, []
+        self._give(events)
 
     def _go_on_with(self, spools: Iterable[SpoolTarget]) -> None:
         """What is written there from here on is this set's, as it is attached now."""
@@ -276,6 +289,8 @@ class RunningSet:
             if event.interface is not None:
                 for target in self.targets:
                     target.write_low(event)
+                continue
+            if event.query in self._ended:
                 continue
             edge = self._edges.get(event.query)
             batch: NativeBatch | None = event.batch

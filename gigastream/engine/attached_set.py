@@ -138,6 +138,10 @@ class AttachedSet:
         """Put out batches without rows, too, from now on: their bounds say which rows are out."""
         lib.gs_attached_pass_punctuation(self.native)
 
+    def settle(self) -> None:
+        """Let all that is due go out at once, rows that wait for a fuller batch, too."""
+        lib.gs_attached_settle(self.native)
+
     def check(self) -> None:
         """Raise EngineError where there was no memory to go on: it gets no more packets then."""
         check(lib.gs_attached_check(self.native, self._error), self._error)

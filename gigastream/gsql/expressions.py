@@ -16,6 +16,8 @@ from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Column, Temporal, Type
 from gigastream.gsql.watchlists import Watchlist
 
+INTERFACE_NAME = "@interface_name"
+"""The accessor of the interface's own name, whatever a pcapng file calls it; likewise unnamed."""
 ROW_NUMBER = "@row_number"
 """The accessor of a tuple's number among those of the protocol, which no query can name."""
 

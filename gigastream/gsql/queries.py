@@ -366,6 +366,8 @@ class CheckedQuery:
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     """Rows of each closed window, or of a selection: all that it ever gives."""
+    limit_per: tuple[Expression, ...] = ()
+    """Over GroupRef and AggregateRef: of each window, rows with equal values have the limit."""
     window: SlidingWindow | None = None
     """Of an aggregation: the first of `groups` is the window, or the pane where it has some; in
     what is said of groups it is the window."""

@@ -58,6 +58,8 @@ class Node:
     is_output: ClassVar[bool] = False
     passes_rows: ClassVar[bool] = False
     """Whether rows leave in the order in which they come, and at once."""
+    holds_rows: ClassVar[bool] = True
+    """Whether rows may wait in it for time to pass, or for others."""
     merges: ClassVar[bool] = False
     """Whether it puts the rows of its inputs in the order of a temporal column."""
     keeps_inputs_apart: ClassVar[bool] = False

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.engine import memory
@@ -24,6 +25,9 @@ from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import LiveSource
 from gigastream.sources.packets import PacketSource
+
+if TYPE_CHECKING:
+    from gigastream.sessions.changes import Firsts, Succession
 
 PACKET_BUDGET = 1 << 20
 """Packets after which the engine looks up, so that Python sees signals and shows progress."""
@@ -48,6 +52,8 @@ class Session(Closing):
         if self._limit is None and self._settings.packets_max is not None:
             self._limit = PacketLimit(self._settings.packets_max)
         self._stopped = False
+        self._include = options.include
+        self._succession: Succession | None = None
         self._plan = plan
         self._sources = tuple(sources)
         interfaces = len({source.interface for source in sources})
@@ -81,11 +87,30 @@ class Session(Closing):
         goes_on = True
         while goes_on:
             goes_on = self._run()
-            yield tuple(self._queries.taken())
+            yield tuple((self._succession or self._queries).taken())
 
     def stop(self) -> None:
         """End the input here: the open windows are answered. May be called by a signal handler."""
         self._stopped = True
+
+    def change(self, plan: Plan) -> Firsts:
+        """Let another plan answer from here on: the same queries with other parameters.
+
+        Only between two turns. ChangeError, EngineError: then nothing has changed. Its counters are
+        those of the new plan.
+        """
+        from gigastream.sessions.changes import Succession
+
+        check_row_windows(plan, self._sources)
+        if self._succession is None:
+            self._succession = Succession(self._engine, self._queries, self._plan)
+        interfaces = len({source.interface for source in self._sources})
+        queries = AttachedSet(
+            plan, self._settings, self._include, interfaces=interfaces, only_whole=True
+        )
+        firsts = self._succession.change(queries, plan)
+        self._queries, self._plan = queries, plan
+        return firsts
 
     def want(self, wanted: Mapping[str, int]) -> None:
         """Ask interfaces for packet time (ns), on behalf of who gets the batches.
@@ -109,6 +134,8 @@ class Session(Closing):
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
         self._opened.close()
+        if self._succession is not None:
+            self._succession.close()
 
     # ---- opening ----
 

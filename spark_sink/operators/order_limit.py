@@ -55,7 +55,8 @@ class OrderLimitOnSpark(SparkOperator[OrderLimit]):
         keys = (columns[index].name + (" DESC" if down else "") for index, down in node.keys)
         yield "sort_array", f"of the window's rows by {', '.join((*keys, 'all columns'))}"
         if node.limit is not None:
-            yield "slice", f"the first {node.limit:,}"
+            per = ", ".join(columns[index].name for index in node.per)
+            yield "slice", f"the first {node.limit:,}" + (f" of each {per}" if per else "")
 
 
 def _window_times(node: OrderLimit, inputs: Sequence[Late]) -> list[Alternatives]:
@@ -66,21 +67,30 @@ def _window_times(node: OrderLimit, inputs: Sequence[Late]) -> list[Alternatives
 def _keyed(node: OrderLimit, rows: DataFrame) -> DataFrame:
     """Each row as one value that sorts, with its window, and in a stream that one's event time."""
     windows = [rows[f"c{index}"].alias(f"w{index}") for index in node.windows]
+    per = [rows[f"c{index}"].alias(f"p{index}") for index in node.per]
     keys = [_key(node, rows, *key).alias(f"k{n}") for n, key in enumerate(node.keys)]
     # equal keys: by all columns, so that the answer is one (OPERATORS section 4)
     columns = (rows[f"c{index}"] for index in range(len(node.schema.columns)))
     ends = [rows[EVENT_TIME]] if rows.isStreaming else []
-    return rows.select(*ends, *windows, F.struct(*keys, *columns).alias("row"))
+    return rows.select(*ends, *windows, *per, F.struct(*keys, *columns).alias("row"))
 
 
 def _sorted_rows(node: OrderLimit, keyed: DataFrame) -> DataFrame:
-    """The rows of each window in order, cut at the limit."""
-    groups = keyed.groupBy(*(name for name in keyed.columns if name != "row"))
+    """The rows of each window in order, cut at the limit; of PER each of its groups before that."""
+    windows = [name for name in keyed.columns if name != "row" and not name.startswith("p")]
+    limited = _gathered(keyed, [name for name in keyed.columns if name != "row"], node.limit)
+    if node.per:
+        limited = _gathered(limited, windows, None)
+    return limited.select(*(F.col(f"row.c{n}") for n in range(len(node.schema.columns))))
+
+
+def _gathered(keyed: DataFrame, names: Sequence[str], limit: int | None) -> DataFrame:
+    """The rows of each group of these columns in order, as many as the limit lets out."""
     found = F.sort_array(F.collect_list("row"))
-    if node.limit is not None:
-        found = F.slice(found, 1, node.limit)
-    gathered = groups.agg(found.alias("rows")).select(F.explode("rows").alias("row"))
-    return gathered.select(*(F.col(f"row.c{n}") for n in range(len(node.schema.columns))))
+    if limit is not None:
+        found = F.slice(found, 1, limit)
+    groups = keyed.groupBy(*names).agg(found.alias("rows"))
+    return groups.select(*names, F.explode("rows").alias("row"))
 
 
 def _key(node: OrderLimit, rows: DataFrame, index: int, is_descending: bool) -> Column:

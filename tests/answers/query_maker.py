@@ -311,6 +311,8 @@ class QueryMaker:
         keys = self._random.sample(sortable, min(len(sortable), self._random.randint(1, 2)))
         order = ", ".join(f"{key}{self._pick('', ' ASC', ' DESC')}" for key in keys)
         limit = self._pick("", " LIMIT 1", " LIMIT 3", " LIMIT 0")
+        if limit and self._random.random() < 0.4:
+            limit += f" PER {self._pick(*sortable)}"
         return f"\nORDER BY {order}{limit}"
 
     def _distinct(self, source: str) -> tuple[str, list[Column]]:

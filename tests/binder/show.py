@@ -118,7 +118,8 @@ def _lines(query: CheckedQuery) -> Iterator[str]:
     for item in query.order_by:
         yield f"  order by {shown(item.expression)}{' desc' if item.descending else ''}"
     if query.limit is not None:
-        yield f"  limit {query.limit}"
+        per = ", ".join(map(shown, query.limit_per))
+        yield f"  limit {query.limit}" + (f" per {per}" if per else "")
 
 
 def _moving(expression: Expression) -> str:

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ORDER BY … LIMIT as its neighbours meet it: `order_driver LIMIT MAX_ROWS` reads lines
- *   row WINDOW VALUE   a row, of which the greatest values of a window come first
- *   bound WINDOW       no later row is below it
- *   fill, free         others take all memory that is left; they give it back
- *   idle               nothing comes
- *   end
- * and prints `row WINDOW VALUE PARTIAL` for each that leaves, `PARTIAL` being 1 where rows of its
- * window are missing, and at the end `work COMPARISONS CUT REFUSED LATE PEAK HELD`. */
+/* ORDER BY … LIMIT as its neighbours meet it: `order_driver LIMIT MAX_ROWS GROUPS` reads lines;
+ * with GROUPS above 0 the limit is one of each group, values of the same remainder row WINDOW VALUE
+ * a row, of which the greatest values of a window come first bound WINDOW       no later row is
+ * below it fill, free         others take all memory that is left; they give it back idle nothing
+ * comes end and prints `row WINDOW VALUE PARTIAL` for each that leaves, `PARTIAL` being 1 where
+ * rows of its window are missing, and at the end `work COMPARISONS CUT REFUSED LATE PEAK HELD`. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +36,15 @@ static int compare(const struct gs_batch *a, uint32_t i, const struct gs_batch *
 {
     comparisons++;
     return (cell(a, 1, i) < cell(b, 1, j)) - (cell(a, 1, i) > cell(b, 1, j));
+}
+
+static int64_t groups;
+
+static int compare_groups(const struct gs_batch *a, uint32_t i, const struct gs_batch *b,
+                          uint32_t j)
+{
+    int64_t x = cell(a, 1, i) % groups, y = cell(b, 1, j) % groups;
+    return (x > y) - (x < y);
 }
 
 static void copy(struct gs_operator *op, const struct gs_batch *input, uint32_t row)
@@ -99,9 +106,18 @@ static void told(const struct gs_operator_state *op)
 
 int main(int argc, char **argv)
 {
-    if (argc < 3) return EXIT_FAILURE;
+    if (argc < 4) return EXIT_FAILURE;
     static const uint32_t windows[] = {0};
-    const struct gs_order_ops ops = {{"order"}, compare, copy, 1, windows, strtoull(argv[1], 0, 0)};
+    groups = strtoll(argv[3], 0, 0);
+    const struct gs_order_ops ops = {
+        .common = {"order"},
+        .compare = compare,
+        .copy = copy,
+        .temporal_count = 1,
+        .temporal_columns = windows,
+        .limit = strtoull(argv[1], 0, 0),
+        .compare_groups = groups > 0 ? compare_groups : NULL,
+    };
     const struct gs_node node = {"top", &schema, GS_NODE_OPERATOR, &ops, 0, NULL};
     const struct gs_schema *inputs[] = {&schema};
     const struct gs_stream nobody = {0};

@@ -40,8 +40,9 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("order_driver.c", tmp_path_factory.mktemp("order"), OPERATORS)
 
 
-def run(driver: Path, limit: int, max_rows: int, lines: Iterable[str]) -> Run:
-    words = [str(driver), str(limit), str(max_rows)]
+def run(driver: Path, limit: int, max_rows: int, lines: Iterable[str], groups: int = 0) -> Run:
+    """With `groups` the limit is one of each: values of the same remainder are one."""
+    words = [str(driver), str(limit), str(max_rows), str(groups)]
     text = "\n".join(lines)
     done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -147,3 +148,43 @@ def test_a_row_below_the_punctuation_is_late(driver: Path) -> None:
 def test_nothing_is_asked_for_a_window_that_only_the_end_passes(driver: Path) -> None:
     found = run(driver, 1, 9, [row(GREATEST, 5), row(GREATEST - 1, 6), "idle", "end"])
     assert found.rows == [(GREATEST - 1, 6, False), (GREATEST, 5, False)]
+
+
+def best_of_groups(values: Iterable[int], limit: int, groups: int) -> list[int]:
+    by_group = [[v for v in values if v % groups == group] for group in range(groups)]
+    return sorted((v for group in by_group for v in best(group, limit)), reverse=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.integers(0, 40), max_size=60),
+    limit=st.integers(0, 4),
+    groups=st.integers(1, 7),
+)
+def test_each_group_has_the_limit(driver: Path, values: list[int], limit: int, groups: int) -> None:
+    found = run(driver, limit, 1_000, [*(row(7, value) for value in values), "end"], groups)
+    kept = best_of_groups(values, limit, groups)
+    assert found.rows == [(7, value, False) for value in kept]
+    assert (found.cut, found.refused) == (len(values) - len(kept), 0)
+
+
+def test_groups_that_the_limit_cuts_again_and_again(driver: Path) -> None:
+    """Memory is that of the rows that stay, give or take as many; a row costs a part of a sort."""
+    count, limit, groups = 40_000, 5, 100
+    values = list(range(count))
+    random.Random(7).shuffle(values)
+    lines = [*(row(1, value) for value in values), "end"]
+    found = run(driver, limit, 10_000, lines, groups)
+    assert found.rows == [(1, v, False) for v in best_of_groups(values, limit, groups)]
+    assert (found.cut, found.refused) == (count - limit * groups, 0)
+    assert found.peak_bytes < 400_000
+    assert found.held_bytes < 10_000
+
+
+def test_groups_at_the_cap_are_cut_before_a_row_is_refused(driver: Path) -> None:
+    values = list(range(3_000))
+    lines = [*(row(1, value) for value in values), "end"]
+    found = run(driver, 2, 200, lines, 10)
+    assert found.rows == [(1, v, False) for v in best_of_groups(values, 2, 10)]
+    assert found.refused == 0
+    assert run(driver, 2, 50, lines, 100).refused > 0

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gigastream.codegen.c_text import Lines, bytes_differ
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.operators.high_code import HighCode, write_ops
@@ -14,16 +16,10 @@ from gigastream.plan.operators.order_limit import OrderLimit
 def _write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLimit) -> None:
     keys = [(index, descending) for index, descending in node.keys]
     keys += [(index, False) for index in range(len(node.schema.columns))]
-    head = (
-        f"static int {prefix}_compare(const struct gs_batch *a, uint32_t i, "
-        "const struct gs_batch *b, uint32_t j)"
-    )
-    with lines.block(head):
-        lines.add("int order;")
-        for index, descending in keys:
-            _write_compare(lines, node, index, descending)
-        lines.add("return 0;")
-    lines.add("")
+    _write_order_by(lines, node, f"{prefix}_compare", keys)
+    if node.per:
+        groups = [(index, False) for index in node.per]
+        _write_order_by(lines, node, f"{prefix}_compare_groups", groups)
     write_copy(lines, prefix, node.schema)
     windows = ", ".join(map(str, node.held)) or "0"
     lines.add(f"static const uint32_t {prefix}_windows[] = {{{windows}}};")
@@ -36,7 +32,24 @@ def _write_order(lines: Lines, context: CodeContext, prefix: str, node: OrderLim
         f".temporal_count = {len(node.held)},",
         f".temporal_columns = {prefix}_windows,",
         f".limit = {'UINT64_MAX' if node.limit is None else f'UINT64_C({node.limit})'},",
+        f".compare_groups = {f'{prefix}_compare_groups' if node.per else 'NULL'},",
     )
+
+
+def _write_order_by(
+    lines: Lines, node: OrderLimit, name: str, keys: Sequence[tuple[int, bool]]
+) -> None:
+    """A function that compares two rows by columns, each upwards or downwards."""
+    head = (
+        f"static int {name}(const struct gs_batch *a, uint32_t i, "
+        "const struct gs_batch *b, uint32_t j)"
+    )
+    with lines.block(head):
+        lines.add("int order;")
+        for index, descending in keys:
+            _write_compare(lines, node, index, descending)
+        lines.add("return 0;")
+    lines.add("")
 
 
 def _write_compare(lines: Lines, node: OrderLimit, index: int, descending: bool) -> None:

@@ -44,6 +44,7 @@ class Aggregation:
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     grouping: GroupingMasks | None = None
+    limit_per: tuple[Expression, ...] = ()
 
 
 # GROUP BY
@@ -131,7 +132,7 @@ def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggre
     closing = _condition(statement, groups, "CLOSING_WHEN", closing_when, named, rows)
     by_name = replace(scope, variables={**aliases, **groups.references()})
     order = _order(statement, groups, by_name, rows)
-    limit = _limit_of_windows(statement)
+    limit, per = _limit_of_windows(statement, groups, by_name, rows)
     demand_temporal(statement, groups)
     refuse_low_only([having, closing, *(item.expression for item in items)], statement.sink)
     if not groups.are_known:
@@ -141,8 +142,9 @@ def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggre
     columns = outputs(items, origins)
     if columns is None:
         return None
+    grouping = groups.masks
     return Aggregation(
-        columns, groups.variables, aggregates, having, closing, order, limit, groups.masks
+        columns, groups.variables, aggregates, having, closing, order, limit, grouping, per
     )
 
 
@@ -160,14 +162,15 @@ def bind_distinct(statement: Statement, rows: Scope) -> Aggregation | None:
     taken = {item.name.lower() for item in items if item.name}
     found = [_column_group(item, n, taken) for n, item in enumerate(items, 1)]
     groups = Groups(found, is_distinct=True)
-    order = _order(statement, groups, replace(rows, variables=groups.references()), rows)
-    limit = _limit_of_windows(statement)
+    scope = replace(rows, variables=groups.references())
+    order = _order(statement, groups, scope, rows)
+    limit, per = _limit_of_windows(statement, groups, scope, rows)
     demand_temporal(statement, groups)
     grouped = [_grouped(statement, groups, item) for item in items]
     columns = outputs(grouped, Origins(statement.origins, groups.variables))
     if columns is None:
         return None
-    return Aggregation(columns, groups.variables, order_by=order, limit=limit)
+    return Aggregation(columns, groups.variables, order_by=order, limit=limit, limit_per=per)
 
 
 def _column_group(item: Item, position: int, taken: set[str]) -> Group:
@@ -199,13 +202,9 @@ def _condition(
 
 
 def _order(statement: Statement, groups: Groups, scope: Scope, rows: Scope) -> tuple[SortKey, ...]:
-    if statement.body.distinct:
-        binder = statement.binder("ORDER BY", scope)
-    else:
-        binder = statement.group_binder("ORDER BY", scope, rows, groups)
     found = []
     for item in statement.body.order_by:
-        bound = groups.grouped(binder.bind(item.expression), statement.sink)
+        bound = _of_groups(statement, groups, scope, rows, item.expression, "ORDER BY")
         if isinstance(bound, Constant):
             message = "ORDER BY a constant sorts nothing"
             statement.sink.error("constant-order", message, item.span, _NO_POSITIONS)
@@ -214,12 +213,40 @@ def _order(statement: Statement, groups: Groups, scope: Scope, rows: Scope) -> t
     return tuple(found)
 
 
-def _limit_of_windows(statement: Statement) -> int | None:
+def _of_groups(
+    statement: Statement,
+    groups: Groups,
+    scope: Scope,
+    rows: Scope,
+    node: ast.SyntaxExpression,
+    clause: str,
+) -> Expression | None:
+    """What a clause behind the groups says of one of them."""
+    if statement.body.distinct:
+        binder = statement.binder(clause, scope)
+    else:
+        binder = statement.group_binder(clause, scope, rows, groups)
+    return groups.grouped(binder.bind(node), statement.sink)
+
+
+def _limit_of_windows(
+    statement: Statement, groups: Groups, scope: Scope, rows: Scope
+) -> tuple[int | None, tuple[Expression, ...]]:
+    """LIMIT, and the groups of which each has it."""
     node = statement.body.limit
     if node is not None and not statement.body.order_by:
         message = "LIMIT needs ORDER BY: it keeps the first groups of each closed window"
-        statement.sink.error("misplaced-clause", message, node.span)
-    return bind_limit(statement)
+        statement.sink.error("misplaced-clause", message, node.count.span)
+    items = () if node is None else node.per
+    per = []
+    for item in items:
+        bound = _of_groups(statement, groups, scope, rows, item, "PER")
+        if isinstance(bound, Constant):
+            message = "PER a constant is one group: the window"
+            statement.sink.error("constant-order", message, item.span, _NO_POSITIONS)
+        elif bound is not None:
+            per.append(bound)
+    return bind_limit(statement), tuple(per)
 
 
 def bind_limit(statement: Statement) -> int | None:
@@ -227,12 +254,12 @@ def bind_limit(statement: Statement) -> int | None:
     node = statement.body.limit
     if node is None:
         return None
-    bound = statement.binder("LIMIT", Scope(())).bind(node)
+    bound = statement.binder("LIMIT", Scope(())).bind(node.count)
     if isinstance(bound, Constant) and bound.type.is_integer and int(bound.value or 0) >= 0:
         return int(bound.value or 0)
     if bound is not None:
         message = "LIMIT takes a whole number, not below 0"
-        statement.sink.error("wrong-type", message, node.span)
+        statement.sink.error("wrong-type", message, node.count.span)
     return None
 
 

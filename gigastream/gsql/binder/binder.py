@@ -24,6 +24,7 @@ from gigastream.gsql.binder.sources import QueryOutput, Tables
 from gigastream.gsql.catalog.catalog import Catalog
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.queries import CheckedQuery
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.syntax import ast
 
 
@@ -32,7 +33,7 @@ def check(
     *,
     catalog: Catalog,
     parameters: Mapping[str, str] | None = None,
-    interfaces: Iterable[str] | None = None,
+    interfaces: Mapping[str, Mapping[str, str]] | Iterable[str] | None = None,
     library: str | PathLike[str] | Mapping[str, str] | None = None,
     is_finite: bool = False,
     opens_lists: bool = False,
@@ -43,9 +44,9 @@ def check(
     A query stands behind those that it reads; otherwise the order is that of the texts. Library
     queries that are read are among them, named `dir/name`, and are no outputs.
     `parameters` are the values of `--param [query.]name=value`. `interfaces` are the names of all
-    interfaces; None where they are not known yet. `is_finite` says that all input has an end, where
-    an aggregation without a clock is answered. `opens_lists`: FROM may name a watchlist's file.
-    Warnings are left in `sink`, if one is given.
+    interfaces, perhaps with their properties; None where they are not known yet. `is_finite` says
+    that all input has an end, where an aggregation without a clock is answered. `opens_lists`: FROM
+    may name a watchlist's file. Warnings are left in `sink`, if one is given.
 
     Raises GsqlError with everything that is wrong.
     """
@@ -55,7 +56,8 @@ def check(
         queries.add_text(text, file)
     queries.resolve()
     known = None if interfaces is None else frozenset(interfaces)
-    tables = Tables(catalog, sink, {}, known, is_finite, opens_lists=opens_lists)
+    properties = _properties(interfaces)
+    tables = Tables(catalog, sink, {}, known, is_finite, opens_lists, properties)
     ordered = queries.ordered()
     checked = _check_all(ordered, tables, GivenParameters(parameters or {}))
     is_whole = len(checked) == len(ordered)
@@ -63,6 +65,16 @@ def check(
         _refuse_silence(queries.entries.values(), sink)
     sink.raise_if_errors()
     return checked
+
+
+def _properties(
+    interfaces: Mapping[str, Mapping[str, str]] | Iterable[str] | None,
+) -> Mapping[str, Mapping[str, str]] | None:
+    """Of the interfaces that packets come from."""
+    if interfaces is None:
+        return None
+    given = interfaces if isinstance(interfaces, Mapping) else {name: {} for name in interfaces}
+    return {name: own for name, own in given.items() if not is_of_stream(name)}
 
 
 def _refuse_silence(entries: Iterable[QueryEntry], sink: DiagnosticSink) -> None:
@@ -161,6 +173,7 @@ def _check_query(entry: QueryEntry, tables: Tables, given: GivenParameters) -> C
         catalog=tables.catalog,
         parameters=bind_parameters(asked, given, tables.catalog, told),
         defines={entry.name.lower(): entry.value for entry in query.defines},
+        properties=tables.properties,
         aggregate_names=NAMES,
         is_finite=tables.is_finite,
     )

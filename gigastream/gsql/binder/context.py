@@ -22,6 +22,8 @@ class BindingContext:
     """By lower-case name; None is one that was wrong, and reported."""
     defines: Mapping[str, str] = field(default_factory=dict)
     """The entries of DEFINE, by lower-case name."""
+    properties: Mapping[str, Mapping[str, str]] | None = None
+    """Of the interfaces of packets, by name; None: they are not known yet."""
     aggregate_names: tuple[str, ...] = ()
     is_finite: bool = False
     """All input has an end, at which groups without a clock are complete."""

@@ -25,6 +25,7 @@ from gigastream.gsql.binder.literals import constant, define, is_prefix, literal
 from gigastream.gsql.binder.matching import pattern_test
 from gigastream.gsql.binder.membership import in_prefix, in_values
 from gigastream.gsql.binder.names import Scope
+from gigastream.gsql.binder.properties import interface_property
 from gigastream.gsql.catalog.protocols import resolved_type
 from gigastream.gsql.diagnostics import Diagnostic, DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import Constant, Expression, GroupRef
@@ -96,8 +97,7 @@ class Binder:
         return define(node, self.context)
 
     def _property(self, node: ast.InterfaceProperty) -> Expression | None:
-        not_supported(self.sink, f"the interface property @{node.name}", node.span)
-        return None
+        return interface_property(node, self.scope, self.context)
 
     def _star(self, node: ast.Star) -> Expression | None:
         message = "* stands alone in SELECT * and count(*)"

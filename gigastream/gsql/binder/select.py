@@ -73,7 +73,7 @@ def bind_select(
         checked = replace(checked, filter=filtered.filter())
     if checked is None or of_rows is None or body.limit is None:
         return checked
-    return replace(checked, limit=of_rows, limit_span=body.limit.span)
+    return replace(checked, limit=of_rows, limit_span=body.limit.count.span)
 
 
 def _opened(
@@ -140,6 +140,9 @@ def _selection(statement: Statement, rows: Scope) -> tuple[OutputColumn, ...] | 
     if body.order_by:
         message = "ORDER BY needs an aggregation: it sorts the groups of a closed window"
         sink.error("misplaced-clause", message, body.order_by[0].span)
+    if body.limit is not None and body.limit.per:
+        message = "PER needs an aggregation: it keeps the first rows of each group of a window"
+        sink.error("misplaced-clause", message, body.limit.per[0].span)
     return outputs(items, Origins(statement.origins))
 
 
@@ -202,4 +205,5 @@ def _aggregating(query: CheckedQuery, found: Aggregation) -> CheckedQuery:
         closing_when=found.closing_when,
         order_by=found.order_by,
         limit=found.limit,
+        limit_per=found.limit_per,
     )

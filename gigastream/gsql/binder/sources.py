@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.columns import schema_of
-from gigastream.gsql.binder.context import not_supported
 from gigastream.gsql.binder.names import PacketNames, SourceNames, StreamNames
 from gigastream.gsql.binder.packet_rows import columns_of, fields_like
 from gigastream.gsql.catalog.catalog import Catalog, Protocol
@@ -52,6 +51,8 @@ class Tables:
     """The tunnels that the query opens."""
     opens_lists: bool = False
     """A watchlist may be named by its file."""
+    properties: Mapping[str, Mapping[str, str]] | None = None
+    """Of the interfaces of packets; None where they are not known yet."""
     readers: Sequence[tuple[ast.Query, ast.Table]] = ()
     """Who reads the query that is checked, and where in its FROM."""
 
@@ -193,8 +194,7 @@ def _records(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | 
 
 def _packets(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | None:
     if table.host is not None and table.host.lower() not in LOCAL_HOSTS:
-        not_supported(tables.sink, "reading an interface of another host", table.span)
-        return None
+        return _of_host(table, protocol, tables)
     if table.interface_set is not None:
         if _is_set(table.interface_set, tables):
             return _Branch(table, protocol, interface_set=table.interface_set)
@@ -219,6 +219,28 @@ def _over_interface(
     links = sorted(each for each in known if not is_of_stream(each))
     hint = hint or f"known are {', '.join(links) or 'none'}: -r {name}=FILE gives one"
     tables.sink.error("unknown-interface", f"no interface {name}", table.interface_span, hint)
+    return None
+
+
+def _of_host(table: ast.Table, protocol: Protocol, tables: Tables) -> _Branch | None:
+    """`'host'.iface.P`: the interface here whose packets come from there, as its properties say."""
+    if tables.properties is None:
+        message = f"which interfaces are of the host {table.host} is not known"
+        hint = "-c FILE.toml names a configuration with their properties, [interface.NAME]"
+        tables.sink.error("unknown-interface", message, table.span, hint)
+        return None
+    known = [
+        name
+        for name, own in tables.properties.items()
+        if own.get("host", "").lower() == (table.host or "").lower()
+        and own.get("name", name) == table.interface
+    ]
+    if len(known) == 1:
+        return _Branch(table, protocol, interface=known[0])
+    what = "several interfaces here are" if known else "no interface here is"
+    message = f"{what} {table.interface} of the host {table.host}"
+    hint = "[interface.NAME] of a configuration says so: host = 'HOST', and name = 'IFACE' there"
+    tables.sink.error("unknown-interface", message, table.span, hint)
     return None
 
 

@@ -370,6 +370,14 @@ class JoinClause(SyntaxNode):
 
 
 @dataclass(frozen=True, slots=True)
+class Limit(SyntaxNode):
+    """`LIMIT k [PER g, …]`."""
+
+    count: SyntaxExpression
+    per: tuple[SyntaxExpression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SelectStatement(SyntaxNode):
     """A SELECT: selection, aggregation, sampling, every join but MERGE.
 
@@ -392,7 +400,7 @@ class SelectStatement(SyntaxNode):
     cleaning_by: SyntaxExpression | None = None
     closing_when: SyntaxExpression | None = None
     order_by: tuple[OrderItem, ...] = ()
-    limit: SyntaxExpression | None = None
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)

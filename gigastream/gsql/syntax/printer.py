@@ -217,9 +217,14 @@ def _select(body: ast.SelectStatement) -> list[str]:
         _clause("CLEANING_BY", _conditions(body.cleaning_by), " AND"),
         _clause("CLOSING_WHEN", _conditions(body.closing_when), " AND"),
         _clause("ORDER BY", [_order_item(item) for item in body.order_by]),
-        _clause("LIMIT", [] if body.limit is None else [print_expression(body.limit)]),
+        _clause("LIMIT", [] if body.limit is None else [_limit(body.limit)]),
     )
     return lines + [clause for clause in clauses if clause]
+
+
+def _limit(limit: ast.Limit) -> str:
+    count = print_expression(limit.count)
+    return f"{count} PER {_all(limit.per)}" if limit.per else count
 
 
 def _conditions(expression: ast.SyntaxExpression | None) -> list[str]:

@@ -16,6 +16,7 @@ from gigastream.gsql.syntax.ast import (
     GroupingSets,
     GroupItem,
     JoinClause,
+    Limit,
     MergeStatement,
     Name,
     OrderItem,
@@ -181,7 +182,8 @@ def _clauses(cursor: Cursor) -> dict[str, Any]:
     return found
 
 
-_BROKEN_CLAUSES: dict[str, tuple[GroupItem, ...]] = {
+_BROKEN_CLAUSES: dict[str, tuple[GroupItem, ...] | Limit] = {
+    "limit": Limit(Broken()),
     "group_by": (GroupItem(Broken()),),
     "supergroup": (),
     "order_by": (),
@@ -289,8 +291,18 @@ def _order_item(cursor: Cursor) -> OrderItem:
     return OrderItem(expression, descending, span=cursor.since(mark))
 
 
-def _limit(cursor: Cursor) -> SyntaxExpression:
+def _limit(cursor: Cursor) -> Limit:
+    mark = cursor.mark()
     cursor.advance()
+    count = _count(cursor)
+    per: tuple[SyntaxExpression, ...] = ()
+    if cursor.accept_word("PER"):
+        per = cursor.separated(lambda: parse_expression(cursor))
+    _end_clause(cursor, "',', the end of the query" if per else "PER, the end of the query", "PER")
+    return Limit(count, per, span=cursor.since(mark))
+
+
+def _count(cursor: Cursor) -> SyntaxExpression:
     if cursor.token.kind == "$":
         limit = parse_expression(cursor)
     elif cursor.token.kind == "number":
@@ -300,7 +312,6 @@ def _limit(cursor: Cursor) -> SyntaxExpression:
             raise cursor.error("bad-literal", message, limit.span)
     else:
         raise cursor.unexpected("a whole number behind LIMIT")
-    _end_clause(cursor, "the end of the query")
     return limit
 
 

@@ -29,6 +29,7 @@ class Expand(OneInputNode):
 
     title: ClassVar[str] = "grouping sets"
     passes_rows: ClassVar[bool] = True
+    holds_rows: ClassVar[bool] = False
 
     grouping: GroupingMasks
     mask: int

@@ -24,6 +24,7 @@ class LowSelect(LowNode):
     """Selection low."""
 
     title: ClassVar[str] = "selection LFTA"
+    holds_rows: ClassVar[bool] = False
 
     outputs: tuple[OutputColumn, ...]
 

@@ -28,6 +28,8 @@ class OrderLimit(ClauseNode):
     keys: tuple[tuple[int, bool], ...]
     """(column of the input, descending)."""
     limit: int | None
+    per: tuple[int, ...]
+    """Columns of the input: rows of a window in which they are equal have the limit together."""
     windows: tuple[int, ...]
     """Columns of the input that make the window."""
 
@@ -47,7 +49,8 @@ class OrderLimit(ClauseNode):
         if not query.order_by:
             return ()
         shown = {expression_key(output.expression) for output in query.outputs}
-        wanted = [*(item.expression for item in query.order_by), *_window_refs(query)]
+        keys = (item.expression for item in query.order_by)
+        wanted = [*keys, *query.limit_per, *_window_refs(query)]
         names = NodeNames()
         names.reserve(output.name for output in query.outputs)
         hidden: dict[object, OutputColumn] = {}
@@ -73,6 +76,7 @@ class OrderLimit(ClauseNode):
                 (places[expression_key(k.expression)], k.descending) for k in query.order_by
             ),
             limit=query.limit,
+            per=tuple(places[expression_key(e)] for e in query.limit_per),
             windows=tuple(places[expression_key(ref)] for ref in _window_refs(query)),
         )
 
@@ -87,8 +91,9 @@ class OrderLimit(ClauseNode):
         keys = (names[index] + (" DESC" if down else "") for index, down in self.keys)
         yield "window", (", ".join(names[index] for index in self.windows) or "the stream",)
         yield "order", (", ".join(keys),) if self.keys else ()
-        limit = self.limit
-        yield "limit", () if limit is None else (f"{counted(limit, 'row')} of each window",)
+        limit, per = self.limit, ", ".join(names[index] for index in self.per)
+        each = f"each {per} in a window" if per else "each window"
+        yield "limit", () if limit is None else (f"{counted(limit, 'row')} of {each}",)
 
     def punctuation(self, index: int) -> str:
         return "punctuation of the input, once its windows are out"

@@ -15,6 +15,7 @@ class Output(PassingNode):
     """Rows leave the plan here, under the query's name."""
 
     title: ClassVar[str] = "output"
+    holds_rows: ClassVar[bool] = False
     is_output: ClassVar[bool] = True
 
 

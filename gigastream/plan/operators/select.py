@@ -28,6 +28,7 @@ class Select(OneInputNode):
 
     title: ClassVar[str] = "selection"
     passes_rows: ClassVar[bool] = True
+    holds_rows: ClassVar[bool] = False
 
     predicates: tuple[Expression, ...]
     outputs: tuple[OutputColumn, ...]

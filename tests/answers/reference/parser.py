@@ -65,11 +65,23 @@ def _select(cursor: Cursor, query: Query) -> None:
     if not cursor.accept("*"):
         query.items = cursor.separated(_item)
     window = parse_window(cursor) if at_window(cursor) else None
+    query.filtered = _filtered(cursor)
     kind = join_prefix(cursor)
     cursor.expect("FROM")
     query.source, behind = from_clause(cursor, kind)
     query.window = window or behind
     _clauses(cursor, query)
+
+
+def _filtered(cursor: Cursor) -> tuple[Name, int] | None:
+    if not cursor.accept("FILTER_JOIN"):
+        return None
+    cursor.expect("(")
+    column = name(cursor)
+    cursor.expect(",")
+    ticks = int(cursor.take().text)
+    cursor.expect(")")
+    return column, ticks
 
 
 def _merge(cursor: Cursor, query: Query) -> None:
@@ -113,6 +125,8 @@ def _clauses(cursor: Cursor, query: Query) -> None:
         query.order_by = cursor.separated(_order_item)
     if cursor.accept("LIMIT"):
         query.limit = int(cursor.take().text)
+        if cursor.accept("PER"):
+            query.per = cursor.separated(expression)
 
 
 def _item(cursor: Cursor) -> Item:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, groupby, product
@@ -10,6 +11,7 @@ from typing import Any
 
 from tests.answers.reference.aggregates import NAMES, Aggregate
 from tests.answers.reference.binder import Binder
+from tests.answers.reference.filters import FilterReader
 from tests.answers.reference.inputs import Captures, InputReader
 from tests.answers.reference.joins import JoinReader
 from tests.answers.reference.merges import is_by_names, merge, readers_of
@@ -99,6 +101,7 @@ class _Evaluation:
         self.parameters = {**_defines(query), **query.parameters}
         self.variables: dict[str, Typed] = {}
         self.group_by = query.items if query.distinct else query.group_by
+        self.filter: FilterReader | None = None
         inputs = [InputReader(item, captures, found) for item in inputs_of(query.source)]
         self.source = self._reader(inputs)
         self.windows: Windows | None = None
@@ -107,7 +110,10 @@ class _Evaluation:
 
     def _reader(self, inputs: list[InputReader]) -> InputReader | JoinReader:
         query = self.query
-        if len(inputs) == 1:
+        if query.filtered is not None:
+            column, ticks = query.filtered
+            self.filter = FilterReader(*inputs, column.name, ticks)
+        if len(inputs) == 1 or query.filtered is not None:
             return inputs[0]
         named = {item.name: item.expression for item in query.group_by if item.name}
         variables = {} if query.distinct else named
@@ -134,6 +140,10 @@ class _Evaluation:
 
     def _where(self) -> Iterator[Tuple]:
         binder = Binder(self._row_name, self.parameters)
+        if self.filter is not None:
+            found = self.filter
+            pairs = Binder(lambda name: found.resolve(name, self._row_name), self.parameters)
+            return found.tuples(self.query.where, pairs.typed)
         if isinstance(self.source, JoinReader):
             return (Tuple((), row) for row in self.source.rows(binder.typed))
         condition = None if self.query.where is None else binder.typed(self.query.where)
@@ -168,15 +178,16 @@ class _Evaluation:
         having = self._condition(query.having, over_groups, columns)
         closes = self._condition(query.closing_when, over_groups, columns)
         keys = self._order_keys(over_groups, columns)
+        per = [_with_names(over_groups, columns).typed(node) for node in query.per]
         groups = self._groups(calls) if closes is None else self._going_on(calls, closes)
         kept = [group for group in groups if _is_kept(having, group)]
-        extra = [*(key for key, _ in keys), *self._closed_by()]
+        extra = [*(key for key, _ in keys), *per, *self._closed_by()]
         width = len(columns)
         rows = list(_valued([*(c.typed for c in columns), *extra], kept))
         if not query.order_by:
             return Answer(columns, [row[:width] for row in rows])
         order = [OrderKey(width + at, down) for at, (_, down) in enumerate(keys)]
-        return Answer(columns, _first_of_windows(rows, width, order, query.limit))
+        return Answer(columns, _first_of_windows(rows, width, order, len(per), query.limit))
 
     def _width_of_keys(self) -> int:
         return len(self.group_by) + (self.windows is not None) + bool(self.query.sets)
@@ -382,16 +393,18 @@ def _is_kept(having: Typed | None, group: Row) -> bool:
 
 
 def _first_of_windows(
-    rows: list[Row], width: int, order: Sequence[OrderKey], limit: int | None
+    rows: list[Row], width: int, order: Sequence[OrderKey], per: int, limit: int | None
 ) -> list[Row]:
-    """The first rows of every window; what comes behind the output columns decides, and them."""
-    place = width + len(order)
+    """The first rows of every window; behind the output columns stand keys, PER, the window."""
+    keys = width + len(order)
     found = []
-    by_window = sorted(rows, key=lambda row: row[place:])
-    for _, window in groupby(by_window, key=lambda row: row[place:]):
-        shown = [(*row[:width], *row[width:place]) for row in window]
-        ordered = _sorted_by_output(shown, width, order)
-        found += [row[:width] for row in ordered[:limit]]
+    by_window = sorted(rows, key=lambda row: row[keys + per :])
+    for _, window in groupby(by_window, key=lambda row: row[keys + per :]):
+        times: Counter[Row] = Counter()
+        for row in _sorted_by_output(list(window), width, order):
+            times[row[keys : keys + per]] += 1
+            if limit is None or times[row[keys : keys + per]] <= limit:
+                found.append(row[:width])
     return found
 
 

@@ -206,6 +206,8 @@ class Query:
     source: From = field(default_factory=lambda: Input(()))
     window: Window | None = None
     merged: list[Name] = field(default_factory=list)
+    filtered: tuple[Name, int] | None = None
+    """Of a FILTER_JOIN: its column and its ticks."""
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
     """Every group variable once."""
@@ -215,6 +217,7 @@ class Query:
     closing_when: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
+    per: list[Node] = field(default_factory=list)
 
     def tables(self) -> list[Table]:
         """All that it reads."""
