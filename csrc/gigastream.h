@@ -140,7 +140,8 @@ struct gs_lfta_statistics {
     const char *name;
     const char *interface;
     uint64_t not_of_protocol, prefiltered, rejected, no_value, accepted, evicted;
-    uint64_t slots, held_bytes; /* of its table now; it may have grown */
+    uint64_t opened, unopened, too_deep; /* tunnels, where it opens them: decode/decapsulate.h */
+    uint64_t slots, held_bytes;          /* of its table now; it may have grown */
     uint64_t peak_bytes;
     uint64_t groups, groups_most; /* in it now; the most at once since it has that size */
     uint64_t rows_out;

@@ -35,7 +35,6 @@ enum gs_link {
     GS_LINK_RADIOTAP,
     GS_LINK_IPV4, /* IP of one version: a packet of the other is no tuple */
     GS_LINK_IPV6,
-    GS_LINK_RECORD, /* no packet: a record of a STREAM (gs_fields_record.h) */
     GS_LINK_CISCO_HDLC,
     GS_LINK_FRAME_RELAY,
     GS_LINK_PPI,
@@ -46,7 +45,8 @@ enum gs_link {
     GS_LINK_SUNATM,
     GS_LINK_TOKEN_RING,
     GS_LINK_FDDI,
-    GS_LINK_END /* no link: how many there are */
+    GS_LINK_RECORD, /* no packet: a record of a STREAM (gs_fields_record.h) */
+    GS_LINK_END     /* no link: how many there are */
 };
 
 /* How deep the query set looks: the decoder goes no further. */
@@ -96,13 +96,14 @@ struct gs_packet {
     uint32_t mpls_label : 20; /* the outermost label, valid if has_mpls */
     uint32_t has_mpls : 1;
     uint32_t sampling_shift : 7; /* 1 in 2^so many flows is looked at (runtime/sampling.h) */
-    uint32_t network_offset;     /* of the IP header, valid if IP */
+    uint32_t network_offset;     /* of the IP header if IP; behind the labels if has_mpls */
     uint32_t transport_offset;   /* of the TCP, UDP or ICMP header, valid if one of these */
     uint32_t ip_payload_length; /* bytes of IP payload from transport_offset on, from the headers */
-    uint8_t ip_protocol;     /* what follows IPv4 or the IPv6 extension headers that are walked */
-    uint8_t is_fragment : 1; /* a fragment: more_frag or a fragment offset */
-    uint8_t is_later_fragment : 1; /* fragment offset > 0 */
-    uint16_t ethernet_offset;      /* of the Ethernet header, valid if ETH */
+    uint8_t ip_protocol;       /* what follows IPv4 or the IPv6 extension headers that are walked */
+    uint8_t is_later_fragment; /* fragment offset > 0 */
+    uint16_t ethernet_offset;  /* of the Ethernet header, valid if ETH */
+    /* filled by decapsulation alone (gs_tunnels.h): the packet that it was in, NULL if in none */
+    const struct gs_packet *outer;
 };
 
 #endif

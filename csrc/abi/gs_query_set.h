@@ -16,8 +16,9 @@
 #include "gs_running.h"
 #include "gs_scratch.h"
 #include "gs_sliding.h"
+#include "gs_tunnels.h"
 
-#define GS_ABI_VERSION 9
+#define GS_ABI_VERSION 10
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -45,6 +46,8 @@ struct gs_lfta_counters {
     uint64_t no_value;
     uint64_t accepted;
     uint64_t evicted; /* partial groups that left by collision */
+    /* of its interface's packets, where it opens tunnels (decode/decapsulate.h) */
+    uint64_t opened, unopened, too_deep;
 };
 
 /* A window present in an LFTA table. Its occupied slots are the bits of a three-level bitmap, so
@@ -97,6 +100,7 @@ enum gs_flush_policy {
 
 struct gs_lfta_ops {
     uint32_t kind;
+    uint32_t view; /* of the set's, whose packets it sees */
     uint32_t slot_size;
     uint32_t slot_count;     /* asked by the query, 0: the engine's default */
     bool is_adaptive;        /* its table becomes smaller, too, where it is larger than need be */
@@ -366,6 +370,13 @@ struct gs_handle_ops {
     void (*free)(void *handle);
 };
 
+/* How some of the LFTAs see packets: with the same tunnels opened. */
+struct gs_view {
+    struct gs_tunnels tunnels;
+    /* Unpacks the fields that these use and evaluates their prefilter over the burst. */
+    void (*unpack)(const struct gs_burst *burst, void *columns);
+};
+
 struct gs_query_set {
     uint32_t abi_version;
     uint32_t depth;      /* enum gs_depth: how deep the decoder goes */
@@ -375,8 +386,8 @@ struct gs_query_set {
     uint32_t handle_count;
     const struct gs_handle_ops *handles;
     uint32_t watchlist_count;
-    /* Unpacks the fields that are used and evaluates the prefilter over the burst. */
-    void (*unpack)(const struct gs_burst *burst, void *columns);
+    uint32_t view_count;
+    const struct gs_view *views;
 };
 
 /* What generated code calls in the engine. */

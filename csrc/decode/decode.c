@@ -102,6 +102,13 @@ static __attribute__((noinline)) void decode_by_table(struct gs_packet *packet, 
     decode_upwards(packet, layer, depth);
 }
 
+void gs_decode_layers(struct gs_packet *packet, struct gs_cursor *cursor, enum gs_layer layer)
+{
+    while (layer != GS_LAYER_END && layer < GS_LAYER_FIRST_OF_TRANSPORT)
+        layer = decoders[layer](packet, cursor);
+    decode_upwards(packet, layer, GS_DEPTH_TRANSPORT);
+}
+
 /* 0: not plain. What it returns is the EtherType of IPv4 or IPv6 right behind the addresses. */
 ALWAYS_INLINE uint16_t plain_ether_type(const struct gs_packet *packet)
 {
@@ -127,7 +134,12 @@ ALWAYS_INLINE void decode_plain(struct gs_packet *packet, uint16_t ether_type, e
 ALWAYS_INLINE void clear_decoded_part(struct gs_packet *packet)
 {
     memset((uint8_t *)packet + offsetof(struct gs_packet, protocols), 0,
-           sizeof *packet - offsetof(struct gs_packet, protocols));
+           offsetof(struct gs_packet, outer) - offsetof(struct gs_packet, protocols));
+}
+
+void gs_decode_clear(struct gs_packet *packet)
+{
+    clear_decoded_part(packet);
 }
 
 ALWAYS_INLINE void decode_packet(struct gs_packet *packet, enum gs_depth depth)

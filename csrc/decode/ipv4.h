@@ -5,18 +5,11 @@
 
 #include "layer.h"
 
-#define GS_IPV4_MORE_FRAGMENTS 0x2000u
 #define GS_IPV4_FRAGMENT_OFFSET 0x1fffu
 
 /* AH is not walked in IPv4. */
 static const uint8_t gs_layer_of_ipv4_protocol[256] = {
     [6] = GS_LAYER_TCP, [17] = GS_LAYER_UDP, [1] = GS_LAYER_ICMP};
-
-static inline void gs_note_ipv4_fragment(struct gs_packet *packet, uint16_t fragment)
-{
-    packet->is_fragment = (fragment & (GS_IPV4_MORE_FRAGMENTS | GS_IPV4_FRAGMENT_OFFSET)) != 0;
-    packet->is_later_fragment = (fragment & GS_IPV4_FRAGMENT_OFFSET) != 0;
-}
 
 static inline enum gs_layer gs_decode_ipv4(struct gs_packet *packet, uint32_t offset)
 {
@@ -36,7 +29,7 @@ static inline enum gs_layer gs_decode_ipv4(struct gs_packet *packet, uint32_t of
                                     ? total_length - header_length
                                     : gs_bytes_to_end_of_frame(packet, offset + header_length);
     packet->ip_protocol = header[9];
-    gs_note_ipv4_fragment(packet, gs_load_be16(header + 6));
+    packet->is_later_fragment = (gs_load_be16(header + 6) & GS_IPV4_FRAGMENT_OFFSET) != 0;
     if (packet->is_later_fragment) return GS_LAYER_END;
     return (enum gs_layer)gs_layer_of_ipv4_protocol[packet->ip_protocol];
 }

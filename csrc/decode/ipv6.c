@@ -6,6 +6,7 @@
 
 #include "gs_ipv6_extension.h"
 
+#define FRAGMENT_OFFSET 0xfff8u
 #define OPTION_PAD1 0
 #define OPTION_JUMBO_PAYLOAD 0xc2
 
@@ -44,14 +45,6 @@ static bool is_readable(const struct gs_packet *packet, uint32_t length)
            gs_is_captured(packet, packet->transport_offset, length);
 }
 
-static void note_fragment(struct gs_packet *packet, const uint8_t *header)
-{
-    uint16_t field = gs_load_be16(header + 2);
-
-    packet->is_later_fragment = (field & 0xfff8) != 0;
-    packet->is_fragment = (field & 0xfff9) != 0;
-}
-
 /* Moves over the header at transport_offset; false where the walk ends. */
 static bool step_over_extension(struct gs_packet *packet)
 {
@@ -62,7 +55,8 @@ static bool step_over_extension(struct gs_packet *packet)
     if (!is_readable(packet, 8)) return false;
     length = gs_ipv6_extension_length(packet->ip_protocol, header);
     if (!is_readable(packet, length)) return false;
-    if (packet->ip_protocol == GS_IPV6_FRAGMENT) note_fragment(packet, header);
+    if (packet->ip_protocol == GS_IPV6_FRAGMENT)
+        packet->is_later_fragment = (gs_load_be16(header + 2) & FRAGMENT_OFFSET) != 0;
     packet->transport_offset += length;
     packet->ip_payload_length -= length;
     packet->ip_protocol = header[0];

@@ -23,7 +23,6 @@ static inline enum gs_layer gs_decode_ipv6(struct gs_packet *packet, uint32_t of
     packet->transport_offset = offset + 40;
     packet->ip_payload_length = gs_load_be16(header + 4);
     packet->ip_protocol = header[6];
-    packet->is_fragment = 0;
     packet->is_later_fragment = 0;
     next = (enum gs_layer)gs_layer_of_ipv6_protocol[packet->ip_protocol];
     return next != GS_LAYER_END ? next : gs_decode_ipv6_extensions(packet);

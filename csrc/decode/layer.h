@@ -85,6 +85,11 @@ static inline uint32_t gs_load_le32(const uint8_t *bytes)
     return __builtin_bswap32(gs_load_be32(bytes));
 }
 
+/* decode.c: the decoded part of a packet before anything is known; and the walk from a layer on, as
+ * deep as GS_DEPTH_TRANSPORT. */
+void gs_decode_clear(struct gs_packet *packet);
+void gs_decode_layers(struct gs_packet *packet, struct gs_cursor *cursor, enum gs_layer layer);
+
 enum gs_layer gs_decode_ethernet(struct gs_packet *packet, struct gs_cursor *cursor);
 enum gs_layer gs_decode_vlan(struct gs_packet *packet, struct gs_cursor *cursor);
 enum gs_layer gs_decode_mpls(struct gs_packet *packet, struct gs_cursor *cursor);

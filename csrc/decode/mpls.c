@@ -19,7 +19,10 @@ enum gs_layer gs_decode_mpls(struct gs_packet *packet, struct gs_cursor *cursor)
 
         note_label(packet, entry);
         cursor->offset += 4;
-        if (entry & BOTTOM_OF_STACK) return GS_LAYER_RAW;
+        if (entry & BOTTOM_OF_STACK) {
+            packet->network_offset = cursor->offset;
+            return GS_LAYER_RAW;
+        }
     }
     return GS_LAYER_END;
 }

@@ -16,6 +16,13 @@ static int find_query_set(struct gs_attached_set *set, const char *path, struct 
                    path);
 }
 
+static bool opens_tunnels(const struct gs_query_set *query_set)
+{
+    for (uint32_t view = 0; view < query_set->view_count; view++)
+        if (query_set->views[view].tunnels.count > 0) return true;
+    return false;
+}
+
 int gs_attached_load(const char *object_path, const struct gs_attached_settings *settings,
                      struct gs_attached_set **result, struct gs_error *error)
 {
@@ -28,7 +35,11 @@ int gs_attached_load(const char *object_path, const struct gs_attached_settings 
     set->tapped = calloc(set->query_set->node_count + 1, sizeof *set->tapped);
     set->columns = calloc(1, set->query_set->columns_size + 64);
     set->watchlists = calloc(set->query_set->watchlist_count + 1, sizeof *set->watchlists);
-    if (set->tapped != NULL && set->columns != NULL && set->watchlists != NULL) return GS_OK;
+    if (opens_tunnels(set->query_set))
+        set->opened = malloc(GS_BURST_CAPACITY * sizeof *set->opened);
+    bool has_opened = set->opened != NULL || !opens_tunnels(set->query_set);
+    bool has_columns = set->tapped != NULL && set->columns != NULL && set->watchlists != NULL;
+    if (has_columns && has_opened) return GS_OK;
     return gs_fail(error, GS_ERROR, "no memory for the query set");
 }
 
@@ -133,24 +144,48 @@ void gs_attached_free(struct gs_attached_set *set)
     free_watchlists(set);
     free(set->tapped);
     free(set->columns);
+    free(set->opened);
     gs_shared_object_release(set->object);
     free(set);
 }
 
 /* ---- packets and time ---- */
 
+static void count_tunnels(struct gs_lfta_counters *counters, const struct gs_decapsulated *found)
+{
+    counters->opened += found->opened;
+    counters->unopened += found->unopened;
+    counters->too_deep += found->too_deep;
+}
+
+/* Its LFTAs see the packets; the columns are theirs until the next view's. */
+static void run_view(struct gs_attached_set *set, uint32_t number, struct gs_burst burst)
+{
+    const struct gs_view *view = &set->query_set->views[number];
+    struct gs_decapsulated found = {0, 0, 0};
+
+    if (view->tunnels.count > 0) {
+        gs_decapsulate(&view->tunnels, burst.packets, burst.count, set->opened, &found);
+        burst.packets = set->opened;
+    }
+    view->unpack(&burst, set->columns);
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
+        struct gs_lfta_state *lfta = &set->graph.lftas[at];
+        if (lfta->base.ops->view != number) continue;
+        if (set->graph.ports[at].interface != burst.interface) continue;
+        lfta->base.ops->burst(&lfta->base, &burst, set->columns);
+        gs_lfta_count_rows(lfta);
+        count_tunnels(&lfta->base.counters, &found);
+    }
+}
+
 void gs_attached_burst(struct gs_attached_set *set, const struct gs_burst *burst)
 {
     struct gs_burst own = *burst;
     own.scratch = &set->graph.scratch;
     gs_attached_begin_turn(set);
-    set->query_set->unpack(&own, set->columns);
-    for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
-        struct gs_lfta_state *lfta = &set->graph.lftas[at];
-        if (set->graph.ports[at].interface != burst->interface) continue;
-        lfta->base.ops->burst(&lfta->base, &own, set->columns);
-        gs_lfta_count_rows(lfta);
-    }
+    for (uint32_t view = 0; view < set->query_set->view_count; view++)
+        run_view(set, view, own);
     gs_attached_end_turn(set);
 }
 

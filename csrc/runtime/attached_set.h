@@ -5,6 +5,7 @@
 #define GS_RUNTIME_ATTACHED_SET_H
 
 #include "../base/shared_object.h"
+#include "../decode/decapsulate.h"
 #include "graph.h"
 
 struct gs_attached_set {
@@ -17,8 +18,9 @@ struct gs_attached_set {
     bool *tapped;                           /* by node */
     const struct gs_watchlist **watchlists; /* that it has been given, by number */
     void *columns;                          /* of the burst, generated code's */
-    struct gs_engine *engine;               /* that it is attached to, or NULL */
-    bool is_ended;                          /* before its engine's input: it gets no more packets */
+    struct gs_packet *opened; /* a burst's packets as a view that opens tunnels has them, or NULL */
+    struct gs_engine *engine; /* that it is attached to, or NULL */
+    bool is_ended;            /* before its engine's input: it gets no more packets */
 };
 
 /* Builds the graph over the interfaces that were named. */

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "gs_fields_network.h"
+
 #define PORT_BYTES 2
 
 static uint64_t hash_end(struct gs_string address, uint64_t port, const uint64_t *key)
@@ -12,34 +14,43 @@ static uint64_t hash_end(struct gs_string address, uint64_t port, const uint64_t
     return gs_hash_word(gs_hash_bytes(key[0], address, key), port, key);
 }
 
-static uint64_t hash_ends(const struct gs_packet *packet, uint32_t address_bytes,
-                          const uint8_t *addresses, const uint8_t *ports, const uint64_t *key)
+static bool is_fragment(const struct gs_packet *packet)
+{
+    uint8_t more = 0;
+    return packet->is_later_fragment || (gs_field_more_frag(packet, &more) && more);
+}
+
+static uint64_t hash_ends(uint32_t address_bytes, const uint8_t *addresses, const uint8_t *ports,
+                          uint64_t protocol, const uint64_t *key)
 {
     struct gs_string source = {addresses, address_bytes};
     struct gs_string destination = {addresses + address_bytes, address_bytes};
     uint64_t source_port = ports == NULL ? 0 : gs_load_be16(ports);
     uint64_t destination_port = ports == NULL ? 0 : gs_load_be16(ports + PORT_BYTES);
-    /* a fragment may come without ports, and says no more than whose it is */
-    uint64_t protocol = packet->is_fragment ? 0 : packet->ip_protocol;
     uint64_t both =
         hash_end(source, source_port, key) + hash_end(destination, destination_port, key);
     return gs_hash_word(both, protocol, key);
 }
 
+/* A fragment may come without ports, and says no more than whose it is. */
 static uint64_t hash_ip(const struct gs_packet *packet, const uint64_t *key)
 {
-    bool has_ports = (packet->protocols & GS_PROTOCOL_DATAPROTOCOL) && !packet->is_fragment;
+    bool is_whole = !is_fragment(packet);
+    bool has_ports = (packet->protocols & GS_PROTOCOL_DATAPROTOCOL) && is_whole;
+    uint64_t protocol = is_whole ? packet->ip_protocol : 0;
     const uint8_t *header = packet->bytes + packet->network_offset;
     const uint8_t *ports = has_ports ? packet->bytes + packet->transport_offset : NULL;
-    if (packet->protocols & GS_PROTOCOL_IPV4) return hash_ends(packet, 4, header + 12, ports, key);
-    return hash_ends(packet, 16, header + 8, ports, key);
+    if (packet->protocols & GS_PROTOCOL_IPV4)
+        return hash_ends(4, header + 12, ports, protocol, key);
+    return hash_ends(16, header + 8, ports, protocol, key);
 }
 
 /* A packet without any address is a flow of its own. */
 static uint64_t hash_flow(const struct gs_packet *packet, const uint64_t *key)
 {
     if (packet->protocols & GS_PROTOCOL_IP) return hash_ip(packet, key);
-    if (packet->protocols & GS_PROTOCOL_ETH) return hash_ends(packet, 6, packet->bytes, NULL, key);
+    if (packet->protocols & GS_PROTOCOL_ETH)
+        return hash_ends(6, packet->bytes + packet->ethernet_offset, NULL, 0, key);
     return gs_hash_word(key[0] ^ (uint64_t)packet->timestamp_ns, packet->packet_id, key);
 }
 

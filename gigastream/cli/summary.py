@@ -142,7 +142,17 @@ def _kernel_terms(source: SourceStatistics) -> str:
 
 def lfta_line(lfta: LftaStatistics, decoded: int) -> str:
     """Return the line of a query's low level, which was given so many packets."""
-    return f"{lfta.name} on {lfta.interface}: decoded {decoded:,} = {_sum(lfta, _LFTA_TERMS)}"
+    line = f"{lfta.name} on {lfta.interface}: decoded {decoded:,} = {_sum(lfta, _LFTA_TERMS)}"
+    return line + _tunnels(lfta)
+
+
+def _tunnels(lfta: LftaStatistics) -> str:
+    """Return what became of tunnels, of a query that opens some."""
+    if not (lfta.opened or lfta.unopened or lfta.too_deep):
+        return ""
+    closed = f", {lfta.unopened:,} could not be" if lfta.unopened else ""
+    deep = f", {lfta.too_deep:,} have more inside" if lfta.too_deep else ""
+    return f"; tunnels of {lfta.opened:,} were opened{closed}{deep}"
 
 
 def list_line(item: ListStatistics) -> str:

@@ -10,6 +10,7 @@ from gigastream.codegen.c_text import constant, identifier
 from gigastream.gsql.expressions import Constant, FunctionCall
 from gigastream.gsql.queries import ProtocolSource
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
+from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.watchlists import Watchlist
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.low_node import LowNode
@@ -24,7 +25,14 @@ def bit_of(protocol: str) -> str:
 def depth_of(plan: Plan) -> str:
     """How deep the decoder must look for any of the query set's protocols, in C."""
     bits = dict.fromkeys(bit_of(base_of(node)) for node in plan.low)
+    if any(node.source.decapsulation for node in plan.low):
+        return "GS_DEPTH_TRANSPORT"  # a tunnel is known by the outer packet's port
     return f"GS_DEPTH_OF({' | '.join(bits) or 0})"
+
+
+def views_of(plan: Plan) -> list[Decapsulation | None]:
+    """How LFTAs see packets: the distinct sets of tunnels that they open, None being none."""
+    return list(dict.fromkeys(node.source.decapsulation for node in plan.low))
 
 
 def base_of(node: LowNode) -> str:

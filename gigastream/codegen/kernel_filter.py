@@ -12,7 +12,7 @@ max-skew later), and it is in no counter. Queries that number packets need all o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gigastream.gsql.expressions import (
     ROW_NUMBER,
@@ -24,6 +24,7 @@ from gigastream.gsql.expressions import (
     walk,
 )
 from gigastream.gsql.stream_names import is_of_stream
+from gigastream.gsql.tunnels import TunnelRule
 from gigastream.plan import Plan
 from gigastream.plan.operators.low_node import LowNode
 
@@ -107,6 +108,11 @@ def _is_of_stream(node: LowNode) -> bool:
 
 def _predicates(plan: Plan, node: LowNode) -> list[Expression]:
     return [*(plan.prefilter[bit] for bit in node.signature), *node.predicates]
+
+
+def _rules(node: LowNode) -> Iterator[TunnelRule]:
+    opened = node.source.decapsulation
+    return iter(()) if opened is None else opened.rules
 
 
 def _needs_all(node: LowNode, predicates: Sequence[Expression]) -> bool:
@@ -198,6 +204,7 @@ class _Compiler:
     def _alternatives(self, version: int) -> None:
         for node, predicates in self._lftas:
             versions = _OF_IP[node.source.narrowed_to or node.source.base_protocol]
+            self._tunnels(version, node)
             if version not in versions or version not in _OF_IP[node.source.base_protocol]:
                 continue
             next_one = _Label()
@@ -209,6 +216,25 @@ class _Compiler:
             self._out.go(self._accept)
             self._out.put(next_one)
         self._out.go(self._reject)
+
+    def _tunnels(self, version: int, node: LowNode) -> None:
+        """What is in a tunnel that the LFTA opens may be anything; the others are not plain."""
+        ports = [rule for rule in _rules(node) if rule.udp_port]
+        if not ports:
+            return
+        on = _Label()
+        self._out.load(_LD_B, _PROTOCOL_AT if version == 4 else _NEXT_HEADER_AT)
+        self._then(_JEQ, _UDP, on, wanted=True)
+        self._load(version, _port(2))
+        for rule in ports:
+            self._case(rule.udp_port, self._accept)
+        either = [rule for rule in ports if rule.is_port_of_either]
+        if either:
+            self._load(version, _port(0))
+        for rule in either:
+            self._case(rule.udp_port, self._accept)
+        self._out.go(on)
+        self._out.put(on)
 
     def _protocol(self, version: int, name: str, otherwise: _Label) -> None:
         wanted = _PROTOCOLS.get(name)

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from gigastream.codegen.c_text import Lines, comment, constant, string_literal
-from gigastream.codegen.context import CodeContext, depth_of
+from gigastream.codegen.context import CodeContext, depth_of, views_of
 from gigastream.codegen.operators import code_of
-from gigastream.codegen.unpack import write_columns, write_unpack
+from gigastream.codegen.unpack import write_columns, write_views
 from gigastream.gsql.expressions import walk
 from gigastream.plan.costs import fields_of
 from gigastream.plan.nodes import Node
@@ -35,12 +35,12 @@ def generate(plan: Plan, *, high_level_only: bool = False) -> str:
     unpacked = Plan(()) if high_level_only else plan
     body = Lines()
     write_columns(body, unpacked)
-    write_unpack(body, CodeContext(unpacked))
+    write_views(body, CodeContext(unpacked))
     for node in plan.nodes:
         code = code_of(node)
         (code.write_above if high_level_only else code.write)(body, context, node)
     _write_handles(body, context)
-    _write_nodes(body, context)
+    _write_nodes(body, context, len(views_of(unpacked)))
     return _head(context, unpacked) + body.text()
 
 
@@ -69,12 +69,14 @@ def _opaque_sizes(plan: Plan) -> set[int]:
 
 
 def _field_headers(plan: Plan) -> list[str]:
+    """Of accessors that few query sets need."""
+    of_outer = ["gs_fields_outer.h"] * any(node.source.decapsulation for node in plan.low)
     for node in plan.low:
         predicates = [plan.prefilter[bit] for bit in node.signature]
         read = fields_of(*node.expressions, *predicates, *node.source.required)
         if any(field.accessor == "community_id" for field in read):
-            return ["gs_community_id.h"]
-    return []
+            return ["gs_community_id.h", *of_outer]
+    return of_outer
 
 
 def _write_handles(lines: Lines, context: CodeContext) -> None:
@@ -90,7 +92,7 @@ def _write_handles(lines: Lines, context: CodeContext) -> None:
     lines.add("")
 
 
-def _write_nodes(lines: Lines, context: CodeContext) -> None:
+def _write_nodes(lines: Lines, context: CodeContext, views: int) -> None:
     nodes = context.plan.nodes
     index = {id(node): number for number, node in enumerate(nodes)}
     for number, node in enumerate(nodes):
@@ -111,7 +113,8 @@ def _write_nodes(lines: Lines, context: CodeContext) -> None:
             f".handle_count = {len(context.handles)},",
             ".handles = handles,",
             f".watchlist_count = {len(context.plan.watchlists)},",
-            ".unpack = unpack,",
+            f".view_count = {views},",
+            ".views = views,",
         )
 
 

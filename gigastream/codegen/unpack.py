@@ -7,15 +7,23 @@ so that an LFTA's signature is an AND of words over 64 packets and packets are c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
-from gigastream.codegen.context import CodeContext, base_of, bit_of, bits_of, bits_of_source
+from gigastream.codegen.context import (
+    CodeContext,
+    base_of,
+    bit_of,
+    bits_of,
+    bits_of_source,
+    views_of,
+)
 from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import INTERFACE_NAME, ROW_NUMBER, Expression, FieldRef
 from gigastream.gsql.stream_names import is_of_stream
+from gigastream.gsql.tunnels import Decapsulation
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
@@ -66,19 +74,19 @@ def narrowing_of(node: LowNode) -> tuple[Presence, Presence] | None:
     return Presence(bit_of(base_of(node)), ()), Presence(bits_of(node), ())
 
 
-def presences(plan: Plan) -> list[Presence]:
-    """The distinct presence tests of a plan."""
-    wanted = [presence_of(node) for node in plan.low]
-    wanted += [test for node in plan.low for test in narrowing_of(node) or ()]
-    wanted += [test for node in plan.low for test in filter_presence_of(node)]
-    wanted += [numbered_of(node) for node in plan.low if node.row_column is not None]
+def presences(nodes: Sequence[LowNode]) -> list[Presence]:
+    """The distinct presence tests of some LFTAs."""
+    wanted = [presence_of(node) for node in nodes]
+    wanted += [test for node in nodes for test in narrowing_of(node) or ()]
+    wanted += [test for node in nodes for test in filter_presence_of(node)]
+    wanted += [numbered_of(node) for node in nodes if node.row_column is not None]
     return list({test.key: test for test in wanted}.values())
 
 
 def presence_row(context: CodeContext, test: Presence) -> str:
     """Where unpack leaves the bits of a presence test, for 64 packets."""
     if not context.presence_rows:  # once: every LFTA asks, and each is one of the tests
-        known = enumerate(presences(context.plan))
+        known = enumerate(presences(context.plan.low))
         context.presence_rows.update((test.key, index) for index, test in known)
     return f"columns->present[{context.presence_rows[test.key]}][base / 64]"
 
@@ -94,15 +102,15 @@ def early_fields_of(plan: Plan, node: LowNode) -> list[FieldRef]:
     ]
 
 
-def early_fields(plan: Plan) -> list[tuple[FieldRef, str]]:
-    """Fields unpacked for the whole burst, with the protocols that guard each.
+def early_fields(plan: Plan, nodes: Sequence[LowNode]) -> list[tuple[FieldRef, str]]:
+    """Fields of some LFTAs unpacked for the whole burst, with the protocols that guard each.
 
     The guard is the protocol that a query reads, not the one that declares the field: what is
     inherited from ETH is asked of packets of other links too, and its accessors know that.
     """
     fields: dict[str, FieldRef] = {}
     guards: dict[str, set[str]] = {}
-    for node in plan.low:
+    for node in nodes:
         for field in early_fields_of(plan, node):
             fields.setdefault(field.accessor, field)
             guards.setdefault(field.accessor, set()).add(has_bits(bits_of(node)))
@@ -137,25 +145,57 @@ def write_columns(lines: Lines, plan: Plan) -> None:
     """Struct burst_columns: what unpack leaves for the LFTAs."""
     lines.add("/* What the unpack stage leaves of a burst: bits and columns, by packet. */")
     with lines.block("struct burst_columns", "};"):
-        lines.add(f"uint64_t present[{len(presences(plan)) or 1}][GS_BURST_WORDS];")
+        lines.add(f"uint64_t present[{len(presences(plan.low)) or 1}][GS_BURST_WORDS];")
         lines.add(f"uint64_t passed[{len(plan.prefilter) or 1}][GS_BURST_WORDS];")
-        for field, _ in early_fields(plan):
+        for field, _ in early_fields(plan, plan.low):
             lines.add(f"{C_TYPE[field.type]} {field.accessor}[GS_BURST_CAPACITY];")
     lines.add("")
 
 
-def write_unpack(lines: Lines, context: CodeContext) -> None:
-    """The function `unpack`."""
+def write_views(lines: Lines, context: CodeContext) -> None:
+    """The table `views`: the tunnels that LFTAs open, and what unpacks the packets for these."""
+    views = views_of(context.plan)
+    for number, view in enumerate(views):
+        nodes = [node for node in context.plan.low if node.source.decapsulation == view]
+        _write_unpack(lines, context, number, nodes)
+        _write_rules(lines, number, view)
+    with lines.block("static const struct gs_view views[] =", "};"):
+        for number, view in enumerate(views):
+            rules = 0 if view is None else len(list(view.rules))
+            depth = 0 if view is None else view.depth
+            lines.add(f"{{{{tunnels_{number}, {rules}, {depth}}}, unpack_{number}}},")
+        lines.add("{{NULL, 0, 0}, NULL},")
+    lines.add("")
+
+
+def _write_rules(lines: Lines, number: int, view: Decapsulation | None) -> None:
+    with lines.block(f"static const struct gs_tunnel_rule tunnels_{number}[] =", "};"):
+        for rule in () if view is None else view.rules:
+            either = str(rule.is_port_of_either).lower()
+            kind = f"GS_TUNNEL_{rule.kind}"
+            lines.add(f"{{{kind}, {rule.ip_protocol}, {rule.udp_port}, {either}}},")
+        lines.add("{0, 0, 0, false},")
+    lines.add("")
+
+
+def _write_unpack(
+    lines: Lines, context: CodeContext, number: int, nodes: Sequence[LowNode]
+) -> None:
+    """The function `unpack` of a view, for the LFTAs that see packets so."""
     plan = context.plan
-    with lines.block("static void unpack(const struct gs_burst *burst, void *memory)"):
+    with lines.block(f"static void unpack_{number}(const struct gs_burst *burst, void *memory)"):
         lines.add("struct burst_columns *columns = memory;")
         lines.add("(void)columns;")
-        for index, presence in enumerate(presences(plan)):
-            _write_bits(lines, f"columns->present[{index}]", partial(_present, presence))
-        _write_fields(lines, plan)
-        for index, predicate in enumerate(plan.prefilter):
+        rows = {test.key: row for row, test in enumerate(presences(plan.low))}
+        for presence in presences(nodes):
+            _write_bits(
+                lines, f"columns->present[{rows[presence.key]}]", partial(_present, presence)
+            )
+        _write_fields(lines, plan, nodes)
+        for bit in sorted({bit for node in nodes for bit in node.signature}):
+            predicate = plan.prefilter[bit]
             lines.add(comment(expression_text(predicate)))
-            _write_bits(lines, f"columns->passed[{index}]", partial(_predicate, lines, predicate))
+            _write_bits(lines, f"columns->passed[{bit}]", partial(_predicate, lines, predicate))
     lines.add("")
 
 
@@ -187,9 +227,9 @@ def _absent_test(field: FieldRef, value: str) -> str:
     return read_field(field, "packet", f"({value})")
 
 
-def _write_fields(lines: Lines, plan: Plan) -> None:
+def _write_fields(lines: Lines, plan: Plan, nodes: Sequence[LowNode]) -> None:
     by_mask: dict[str, list[FieldRef]] = {}
-    for field, mask in early_fields(plan):
+    for field, mask in early_fields(plan, nodes):
         by_mask.setdefault(mask, []).append(field)
     for mask, fields in by_mask.items():
         with lines.block("for (uint32_t at = 0; at < burst->count; at++)"):

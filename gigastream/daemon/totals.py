@@ -29,7 +29,7 @@ _SUMMED = (
 """Of a source: what goes on where an incarnation before has ended; the rest is of now."""
 _OF_LFTAS = (
     *("not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted"),
-    *("rows_out", "forgotten"),
+    *("rows_out", "forgotten", "opened", "unopened", "too_deep"),
 )
 _OF_OPERATORS = (
     *("rows_in", "rows_out", "rejected", "no_value", "groups_refused", "rows_refused"),

@@ -30,7 +30,7 @@ _SOURCE_COUNTERS = (
 _LFTA_COUNTERS = (
     "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted", "slots",
     "held_bytes", "peak_bytes", "rows_out", "groups", "groups_most", "promised_ns",
-    "forgotten",
+    "forgotten", "opened", "unopened", "too_deep",
 )  # fmt: skip
 _OPERATOR_COUNTERS = (
     "rows_in", "rows_out", "rejected", "no_value", "held", "groups_refused", "rows_refused",

@@ -110,6 +110,12 @@ class LftaStatistics:
     """Packet time below which it puts out nothing more."""
     forgotten: int = 0
     """Keys of a FILTER_JOIN that gave way to others, though a packet might match them yet."""
+    opened: int = 0
+    """Packets of tunnels, where it opens them, in whose place it saw the inner one."""
+    unopened: int = 0
+    """Packets with a tunnel that held none that could be read, which was seen as it was."""
+    too_deep: int = 0
+    """Packets with a tunnel further in than it goes."""
 
     @property
     def packets(self) -> int:

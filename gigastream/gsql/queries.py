@@ -10,6 +10,7 @@ from math import gcd
 from gigastream.flush_policy import FlushPolicy
 from gigastream.gsql.expressions import Expression, StateFunction
 from gigastream.gsql.source import NOWHERE, Span
+from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Column, Schema, Type
 
 NO_COLUMNS = Schema(())
@@ -34,6 +35,8 @@ class ProtocolSource:
     """C headers of user protocols that hold the accessors."""
     is_in_order: bool = False
     """Its packets come in the order of their time, from one interface."""
+    decapsulation: Decapsulation | None = None
+    """The tunnels that are opened: its packets are the innermost ones."""
     narrowed_to: str = ""
     """IPV4 or IPV6 where WHERE has `ipversion = 4` (6): fields are those of that protocol, so its
     bit is tested first; a packet without it would be rejected by WHERE in any case."""
@@ -314,6 +317,7 @@ class QueryOptions:
     bloom_size: int | None = None
     visibility: str | None = None
     outer_default: str | None = None
+    decapsulate: Decapsulation | None = None
     query_name: str | None = None
     comment: str | None = None
     title: str | None = None

@@ -30,6 +30,9 @@ _WHERE_THERE_IS_ONE = frozenset(("filter",))
 """Attributes that came later than spools that hold the hash of a node without them."""
 _LEFT_OUT = frozenset(("span", "is_chosen", "asked_at", "flexible", "why_high", "cost", "include"))
 
+_WHERE_GIVEN = frozenset(("decapsulation",))
+"""Newer than spools that hold the hash of what has none."""
+
 
 def to_json(plan: Plan) -> dict[str, Any]:
     """The plan as dicts, lists, texts, numbers and None; equal plans give equal data.
@@ -98,5 +101,6 @@ def _object(value: Any) -> dict[str, Any]:
         KEYS.get(item.name, item.name): _value(getattr(value, item.name))
         for item in fields(value)
         if item.name not in _LEFT_OUT
+        and not (item.name in _WHERE_GIVEN and getattr(value, item.name) is None)
     }
     return {"kind": type(value).__name__, **shown}

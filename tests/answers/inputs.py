@@ -61,6 +61,15 @@ def _wrapped() -> bytes:
     return wrapped(seed=13, packets=40)
 
 
+def _tunnels() -> bytes:
+    """Packets in tunnels of every kind, and what is none, of ten seconds."""
+    from tests.strategies.tunnels import as_bytes
+
+    data = [each for _ in range(2) for each in as_bytes().values()]
+    times = range(START_NS, START_NS + 10**10, 10**10 // len(data))
+    return pcap(map(Packet, times, data), magic=NANOSECONDS)
+
+
 INPUTS: dict[str, Callable[[], bytes]] = {
     "demo": _demo,
     "mixture": _mixture,
@@ -69,5 +78,6 @@ INPUTS: dict[str, Callable[[], bytes]] = {
     "near": _near,
     "far": _far,
     "wrapped": _wrapped,
+    "tunnels": _tunnels,
     "none": _none,
 }

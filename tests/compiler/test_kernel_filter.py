@@ -22,6 +22,8 @@ from captures import DEMO_CAPTURE, capture_id, captures
 import gigastream
 from gigastream.codegen.kernel_filter import Instruction, kernel_filter
 from tests.engine.stepping import plan_of
+from tests.strategies import frames
+from tests.strategies.tunnels import as_bytes
 
 Packet = tuple[float, bytes]
 ETHERNET = 1
@@ -93,7 +95,10 @@ def packets_of(capture: Path) -> tuple[Packet, ...]:
 
 def accepted(condition: str, packets: Sequence[Packet]) -> list[object]:
     """The times of the packets that a query accepts."""
-    question = f"SELECT timestamp FROM {condition}"
+    return rows_of(f"SELECT timestamp FROM {condition}", packets)
+
+
+def rows_of(question: str, packets: Sequence[Packet]) -> list[object]:
     with gigastream.run(question, list(packets)) as rows:
         return [row["timestamp"] for batch in rows for row in batch.to_pylist()]
 
@@ -149,6 +154,27 @@ def test_what_may_need_any_packet_has_no_program(question: str) -> None:
     others = plan_of("SELECT time FROM TCP WHERE destPort = 443", ("default",))
     assert kernel_filter([wants_all]) is None
     assert kernel_filter([others, wants_all]) is None
+
+
+OPENED = "DEFINE {{ decapsulate '{}'; }} SELECT timestamp FROM {}"
+
+
+@pytest.mark.parametrize("tunnels", ["all", "vxlan", "gre,ipip", "teredo,gtp:1", "pw"])
+@pytest.mark.parametrize("condition", ["TCP WHERE destPort = 80", "UDP WHERE srcPort > 5000"])
+def test_no_packet_in_a_tunnel_is_missed(tunnels: str, condition: str) -> None:
+    question = OPENED.format(tunnels, condition)
+    program = kernel_filter([plan_of(question, ("default",))])
+    assert program is not None
+    packets = [(1e9 + at, data) for at, data in enumerate(as_bytes().values())]
+    packets += [(2e9, tcp_to(443))]
+    passed = passing(program, packets)
+    assert rows_of(question, passed) == rows_of(question, packets)
+    assert packets[-1] not in passed
+
+
+def tcp_to(port: int) -> bytes:
+    packet = frames.ipv4(1, 2, frames.TCP, frames.tcp(9, port))
+    return frames.ethernet(frames.ETHERTYPE_IPV4, packet)
 
 
 def test_nobody_needs_nothing_said() -> None:

@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../csrc/decode/decapsulate.h"
 #include "../../csrc/decode/decode.h"
 #include "gs_community_id.h"
 #include "gs_fields.h"
+#include "gs_fields_outer.h"
+#include "tunnel_rules.h"
 
 struct frame {
     uint8_t *bytes;
@@ -17,6 +20,7 @@ struct frame {
     uint8_t link;
     enum gs_depth depth;
     int64_t timestamp_ns;
+    uint32_t tunnels; /* that are opened at most, one inside of the other */
 };
 
 /* name of the field, accessor, C type, how to print, protocol that declares it */
@@ -25,7 +29,7 @@ struct frame {
     F(time_ms, time_ms, int64_t, number, PKT)                                                      \
     F(timestamp, timestamp, int64_t, number, PKT)                                                  \
     F(len, len, uint32_t, number, PKT)                                                             \
-    F(caplen, caplen, uint32_t, number, PKT)                                                       \
+    F(caplen, record_caplen, uint32_t, number, PKT)                                                \
     F(packet_id, packet_id, uint64_t, number, PKT)                                                 \
     F(sampling_rate, sampling_rate, uint64_t, number, PKT)                                         \
     F(srcMAC, srcMAC, uint64_t, mac, PKT)                                                          \
@@ -66,6 +70,33 @@ struct frame {
     F(UDP_data, UDP_data, struct gs_string, bytes, UDP)                                            \
     F(icmp_type, icmp_type, uint16_t, number, ICMP)                                                \
     F(icmp_code, icmp_code, uint16_t, number, ICMP)
+
+/* Of the packet around a tunnel's, where there is one. */
+#define OUTER_FIELDS(F)                                                                            \
+    F(outer_srcMAC, outer_srcMAC, uint64_t, mac, PKT)                                              \
+    F(outer_destMAC, outer_destMAC, uint64_t, mac, PKT)                                            \
+    F(outer_etherType, outer_etherType, uint16_t, hex, PKT)                                        \
+    F(outer_vlan, outer_vlan, uint16_t, number, PKT)                                               \
+    F(outer_inner_vlan, outer_inner_vlan, uint16_t, number, PKT)                                   \
+    F(outer_mpls_label, outer_mpls_label, uint32_t, number, PKT)                                   \
+    F(outer_ipversion, outer_ipversion, uint16_t, number, PKT)                                     \
+    F(outer_hdr_length, outer_hdr_length, uint16_t, number, PKT)                                   \
+    F(outer_tos, outer_tos, uint16_t, number, PKT)                                                 \
+    F(outer_dscp, outer_dscp, uint16_t, number, PKT)                                               \
+    F(outer_ecn, outer_ecn, uint16_t, number, PKT)                                                 \
+    F(outer_total_length, outer_total_length, uint32_t, number, PKT)                               \
+    F(outer_id, outer_id, uint32_t, number, PKT)                                                   \
+    F(outer_dont_frag, outer_dont_frag, uint8_t, number, PKT)                                      \
+    F(outer_more_frag, outer_more_frag, uint8_t, number, PKT)                                      \
+    F(outer_offset, outer_offset, uint16_t, number, PKT)                                           \
+    F(outer_ttl, outer_ttl, uint16_t, number, PKT)                                                 \
+    F(outer_protocol, outer_protocol, uint16_t, number, PKT)                                       \
+    F(outer_srcIP, outer_srcIP_inet, struct gs_inet, inet, PKT)                                    \
+    F(outer_destIP, outer_destIP_inet, struct gs_inet, inet, PKT)                                  \
+    F(outer_flow_label, outer_flow_label, uint32_t, number, PKT)                                   \
+    F(outer_srcPort, outer_srcPort, uint16_t, number, PKT)                                         \
+    F(outer_destPort, outer_destPort, uint16_t, number, PKT)                                       \
+    F(outer_data_length, outer_data_length, uint32_t, number, PKT)
 
 /* The accessors of one family: each must agree with the one for both. */
 #define FAMILY_FIELDS(F)                                                                           \
@@ -160,6 +191,7 @@ static void print_packet(FILE *out, const struct gs_packet *p)
             fprintf(out, "null");                                                                  \
     }
     FIELDS(PRINT_FIELD)
+    OUTER_FIELDS(PRINT_FIELD)
     print_community_id(out, p);
     fprintf(out, "}\n");
 }
@@ -236,6 +268,21 @@ static struct gs_packet decoded(const struct frame *frame, enum gs_depth depth)
     packet.link = frame->link;
     packet.flags = 0;
     gs_decode_burst(&packet, 1, depth);
+    packet.outer = NULL;
+    return packet;
+}
+
+/* The packet that a query sees that opens every kind of tunnel. */
+static struct gs_packet opened(const struct frame *frame, const struct gs_packet *outer)
+{
+    const struct gs_tunnels tunnels = {tunnel_rules, sizeof tunnel_rules / sizeof *tunnel_rules,
+                                       frame->tunnels};
+    struct gs_decapsulated counts = {0, 0, 0};
+    struct gs_packet packet;
+
+    memset(&packet, 0xa5, sizeof packet);
+    gs_decapsulate(&tunnels, outer, 1, &packet, &counts);
+    if (counts.opened != (packet.outer != NULL) || counts.unopened + counts.too_deep > 1) abort();
     return packet;
 }
 
@@ -254,13 +301,31 @@ static void check_depths(const struct frame *frame, const struct gs_packet *deep
     check(deepest, at_network.ip_protocol == deepest->ip_protocol, "network protocol");
 }
 
-static void check_packet(const struct frame *frame, const struct gs_packet *packet)
+static void check_alone(const struct gs_packet *packet)
 {
     check_protocols(packet);
     if (packet->protocols & GS_PROTOCOL_IP) {
         check_family_accessors(packet);
         check_addresses(packet);
     }
+}
+
+/* However deep tunnels are opened, and only if one is does the packet become another. */
+static void check_tunnels(struct frame frame, const struct gs_packet *outer)
+{
+    for (frame.tunnels = 0; frame.tunnels < 4; frame.tunnels++) {
+        struct gs_packet inner = opened(&frame, outer);
+
+        check_alone(&inner);
+        check(&inner, inner.outer == NULL || frame.tunnels > 0, "opened");
+        check(&inner, inner.len == outer->len && inner.caplen <= outer->caplen, "lengths");
+    }
+}
+
+static void check_packet(const struct frame *frame, const struct gs_packet *packet)
+{
+    check_alone(packet);
+    check_tunnels(*frame, packet);
     if (packet->protocols & GS_PROTOCOL_PKT) check_depths(frame, packet);
 }
 

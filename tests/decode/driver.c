@@ -8,6 +8,7 @@
 
 #include "checks.h"
 
+#define OF_TUNNELS 10 /* a depth from here on: that all is decoded, and so many tunnels opened */
 #define LINE_BYTES (4u << 20)
 #define CORPUS_CAPACITY 4096
 #define FUZZ_FRAME_BYTES 512u
@@ -39,6 +40,7 @@ static bool read_frame(char *line, struct frame *frame)
         exit(2);
     frame->link = (uint8_t)link;
     frame->depth = depth_of(depth);
+    frame->tunnels = depth < OF_TUNNELS ? 0 : depth - OF_TUNNELS;
     parse_hex(line + at, frame);
     return true;
 }
@@ -50,9 +52,10 @@ static void print_frames(char *line)
     while (read_frame(line, &frame)) {
         struct gs_packet deepest = decoded(&frame, GS_DEPTH_TRANSPORT);
         struct gs_packet packet = decoded(&frame, frame.depth);
+        struct gs_packet inner = opened(&frame, &deepest);
 
         check_packet(&frame, &deepest);
-        print_packet(stdout, &packet);
+        print_packet(stdout, frame.tunnels > 0 ? &inner : &packet);
         free(frame.bytes);
     }
 }
@@ -129,8 +132,12 @@ static void fuzz(char *line, struct frame *corpus, time_t seconds)
         struct frame frame = mutant(corpus, count, &state);
         struct gs_packet packet = decoded(&frame, GS_DEPTH_TRANSPORT);
 
+        frame.tunnels = 4;
+        struct gs_packet inner = opened(&frame, &packet);
+
         if (frame.link != 0) check_packet(&frame, &packet);
         print_packet(nowhere, &packet);
+        print_packet(nowhere, &inner);
         free(frame.bytes);
     }
     fclose(nowhere);

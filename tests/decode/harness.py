@@ -90,7 +90,7 @@ def _as_text(fields: dict[str, object]) -> dict[str, str]:
 def _field_text(name: str, value: object) -> str:
     if value is None:
         return "-"
-    if name in ("srcIP", "destIP"):
+    if name.endswith(("srcIP", "destIP")):
         return _address_text(bytes.fromhex(str(value)))
     if name in ("TCP_data", "UDP_data") and value == "":
         return "empty"

@@ -14,6 +14,7 @@ from gigastream.gsql.binder.declared import OTHER_NAMES
 from gigastream.gsql.binder.language import LANGUAGE
 from gigastream.gsql.catalog.build import load_catalog
 from gigastream.gsql.syntax.blocks import OPTIONS as DEFINE_OPTIONS
+from gigastream.gsql.tunnels import TUNNELS
 from gigastream.options import OPTIONS, SPOOL_OPTIONS
 from gigastream.shipped_queries import shipped_queries
 
@@ -80,7 +81,7 @@ def test_the_aggregates_are_listed() -> None:
 def test_the_options_of_a_query_are_listed() -> None:
     ((_, *rows),) = rows_of(GSQL, "option in DEFINE")
     listed = {name for row in rows for name in quoted(row[0])}
-    assert listed == set(DEFINE_OPTIONS) - {"decapsulate"}
+    assert listed == set(DEFINE_OPTIONS) - {"defragment", "tcp_order"}
 
 
 def test_the_queries_that_ship_are_listed() -> None:
@@ -100,6 +101,15 @@ def test_the_link_types_are_listed() -> None:
     supported = {number for number, link in known if link != "GS_LINK_UNSUPPORTED"}
     ((_, *rows),) = rows_of(GSQL, "number")
     assert {number for row in rows for number in row[0].split(", ")} == supported
+
+
+def test_the_tunnels_are_listed() -> None:
+    ((_, *rows),) = rows_of(GSQL, "tunnel")
+    assert [quoted(row[0])[0] for row in rows] == list(TUNNELS)
+    for row, rules in zip(rows, TUNNELS.values(), strict=True):
+        ports = {rule.udp_port for rule in rules if rule.udp_port}
+        protocols = {rule.ip_protocol for rule in rules if rule.ip_protocol and not rule.udp_port}
+        assert set(map(int, re.findall(r"\d+", row[1]))) == ports | protocols
 
 
 def folders_of_parts() -> list[str]:

@@ -34,11 +34,14 @@ SNAP_ORGANISATIONS = frozenset({b"\0\0\0", b"\0\0\xf8"})
 def walk_ethertype(frame: Frame, link: Link, ethertype: int, at: int) -> None:
     """From an EtherType whose payload begins at `at`; it is the field if no tag follows."""
     link.fields["etherType"] = ethertype
-    _walk_tags(frame, link, ethertype, at)
+    walk_tags(frame, link, ethertype, at)
 
 
-def _walk_tags(frame: Frame, link: Link, ethertype: int, at: int) -> None:
-    """A tag that is not whole is no tag: what it should have held is not known."""
+def walk_tags(frame: Frame, link: Link, ethertype: int, at: int) -> None:
+    """What an EtherType names, tags first.
+
+    A tag that is not whole is no tag: what it should have held is not known.
+    """
     while ethertype in TAGS and frame.has(at, 4):
         if link.tags < len(TAG_NAMES):
             link.fields[TAG_NAMES[link.tags]] = frame.u16(at) & 0x0FFF
@@ -66,6 +69,7 @@ def _walk_mpls(frame: Frame, link: Link, at: int) -> None:
         entry, at = frame.u32(at), at + MPLS_ENTRY_BYTES
         link.fields.setdefault("mpls_label", entry >> 12)
         if entry & MPLS_BOTTOM:
+            link.behind_labels = at
             walk_by_nibble(frame, link, at)
             return
 
@@ -118,11 +122,11 @@ def walk_snap(frame: Frame, link: Link, at: int) -> None:
         return
     ethertype = frame.u16(at + 3)
     if frame.data[at : at + 3] in SNAP_ORGANISATIONS and ethertype > MAX_8023_LENGTH:
-        _walk_tags(frame, link, ethertype, at + SNAP_BYTES - 3)
+        walk_tags(frame, link, ethertype, at + SNAP_BYTES - 3)
 
 
 def walk_protocol(frame: Frame, link: Link, ethertype: int, at: int) -> None:
     """From an EtherType that is never a length."""
     link.fields["etherType"] = ethertype
     if ethertype > MAX_8023_LENGTH:
-        _walk_tags(frame, link, ethertype, at)
+        walk_tags(frame, link, ethertype, at)

@@ -47,6 +47,7 @@ class Link:
     tags: int = 0
     version: int | None = None
     ip_at: int = 0
+    behind_labels: int | None = None
 
     def found(self, version: int, at: int) -> None:
         """An IP header of this version should begin at `at`."""

@@ -31,7 +31,8 @@ UNNUMBERED, NLPID_SNAP, NLPID_OF_IP = 3, 0x80, {0xCC: 4, 0x8E: 6}
 NFLOG_PAYLOAD = 9
 
 
-def _ethernet(frame: Frame, link: Link) -> None:
+def ethernet(frame: Frame, link: Link) -> None:
+    """The whole header makes it a frame of Ethernet."""
     if not frame.has(0, layouts.ETHERNET.size):
         return
     header = layouts.ETHERNET.read(frame.data, 0)
@@ -139,8 +140,15 @@ def _inner_link(frame: Frame, link: Link, number: int, size: int) -> None:
     """What stands behind a header that names it: as a frame of its own, at another place."""
     if number not in NAMED_BY_OTHERS or (number == 1 and size > 0xFFFF):
         return
-    LINK_TYPES[number](Frame(frame.data[size:], frame.end - size), link)
-    link.ip_at += size
+    walk_from(frame, link, size, LINK_TYPES[number])
+
+
+def walk_from(frame: Frame, link: Link, at: int, walk: Callable[[Frame, Link], None]) -> None:
+    """Read what begins at `at` as a frame of its own."""
+    walk(Frame(frame.data[at:], frame.end - at), link)
+    link.ip_at += at
+    if link.behind_labels is not None:
+        link.behind_labels += at
 
 
 def _pflog(frame: Frame, link: Link) -> None:
@@ -208,7 +216,7 @@ def _fddi(frame: Frame, link: Link) -> None:
 
 LINK_TYPES: dict[int, Callable[[Frame, Link], None]] = {
     0: _loopback,
-    1: _ethernet,
+    1: ethernet,
     9: _ppp,
     12: _raw,
     14: _raw,

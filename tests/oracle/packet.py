@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.oracle.community import community_id
-from tests.oracle.frame import Fields, Frame
+from tests.oracle.frame import Fields, Frame, Link
 from tests.oracle.links import walk_link
 from tests.oracle.network import Network, parse_network
 from tests.oracle.records import Record
@@ -70,9 +70,10 @@ class Packet(dict[str, Any]):
         self.record = record
 
     def __missing__(self, name: str) -> Any:
-        if name in ALIASES:
-            return self[ALIASES[name]]
-        if name in SCHEMAS[self.protocol]:
+        own = name.removeprefix("outer_")
+        if own in ALIASES:
+            return self[f"{name[: len(name) - len(own)]}{ALIASES[own]}"]
+        if name in SCHEMAS[self.protocol] or name.startswith("outer_"):
             raise FieldAbsentError(name)
         raise KeyError(f"{self.protocol} has no field {name}")
 
@@ -88,13 +89,19 @@ class Layers:
     network_fields: Fields
     transport_name: str | None
     transport: Fields
+    frame: Frame
+    """The bytes that it was read from."""
+    behind_labels: int | None = None
+    """Where in them a stack of MPLS labels ends."""
+    outer: Fields = field(default_factory=dict)
+    """Of the packet that was captured, where this one was in a tunnel."""
 
     def as_protocol(self, protocol: str) -> Packet | None:
         """The packet as a tuple of this protocol, or None if it is not one."""
         if not self._is_of(protocol):
             return None
         fields = self.packet | self.network_fields | self.transport | self._addresses(protocol)
-        kept = {name: fields[name] for name in fields.keys() & SCHEMAS[protocol]}
+        kept = {name: fields[name] for name in fields.keys() & SCHEMAS[protocol]} | self.outer
         return Packet(protocol, kept, self.record)
 
     def _is_of(self, protocol: str) -> bool:
@@ -122,6 +129,12 @@ def parse(record: Record) -> Layers | None:
     link = walk_link(frame, record.link_type)
     if link is None or record.timestamp_ns is None:
         return None
+    return layers_of(record, frame, link)
+
+
+def layers_of(record: Record, frame: Frame, link: Link) -> Layers:
+    """What a frame holds, from where its link ends."""
+    assert record.timestamp_ns is not None
     network = parse_network(frame, link.version, link.ip_at)
     transport = parse_transport(frame, network) if network else None
     name, fields = transport or (None, {})
@@ -133,6 +146,8 @@ def parse(record: Record) -> Layers | None:
         network_fields=_network_fields(frame, network),
         transport_name=name,
         transport=fields,
+        frame=frame,
+        behind_labels=link.behind_labels,
     )
 
 

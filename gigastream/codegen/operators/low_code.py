@@ -10,7 +10,7 @@ from typing import Any
 from gigastream.codegen.bounds import write_carried
 from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_schema
-from gigastream.codegen.context import CodeContext
+from gigastream.codegen.context import CodeContext, views_of
 from gigastream.codegen.interfaces import write_interfaces
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
@@ -44,7 +44,7 @@ class LowCode:
         functions = [node.bounds[index] for index in temporal]
         _write_carrier(lines, f"{prefix}_bounds", functions)
         _write_carrier(lines, f"{prefix}_needs", list(node.needs))
-        self._write_ops(lines, prefix, node, temporal)
+        self._write_ops(lines, context, node, temporal)
 
     def write_above(self, lines: Lines, context: CodeContext, node: LowNode) -> None:
         """Only what the high level needs where the LFTA runs elsewhere: schema, interfaces."""
@@ -56,14 +56,18 @@ class LowCode:
             lines.add(".kind = GS_LFTA_SELECTION,", f".interfaces = {interfaces},")
         lines.add("")
 
-    def _write_ops(self, lines: Lines, prefix: str, node: LowNode, temporal: list[int]) -> None:
-        options = node.options
+    def _write_ops(
+        self, lines: Lines, context: CodeContext, node: LowNode, temporal: list[int]
+    ) -> None:
+        options, prefix = node.options, self.prefix(context, node)
+        view = views_of(context.plan).index(node.source.decapsulation)
         columns = ", ".join(map(str, temporal)) or "0"
         lines.add(f"static const uint32_t {prefix}_temporal[] = {{{columns}}};")
         interfaces = write_interfaces(lines, prefix, node)
         with lines.block(f"static const struct gs_lfta_ops {prefix}_ops =", "};"):
             lines.add(
                 f".kind = GS_LFTA_{self.kind},",
+                f".view = {view},",
                 f".slot_size = {f'sizeof(struct {prefix}_slot)' if self.has_table else '0'},",
                 f".slot_count = {options.aggregate_slots or 0},",
                 f".is_adaptive = {str(options.aggregate_slots == ADAPTIVE_SLOTS).lower()},",

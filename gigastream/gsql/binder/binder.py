@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gigastream.gsql.binder.aggregates import NAMES
 from gigastream.gsql.binder.context import BindingContext
+from gigastream.gsql.binder.joins import flat_sources
 from gigastream.gsql.binder.merge import bind_merge
 from gigastream.gsql.binder.options import bind_options
 from gigastream.gsql.binder.parameters import GivenParameters, bind_parameters
@@ -144,11 +145,29 @@ def _check_rest(entry: QueryEntry, tables: Tables, given: GivenParameters) -> No
             tables.sink.add(item)
 
 
+def _refuse_without_packets(query: ast.Query, tables: Tables) -> None:
+    """Report tunnels of a query that reads rows alone."""
+    named = (
+        table
+        for item in flat_sources(query.body.sources)
+        for table in (item.branches if isinstance(item, ast.UnionItem) else (item,))
+    )
+    if any(isinstance(t, ast.Table) and tables.catalog.protocol(t.name) for t in named):
+        return
+    option = query.option("decapsulate")
+    assert option is not None
+    message = "decapsulate is of packets, and this query reads none"
+    tables.sink.error("bad-option", message, option.span, "in the query that reads the packets")
+
+
 def _check_query(entry: QueryEntry, tables: Tables, given: GivenParameters) -> CheckedQuery | None:
     query, sink = entry.node, tables.sink
     # a WITH's queries have the parameters of the one that they stand in, which reports them
     asked, told = (query, sink) if entry.within is None else (entry.within, DiagnosticSink())
     options = bind_options(query, sink)
+    tables = replace(tables, decapsulation=options.decapsulate)
+    if options.decapsulate is not None:
+        _refuse_without_packets(query, tables)
     context = BindingContext(
         sink=sink,
         catalog=tables.catalog,

@@ -7,20 +7,26 @@ from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gigastream.gsql.binder.context import not_supported
 from gigastream.gsql.catalog.catalog import Catalog, Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef
 from gigastream.gsql.source import Span
 from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.syntax import ast
-from gigastream.gsql.types import Schema
+from gigastream.gsql.tunnels import Decapsulation
+from gigastream.gsql.types import Schema, Type
 
 WINDOW_COLUMNS = ("window_start", "window_end", "wid_start", "wid_end")
 """The columns that a window adds."""
 
 OUTER = "outer_"
 """What the fields of the packet around a decapsulated one begin with."""
+
+RECORD_CAPLEN = "record_caplen"
+"""The accessor of `caplen` where the packet's own bytes end with those that a tunnel carries."""
+
+_ALL_OUTER = "DataProtocol"
+"""The protocol whose fields the outer packet may have."""
 
 FAMILIES = {4: "IPV4", 6: "IPV6"}
 """The protocol of the packets with this `ipversion`."""
@@ -125,6 +131,8 @@ class PacketNames(SourceNames):
         super().__init__(index, tables, alias)
         self.protocols = protocols
         self.catalog = catalog
+        self.decapsulation: Decapsulation | None = None
+        """The tunnels that are opened; without any the packets have no outer fields."""
         self.narrowed: Protocol | None = None
         """IPV4 or IPV6, where WHERE lets no other packet through."""
         self._used: dict[str, FieldRef] = {}
@@ -180,10 +188,15 @@ class PacketNames(SourceNames):
 
     def declared(self, reference: FieldRef) -> Field:
         """The declaration of a field that was found here."""
+        if reference.field.startswith(OUTER):
+            outer = outer_field(reference.field, self.catalog)
+            if outer is not None:
+                return outer
+        accessor = "caplen" if reference.accessor == RECORD_CAPLEN else reference.accessor
         places = [*self.protocols, *([] if self.narrowed is None else [self.narrowed])]
         for protocol in places:
             for item in protocol.fields.values():
-                if (item.accessor, item.name) == (reference.accessor, reference.field):
+                if (item.accessor, item.name) == (accessor, reference.field):
                     return item
         raise KeyError(reference.field)
 
@@ -194,8 +207,12 @@ class PacketNames(SourceNames):
     def _field(self, name: str) -> Field | None:
         found = [protocol.field(name) for protocol in self.protocols]
         first = found[0]
+        if first is None and self.decapsulation is not None:
+            return outer_field(name, self.catalog)
         if first is None or any(other is None or other != first for other in found):
             return None
+        if self.decapsulation is not None and first.accessor == "caplen":
+            return replace(first, accessor=RECORD_CAPLEN)
         return self._narrow(first)
 
     def _narrow(self, item: Field) -> Field:
@@ -231,6 +248,28 @@ class PacketNames(SourceNames):
         declaring = self.catalog.protocol(item.protocol)
         is_builtin = declaring is not None and declaring.is_builtin
         return is_builtin or is_of_stream(item.protocol)
+
+
+def outer_field(name: str, catalog: Catalog) -> Field | None:
+    """What `outer_srcIP` is: the field of the packet that was captured, around the tunnel's.
+
+    Those of links, of both IP families and of ports have such a form; the record's (`time`, `len`)
+    are the inner packet's, too.
+    """
+    everything = catalog.protocol(_ALL_OUTER)
+    if not name.lower().startswith(OUTER) or everything is None:
+        return None
+    item = everything.field(name[len(OUTER) :])
+    if item is None or item.protocol == "PKT" or item.type is Type.STRING:
+        return None
+    return replace(
+        item,
+        name=OUTER + item.name,
+        accessor=OUTER + item.accessor,
+        alias_of=OUTER + item.alias_of if item.alias_of else "",
+        required=False,
+        snap_len=None,
+    )
 
 
 def narrow(names: PacketNames, version: int) -> None:
@@ -274,13 +313,14 @@ class Scope:
             return self.as_seen([item for _, item in good])
         if not node.qualifier and key in self.aliases:
             return _at(self.aliases[key], node.span)
-        later = self._of_later(node, candidates)
         if self.is_windowed and not node.qualifier and key in WINDOW_COLUMNS:
             message = f"{node.name} is the window's: no row has it before the window is complete"
             hint = "SELECT, HAVING and ORDER BY may name it; the window groups without being named"
             sink.error("misplaced-window", message, node.span, hint)
-        elif later is not None:
-            not_supported(sink, later, node.span)
+        elif self._is_outer(node, candidates):
+            message = f"{node.name} is of the packet that a tunnel's came in, and none is opened"
+            hint = "DEFINE { decapsulate 'gre'; }, or vxlan, all, …"
+            sink.error("unknown-column", message, node.span, hint)
         elif all(source.is_known for source in candidates):
             self._report_unknown(node, candidates, sink)
         return None
@@ -317,14 +357,10 @@ class Scope:
         """A source's column, or one of several that are equated, in the rows that are spoken of."""
         return columns[0] if self.seen is None else self.seen(columns)
 
-    def _of_later(self, node: ast.Name, candidates: Sequence[SourceNames]) -> str | None:
-        """What a name means in a part of the language that does not run yet."""
-        key = node.name.lower()
-        inner = key.removeprefix(OUTER)
+    def _is_outer(self, node: ast.Name, candidates: Sequence[SourceNames]) -> bool:
+        """True of a field that packets would have if a tunnel were opened."""
         packets = [source for source in candidates if isinstance(source, PacketNames)]
-        if inner != key and any(source.find(inner, node.span) for source in packets):
-            return f"the outer field {node.name} of a tunnelled packet"
-        return None
+        return any(outer_field(node.name, source.catalog) for source in packets)
 
     def _report_unknown(
         self, node: ast.Name, candidates: Sequence[SourceNames], sink: DiagnosticSink

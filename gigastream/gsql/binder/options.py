@@ -12,6 +12,7 @@ from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean, printable
 from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.blocks import OPTIONS
+from gigastream.gsql.tunnels import ALL, TUNNELS, Decapsulation, parse_decapsulation
 
 _MOST = 999_999_999
 HELD_WINDOWS = 16
@@ -94,11 +95,23 @@ def _power_of_two(entry: ast.DefineEntry, sink: DiagnosticSink) -> int | None:
     return None if slots is None else 1 << (slots - 1).bit_length()
 
 
+def _tunnels(entry: ast.DefineEntry, sink: DiagnosticSink) -> Decapsulation | None:
+    try:
+        return parse_decapsulation(entry.value)
+    except KeyError as wrong:
+        name = str(wrong.args[0])
+        hint = did_you_mean(name, [*TUNNELS, ALL]) or f"tunnels are {', '.join(TUNNELS)}, or {ALL}"
+        _refuse(entry, f"'{printable(name)}' is no tunnel", hint, sink)
+    except ValueError as problem:
+        _refuse(entry, str(problem), "as in 'vxlan,gre:2'", sink)
+    return None
+
+
 def _not_yet(entry: ast.DefineEntry, sink: DiagnosticSink) -> None:
     not_supported(sink, f"the option {entry.name}", entry.value_span)
 
 
-_CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], int | None]] = {
+_CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], Any]] = {
     "aggregate_slots": _power_of_two,
     "slow_flush": _at_least(1),
     "max_lfta_disorder": _at_least(0, most=HELD_WINDOWS - 1),
@@ -109,7 +122,9 @@ _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], int | None]] = {
     "in_order": _switch,
     "num_bloom": _at_least(1, most=64),
     "bloom_size": _at_least(512, most=1 << 28),
-    "decapsulate": _not_yet,
+    "decapsulate": _tunnels,
+    "defragment": _not_yet,
+    "tcp_order": _not_yet,
 }
 
 

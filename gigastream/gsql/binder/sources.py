@@ -21,6 +21,7 @@ from gigastream.gsql.queries import (
 )
 from gigastream.gsql.stream_names import is_of_stream, stream_interface
 from gigastream.gsql.syntax import ast
+from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Column, Schema, Temporal
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
@@ -46,6 +47,8 @@ class Tables:
     """Known interfaces; None where they are not known yet."""
     is_finite: bool = False
     """All input has an end."""
+    decapsulation: Decapsulation | None = None
+    """The tunnels that the query opens."""
     opens_lists: bool = False
     """A watchlist may be named by its file."""
     properties: Mapping[str, Mapping[str, str]] | None = None
@@ -104,6 +107,7 @@ class _Branch:
             base_protocol=self.protocol.base_protocol,
             required=names.required(self.protocol),
             headers=self.protocol.headers,
+            decapsulation=names.decapsulation,
             narrowed_to="" if names.narrowed is None else names.narrowed.name,
         )
 
@@ -117,7 +121,7 @@ def bind_source(node: ast.FromItem, index: int, tables: Tables) -> SourceItem:
     if len(good) < len(branches):
         return _broken(node, index)
     if len(good) == 1:
-        names = _names(good[0], index, node.alias, tables.catalog)
+        names = _names(good[0], index, node.alias, tables)
         return SourceItem(node, names, lambda: good[0].source(names))
     return _union(node, good, index, tables)
 
@@ -127,13 +131,25 @@ def _broken(node: ast.Table | ast.UnionItem, index: int) -> SourceItem:
     return SourceItem(node, SourceNames(index, [table.name for table in tables], node.alias), None)
 
 
-def _names(branch: _Branch, index: int, alias: str | None, catalog: Catalog) -> SourceNames:
-    tables = [branch.table.name]
+def _names(branch: _Branch, index: int, alias: str | None, tables: Tables) -> SourceNames:
+    shown = [branch.table.name]
     if branch.protocol is not None:
-        return PacketNames(index, tables, alias, [branch.protocol], catalog)
+        return _packet_names(index, shown, alias, [branch.protocol], tables)
     if branch.query is None or branch.query.schema is None:
-        return SourceNames(index, tables, alias)
-    return StreamNames(index, tables, alias, branch.query.schema)
+        return SourceNames(index, shown, alias)
+    return StreamNames(index, shown, alias, branch.query.schema)
+
+
+def _packet_names(
+    index: int,
+    shown: Sequence[str],
+    alias: str | None,
+    protocols: Sequence[Protocol],
+    tables: Tables,
+) -> PacketNames:
+    names = PacketNames(index, shown, alias, protocols, tables.catalog)
+    names.decapsulation = tables.decapsulation
+    return names
 
 
 # One table
@@ -266,7 +282,7 @@ def _union(
     if len(protocols) < len(branches):
         return _union_of_rows(node, branches, index, tables)
     kinds = [protocol for protocol in protocols if protocol is not None]
-    names = PacketNames(index, shown, node.alias, kinds, tables.catalog)
+    names = _packet_names(index, shown, node.alias, kinds, tables)
     return SourceItem(
         node, names, lambda: UnionSource(tuple(branch.source(names) for branch in branches))
     )
@@ -304,7 +320,7 @@ def _rows(branch: _Branch, like: Schema, tables: Tables) -> _Branch | None:
     """A branch that gives rows of these columns; packets give their fields of these names."""
     if branch.schema is not None or branch.protocol is None:
         return branch
-    names = PacketNames(0, [branch.table.name], None, [branch.protocol], tables.catalog)
+    names = _packet_names(0, [branch.table.name], None, [branch.protocol], tables)
     columns = fields_like(names, like, branch.table.name_span, tables.sink)
     return None if columns is None else replace(branch, packets=names, columns=columns)
 

@@ -27,7 +27,7 @@ OPTIONS = (
     *("query_name", "aggregate_slots", "flush", "slow_flush", "max_lfta_disorder", "real_time"),
     *("select_lfta", "lfta_aggregation", "no_temporal_aggr", "algorithm", "num_bloom"),
     *("bloom_size", "visibility", "comment", "title", "namespace", "outer_default", "decapsulate"),
-    "in_order",
+    *("in_order", "defragment", "tcp_order"),
 )
 """The names in DEFINE that mean something; every other one is a string constant `#name`."""
 

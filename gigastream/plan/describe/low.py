@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 def packet_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     """Which packets it sees, and which of them it lets through."""
     yield "packets", (_packets(node.source),)
+    yield "opens", _tunnels(node.source)
     yield "tuple", _tuple_rule(node.source)
     yield "prefilter", _signature(node, plan)
     yield "where", predicate_texts(node.predicates)
@@ -64,6 +65,14 @@ def _packets(source: ProtocolSource) -> str:
     if source.interface_set == "default":
         return f"{source.protocol} on every interface"
     return f"{source.protocol} on the interfaces of set {source.interface_set}"
+
+
+def _tunnels(source: ProtocolSource) -> tuple[str, ...]:
+    opened = source.decapsulation
+    if opened is None:
+        return ()
+    names = ", ".join(opened.tunnels)
+    return (f"tunnels of {names}; at most {opened.depth}, one inside of the other",)
 
 
 def _tuple_rule(source: ProtocolSource) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 from tests.answers.reference.typed import INCREASING, VARYING, Typed
 from tests.answers.reference.types import Value
 from tests.oracle.packet import ALIASES, SCHEMAS, FieldAbsentError
+from tests.oracle.tunnels import OF_LINK_NETWORK_AND_PORTS
 
 TYPES = {
     "uint": "time systemTime len caplen mpls_label total_length id flow_label data_length"
@@ -34,11 +35,14 @@ STAR = (
 )
 """The fields of all protocols in the order of their declarations, each once."""
 FIRST_NAMES = {("IPV6", "ttl"): "hop_limit"}
+OUTER = "outer_"
 ADDRESS_OF = {"IPV4": "IP", "IPV6": "IPV6"}
 
 
 def field(protocol: str, name: str) -> Typed | None:
     """A field of a protocol, read from the oracle's packet; None if it has none of that name."""
+    if name.startswith(OUTER):
+        return _outer(name.removeprefix(OUTER))
     own = ALIASES.get(name, name)
     if own not in SCHEMAS[protocol]:
         return None
@@ -46,11 +50,20 @@ def field(protocol: str, name: str) -> Typed | None:
     is_mac = own.endswith("MAC")
     return Typed(
         type_,
-        _reader(own, bool if type_ == "bool" else int if is_mac else None),
+        _reader(own, _kind(own, type_)),
         INCREASING if own in TIMES else VARYING,
         subtype="mac" if is_mac else "",
         clock=CLOCKS.get(own, ""),
     )
+
+
+def _outer(name: str) -> Typed | None:
+    """Of the packet around a tunnel's: what any protocol with ports has, but for the record's."""
+    typed = field("DataProtocol", name)
+    own = ALIASES.get(name, name)
+    if typed is None or own not in OF_LINK_NETWORK_AND_PORTS:
+        return None
+    return replace(typed, read=_reader(OUTER + own, _kind(own, typed.type)))
 
 
 def all_fields(protocol: str) -> list[tuple[str, Typed]]:
@@ -72,6 +85,10 @@ def _optional(read: Callable[[Any], Value]) -> Callable[[Any], Value]:
             return None
 
     return found
+
+
+def _kind(own: str, type_: str) -> type[int] | None:
+    return bool if type_ == "bool" else int if own.endswith("MAC") else None
 
 
 def _reader(own: str, kind: type[int] | None) -> Callable[[Any], Value]:

@@ -21,6 +21,8 @@ class Captures:
     """The captures that all queries of a set read."""
 
     sources: Sequence[Source]
+    decapsulate: str = ""
+    """The tunnels that the query opens, as it says it."""
 
     def tuples(self, table: Table, names: set[str]) -> Iterator[Tuple]:
         """The packets of a protocol that have these fields; each source's are numbered."""
@@ -28,7 +30,9 @@ class Captures:
         for source in self.sources:
             if table.interface in ("", source.interface):
                 ordinal = interfaces.index(source.interface)
-                chosen = (t for t in source.tuples(table.name) if _has_all(t.row, names))
+                chosen = (
+                    t for t in source.tuples(table.name, self.decapsulate) if _has_all(t.row, names)
+                )
                 for number, found in enumerate(chosen):
                     timestamp, position = found.place
                     yield Tuple((timestamp, ordinal, position), found.row, number)

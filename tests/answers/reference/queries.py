@@ -77,7 +77,8 @@ def _all(
         ready = [n for n, q in waiting.items() if not _read(q) & waiting.keys()]
         for name in ready:
             query = waiting.pop(name)
-            found[name] = _answer(query, Captures(sources), found, merges.get(name))
+            captures = Captures(sources, query.options.get("decapsulate", ""))
+            found[name] = _answer(query, captures, found, merges.get(name))
     return found
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from tests.answers.reference.syntax import Table
 from tests.answers.reference.typed import Typed
+from tests.oracle.packet import Layers
 from tests.oracle.query import Decoded
+from tests.oracle.tunnels import inside
 from tests.oracle.values import Inet, Ip, Ipv6, Mac, Timestamp
 
 Row = tuple[Any, ...]
@@ -33,16 +35,21 @@ class Source:
     def __init__(self, decoded: Decoded, interface: str = DEFAULT_INTERFACE) -> None:
         self.interface = interface
         self._decoded = decoded
-        self._tuples: dict[str, list[Tuple]] = {}
+        self._tuples: dict[tuple[str, str], list[Tuple]] = {}
+        self._inside: dict[str, list[Layers]] = {"": decoded.layers}
 
-    def tuples(self, protocol: str) -> list[Tuple]:
+    def tuples(self, protocol: str, decapsulate: str = "") -> list[Tuple]:
         """Its packets of a protocol, each behind (timestamp, position in the source)."""
-        if protocol not in self._tuples:
-            self._tuples[protocol] = list(self._as_protocol(protocol))
-        return self._tuples[protocol]
+        key = protocol, decapsulate
+        if key not in self._tuples:
+            self._tuples[key] = list(self._as_protocol(protocol, decapsulate))
+        return self._tuples[key]
 
-    def _as_protocol(self, protocol: str) -> Iterator[Tuple]:
-        for layers in self._decoded.layers:
+    def _as_protocol(self, protocol: str, decapsulate: str) -> Iterator[Tuple]:
+        if decapsulate not in self._inside:
+            opened = (inside(layers.record, decapsulate) for layers in self._decoded.layers)
+            self._inside[decapsulate] = [layers for layers in opened if layers is not None]
+        for layers in self._inside[decapsulate]:
             packet = layers.as_protocol(protocol)
             if packet is not None:
                 record = layers.record

@@ -25,6 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct gs_packet packet = decoded(&frame, GS_DEPTH_TRANSPORT);
     check_packet(&frame, &packet);
     show(&packet);
+    frame.tunnels = 4;
+    struct gs_packet inner = opened(&frame, &packet);
+    show(&inner);
     free(frame.bytes);
     return 0;
 }
