@@ -57,7 +57,9 @@ def check(
     queries.resolve()
     known = None if interfaces is None else frozenset(interfaces)
     properties = _properties(interfaces)
-    tables = Tables(catalog, sink, {}, known, is_finite, opens_lists, properties)
+    tables = Tables(
+        catalog, sink, {}, known, is_finite, opens_lists=opens_lists, properties=properties
+    )
     ordered = queries.ordered()
     checked = _check_all(ordered, tables, GivenParameters(parameters or {}))
     is_whole = len(checked) == len(ordered)
