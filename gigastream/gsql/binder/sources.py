@@ -47,14 +47,14 @@ class Tables:
     """Known interfaces; None where they are not known yet."""
     is_finite: bool = False
     """All input has an end."""
-    decapsulation: Decapsulation | None = None
-    """The tunnels that the query opens."""
     opens_lists: bool = False
     """A watchlist may be named by its file."""
     properties: Mapping[str, Mapping[str, str]] | None = None
     """Of the interfaces of packets; None where they are not known yet."""
     readers: Sequence[tuple[ast.Query, ast.Table]] = ()
     """Who reads the query that is checked, and where in its FROM."""
+    decapsulation: Decapsulation | None = None
+    """The tunnels that the query opens."""
 
 
 @dataclass(frozen=True, slots=True)
