@@ -56,6 +56,12 @@ def parse_link_types(text: str) -> LinkTypes:
     return tuple(found.items())
 
 
+def link_types_text(link_types: LinkTypes) -> str:
+    """Return what parse_link_types makes them of."""
+    names = {value: name for name, value in reversed(LINK_TYPES.items())}
+    return ",".join(f"{number}={names[meant]}" for number, meant in link_types)
+
+
 def check_link_types(value: object) -> bool:
     """Whether it is what parse_link_types gives."""
     if not isinstance(value, tuple) or len(value) > _MOST:

@@ -9,6 +9,7 @@ import pwd
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from typing import cast
 
 from gigastream.config import ConfigError
 from gigastream.daemon.config import LINK_OPTIONS, ReadConfig, read_daemon_config
@@ -16,6 +17,7 @@ from gigastream.daemon.config_toml import refuse_all
 from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig
 from gigastream.daemon.messages import QuerySetSpec
 from gigastream.gsql.diagnostics import GsqlError
+from gigastream.link_types import LinkTypes, link_types_text, parse_link_types
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.query_texts import QueryTexts, check_texts
@@ -186,7 +188,7 @@ def _options(options: Sequence[Option], settings: object) -> Iterator[str]:
     for option in options:
         known = isinstance(settings, Mapping)
         value = settings[option.field] if known else getattr(settings, option.field)  # type: ignore[index]
-        if value is not None:
+        if value is not None and value != ():
             yield _key(option.name, _as_given(option, value))
 
 
@@ -196,6 +198,8 @@ def _as_given(option: Option, value: object) -> object:
         return "all"
     if option.parse is parse_count:
         return value
+    if option.parse is parse_link_types:
+        return link_types_text(cast(LinkTypes, value))
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int) and (option.field.endswith("_ns") or option.field == "sync"):

@@ -22,6 +22,8 @@ from tests.oracle.rows import to_csv
 
 FOLDER = Path(__file__).parent / "queries"
 NOT_ON_SPARK, NOT_STREAMED = "not on Spark", "not streamed"
+OF_ONE_SOURCE = "of one source"
+"""Marks what a packet of one source does not owe to those of another of the same interface."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def golden_queries(*, of_spools: bool = False, on_spark: bool = False) -> list[G
     """All of them; `of_spools`, or of several sources at once, without `-- not spooled`.
 
     `on_spark`, without those that are `-- not on Spark`, which refuses them. `-- not streamed`:
-    Spark refuses it, or answers it otherwise, where it streams (docs/spark.md).
+    Spark refuses it, or answers it otherwise, where it streams (docs/spark.md). `-- of one source`:
+    of an interface that is read in parts it is another question.
     """
     found = [read(path) for path in sorted(FOLDER.glob("*.gsql"))]
     marks = ["not spooled"] * of_spools + [NOT_ON_SPARK] * on_spark

@@ -34,6 +34,7 @@ log = "json"
 strict = true
 memory = "1GiB"
 disorder = "all"
+link-type = "147=ETHERNET,148=IPV6"
 slots = 1024
 speed = 1.5
 [control]

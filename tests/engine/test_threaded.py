@@ -14,6 +14,7 @@ from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import LftaStatistics
 from gigastream.flush_policy import FLUSH_POLICIES
+from gigastream.plan.plan import Plan
 from gigastream.sessions import threaded_session as threaded
 from gigastream.sessions.session import Session
 from gigastream.sessions.shape import SessionOptions
@@ -31,6 +32,11 @@ from tests.engine.whole_and_parts import (
     plan_of_all,
     sources,
 )
+
+
+def _plan(inputs: Inputs) -> Plan:
+    return plan_of_all(inputs, of_parts=True)
+
 
 COUNT = "SELECT tb, count(*) AS n FROM PKT GROUP BY time AS tb"
 
@@ -66,7 +72,10 @@ def _counted(lfta: LftaStatistics) -> LftaStatistics:
 @pytest.mark.parametrize("inputs", GOLDEN_INPUTS, ids=str)
 def test_two_threads_answer_like_one(inputs: Inputs, policy: str) -> None:
     """Each capture twice: as two sources of an interface, or as one of each of two parts."""
-    plan, settings = plan_of_all(inputs), Settings(flush=policy, slots=64, batch_rows=7)
+    plan, settings = (
+        _plan(inputs),
+        Settings(flush=policy, slots=64, batch_rows=7),
+    )
     with Session(plan, sources(inputs) * 2, settings) as session:
         expected = rows(session.batches())
         statistics = session.statistics()
@@ -82,7 +91,7 @@ def test_two_threads_answer_like_one(inputs: Inputs, policy: str) -> None:
 @pytest.mark.parametrize("inputs", GOLDEN_INPUTS, ids=str)
 def test_below_the_border_an_interface_is_one_stream(inputs: Inputs) -> None:
     """What the parts' LFTAs put out is united, interface by interface, for a spool."""
-    plan, settings = plan_of_all(inputs), Settings(slots=64, batch_rows=7)
+    plan, settings = _plan(inputs), Settings(slots=64, batch_rows=7)
     with Session(plan, sources(inputs) * 2, settings) as session:
         expected = rows(session.batches())
     with ThreadedSession(
@@ -119,7 +128,10 @@ def test_a_slow_consumer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The queue is bounded, and nothing of it is lost."""
     monkeypatch.setattr(threaded, "TURNS_MAX", 1)
     inputs = GOLDEN_INPUTS[0]
-    plan, settings = plan_of_all(inputs), Settings(batch_rows=1, deliver_every_burst=True, burst=1)
+    plan, settings = (
+        _plan(inputs),
+        Settings(batch_rows=1, deliver_every_burst=True, burst=1),
+    )
     with Session(plan, sources(inputs) * 2, settings) as session:
         expected = rows(session.batches())
     with ThreadedSession(plan, [sources(inputs)] * 2, settings) as session:
@@ -131,7 +143,7 @@ def test_one_that_is_left_early_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threaded, "TURNS_MAX", 1)
     inputs = GOLDEN_INPUTS[0]
     settings = Settings(batch_rows=1, deliver_every_burst=True, burst=1)
-    with ThreadedSession(plan_of_all(inputs), [sources(inputs)] * 3, settings) as session:
+    with ThreadedSession(_plan(inputs), [sources(inputs)] * 3, settings) as session:
         next(session.turns())
     assert not any(thread.is_alive() for thread in session._threads)
 

@@ -18,7 +18,7 @@ from gigastream.sessions.session import Session
 from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
-from tests.answers.golden import golden_queries
+from tests.answers.golden import OF_ONE_SOURCE, golden_queries
 from tests.answers.inputs import INPUTS
 from tests.engine.stepping import memory_file
 
@@ -56,10 +56,16 @@ def piece(event: Event) -> Piece:
 
 
 @cache
-def plan_of_all(inputs: Inputs) -> Plan:
-    """All golden queries of these inputs as one set, so that they are compiled once."""
+def plan_of_all(inputs: Inputs, *, of_parts: bool = False) -> Plan:
+    """All golden queries of these inputs as one set, so that they are compiled once.
+
+    `of_parts`: without those that tell the sources of an interface apart.
+    """
+    found = [golden for golden in golden_queries(of_spools=True) if golden.inputs == inputs]
     files = tuple(
-        SourceFile(g.name, g.text) for g in golden_queries(of_spools=True) if g.inputs == inputs
+        SourceFile(golden.name, golden.text)
+        for golden in found
+        if not (of_parts and golden.is_marked(OF_ONE_SOURCE))
     )
     interfaces: dict[str, dict[str, str]] = {interface: {} for interface, _ in inputs}
     texts = QueryTexts(files, interfaces=interfaces, is_finite=True)
