@@ -14,6 +14,7 @@ import time
 from urllib.parse import urlsplit
 
 from gigastream.records.feed import RecordFeed
+from gigastream.records.flow_clock import ArrivalClock
 from gigastream.records.flow_rows import FlowDecoding
 from gigastream.records.flows.values import address
 from gigastream.sources.files import SourceError
@@ -51,6 +52,7 @@ class FlowPort:
             self._socket.close()
             raise SourceError(f"{place}: {problem.strerror or problem}") from None
         self._decoding: FlowDecoding | None = None
+        self._clock = ArrivalClock()
 
     @property
     def port(self) -> int:
@@ -82,7 +84,7 @@ class FlowPort:
                 self._take(feed, self._decoding)
             if time.monotonic() >= due:
                 due = time.monotonic() + TICK_S
-                feed.tick(time.time_ns())
+                feed.tick(self._clock.now())
             feed.flush()
 
     def close(self) -> None:
@@ -108,7 +110,7 @@ class FlowPort:
                 if (level, kind) == (socket.SOL_SOCKET, _SO_RXQ_OVFL):
                     (self.dropped,) = struct.unpack("=I", value[:4])
             exporter = _packed(peer[0])
-            for values in decoding.rows(data, exporter, time.time_ns()):
+            for values in decoding.rows(data, exporter, self._clock.now()):
                 feed.add(values, f"exporter {peer[0]}")
 
 
