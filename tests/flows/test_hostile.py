@@ -114,6 +114,24 @@ def test_a_template_that_is_used_is_not_forgotten(monkeypatch: pytest.MonkeyPatc
     assert decoder.account.unknown_sets == 0
 
 
+@pytest.mark.parametrize("fields", [(160,), (305, 306), (309, 310), (310, 309), (50,), (34,)])
+@pytest.mark.parametrize("lengths", [(20, 20), (8, 20), (20, 8)])
+def test_options_of_numbers_that_nothing_holds(
+    fields: tuple[int, ...], lengths: tuple[int, int]
+) -> None:
+    decoder = FlowDecoder()
+    given = [*zip(fields, lengths, strict=False)]
+    decoder.take(
+        made.ipfix(
+            made.one_set(3, made.ipfix_options(257, 1, (302, 8), *given)),
+            made.one_set(257, bytes(8), *(b"\xff" * length for _, length in given)),
+        ),
+        made.EXPORTER,
+        made.CAME_NS,
+    )
+    assert (decoder.account.decoded, decoder.account.damaged_sets) == (1, 0)
+
+
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 7, 15, 19])
 def test_the_shortest_datagrams(length: int) -> None:
     for data in SEEDS:

@@ -251,23 +251,27 @@ def _said_rates(columns: dict[str, Values]) -> Values | None:
         return columns["sampling_rate"]
     if "sampled_packets" in columns and "passed_packets" in columns:
         pairs = zip(columns["sampled_packets"], columns["passed_packets"], strict=True)
-        return [_rate(one + passed, one) for one, passed in pairs]
+        return [_rate_behind(one, passed) for one, passed in pairs]
     if "sampled_size" in columns and "sampled_population" in columns:
         pairs = zip(columns["sampled_population"], columns["sampled_size"], strict=True)
         return [_rate(population, size) for population, size in pairs]
     return None
 
 
-def _rate(packets: int, sampled: int) -> int | None:
-    rate = packets // sampled if sampled else 0
+def _rate_behind(sampled: int | None, passed: int | None) -> int | None:
+    return None if sampled is None or passed is None else _rate(sampled + passed, sampled)
+
+
+def _rate(packets: int | None, sampled: int | None) -> int | None:
+    rate = packets // sampled if packets and sampled else 0
     return rate if 0 < rate < 1 << 32 else None
 
 
 def _take_options(stream: ExportStream, columns: dict[str, Values], count: int) -> None:
     """What a stream says of itself: sampling rates, when it began."""
-    begun = columns.get("begun_ms")
-    if begun and begun[-1] < _MOST_MS:
-        stream.begun_ns = begun[-1] * _NS_PER_MS
+    begun_ms = (columns.get("begun_ms") or [None])[-1]
+    if begun_ms is not None and begun_ms < _MOST_MS:
+        stream.begun_ns = begun_ms * _NS_PER_MS
     rates = _said_rates(columns)
     if rates is None:
         return
