@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import random
 import struct
+from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -112,6 +114,23 @@ def test_a_template_that_is_used_is_not_forgotten(monkeypatch: pytest.MonkeyPatc
         decoder.take(made.v9(made.one_set(0, *flood), domain=100 + at), made.EXPORTER, 0)
         decoder.take(made.v9(made.one_set(256, bytes(8))), made.EXPORTER, 0)
     assert decoder.account.unknown_sets == 0
+
+
+class _Unseen(OrderedDict[Any, Any]):
+    """One that nobody goes through."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise AssertionError("a datagram may ask for it a thousand times")
+
+
+def test_withdrawing_goes_through_no_templates() -> None:
+    decoder = FlowDecoder()
+    templates = decoder._exporters._templates
+    templates._held = _Unseen(templates._held)
+    decoder.take(made.ipfix(made.one_set(2, made.template(256, (8, 4)))), made.EXPORTER, 0)
+    decoder.take(made.ipfix(made.one_set(2, struct.pack(">HH", 2, 0))), made.EXPORTER, 0)
+    decoder.take(made.ipfix(made.one_set(256, bytes(4))), made.EXPORTER, 0)
+    assert decoder.account.unknown_sets == 1
 
 
 @pytest.mark.parametrize("fields", [(160,), (305, 306), (309, 310), (310, 309), (50,), (34,)])

@@ -159,6 +159,10 @@ def test_what_ipfix_withdraws() -> None:
     every = ipfix(one_set(2, struct.pack(">HH", 2, 0)))
     rows, account = decoded(announced, every, ipfix(data), ipfix(one_set(301, data[4:])))
     assert (len(rows), account.unknown_sets) == (0, 2)
+    again = ipfix(one_set(2, template(300, *V4_KEY)))
+    options = ipfix(one_set(3, struct.pack(">HH", 3, 0)))
+    rows, account = decoded(announced, every, again, options, ipfix(data))
+    assert (len(rows), account.unknown_sets) == (1, 0)
 
 
 def test_sampling_rates_come_by_options() -> None:

@@ -52,10 +52,6 @@ class Recent(Generic[_Key, _Value]):
         """Hold it no more, if it was."""
         self._held.pop(key, None)
 
-    def keys(self) -> list[_Key]:
-        """All keys, the least recently used first."""
-        return list(self._held)
-
 
 StreamKey = tuple[bytes, int, str]
 """Address of the exporter, its domain (source id, engine, sub-agent), the format."""
@@ -68,6 +64,8 @@ class ExportStream:
         self.samplers: Recent[int, int] = Recent(MAX_SAMPLERS)
         """Sampling rate by the sampler's number; -1 is that of all records."""
         self.begun_ns: int | None = None
+        self.withdrawn = [0, 0]
+        """How many templates there had been when it withdrew all of its own, and all of options."""
         self._next: int | None = None
 
     def rate_of(self, sampler: int | None) -> int | None:
@@ -97,12 +95,18 @@ _MOST_MISSING = 1 << 24
 _MOST_LATE = 1 << 10
 
 
+_Announced = tuple[int, Template]
+"""Its number among all that came, and the template."""
+
+
 class Exporters:
     """All streams and templates."""
 
     def __init__(self) -> None:
         self.streams: Recent[StreamKey, ExportStream] = Recent(MAX_STREAMS)
-        self._templates: Recent[tuple[StreamKey, int], Template] = Recent(MAX_TEMPLATES)
+        self._templates: Recent[tuple[StreamKey, int], _Announced] = Recent(MAX_TEMPLATES)
+        self._announced = 0
+        """Templates so far."""
 
     def stream(self, key: StreamKey) -> ExportStream:
         """The stream of a key, a new one if it is not known (any more)."""
@@ -113,20 +117,24 @@ class Exporters:
         return found
 
     def template(self, key: StreamKey, number: int) -> Template | None:
-        """A template that the stream has announced."""
-        return self._templates.get((key, number))
+        """A template that the stream has announced, and not withdrawn."""
+        found = self._templates.get((key, number))
+        if found is None or found[0] <= self.stream(key).withdrawn[found[1].is_options]:
+            return None
+        return found[1]
 
     def announce(self, key: StreamKey, number: int, template: Template) -> None:
         """Hold a template; one of the same number is replaced."""
-        self._templates.put((key, number), template)
+        self._announced += 1
+        self._templates.put((key, number), (self._announced, template))
 
     def withdraw(self, key: StreamKey, number: int) -> None:
         """Hold a template no more (RFC 7011, section 8.1)."""
         self._templates.drop((key, number))
 
     def withdraw_all(self, key: StreamKey, *, is_options: bool) -> None:
-        """Hold no template, or options template, of a stream any more."""
-        for owner, number in self._templates.keys():  # noqa: SIM118 it is a list, which may shrink
-            found = self._templates.get((owner, number)) if owner == key else None
-            if found is not None and found.is_options == is_options:
-                self.withdraw(owner, number)
+        """Believe no template, or options template, that a stream has announced so far.
+
+        A datagram may say it a thousand times: they are not looked through.
+        """
+        self.stream(key).withdrawn[is_options] = self._announced
