@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SHIPPED = (
     "gigastream.gsql.regular_expressions",
+    "gigastream.ipc_messages",
     "gigastream.opaque",
     "gigastream.punctuation",
     "gigastream.spool",

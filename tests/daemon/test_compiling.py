@@ -65,7 +65,7 @@ def test_a_text_brings_no_code(tmp_path: Path, text: str) -> None:
     """What is C is declared in definition files, which the configuration alone can name."""
     result = answer(request(text, tmp_path))
     assert not result.check.ok
-    assert "expected SELECT, MERGE, DEFINE or PARAM" in result.check.message
+    assert "expected SELECT, MERGE, WITH, DEFINE or PARAM" in result.check.message
     assert list(tmp_path.iterdir()) == []
 
 
