@@ -73,6 +73,7 @@ def _over(accumulators: Accumulators, stream: Node, first: int) -> Accumulators:
         places = range(first, first + count)
         read = [ColumnRef.to(stream.schema.columns[place], place) for place in places]
         argument = None if accumulator.argument is None else read.pop(0)
-        found.append(replace(accumulator, argument=argument, position=tuple(read)))
+        by = None if accumulator.by is None else read.pop(0)
+        found.append(replace(accumulator, argument=argument, by=by, position=tuple(read)))
         first += count
     return tuple(found)
