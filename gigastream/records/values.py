@@ -71,7 +71,10 @@ def converter(field: RecordField) -> Convert:
 
 def shown(value: object) -> str:
     """Return a value for a message: of bounded length, and of characters that do no harm."""
-    text = ascii(value[:_SHOWN] if isinstance(value, str | bytes) else value)
+    try:
+        text = ascii(value[:_SHOWN] if isinstance(value, str | bytes) else value)
+    except RecursionError:  # JSON was read with a few levels of the stack more
+        text = f"a {type(value).__name__} of too many levels"
     return text if len(text) <= _SHOWN + 4 else f"{text[:_SHOWN]}…"
 
 

@@ -102,6 +102,14 @@ def test_what_is_none(type_: Type, given: Any, reason: str) -> None:
     assert len(str(caught.value)) < 120
 
 
+def test_what_is_none_may_be_as_deep_as_json_can_be_read() -> None:
+    deep: Any = 1
+    for _ in range(10_000):
+        deep = {"a": deep}
+    with pytest.raises(ValueError, match="a dict of too many levels is no uint"):
+        _converted(Type.UINT, deep)
+
+
 @pytest.mark.parametrize(
     ("given", "unit", "expected"),
     [
