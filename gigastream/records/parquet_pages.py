@@ -64,8 +64,6 @@ class _Header:
 
     def struct(self, depth: int) -> dict[int, int]:
         """Pass over a struct; return its whole numbers by field."""
-        if depth > _MAX_DEPTH:
-            raise PageError("a page header of structs within structs")
         found: dict[int, int] = {}
         field = 0
         while (head := self._byte()) != _STOP:
@@ -77,6 +75,8 @@ class _Header:
         return found
 
     def _value(self, kind: int, depth: int) -> int | None:
+        if depth > _MAX_DEPTH:
+            raise PageError("a page header of lists and structs within each other")
         if kind in _VARINTS:
             return self._zigzag()
         if kind in (_TRUE, _FALSE):

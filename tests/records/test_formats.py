@@ -17,6 +17,9 @@ import pytest
 from pyarrow import ipc, parquet
 from records.asked import LINE, START_NS, Answered, answer, row
 
+from gigastream.records import parquet_rows
+from gigastream.records.arrow_rows import ArrowError
+
 TEXTS = {"seen", "at", "four", "six", "either", "name"}
 
 
@@ -258,6 +261,18 @@ def test_a_page_of_parquet_that_declares_much_is_not_unpacked(tmp_path: Path) ->
     assert len(data) < 1 << 20
     found = _asked(tmp_path, "a.parquet", data)
     assert "are the most" in str(found.source.damage)
+
+
+def test_a_page_header_of_lists_within_lists_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "deep.parquet"
+    numbers = pyarrow.table({"count": pyarrow.array(range(10_000), pyarrow.uint32())})
+    parquet.write_table(numbers, path, compression="none", use_dictionary=False)
+    at = parquet.read_metadata(path).row_group(0).column(0).data_page_offset
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(b"\x19" * 10_000)  # each a list of one list
+        with pytest.raises(ArrowError, match="lists and structs within each other"):
+            list(parquet_rows.rows(file.fileno(), ["count"]))
 
 
 def test_parquet_needs_a_plain_file(tmp_path: Path) -> None:
