@@ -126,12 +126,15 @@ class Watchlists:
 
 
 def _read(watchlist: Watchlist, results: SimpleQueue[ReadList | str]) -> None:
+    """Give a result whatever happens: who closes the lists waits for it."""
     try:
         results.put(read_list(watchlist))
     except ListError as error:
         results.put(str(error))
     except MemoryError:
         results.put(f"{watchlist.path}: there is no memory for it")
+    except Exception as error:
+        results.put(f"{watchlist.path}: it cannot be read: {type(error).__name__}: {error}")
 
 
 def _tell(text: str) -> None:

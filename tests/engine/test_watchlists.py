@@ -9,13 +9,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from random import Random
 
 import pyarrow
 import pytest
 from pyarrow import parquet
 
-from gigastream.engine.list_file import MOST_LIST_BYTES, ListError, read_list
+from gigastream.engine import watchlists
+from gigastream.engine.list_file import MOST_LIST_BYTES, ListError, ReadList, read_list
 from gigastream.engine.watchlists import lib
 from gigastream.gsql.source import SourceFile
 from gigastream.gsql.types import Type
@@ -415,6 +417,16 @@ def test_a_list_that_changes_is_taken_between_packets(
     assert labels == ["one"] * 200 + ["two"] * 400
     told = capsys.readouterr().err
     assert told.count("No such file or directory; the list names stays as it was") == 1
+
+
+def test_whatever_reading_a_list_raises_is_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Watchlist) -> ReadList:
+        raise RecursionError("out of luck")
+
+    monkeypatch.setattr(watchlists, "read_list", fail)
+    results: SimpleQueue[ReadList | str] = SimpleQueue()
+    watchlists._read(Watchlist("names", "names.csv", ()), results)
+    assert results.get_nowait() == "names.csv: it cannot be read: RecursionError: out of luck"
 
 
 def test_a_query_of_a_bare_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
