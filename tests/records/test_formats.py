@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,9 @@ import pytest
 from pyarrow import ipc, parquet
 from records.asked import LINE, START_NS, Answered, answer, row
 
-from gigastream.records import parquet_rows
+from gigastream.records import arrow_rows, parquet_rows
 from gigastream.records.arrow_rows import ArrowError
+from gigastream.records.record_input import RecordInput
 
 TEXTS = {"seen", "at", "four", "six", "either", "name"}
 
@@ -247,6 +249,18 @@ def test_a_message_of_arrow_that_declares_much_is_not_allocated(tmp_path: Path) 
     huge = b"\xff\xff\xff\xff" + struct.pack("<I", 0x7FFFFFF0) + b"\0" * 64
     found = _asked(tmp_path, "a.arrow", huge)
     assert "a piece of 2,147,483,632 bytes" in str(found.source.damage)
+
+
+def test_rows_of_arrow_that_have_no_bytes_are_none(tmp_path: Path) -> None:
+    path, (reader, writer) = tmp_path / "a.arrow", os.pipe()
+    batch = pyarrow.RecordBatch.from_arrays([pyarrow.nulls(1_000_000)], ["count"])
+    with ipc.new_stream(path, batch.schema) as sink:
+        sink.write_batch(batch)
+    assert path.stat().st_size < 1_000
+    with path.open("rb") as file, pytest.raises(ArrowError, match="1,000,000 rows of less than"):
+        next(arrow_rows.rows(RecordInput(file.fileno(), writer), ["count"]))
+    os.close(reader)
+    os.close(writer)
 
 
 def test_a_page_of_parquet_that_declares_much_is_not_unpacked(tmp_path: Path) -> None:
