@@ -116,6 +116,20 @@ def test_a_template_that_is_used_is_not_forgotten(monkeypatch: pytest.MonkeyPatc
     assert decoder.account.unknown_sets == 0
 
 
+def test_fields_of_templates_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporters, "MAX_FIELDS_HELD", 1_000)
+    decoder = FlowDecoder()
+    held = decoder._exporters
+    for at in range(40):
+        fields = [(8, 4)] * (10 + at)
+        for number in (300 + at, 300):
+            data = made.one_set(2, made.template(number, *fields))
+            decoder.take(made.ipfix(data), made.EXPORTER, 0)
+        found = [template.field_count for _, template in held._templates._held.values()]
+        assert held._fields == sum(found) <= 1_000
+    assert held._templates.forgotten > 0
+
+
 class _Unseen(OrderedDict[Any, Any]):
     """One that nobody goes through."""
 

@@ -14,7 +14,9 @@ from gigastream.records.flows.templates import Template
 
 MAX_STREAMS = 4096
 MAX_TEMPLATES = 1 << 14
-"""Of all streams together; a template of 1,024 fields takes some 100 KiB at most."""
+"""Of all streams together."""
+MAX_FIELDS_HELD = 1 << 19
+"""Of all templates together, each of which takes some 100 bytes at most."""
 MAX_SAMPLERS = 64
 """Of a stream."""
 
@@ -45,12 +47,16 @@ class Recent(Generic[_Key, _Value]):
         self._held[key] = value
         self._held.move_to_end(key)
         if len(self._held) > self._most:
-            self._held.popitem(last=False)
-            self.forgotten += 1
+            self.forget()
 
-    def drop(self, key: _Key) -> None:
+    def forget(self) -> _Value:
+        """Hold the least recently used no more."""
+        self.forgotten += 1
+        return self._held.popitem(last=False)[1]
+
+    def drop(self, key: _Key) -> _Value | None:
         """Hold it no more, if it was."""
-        self._held.pop(key, None)
+        return self._held.pop(key, None)
 
 
 StreamKey = tuple[bytes, int, str]
@@ -105,6 +111,7 @@ class Exporters:
     def __init__(self) -> None:
         self.streams: Recent[StreamKey, ExportStream] = Recent(MAX_STREAMS)
         self._templates: Recent[tuple[StreamKey, int], _Announced] = Recent(MAX_TEMPLATES)
+        self._fields = 0
         self._announced = 0
         """Templates so far."""
 
@@ -125,12 +132,17 @@ class Exporters:
 
     def announce(self, key: StreamKey, number: int, template: Template) -> None:
         """Hold a template; one of the same number is replaced."""
+        self.withdraw(key, number)
         self._announced += 1
+        self._fields += template.field_count
+        while len(self._templates) >= MAX_TEMPLATES or self._fields > MAX_FIELDS_HELD:
+            self._fields -= self._templates.forget()[1].field_count
         self._templates.put((key, number), (self._announced, template))
 
     def withdraw(self, key: StreamKey, number: int) -> None:
         """Hold a template no more (RFC 7011, section 8.1)."""
-        self._templates.drop((key, number))
+        found = self._templates.drop((key, number))
+        self._fields -= 0 if found is None else found[1].field_count
 
     def withdraw_all(self, key: StreamKey, *, is_options: bool) -> None:
         """Believe no template, or options template, that a stream has announced so far.

@@ -59,6 +59,11 @@ class Template:
     """Where lengths vary: each length, and whether it is wanted."""
     is_options: bool = False
 
+    @property
+    def field_count(self) -> int:
+        """Of those that take memory."""
+        return len(self.wanted) + len(self.cuts)
+
     def records(self, data: memoryview) -> tuple[list[tuple[Any, ...]], bool]:
         """The wanted values of each record; what is left behind the last one is padding.
 
