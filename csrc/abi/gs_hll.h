@@ -19,6 +19,7 @@
 #define GS_HLL_K (1u << GS_HLL_LG_K)
 #define GS_HLL_MAX_VALUE 63
 #define GS_HLL_COUPONS 29
+#define GS_HLL_MOST 0x1p62
 
 /* The whole sketch, dense; little-endian, as the host is. */
 struct gs_hll {
@@ -127,7 +128,8 @@ static inline double gs_hll_estimate(const struct gs_hll *hll)
     for (int value = GS_HLL_MAX_VALUE - 1; value >= 1; value--)
         z = 0.5 * (z + count[value]);
     z += GS_HLL_K * gs_hll_sigma(count[0] / GS_HLL_K);
-    return GS_HLL_K / (2 * M_LN2) * GS_HLL_K / z;
+    double estimate = GS_HLL_K / (2 * M_LN2) * GS_HLL_K / z;
+    return estimate < GS_HLL_MOST ? estimate : GS_HLL_MOST; /* all registers full: forged */
 }
 
 /* ---- below the border ---- */

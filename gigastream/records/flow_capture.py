@@ -19,6 +19,7 @@ Found = tuple[int, Datagram | str]
 """The number of a packet, and its datagram or why it has none."""
 _Packet = tuple[int, Datagram | str | None]
 _MAX_PACKET_BYTES = 262_144
+_MAX_INTERFACES = 65_536
 _SECTION, _INTERFACE, _SIMPLE, _ENHANCED = 0x0A0D0D0A, 1, 3, 6
 _IP_AT = {1: None, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0, 0: 4, 108: 4, 113: 16, 276: 20}
 """Where IP begins, by link type; None: behind Ethernet's tags."""
@@ -84,6 +85,9 @@ def _pcapng(source: RecordInput) -> Iterator[_Packet]:
         body = source.read(length - 8)
         if len(body) < length - 8:
             yield number + 1, "the capture ends within a block"
+            return
+        if kind == _INTERFACE and len(interfaces) == _MAX_INTERFACES:
+            yield number + 1, "the capture is damaged: it has more than 65,536 interfaces"
             return
         if kind == _INTERFACE and length >= 20:
             interfaces.append(_interface(body[:-4], order))

@@ -113,3 +113,12 @@ def test_other_packets_are_passed_over(tmp_path: Path) -> None:
     source = _source_of(str(path))
     assert (source["undecodable"], source["decoded"]) == (1, 1)
     assert source["undecodable_first"].endswith("packet 3: it is of no exporter that is known")
+
+
+def test_interfaces_without_end(tmp_path: Path) -> None:
+    interface = struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
+    path = tmp_path / "many.pcapng"
+    path.write_bytes(_pcapng() + interface * 70_000)
+    source = _source_of(str(path))
+    assert (source["undecodable"], source["decoded"]) == (1, 0)
+    assert "more than 65,536 interfaces" in source["undecodable_first"]

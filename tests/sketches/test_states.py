@@ -109,3 +109,10 @@ def test_more_than_all_levels_are_told(library: ctypes.CDLL) -> None:
         merged.merge(greatest)
     assert merged("is_overfull")
     assert not merged.is_valid
+
+
+def test_registers_that_are_forged_full_are_a_number(library: ctypes.CDLL) -> None:
+    """Whoever chooses addresses knows the hash, and may fill all of them."""
+    sketch, full = Sketch(library, "hll"), bytes([63]) * 4096
+    sketch.memory.raw = sketch.memory.raw[:40] + full
+    assert 0 < sketch("estimate") <= 2.0**62
