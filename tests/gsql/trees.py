@@ -170,7 +170,14 @@ selects = st.builds(
     st.lists(columns, max_size=2).map(tuple),
     *[conditions] * 4,
     st.lists(st.builds(ast.OrderItem, expressions, st.booleans()), max_size=2).map(tuple),
-    st.one_of(st.none(), numbers, st.builds(ast.Parameter, names)),
+    st.one_of(
+        st.none(),
+        st.builds(
+            ast.LimitClause,
+            st.one_of(numbers, st.builds(ast.Parameter, names)),
+            st.lists(expressions, max_size=2).map(tuple),
+        ),
+    ),
 )
 merges = st.builds(
     ast.MergeStatement,
