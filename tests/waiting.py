@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 """Long enough beside other load; what comes is not waited for any longer."""
 _LOOK_AGAIN_S = 0.02
 
