@@ -11,16 +11,17 @@ import select
 import socket
 import struct
 import time
-from urllib.parse import urlsplit
 
 from gigastream.records.feed import RecordFeed
 from gigastream.records.flow_clock import ArrivalClock
 from gigastream.records.flow_rows import FlowDecoding
 from gigastream.records.flows.values import address
+from gigastream.records.port import parse_address
 from gigastream.sources.files import SourceError
 from gigastream.words import counted
 
 UDP_PREFIX = "udp://"
+_HINT = "udp://0.0.0.0:2055, udp://[::]:4739, udp://127.0.0.1:6343"
 RECEIVE_BYTES = 1 << 23
 """Of datagrams that wait; the kernel may give less (net.core.rmem_max)."""
 TICK_S = 1.0
@@ -37,7 +38,7 @@ class FlowPort:
 
     def __init__(self, place: str) -> None:
         """Listen. SourceError."""
-        host, port = _address(place)
+        host, port = parse_address(place, _HINT)
         self.dropped = 0
         """Datagrams, by the kernel."""
         try:
@@ -116,7 +117,7 @@ class FlowPort:
 
 def check_flow_port(place: str, format_name: str | None) -> None:
     """Raise SourceError where it is no address, or something else than flows is to come."""
-    _address(place)
+    parse_address(place, _HINT)
     if format_name not in (None, "flows"):
         raise SourceError(f"{place}: {format_name} does not come by datagrams", "tcp://HOST:PORT")
 
@@ -126,15 +127,3 @@ def _packed(host: str) -> bytes:
     found = address(socket.inet_pton(family, host.partition("%")[0]))
     assert found is not None
     return found
-
-
-def _address(place: str) -> tuple[str, int]:
-    hint = "udp://0.0.0.0:2055, udp://[::]:4739, udp://127.0.0.1:6343"
-    try:
-        found = urlsplit(place)
-        host, port = found.hostname, found.port
-    except ValueError:
-        host = port = None
-    if not host or port is None or found.path or found.query or found.username is not None:
-        raise SourceError(f"{place} is no address to listen on", hint)
-    return host, port

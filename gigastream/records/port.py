@@ -23,9 +23,11 @@ MAX_PEERS = 64
 _LOOK_EVERY_MS = 200
 
 
-def parse_address(place: str) -> tuple[str, int]:
-    """Read `tcp://HOST:PORT`. SourceError."""
-    hint = "tcp://127.0.0.1:9000, tcp://[::1]:9000, or tcp://0.0.0.0:9000 for every address"
+_HINT = "tcp://127.0.0.1:9000, tcp://[::1]:9000, or tcp://0.0.0.0:9000 for every address"
+
+
+def parse_address(place: str, hint: str = _HINT) -> tuple[str, int]:
+    """Read `SCHEME://HOST:PORT`. SourceError."""
     try:
         found = urlsplit(place)
         host, port = found.hostname, found.port
