@@ -6,6 +6,7 @@
 #define GIGASTREAM_H
 
 #include "arrow/exchange.h"
+#include "arrow/host_map.h"
 #include "base/account.h"
 #include "capture/link_types.h"
 #include "capture/live.h"
@@ -53,6 +54,8 @@ struct gs_attached_settings {
     bool only_whole;          /* rows of windows that the set has not seen whole are left out */
     uint64_t number;          /* that stands in `turn` while the set has its turn */
     volatile uint64_t *turn;  /* 0 while no set has; read by another process; or NULL */
+    gs_host_map_function *host_map; /* of operators that the host maps rows for; or NULL */
+    void *host_context;
 };
 
 /* What becomes of a run when a source has failed. */
@@ -141,7 +144,12 @@ struct gs_lfta_statistics {
     const char *interface;
     uint64_t not_of_protocol, prefiltered, rejected, no_value, accepted, evicted;
     uint64_t opened, unopened, too_deep; /* tunnels, where it opens them: decode/decapsulate.h */
-    uint64_t slots, held_bytes;          /* of its table now; it may have grown */
+    /* where it puts datagrams together: abi/gs_reassembly.h */
+    uint64_t fragments, datagrams, fragments_incomplete, fragments_no_room, fragments_overlapping;
+    uint64_t fragments_malformed, fragments_repeated;
+    uint64_t segments, segments_held, segments_repeated; /* the same, in order */
+    uint64_t gaps_waited, gaps_no_room, gaps_ended, directions_forgotten;
+    uint64_t slots, held_bytes; /* of its table now; it may have grown */
     uint64_t peak_bytes;
     uint64_t groups, groups_most; /* in it now; the most at once since it has that size */
     uint64_t rows_out;
@@ -155,6 +163,7 @@ struct gs_operator_statistics {
     uint64_t rows_in, rows_out, rejected, no_value, held, groups_refused, beyond_limit;
     uint64_t rows_refused;       /* that had to wait, and for which there was no room */
     uint64_t out_of_order;       /* below what their own input had reached */
+    uint64_t passed_over;        /* silent windows of groups that go on, beyond max_silence */
     uint64_t refused_for_memory; /* of groups_refused and rows_refused; the others are beyond
                                   * max_groups, max_rows */
     uint64_t held_bytes, peak_bytes;
@@ -178,9 +187,10 @@ int gs_engine_add_source(struct gs_engine *engine, const struct gs_source_config
  * their packets' time only when links are open, as promise_ns of a configuration. */
 int gs_engine_promise(struct gs_engine *engine, const char *interface, int64_t promise_ns,
                       struct gs_error *error);
-/* Links may have had packets up to this time that nobody has read, or whose reader has crashed: for
- * sets that are attached after the start, windows that reach so far are cut. */
-void gs_engine_unseen(struct gs_engine *engine, int64_t until_ns);
+/* The sources of an interface, of NULL all links, may have had packets up to this time that nobody
+ * has read, or whose reader has crashed: for sets that are attached after the start, windows that
+ * reach so far are cut. */
+void gs_engine_unseen(struct gs_engine *engine, const char *interface, int64_t until_ns);
 int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter_function function,
                          const void *program, struct gs_error *error);
 /* From now on the set gets the engine's packets. It is attached when all sources have been added:
@@ -197,8 +207,7 @@ int gs_engine_start(struct gs_engine *engine, struct gs_error *error);
 /* Runs for `packet_budget` packets or until there is output of a set, which is to be taken before
  * more is read. GS_OK: call again; GS_AGAIN: the sources had nothing for timeout_ms, and all that
  * can be out is; GS_END: all is out, since the input has ended or all sets are answered. GS_ERROR:
- * no set can go on for want of memory; one of several that cannot is passed over, and
- * gs_attached_check says so. */
+ * no set can go on; one of several that cannot is passed over, and gs_attached_check says why. */
 int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_ms,
                   struct gs_error *error);
 /* For who is asked things meanwhile: run returns where this descriptor can be read, at once while
@@ -274,7 +283,8 @@ int gs_attached_drain(struct gs_attached_set *set, struct gs_error *error);
 void gs_attached_pass_punctuation(struct gs_attached_set *set);
 /* All that is due goes out, without waiting for input: what only fills a batch, too. */
 void gs_attached_settle(struct gs_attached_set *set);
-/* GS_ERROR where it cannot go on for want of memory; it gets no more packets then. */
+/* GS_ERROR where it cannot go on, for want of memory or with what the host gave it; it gets no more
+ * packets then. */
 int gs_attached_check(const struct gs_attached_set *set, struct gs_error *error);
 /* Every query has had its last row (LIMIT), or its input's end. An engine gives packets to the
  * other sets then, and stops where there is none; whoever pushes batches may stop. */

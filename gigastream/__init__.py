@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         explain,
         run,
     )
+    from gigastream.udf_mark import udaf, udf
     from gigastream.version import __version__
 
 __all__ = [
@@ -46,6 +47,8 @@ __all__ = [
     "compile",
     "explain",
     "run",
+    "udaf",
+    "udf",
 ]
 
 
@@ -56,6 +59,11 @@ def __getattr__(name: str) -> object:
         from gigastream.version import __version__
 
         return __version__
+    if name in ("udaf", "udf"):
+        from gigastream import udf_mark
+
+        mark: object = getattr(udf_mark, name)
+        return mark
     from gigastream import library
 
     found: object = getattr(library, name)

@@ -23,13 +23,14 @@ def _field(column: Column) -> Any:
     metadata = _METADATA.get(column.type, "mac" if column.subtype == "mac" else None)
     return pyarrow.field(
         column.name,
-        _arrow_type(column.type),
+        arrow_type(column.type),
         nullable=column.nullable,
         metadata=None if metadata is None else {"gs.type": metadata},
     )
 
 
-def _arrow_type(type_: Type) -> Any:
+def arrow_type(type_: Type) -> Any:
+    """Return the pyarrow.DataType of a column."""
     import pyarrow
 
     if type_.is_opaque:

@@ -61,8 +61,21 @@ class CompiledError(Exception):
         self.hint = hint or "gigastream compile makes one, with the same version, on such a host"
 
 
-def write_object(plan: Plan, texts: QueryTexts, target: Path, include: Sequence[Path] = ()) -> Path:
-    """Compile a plan for hosts of this kind of processor; CompileError, OSError."""
+def write_object(
+    plan: Plan,
+    texts: QueryTexts,
+    target: Path,
+    include: Sequence[Path] = (),
+    *,
+    low_level_only: bool = False,
+) -> Path:
+    """Compile a plan for hosts of this kind of processor; CompileError, CompiledError, OSError.
+
+    `low_level_only`: who runs it runs nothing above the border, where functions in Python are.
+    """
+    if not low_level_only and any(node.host_calls for node in plan.nodes):
+        message = "queries that call functions in Python are no object: what it carries is C"
+        raise CompiledError(message, "gigastream run --python FILE.py compiles them where they run")
     definitions = tuple(
         store_definitions(file) if isinstance(file, str) else file for file in texts.definitions
     )

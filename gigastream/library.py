@@ -8,13 +8,16 @@ EngineError (the run).
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from inspect import GEN_RUNNING, getgeneratorstate
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gigastream.live_functions import live_functions
 from gigastream.query_texts import QueryTexts, check_texts, inline_queries
 from gigastream.settings import Settings, SettingsError
 from gigastream.sources.files import (
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
     from gigastream.codegen.compiler import CompileError
     from gigastream.engine.batch import EngineError
+    from gigastream.gsql.catalog.python_functions import PythonFunction
     from gigastream.gsql.diagnostics import GsqlError
     from gigastream.plan import Plan
     from gigastream.records.source import StreamSource
@@ -57,6 +61,7 @@ Source = str | Path | FileSource | PacketSource
 Parameters = Mapping[str, str | int | float | IPv4Address | IPv6Address]
 Sources = Source | Sequence[Source] | Iterable[Any]
 Definitions = str | Path | Sequence[str | Path]
+Functions = Sequence[Callable[..., Any]]
 Streams = Mapping[str, str | Path | Iterable[Any]]
 
 
@@ -66,6 +71,7 @@ def run(
     *,
     streams: Streams | None = None,
     definitions: Definitions = (),
+    functions: Functions = (),
     parameters: Parameters | None = None,
     settings: Settings | None = None,
     link_type: int | str | None = None,
@@ -80,9 +86,10 @@ def run(
     what times may be). `link_type` is that of such packets, where they do not say it themselves and
     are not Ethernet. `parameters` are texts as behind --param, numbers, bools or addresses;
     `settings` the options of the command line under longer names, gigastream.Settings.
-    `definitions` are files of protocols, functions and STREAMs; `streams` says by name where their
-    records come from: a text as behind --stream NAME=, or an iterable of mappings from fields to
-    values, or of Arrow's record batches. One that has no length may be endless.
+    `definitions` are files of protocols, functions and STREAMs, and of functions in Python (.py);
+    `functions` are such functions of the caller's own (gigastream.udf). `streams` says by
+    name where their records come from: a text as behind --stream NAME=, or an iterable of mappings
+    from fields to values, or of Arrow's record batches. One that has no length may be endless.
 
         question = "SELECT tb, count(*) AS packets FROM IPV4 GROUP BY time/60 AS tb"
         rows = [row for batch in gigastream.run(question, "a.pcap") for row in batch.to_pylist()]
@@ -90,7 +97,8 @@ def run(
 
     Raises GsqlError, SourceError and FilterError before anything is read, and EngineError when the
     run fails. A damaged capture, an iterable that raises and a packet that is none raise
-    DamagedSourceError, after the rows of what came before.
+    DamagedSourceError, after the rows of what came before. What functions in Python raised of rows
+    that have no value then is a RuntimeWarning at the end: how often, and where and what first.
     """
     from gigastream.sessions.session import Session
     from gigastream.sessions.shape import SessionOptions
@@ -101,11 +109,12 @@ def run(
     chosen = [*packets, *records]
     if not chosen:
         raise SourceError("nothing is to be read", "give a capture, or streams={name: place}")
-    plan = _plan(query, parameters, chosen, files)
+    own = live_functions(functions)
+    plan = _plan(query, parameters, chosen, files, own)
     options = SessionOptions(include=QueryTexts((), definitions=files).include)
 
     def made(values: Parameters) -> Plan:
-        return _plan(query, values, chosen, files)
+        return _plan(query, values, chosen, files, own)
 
     return Answer(Session(plan, chosen, settings or Settings(), options), made, parameters or {})
 
@@ -142,8 +151,13 @@ class Answer(Iterator["pyarrow.RecordBatch"]):
 
         Raises GsqlError for what is wrong with the values, gigastream.sessions.changes.ChangeError
         where a query has no such place: one answer of everything, LIMIT of rows, windows of rows, a
-        column of windows that is not selected. Nothing has changed then.
+        column of windows that is not selected; and where a batch is being made, as in a function or
+        an iterable of packets that the run calls. Nothing has changed then.
         """
+        from gigastream.sessions.changes import ChangeError
+
+        if getgeneratorstate(self._batches) == GEN_RUNNING:
+            raise ChangeError("parameters are set between two batches, and one is being made")
         values = {**self._parameters, **parameters}
         firsts = self._session.change(self._made(values))
         self._parameters = values
@@ -171,10 +185,13 @@ def _batches(session: Session) -> Generator[pyarrow.RecordBatch]:
                 if event.batch.missing:
                     marks["gs.missing"] = ",".join(event.batch.missing)
                 yield batch.replace_schema_metadata({"gs.query": event.query, **marks})
-        damaged = [source for source in session.statistics().sources if source.damage]
+        statistics = session.statistics()
+        damaged = [source for source in statistics.sources if source.damage]
         failure = session.failure()
     finally:
         session.close()
+    for raised in statistics.raised:
+        warnings.warn(str(raised), RuntimeWarning, stacklevel=3)
     if damaged:
         told = "; ".join(f"{s.label} is damaged: {s.damage}" for s in damaged)
         raise DamagedSourceError(told) from failure
@@ -222,6 +239,7 @@ def _plan(
     parameters: Parameters | None,
     files: Sequence[FileSource | PacketSource | StreamSource] = (),
     definitions: tuple[str, ...] = (),
+    functions: tuple[PythonFunction, ...] = (),
 ) -> Plan:
     from gigastream.engine.handles import check_handles
     from gigastream.plan import plan_queries
@@ -233,6 +251,7 @@ def _plan(
         inline_queries((query,)),
         _as_texts(parameters),
         definitions,
+        functions,
         interfaces=interfaces,
         is_finite=bool(files) and are_finite(files),
         opens_lists=True,
@@ -264,10 +283,12 @@ def explain(
     *,
     parameters: Parameters | None = None,
     definitions: Definitions = (),
+    functions: Functions = (),
     form: str = "text",
 ) -> str:
     """Say what becomes of a query, in one of the forms of EXPLANATIONS. Raises GsqlError."""
-    return explain_plan(_plan(query, parameters, (), _definitions(definitions)), form)
+    own = live_functions(functions)
+    return explain_plan(_plan(query, parameters, (), _definitions(definitions), own), form)
 
 
 def explain_plan(plan: Plan, form: str) -> str:

@@ -11,6 +11,7 @@ import stat
 from pathlib import Path
 
 _SET_APART = "set XDG_CACHE_HOME to a folder of your own that only you can write"
+_OWN_CODE = "copy it to a folder of your own that only you can write; as root, to one of root's"
 _ALL_IDS = 1 << 32
 
 
@@ -27,30 +28,46 @@ class UntrustedError(PermissionError):
         return str(self.strerror)
 
 
-def check_folder(folder: Path, hint: str = _SET_APART) -> None:
+def check_folder(folder: Path, hint: str = _SET_APART, user: int | None = None) -> None:
     """Refuse a folder that somebody else has, can write, or can put another in the place of.
 
-    Raises UntrustedError, and OSError where there is none.
+    Somebody else is who is neither root nor `user` (None: whoever we are). Raises UntrustedError,
+    and OSError where there is none.
     """
+    user = os.geteuid() if user is None else user
     if stat.S_ISLNK(os.lstat(folder).st_mode):
         raise UntrustedError(f"{folder} is a link: what lies there is not loaded", hint)
     resolved = folder.resolve()
-    _check_entry(resolved, os.lstat(resolved), hint)
+    _check_entry(resolved, os.lstat(resolved), hint, user)
     for parent in resolved.parents:
-        _check_parent(parent, os.lstat(parent), resolved, hint)
+        _check_parent(parent, os.lstat(parent), resolved, hint, user)
 
 
-def check_file(path: Path, hint: str) -> None:
+def check_file(path: Path, hint: str, user: int | None = None) -> None:
     """Refuse a file that somebody else has, can write, or has a second name for.
 
     Raises UntrustedError, and OSError where there is none. Its folder is checked apart.
     """
+    user = os.geteuid() if user is None else user
     found = os.lstat(path)
     if not stat.S_ISREG(found.st_mode):
         raise UntrustedError(f"{path} is no regular file: it is not loaded", hint)
     if found.st_nlink != 1:
         raise UntrustedError(f"{path} has a second name elsewhere: it is not loaded", hint)
-    _check_entry(path, found, hint)
+    _check_entry(path, found, hint, user)
+
+
+def check_code(path: Path, user: int | None = None) -> Path:
+    """Refuse a file of code that others can write, or can put another in the place of.
+
+    Others are all but root and `user` (None: whoever we are). Returns it by the way that was looked
+    at, which has no link that others could turn elsewhere: what was read of it before may be
+    another's. Raises UntrustedError, and OSError where there is none.
+    """
+    folder = path.absolute().parent.resolve()
+    check_folder(folder, _OWN_CODE, user)
+    check_file(folder / path.name, _OWN_CODE, user)
+    return folder / path.name
 
 
 def home() -> Path:
@@ -103,33 +120,33 @@ def name_of(user: int) -> str:
         return f"user {user}"
 
 
-def _check_entry(path: Path, found: os.stat_result, hint: str) -> None:
-    if found.st_uid not in (0, os.geteuid()):
+def _check_entry(path: Path, found: os.stat_result, hint: str, user: int) -> None:
+    if found.st_uid not in (0, user):
         raise UntrustedError(f"{path} belongs to {name_of(found.st_uid)}: it is not loaded", hint)
-    if _others_write(found):
+    if _others_write(found, user):
         raise UntrustedError(f"{path} can be written by others: it is not loaded", hint)
 
 
-def _check_parent(parent: Path, found: os.stat_result, below: Path, hint: str) -> None:
+def _check_parent(parent: Path, found: os.stat_result, below: Path, hint: str, user: int) -> None:
     """In a folder such as /tmp others write too, but what is ours stays where it is (sticky)."""
     sticky = found.st_mode & stat.S_ISVTX
-    if found.st_uid not in (0, os.geteuid()) and not _is_the_hosts(found):
+    if found.st_uid not in (0, user) and not _is_the_hosts(found):
         who = f"{parent} belongs to {name_of(found.st_uid)}, who can replace what is below"
         raise UntrustedError(f"{below} is not loaded from: {who}", hint)
-    if _others_write(found) and not sticky:
+    if _others_write(found, user) and not sticky:
         raise UntrustedError(f"{below} is not loaded from: others can write {parent}", hint)
 
 
-def _others_write(found: os.stat_result) -> bool:
+def _others_write(found: os.stat_result, user: int) -> bool:
     if found.st_mode & stat.S_IWOTH:
         return True
-    return bool(found.st_mode & stat.S_IWGRP) and not _is_own_group(found.st_gid)
+    return bool(found.st_mode & stat.S_IWGRP) and not _is_own_group(found.st_gid, user)
 
 
-def _is_own_group(group: int) -> bool:
+def _is_own_group(group: int, user: int) -> bool:
     """A group that is called like its only member, as most systems give one to each user."""
     try:
-        found, own = grp.getgrgid(group), pwd.getpwuid(os.geteuid())
+        found, own = grp.getgrgid(group), pwd.getpwuid(user)
     except KeyError:
         return False
     return found.gr_name == own.pw_name and set(found.gr_mem) <= {own.pw_name}

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gigastream.gsql.python_code import PYTHON_SUFFIX
 from gigastream.gsql.source import SourceFile, read_text
 
 if TYPE_CHECKING:
     from gigastream.gsql.catalog.build import StoredDefinitions
+    from gigastream.gsql.catalog.python_functions import PythonFunction
     from gigastream.gsql.diagnostics import Diagnostic
     from gigastream.gsql.queries import CheckedQuery
 
@@ -36,6 +38,8 @@ class QueryTexts:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """By `name` or `query.name`."""
     definitions: tuple[str | StoredDefinitions, ...] = ()
+    functions: tuple[PythonFunction, ...] = ()
+    """In Python, beside those of files."""
     library: str | Mapping[str, str] | None = None
     """A folder, or the texts of its files by `dir/name`."""
     interfaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -48,7 +52,9 @@ class QueryTexts:
     @property
     def include(self) -> tuple[Path, ...]:
         """Folders of the C headers that stand beside the definition files that are here."""
-        files = (file for file in self.definitions if isinstance(file, str))
+        files = (
+            f for f in self.definitions if isinstance(f, str) and not f.endswith(PYTHON_SUFFIX)
+        )
         return tuple(dict.fromkeys(Path(path).resolve().parent for path in files))
 
 
@@ -68,7 +74,7 @@ def check_texts(texts: QueryTexts) -> CheckedTexts:
     from gigastream.gsql.diagnostics import DiagnosticSink
 
     sink = DiagnosticSink()
-    catalog = load_catalog(texts.definitions)
+    catalog = load_catalog(texts.definitions, texts.functions)
     queries = check(
         [(file.text, file.name) for file in texts.files],
         catalog=catalog,

@@ -14,7 +14,7 @@ from pyspark.sql.utils import is_remote
 
 from gigastream.gsql.types import Type
 from spark_sink.arrow_text import printing
-from spark_sink.expressions.static_methods import STRING, StaticMethods, has_static_method
+from spark_sink.static_methods import STRING, StaticMethods, has_static_method
 
 _ADDRESS, _IPV4_ADDRESS = "java.net.InetAddress", "java.net.Inet4Address"
 _GUAVA = "com.google.common.net.InetAddresses"

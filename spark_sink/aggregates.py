@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Type
-from gigastream.plan.accumulators import Accumulator, Final
-from spark_sink import moments
+from gigastream.plan.accumulators import Accumulator, Final, RowsAccumulator
+from spark_sink import moments, value_lists
 from spark_sink.expressions import Value
+from spark_sink.expressions.values import SPARK_TYPE
 from spark_sink.mirrored import mirrored
+from spark_sink.python_functions import keeping
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -28,6 +30,7 @@ KINDS_OF_BITS = ("count", "sum_unsigned")
 """Those whose partial column is an ullong, which is merged as its bits."""
 Columns = Sequence["Column"]
 Build = Callable[[Columns, Accumulator], "Column"]
+FinalOf = Callable[[Final, Sequence[Accumulator], Columns], Value]
 _BIAS = "18446744073709551616"
 
 
@@ -87,6 +90,8 @@ def _bits(name: str) -> Build:
     """Of 64 bits, whatever the type is; an ullong goes through the long of the same bits."""
 
     def build(x: Columns, accumulator: Accumulator) -> Column:
+        if accumulator.type is Type.BOOL:
+            return F.call_function(name, x[0].cast("int")).cast("boolean")
         if accumulator.type is not Type.ULLONG:
             return F.call_function(name, x[0])
         bias = F.lit(_BIAS).cast("decimal(20,0)")
@@ -129,7 +134,39 @@ def _float_moments(x: Columns, _: Accumulator) -> Column:
     return F.var_samp(x[0])
 
 
+def _rows(x: Columns, accumulator: Accumulator) -> Column:
+    """What a group keeps for an aggregate in Python, of a list of its rows."""
+    assert isinstance(accumulator, RowsAccumulator)
+    found: Column = F.arrow_udf(keeping(accumulator.most_bytes), "binary")(F.collect_list(x[0]))
+    return found
+
+
+def _mode(x: Columns, accumulator: Accumulator) -> Column:
+    """Of values that are as frequent the least.
+
+    Spark tells bytes apart by where they lie: it counts their digits, which are in the same order.
+    """
+    if SPARK_TYPE[accumulator.type] == "binary":
+        return F.unhex(F.mode(F.hex(x[0]), True))
+    is_float = accumulator.type is Type.FLOAT
+    return F.mode(x[0] + F.lit(0.0) if is_float else x[0], True)  # 0 and -0 are one
+
+
+def _values(x: Columns, accumulator: Accumulator) -> Column:
+    """Equal floats have equal bits here, too."""
+    value = x[0] + F.lit(0.0) if accumulator.type is Type.FLOAT else x[0]
+    return value_lists.collected([value, *x[1:]])
+
+
+def _of_partials(x: Columns, _: Accumulator) -> Column:
+    raise AssertionError("an accumulator of plain rows alone")
+
+
 KINDS: dict[str, SparkAccumulator] = {
+    "mode": SparkAccumulator(_of_partials, _mode),
+    "histogram": SparkAccumulator(_of_partials, _values),
+    "list": SparkAccumulator(_of_partials, _values),
+    "runs": SparkAccumulator(_of_partials, _values),
     "count": SparkAccumulator(_sum_of_bits, _count),
     "sum_unsigned": SparkAccumulator(_sum_of_bits, _sum),
     "sum_signed": SparkAccumulator(_sum, _sum),
@@ -143,6 +180,7 @@ KINDS: dict[str, SparkAccumulator] = {
     "last": SparkAccumulator(_positioned("max"), _positioned("max")),
     "arg_min": SparkAccumulator(_at_extreme(False), _at_extreme(False)),
     "arg_max": SparkAccumulator(_at_extreme(True), _at_extreme(True)),
+    "rows": SparkAccumulator(_of_partials, _rows),
     "moments_unsigned": SparkAccumulator(moments.of_partial_rows, moments.of_rows),
     "moments_signed": SparkAccumulator(moments.of_partial_rows, moments.of_rows),
     "moments_float": SparkAccumulator(_float_moments, _float_moments),
@@ -227,7 +265,30 @@ def _deviation(final: Final, accumulators: Sequence[Accumulator], columns: Colum
     return Value(F.sqrt(variance.column), variance.valid)
 
 
-_FINALS: dict[str, Callable[[Final, Sequence[Accumulator], Columns], Value]] = {
+def _list(opening: bytes, closing: bytes) -> FinalOf:
+    """A list as text, in brackets or without."""
+
+    def build(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
+        index = final.accumulators[0]
+        separator = accumulators[index].separator
+        return Value(value_lists.list_text(columns[index], separator, opening, closing), None)
+
+    return build
+
+
+def _counts(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
+    return Value(value_lists.counts_text(columns[final.accumulators[0]]), None)
+
+
+def _runs(final: Final, accumulators: Sequence[Accumulator], columns: Columns) -> Value:
+    return Value(value_lists.runs_count(columns[final.accumulators[0]]), None)
+
+
+_FINALS: dict[str, FinalOf] = {
+    "joined": _list(b"", b""),
+    "array": _list(b"[", b"]"),
+    "counts": _counts,
+    "runs": _runs,
     "value": _value,
     "average": _average,
     "variance": _variance,

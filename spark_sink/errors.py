@@ -28,6 +28,10 @@ class HostAwayError(SpoolSourceError):
     """The host that serves a spool does not answer now."""
 
 
+class FunctionError(Exception):
+    """A function in Python that ends the query."""
+
+
 def tell(sentence: str) -> None:
     """Write a sentence to stderr: the worker's, which is in Spark's log.
 

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHIPPED = (
+    "gigastream.batch_calls",
+    "gigastream.group_calls",
+    "gigastream.gsql.python_code",
     "gigastream.gsql.regular_expressions",
     "gigastream.ipc_messages",
     "gigastream.opaque",
     "gigastream.punctuation",
     "gigastream.spool",
+    "gigastream.udf_mark",
     "spark_sink.admission",
     "spark_sink.arrow_text",
     "spark_sink.damage_log",
@@ -36,6 +40,7 @@ SHIPPED = (
     "spark_sink.options",
     "spark_sink.patience",
     "spark_sink.places",
+    "spark_sink.python_functions",
     "spark_sink.reading",
     "spark_sink.remembered",
     "spark_sink.segments",
@@ -47,6 +52,7 @@ SHIPPED = (
     "spark_sink.stream_columns",
     "spark_sink.table_options",
     "spark_sink.tracks",
+    "spark_sink.value_lists",
 )
 """All that workers run, of the source and of functions: Python and pyarrow, nothing compiled."""
 

@@ -44,8 +44,11 @@ _ROCKSDB = {
     ),
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
 }
+ROOM_FOR_CODE = "-XX:ReservedCodeCacheSize=240m"
+"""As a Java with both of its compilers has it: with one it has 48 MB, which a session that goes on
+fills with the code of query after query; then Java ends."""
 QUICK_START = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 {ROOM_FOR_CODE} -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
 }
 """For a job that is over within seconds, before code that is compiled better pays."""

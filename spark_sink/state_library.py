@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UDAFs in workers: a shared object that the driver has compiled, over Arrow columns.
+"""UDAFs, and functions, of one's own in workers: shared objects over Arrow columns.
 
-The object travels with the tasks, as bytes, and is loaded once by each process. It is the code of
-definition files that the driver was given (gigastream/codegen/state_library.py), never of a spool.
+The driver compiles one, which travels with the tasks and is loaded once by each process: code of
+definition files that the driver was given (gigastream/codegen/state_library.py and
+function_library.py), never of a spool.
 """
 
 from __future__ import annotations
@@ -66,10 +67,14 @@ class Loaded:
             raise HandleError(message.value.decode(errors="replace"))
 
     def call(self, name: str, *arguments: Any) -> int:
-        """Call a function over columns; it gives back a number of bytes, or nothing."""
+        """Call a function over columns; it gives back a number of bytes, or nothing.
+
+        Numbers have 64 bits there: of fewer, the rest of an argument on the stack is anything.
+        """
         function = self._library[name]
         function.restype = ctypes.c_int64
-        return int(function(self._handles, *arguments))
+        given = (ctypes.c_int64(a) if isinstance(a, int) else a for a in arguments)
+        return int(function(self._handles, *given))
 
 
 @remembered(_LIBRARIES)
@@ -107,8 +112,31 @@ def states_of_rows(
 def values_of_states(image: bytes, name: str, size: int, type_: str, states: pa.Array) -> pa.Array:
     """The values of states in the type that Spark has inside; NULL where there is none."""
     given = _of_size(states, size)
-    made, valid = _made(loaded(image), name, type_, _address(given, size), len(states))
-    there = pc.and_(valid, states.is_valid())
+    made, valid = _made(loaded(image), name, type_, len(states), _address(given, size))
+    return _inside(made, pc.and_(valid, states.is_valid()), type_)
+
+
+def values_of_calls(
+    image: bytes, name: str, type_: str, types: Sequence[str], rows: pa.Array
+) -> pa.Array:
+    """A function's values over rows, structs of arguments; NULL where one is, or it has none."""
+    parts = rows.flatten()[: len(types)]
+    columns = [_in_c(part, of) for part, of in zip(parts, types, strict=True)]
+    given = pa.array([True] * len(rows), pa.bool_())
+    for part in parts:
+        given = pc.and_(given, part.is_valid())
+    flags = given.cast(pa.uint8())
+    inputs = (
+        _address(flags, 1),
+        _pointers([_values(column) for column in columns]),
+        _pointers([_offsets(column) for column in columns]),
+    )
+    made, valid = _made(loaded(image), name, type_, len(rows), *inputs)
+    return _inside(made, valid, type_)
+
+
+def _inside(made: pa.Array, there: pa.Array, type_: str) -> pa.Array:
+    """In the type that Spark has inside; NULL where there is none."""
     value = pc.if_else(there, made, pa.scalar(None, made.type))
     return value.cast(INSIDE.get(type_, pa.binary() if type_ not in IN_C else value.type))
 
@@ -127,7 +155,7 @@ def _states(
 
 
 def _made(
-    library: Loaded, name: str, type_: str, states: ctypes.c_void_p, count: int
+    library: Loaded, name: str, type_: str, count: int, *inputs: Any
 ) -> tuple[pa.Array, pa.Array]:
     """The values as C has them, and which of them there are."""
     in_c = c_type(type_)
@@ -137,7 +165,7 @@ def _made(
         values, valid = pa.allocate_buffer(room), pa.allocate_buffer(count)
         ends = pa.allocate_buffer(count * 4)
         places = (_pointer(values), room, _pointer(ends), _pointer(valid))
-        used = library.call(name, count, states, *places)
+        used = library.call(name, count, *inputs, *places)
         if used < 0:
             raise MemoryError
         if used <= room:

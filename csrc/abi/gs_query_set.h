@@ -13,12 +13,15 @@
 #include "gs_join_filter.h"
 #include "gs_hash.h"
 #include "gs_packet.h"
+#include "gs_reassembly.h"
 #include "gs_running.h"
 #include "gs_scratch.h"
 #include "gs_sliding.h"
+#include "gs_supergroups.h"
 #include "gs_tunnels.h"
+#include "gs_value_lists.h"
 
-#define GS_ABI_VERSION 10
+#define GS_ABI_VERSION 16
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -48,6 +51,9 @@ struct gs_lfta_counters {
     uint64_t evicted; /* partial groups that left by collision */
     /* of its interface's packets, where it opens tunnels (decode/decapsulate.h) */
     uint64_t opened, unopened, too_deep;
+    /* the same, where it puts something together, in order */
+    struct gs_reassembled reassembled;
+    struct gs_sequenced sequenced;
 };
 
 /* A window present in an LFTA table. Its occupied slots are the bits of a three-level bitmap, so
@@ -158,6 +164,7 @@ struct gs_operator_counters {
     uint64_t rows_refused;   /* rows that had to wait, and for which there was no room */
     uint64_t beyond_limit;   /* rows cut by LIMIT */
     uint64_t out_of_order;   /* rows below what their own input had reached */
+    uint64_t passed_over;    /* silent windows that are not put out */
 };
 
 struct gs_operator_ops;
@@ -226,17 +233,19 @@ struct gs_slide_ops {
     void (*combine)(void *const *handles, void *into, const void *from);
 };
 
-/* running: an aggregation whose groups stand from window to window; the entries of what stands are
- * generated code's own, and `emit` is of one of them */
-struct gs_standing {
-    uint32_t control; /* as struct gs_group_table has it */
-    bool is_closed;
+/* slide_rows: the same of rows that generated code puts into each of their windows */
+struct gs_slide_rows_ops {
+    struct gs_group_ops groups; /* first */
+    struct gs_sliding panes;    /* range and slide, in panes */
 };
 
+/* running: an aggregation whose groups stand from window to window; the entries of what stands are
+ * generated code's own, and `emit` is of one of them */
 struct gs_running_ops {
     struct gs_group_ops groups; /* first */
     uint32_t standing_size;     /* of an entry, which begins with struct gs_standing */
     uint32_t settles_after;     /* silent windows after which nothing of a group changes */
+    uint32_t max_silence;       /* silent windows that are put out, one after the other */
     bool asks_for_window;       /* HAVING or CLOSING_WHEN reads the window */
     int64_t step;               /* from a value of the window to the next */
     /* Whether what stands is of the group of a window's entry. */
@@ -249,8 +258,30 @@ struct gs_running_ops {
     void (*move)(struct gs_operator *op, void *standing);
     /* The others begin anew. */
     void (*rest)(void *standing);
+    /* Those that are RUNNING are told by how many windows it has moved. */
+    void (*tell)(struct gs_operator *op, void *standing, uint64_t windows);
     /* The group is dropped. */
     void (*drop)(struct gs_operator *op, void *standing);
+};
+
+/* sample: an aggregation whose groups are within supergroups; those keep states, and say which rows
+ * come in and which groups stay */
+struct gs_sample_ops {
+    struct gs_group_ops groups; /* first */
+    uint32_t supergroup_size;   /* of what begins with struct gs_supergroup */
+    size_t link;                /* in an entry: struct gs_sample_link */
+    bool has_states;
+    /* Whether a row belongs to a supergroup. */
+    bool (*is_of)(const void *supergroup, const void *row);
+    /* A row's supergroup, all of it zero but the head; `before` is what it was in the last window
+     * that there was, NULL if it was not there, and `number` how many there were before it. */
+    void (*begin)(struct gs_operator *op, void *supergroup, const void *row, const void *before,
+                  uint64_t number);
+    void (*leave)(void *supergroup, const void *entry); /* a group leaves it: superaggregates */
+    void (*end)(void *supergroup);                      /* its window ends */
+    /* Whether a group stays: CLEANING_BY, and at the window's end HAVING; NULL: all do. */
+    bool (*keeps)(struct gs_operator *op, const void *entry, const gs_bound *window);
+    bool (*passes)(struct gs_operator *op, const void *entry, const gs_bound *window);
 };
 
 /* order: ORDER BY and LIMIT of each window */
@@ -340,6 +371,8 @@ struct gs_sort_ops {
     struct gs_operator_ops common;
     /* One row to the output, which has room. */
     void (*copy)(struct gs_operator *op, const struct gs_batch *input, uint32_t row);
+    /* Where a row stands among those of its time; NULL: behind those that came before it. */
+    uint64_t (*place)(const struct gs_batch *input, uint32_t row);
     uint32_t column; /* temporal */
 };
 
@@ -370,9 +403,10 @@ struct gs_handle_ops {
     void (*free)(void *handle);
 };
 
-/* How some of the LFTAs see packets: with the same tunnels opened. */
+/* How some of the LFTAs see packets: with the same tunnels opened, the same put together. */
 struct gs_view {
     struct gs_tunnels tunnels;
+    struct gs_reassembly reassembly;
     /* Unpacks the fields that these use and evaluates their prefilter over the burst. */
     void (*unpack)(const struct gs_burst *burst, void *columns);
 };
@@ -420,10 +454,38 @@ struct gs_host {
      * lives as long as the window. NULL: refused, counted. */
     struct gs_group_value *(*group_value)(struct gs_operator *op, struct gs_group_table *table,
                                           uint32_t group, uint32_t set, struct gs_string bytes);
+    /* A list gets the value of a row, whose text has a separator of so many bytes; or its runs
+     * get it. Refused, and counted, where there is no memory. */
+    void (*list_add)(struct gs_operator *op, struct gs_group_table *table,
+                     struct gs_value_list *list, struct gs_position position,
+                     struct gs_string bytes, uint32_t separator);
+    void (*runs_add)(struct gs_operator *op, struct gs_group_table *table,
+                     struct gs_value_list *list, struct gs_position position,
+                     struct gs_string bytes);
+    /* A list, or how often there was each value, as text in the scratch; false: it is full. */
+    bool (*list_text)(struct gs_operator *op, const struct gs_value_list *list,
+                      const struct gs_list_form *form, struct gs_string *text);
+    bool (*counts_text)(struct gs_operator *op, const struct gs_value_counts *counts,
+                        const struct gs_list_form *form, struct gs_string *text);
+    uint64_t (*runs_count)(const struct gs_value_list *list);
     /* A copy of the bytes in the place of what is kept, until it is dropped. False: refused, and
      * counted; what is kept stays. */
     bool (*running_keep)(struct gs_operator *op, struct gs_string *kept, struct gs_string s);
     void (*running_drop)(struct gs_operator *op, struct gs_string *kept);
+    /* A row's supergroup in the window of this table, made if it is new, with room for so many
+     * bytes of strings; NULL: refused, counted. That of a number in the window at hand. */
+    void *(*sample_meet)(struct gs_operator *op, struct gs_group_table *table, uint32_t control,
+                         const void *row, uint64_t string_bytes);
+    void *(*sample_at)(struct gs_operator *op, uint32_t number);
+    /* As group_admit, of a group that keeps strings or values: where they are to lie, as in the
+     * table of a window; it is given back with the group. NULL: refused, counted. */
+    struct gs_group_table *(*sample_admit)(struct gs_operator *op, struct gs_group_table *table,
+                                           uint64_t string_bytes);
+    /* The table's last entry is a group of the supergroup, and keeps what lies there. */
+    void (*sample_join)(struct gs_operator *op, struct gs_group_table *table, void *supergroup,
+                        struct gs_group_table *kept);
+    /* CLEANING_WHEN holds of it: entries may move. */
+    void (*sample_clean)(struct gs_operator *op, struct gs_group_table *table, void *supergroup);
     /* The rows to come are, or are not, of windows in which groups were refused. */
     void (*operator_mark)(struct gs_operator *op, bool is_partial);
     const struct gs_join_side *(*join_side)(struct gs_operator *op, uint32_t side);
@@ -434,22 +496,5 @@ struct gs_host {
     /* The row that was let in last is complete. */
     void (*join_keep)(struct gs_operator *op, uint32_t side, struct gs_join_row *row);
 };
-
-/* A string that a group replaces (FIRST, LAST): its room at least doubles when it grows, so that a
- * group takes less than four times its longest string of the window's memory. */
-static inline void gs_keep_string(struct gs_operator *op, struct gs_group_table *table,
-                                  struct gs_string *kept, uint32_t *room, struct gs_string s)
-{
-    if (s.length > *room || kept->bytes == NULL) {
-        uint32_t wanted = s.length > 2 * *room ? s.length : 2 * *room;
-        struct gs_string grown = op->host->group_string(op, table, s, wanted);
-        if (grown.bytes == NULL) return; /* the window is marked: it keeps what it has */
-        *kept = grown;
-        *room = wanted;
-        return;
-    }
-    if (s.length > 0) memcpy((uint8_t *)kept->bytes, s.bytes, s.length);
-    kept->length = s.length;
-}
 
 #endif

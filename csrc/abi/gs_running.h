@@ -6,6 +6,12 @@
 
 #include "gs_aggregates.h"
 
+/* What stands of a group begins with it. */
+struct gs_standing {
+    uint32_t control; /* as struct gs_group_table has it */
+    bool is_closed;
+};
+
 /* A window's values, or those of several: their sum, and how many. */
 struct gs_whole_part {
     __int128 sum;

@@ -26,4 +26,14 @@ static inline struct gs_window_ids gs_sliding_ids(struct gs_sliding s, int64_t v
     return (struct gs_window_ids){first, count < room ? count : room};
 }
 
+/* The last window of all values that have this one first. Where slide does not divide range it may
+ * be one too far, never one too near. */
+static inline gs_bound gs_sliding_last(struct gs_sliding s, gs_bound first)
+{
+    gs_bound end = gs_bound_mul(gs_bound_add(first, 1), s.slide);
+    if (gs_bound_is_special(end)) return first;
+    struct gs_window_ids ids = gs_sliding_ids(s, end - 1);
+    return ids.first + (gs_bound)ids.count - 1;
+}
+
 #endif

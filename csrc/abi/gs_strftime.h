@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "gs_dates.h"
-#include "gs_strings.h"
+#include "gs_value_text.h"
 
 /* The longest format in bytes, and how much longer than its format a time can be. */
 #define GS_FORMAT_MOST 1000u
@@ -17,12 +17,6 @@ struct gs_time_format {
     uint32_t length;
     uint8_t bytes[GS_FORMAT_MOST];
 };
-
-static inline uint8_t *gs_put_text(uint8_t *at, const char *text, size_t length)
-{
-    memcpy(at, text, length);
-    return at + length;
-}
 
 /* A number with leading zeros; of width 0 without. */
 static inline uint8_t *gs_put_number(uint8_t *at, uint32_t number, uint32_t width)

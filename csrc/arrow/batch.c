@@ -166,7 +166,7 @@ static uint32_t grown_capacity(const struct gs_column *column, uint64_t needed)
 
 static bool column_grow(struct gs_column *column, uint32_t used, uint64_t needed)
 {
-    if (needed > INT32_MAX / 2) return false;
+    if (needed > GS_COLUMN_STRINGS_MAX) return false;
     uint32_t capacity = grown_capacity(column, needed);
     uint8_t *grown = buffer_new(capacity);
     if (grown == NULL) return false;
@@ -189,7 +189,7 @@ uint64_t gs_batch_growth(const struct gs_batch *batch, const uint32_t *string_le
         if (batch->schema->fields[c].type != GS_STRING) continue;
         const struct gs_column *column = &batch->columns[c];
         uint64_t needed = (uint64_t)(uint32_t)column->offsets[batch->row_count] + *string_lengths++;
-        if (needed <= INT32_MAX / 2)
+        if (needed <= GS_COLUMN_STRINGS_MAX)
             bytes += grown_capacity(column, needed) - column->string_capacity;
     }
     return bytes;

@@ -38,7 +38,9 @@ bool gs_batch_reserve(struct gs_batch *batch, const uint32_t *string_lengths);
 /* Bytes that gs_batch_reserve would allocate for it. */
 uint64_t gs_batch_growth(const struct gs_batch *batch, const uint32_t *string_lengths);
 #define GS_BATCH_STRING_BYTES (1u << 20)
-/* Memory for so many bytes of a string column that holds nothing yet; false where there is none. */
+/* Memory for so many bytes of a string column that holds nothing yet; false where there is none, or
+ * they are more than it may have. */
+#define GS_COLUMN_STRINGS_MAX ((1u << 30) - 1)
 bool gs_column_reserve(struct gs_column *column, uint64_t bytes);
 /* Bytes of the values of a column that is no string. */
 size_t gs_column_bytes(const struct gs_field *field, uint32_t rows);

@@ -154,7 +154,10 @@ static int copy_strings(const struct imported_column *column, struct gs_column *
     uint32_t bytes = (uint32_t)to->offsets[column->rows];
     if (bytes == 0) return GS_OK;
     if (column->array->buffers[2] == NULL) return refuse(column, "has no bytes", error);
-    if (!gs_column_reserve(to, bytes)) return refuse(column, "is too large", error);
+    if (bytes > GS_COLUMN_STRINGS_MAX)
+        return refuse(column, "is too large: its texts are more than 1 GiB", error);
+    if (!gs_column_reserve(to, bytes))
+        return refuse(column, "is more than there is memory for", error);
     memcpy(to->values, (const uint8_t *)column->array->buffers[2] + first_byte, bytes);
     return GS_OK;
 }

@@ -102,26 +102,34 @@ static bool open_tunnel(struct gs_packet *packet, const struct carried *carried)
     return true;
 }
 
+bool gs_decapsulate_once(const struct gs_tunnels *tunnels, struct gs_packet *packet,
+                         uint32_t *depth, struct gs_decapsulated *counts)
+{
+    const struct gs_tunnel_rule *rule = find_rule(tunnels, packet);
+    struct carried carried;
+
+    if (rule == NULL) return false;
+    if (*depth == tunnels->depth) {
+        counts->too_deep++;
+        return false;
+    }
+    carried = carried_by(packet, rule);
+    if (!open_tunnel(packet, &carried)) {
+        counts->unopened++;
+        return false;
+    }
+    counts->opened += ++*depth == 1;
+    return true;
+}
+
 static void decapsulate(const struct gs_tunnels *tunnels, const struct gs_packet *outer,
                         struct gs_packet *packet, struct gs_decapsulated *counts)
 {
-    const struct gs_tunnel_rule *rule;
     uint32_t depth = 0;
 
-    for (; (rule = find_rule(tunnels, packet)) != NULL; depth++) {
-        struct carried carried = carried_by(packet, rule);
-
-        if (depth == tunnels->depth) {
-            counts->too_deep++;
-            break;
-        }
-        if (!open_tunnel(packet, &carried)) {
-            counts->unopened++;
-            break;
-        }
+    while (gs_decapsulate_once(tunnels, packet, &depth, counts)) {
     }
     packet->outer = depth > 0 ? outer : NULL;
-    counts->opened += depth > 0;
 }
 
 void gs_decapsulate(const struct gs_tunnels *tunnels, const struct gs_packet *packets,

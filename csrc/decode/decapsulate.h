@@ -13,6 +13,11 @@ struct gs_decapsulated {
     uint64_t too_deep; /* the same: a tunnel further in than the query goes */
 };
 
+/* The packet becomes the one that is in it, if it is a tunnel of these that can be opened; `depth`
+ * counts how often that was so. False: it stays what it is, and is counted if it is a tunnel. */
+bool gs_decapsulate_once(const struct gs_tunnels *tunnels, struct gs_packet *packet,
+                         uint32_t *depth, struct gs_decapsulated *counts);
+
 /* `opened` gets as many as `packets`: the innermost that is reached, which knows the packet that
  * was captured (outer), or that one itself. Packets are decoded as deep as GS_DEPTH_TRANSPORT; the
  * result is good as long as they are. */

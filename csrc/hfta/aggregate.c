@@ -4,21 +4,6 @@
  * 4). Generated code finds groups and adds to them; here are the windows. */
 #include "group_windows.h"
 
-/* HAVING does not save the budget. */
-static bool window_leave(struct gs_window_operator *op, struct gs_window *due, uint32_t *budget)
-{
-    struct gs_group_window *window = (struct gs_group_window *)due;
-    struct gs_operator *base = &op->op.base;
-    uint64_t sequence = op->op.sequence;
-    const struct gs_group_ops *ops = gs_group_ops_of(base);
-    for (; window->cursor < window->groups.table.count; window->cursor++, --*budget) {
-        if (*budget == 0 || op->op.sequence != sequence) return false;
-        ops->emit(base, window->groups.table.entries + window->cursor * (size_t)ops->entry_size,
-                  due->values);
-    }
-    return true;
-}
-
 /* The answer of an aggregation without group variables to which no row came. */
 static void meet_nothing(struct gs_window_operator *op)
 {
@@ -40,7 +25,7 @@ static const struct gs_window_methods window_methods = {
     .admit = gs_group_window_admit,
     .ask = gs_group_operator_ask,
     .end = meet_nothing,
-    .leave = window_leave,
+    .leave = gs_group_window_leave,
     .clear = gs_group_window_clear,
 };
 

@@ -3,7 +3,7 @@
 
 static struct gs_window *window_new(struct gs_group_operator *op, const gs_bound *values)
 {
-    const size_t size = sizeof(struct gs_group_window);
+    const size_t size = op->shared.methods->window_size;
     uint64_t bytes = gs_windows_bytes(&op->shared.windows, size);
     struct gs_groups groups;
     if (!gs_groups_hold(op, bytes)) return NULL;
@@ -37,6 +37,21 @@ struct gs_groups *gs_group_window_find(struct gs_group_operator *op, const gs_bo
     if (gs_window_operator_is_late(&op->shared, values)) return NULL;
     struct gs_window *window = gs_window_operator_meet(&op->shared, values);
     return window == NULL ? NULL : &((struct gs_group_window *)window)->groups;
+}
+
+/* HAVING does not save the budget. */
+bool gs_group_window_leave(struct gs_window_operator *op, struct gs_window *due, uint32_t *budget)
+{
+    struct gs_group_window *window = (struct gs_group_window *)due;
+    struct gs_operator *base = &op->op.base;
+    uint64_t sequence = op->op.sequence;
+    const struct gs_group_ops *ops = gs_group_ops_of(base);
+    for (; window->cursor < window->groups.table.count; window->cursor++, --*budget) {
+        if (*budget == 0 || op->op.sequence != sequence) return false;
+        ops->emit(base, window->groups.table.entries + window->cursor * (size_t)ops->entry_size,
+                  due->values);
+    }
+    return true;
 }
 
 void gs_group_window_clear(struct gs_window_operator *op, struct gs_window *base)

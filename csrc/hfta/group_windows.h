@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows that have a table of groups each: of an aggregation, whether its groups leave with their
- * window (aggregate.c) or go on (running.c). */
+ * window (aggregate.c, slide_rows.c) or go on (running.c). */
 #ifndef GS_HFTA_GROUP_WINDOWS_H
 #define GS_HFTA_GROUP_WINDOWS_H
 
@@ -14,6 +14,7 @@ struct gs_group_window {
 
 /* For struct gs_window_methods, and `find` of struct gs_group_operator. */
 struct gs_window *gs_group_window_admit(void *op, const gs_bound *values);
+bool gs_group_window_leave(struct gs_window_operator *op, struct gs_window *due, uint32_t *budget);
 void gs_group_window_clear(struct gs_window_operator *op, struct gs_window *window);
 struct gs_groups *gs_group_window_find(struct gs_group_operator *op, const gs_bound *values);
 

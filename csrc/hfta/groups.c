@@ -13,6 +13,7 @@
 #define GS_SPARSE_PART 16u /* of what there is room for: with fewer groups room is given back */
 #define GS_HUGE_PAGE (2u << 20)
 #define GS_ARENA_FIRST 1024u /* bytes of a window's first chunk of strings; then twice as many */
+#define GS_ARENA_OF_ONE 64u  /* of one group's */
 #define GS_ARENA_CHUNK 65536u
 #define GS_ARENA_ALIGNMENT 8u
 
@@ -281,7 +282,8 @@ static bool arena_reserve(struct gs_group_operator *state, struct gs_groups *gro
     struct gs_arena_chunk *last = groups->arena;
     if (bytes == 0 || (last != NULL && last->capacity - last->used >= bytes)) return true;
     if (bytes > UINT32_MAX / 2) return false;
-    uint32_t capacity = last == NULL ? GS_ARENA_FIRST : 2 * last->capacity;
+    uint32_t first = groups->is_of_one ? GS_ARENA_OF_ONE : GS_ARENA_FIRST;
+    uint32_t capacity = last == NULL ? first : 2 * last->capacity;
     if (capacity > GS_ARENA_CHUNK) capacity = GS_ARENA_CHUNK;
     if (capacity < bytes) capacity = (uint32_t)bytes;
     if (!hold(state, sizeof *last + capacity)) return false;
@@ -352,6 +354,32 @@ void gs_groups_close(struct gs_group_operator *op, struct gs_groups *groups)
     gs_value_sets_close(op, &groups->values);
     arena_free(op, groups->arena);
     groups->arena = NULL;
+}
+
+/* ---- what one group keeps ---- */
+
+struct gs_groups *gs_groups_of_one(struct gs_group_operator *op, bool *is_partial,
+                                   uint64_t string_bytes)
+{
+    if (!hold(op, sizeof(struct gs_groups))) return NULL;
+    struct gs_groups *groups = malloc(sizeof *groups);
+    if (groups == NULL) {
+        gs_let_go(&op->shared.op.holder, sizeof *groups);
+        return NULL;
+    }
+    *groups = (struct gs_groups){.is_partial = is_partial, .is_of_one = true};
+    if (arena_reserve(op, groups, string_bytes)) return groups;
+    gs_groups_of_one_free(op, groups);
+    return NULL;
+}
+
+void gs_groups_of_one_free(struct gs_group_operator *op, struct gs_groups *groups)
+{
+    if (groups == NULL) return;
+    gs_value_sets_close(op, &groups->values);
+    arena_free(op, groups->arena);
+    gs_let_go(&op->shared.op.holder, sizeof *groups);
+    free(groups);
 }
 
 /* ---- what operators with groups share ---- */

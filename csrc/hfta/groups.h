@@ -15,6 +15,7 @@ struct gs_groups {
     struct gs_arena_chunk *arena; /* of strings, and of values */
     struct gs_value_sets values;  /* that they have met */
     bool *is_partial;             /* of their owner: rows of it were refused */
+    bool is_of_one;               /* what one group keeps, in pieces that begin small */
 };
 
 struct gs_group_operator {
@@ -46,6 +47,11 @@ void gs_groups_close(struct gs_group_operator *op, struct gs_groups *groups);
 void gs_groups_count_refused(struct gs_group_operator *op, bool by_count);
 /* The same, of groups that are there: they lack the row. */
 bool gs_groups_refuse(struct gs_group_operator *op, struct gs_groups *groups, bool by_count);
+/* What one group keeps, which may leave before its window: without a table, and with room for so
+ * many bytes of strings. NULL: there is no memory. */
+struct gs_groups *gs_groups_of_one(struct gs_group_operator *op, bool *is_partial,
+                                   uint64_t string_bytes);
+void gs_groups_of_one_free(struct gs_group_operator *op, struct gs_groups *groups);
 /* So many bytes, aligned to 8, that live as long as the groups; NULL: there is no memory. */
 void *gs_groups_memory(struct gs_group_operator *op, struct gs_groups *groups, uint64_t bytes);
 

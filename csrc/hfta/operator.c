@@ -10,14 +10,17 @@
 /* An operator is its file and its line here. */
 #define OPERATORS(DO)                                                                              \
     DO(aggregate)                                                                                  \
+    DO(host_map)                                                                                   \
     DO(join)                                                                                       \
     DO(limit)                                                                                      \
     DO(merge)                                                                                      \
     DO(order)                                                                                      \
     DO(output)                                                                                     \
     DO(running)                                                                                    \
+    DO(sample)                                                                                     \
     DO(select)                                                                                     \
     DO(slide)                                                                                      \
+    DO(slide_rows)                                                                                 \
     DO(sort)                                                                                       \
     DO(union)
 #define DECLARE(name) extern const struct gs_operator_methods gs_##name##_methods;

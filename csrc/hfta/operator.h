@@ -7,6 +7,7 @@
 #define GS_HFTA_OPERATOR_H
 
 #include "../arrow/batch.h"
+#include "../arrow/host_map.h"
 #include "../base/memory.h"
 #include "../stream/punctuation.h"
 #include "../stream/stream.h"
@@ -15,6 +16,7 @@
 #include "missing.h"
 
 struct gs_operator_state;
+struct gs_shared_object;
 
 struct gs_operator_settings {
     uint32_t batch_rows;
@@ -26,6 +28,10 @@ struct gs_operator_settings {
     struct gs_output_queue *outputs;
     struct gs_memory *memory;
     bool *failed;
+    struct gs_error *failure;       /* why, where it was not memory that was wanting */
+    gs_host_map_function *host_map; /* NULL: the host has no functions */
+    void *host_context;
+    struct gs_shared_object *object; /* of the query set */
 };
 
 struct gs_operator_methods {
@@ -128,10 +134,29 @@ struct gs_group_value *gs_group_value(struct gs_operator *op, struct gs_group_ta
                                       uint32_t group, uint32_t set, struct gs_string bytes);
 struct gs_string gs_group_string(struct gs_operator *op, struct gs_group_table *table,
                                  struct gs_string s, uint32_t room);
+void gs_list_add(struct gs_operator *op, struct gs_group_table *table, struct gs_value_list *list,
+                 struct gs_position position, struct gs_string bytes, uint32_t separator);
+void gs_runs_add(struct gs_operator *op, struct gs_group_table *table, struct gs_value_list *list,
+                 struct gs_position position, struct gs_string bytes);
+uint64_t gs_runs_count(const struct gs_value_list *list);
+bool gs_value_list_text(struct gs_operator *op, const struct gs_value_list *list,
+                        const struct gs_list_form *form, struct gs_string *text);
+bool gs_counts_text(struct gs_operator *op, const struct gs_value_counts *counts,
+                    const struct gs_list_form *form, struct gs_string *text);
 
 /* Running's part of the host. */
 bool gs_running_keep(struct gs_operator *op, struct gs_string *kept, struct gs_string s);
 void gs_running_drop(struct gs_operator *op, struct gs_string *kept);
+
+/* Sample's part of the host. */
+void *gs_sample_meet(struct gs_operator *op, struct gs_group_table *table, uint32_t control,
+                     const void *row, uint64_t string_bytes);
+void *gs_sample_at(struct gs_operator *op, uint32_t number);
+struct gs_group_table *gs_sample_admit(struct gs_operator *op, struct gs_group_table *table,
+                                       uint64_t string_bytes);
+void gs_sample_join(struct gs_operator *op, struct gs_group_table *table, void *supergroup,
+                    struct gs_group_table *kept);
+void gs_sample_clean(struct gs_operator *op, struct gs_group_table *table, void *supergroup);
 
 /* Join's part of the host. */
 const struct gs_join_side *gs_join_side(struct gs_operator *op, uint32_t side);

@@ -41,6 +41,12 @@ void gs_ordered_hold(struct gs_ordered *state, uint32_t port, const struct gs_ba
                      uint32_t row, gs_bound key)
 {
     uint64_t place = ((uint64_t)port << PORT_SHIFT) | state->arrivals++;
+    gs_ordered_hold_at(state, batch, row, key, place);
+}
+
+void gs_ordered_hold_at(struct gs_ordered *state, const struct gs_batch *batch, uint32_t row,
+                        gs_bound key, uint64_t place)
+{
     bool has_room = state->runs.store.count < state->max_rows;
     if (has_room && gs_row_runs_add(&state->runs, batch, row, key, place)) return;
     state->op.base.counters.rows_refused++;

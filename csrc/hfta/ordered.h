@@ -29,6 +29,9 @@ bool gs_ordered_key(struct gs_ordered *state, const struct gs_batch *batch, uint
  * lesser port leave first, then those that came first. */
 void gs_ordered_hold(struct gs_ordered *state, uint32_t port, const struct gs_batch *batch,
                      uint32_t row, gs_bound key);
+/* The same, of a row whose place among those of one key is known. */
+void gs_ordered_hold_at(struct gs_ordered *state, const struct gs_batch *batch, uint32_t row,
+                        gs_bound key, uint64_t place);
 /* Gives what is promised of the rows held and to come, and passes a heartbeat on. */
 void gs_ordered_progress(struct gs_ordered *state, const struct gs_batch *cause);
 /* For struct gs_operator_methods. */

@@ -117,13 +117,16 @@ static bool is_before(const struct gs_held_row *row, gs_bound key, uint64_t plac
     return row->key != key ? row->key < key : row->place < place;
 }
 
-/* The run whose last row is the greatest before this one; `run_count` where there is none. */
+/* The run whose last row is the greatest that is not behind this one; `run_count` where there is
+ * none. Of rows of the same key and place, as a union has a packet twice, no two runs end in one.
+ */
 static uint32_t run_of(const struct gs_row_runs *runs, gs_bound key, uint64_t place)
 {
     uint32_t low = 0, high = runs->run_count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (is_before(gs_ring_last(&runs->runs[middle]->rows), key, place))
+        const struct gs_held_row *last = gs_ring_last(&runs->runs[middle]->rows);
+        if (last->key < key || (last->key == key && last->place <= place))
             high = middle;
         else
             low = middle + 1;

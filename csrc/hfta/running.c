@@ -4,9 +4,11 @@
  *
  * Windows are an aggregation's. When one leaves, every value of the window before it that is not
  * out is one move: what stands is put out, a silent window each, unless nothing can change any
- * more. Then what the window has of its groups enters those that stand, and they are put out once
- * more. As long as a group stands, the value behind the last one that is out is still to come, and
- * holds the bound; what is behind the last window that a row was in never comes.
+ * more. How many there are a timestamp alone says, which may lie: beyond max_silence of them the
+ * others are passed over, and counted. Then what the window has of its groups enters those that
+ * stand, and they are put out once more. As long as a group stands, the value behind the last one
+ * that is out is still to come, and holds the bound; what is behind the last window that a row was
+ * in never comes.
  *
  * Of max_groups there are as many standing, and as many in windows: else those that stand could
  * leave no room for the window that would close them. */
@@ -186,6 +188,7 @@ static void put_out(struct running_state *state, struct gs_standing *standing, g
         ops->drop(base, standing);
     } else {
         ops->rest(standing);
+        ops->tell(base, standing, 1);
     }
 }
 
@@ -219,10 +222,26 @@ static bool has_settled(const struct running_state *state)
            state->silent >= ops_of(state)->settles_after;
 }
 
+/* The silent windows that are left before this one are not put out. */
+static void pass_over(struct running_state *state, gs_bound window)
+{
+    uint64_t step = (uint64_t)ops_of(state)->step;
+    uint64_t span = (uint64_t)window - (uint64_t)next_value(state);
+    uint64_t windows = (span - 1) / step + 1;
+    struct gs_operator *base = &state->shared.shared.op.base;
+    base->counters.passed_over += windows;
+    for (uint32_t number = 0; number < state->standing.count; number++)
+        ops_of(state)->tell(base, standing_at(state, number), windows);
+}
+
 /* The silent windows before this one; false where the budget ends before. */
 static bool put_silence_out(struct running_state *state, gs_bound window, uint32_t *budget)
 {
     while (state->has_last && state->standing.count > 0 && next_value(state) < window) {
+        if (state->silent >= ops_of(state)->max_silence) {
+            pass_over(state, window);
+            break;
+        }
         if (!put_all_out(state, next_value(state), budget)) return false;
         if (state->silent < UINT32_MAX) state->silent++;
         if (has_settled(state)) break;

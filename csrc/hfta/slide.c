@@ -299,16 +299,13 @@ static void window_clear(struct gs_window_operator *base, struct gs_window *wind
     if (!next_window(lane, first > id_of(window) ? first : id_of(window) + 1)) fail(op);
 }
 
-/* The last value is known by the first window that it is in. The last one is taken to be that of
- * the greatest value which is first in the same: where SLIDE does not divide RANGE it may be one
- * too far, never one too near. */
+/* The last value is known by the first window that it is in. */
 static void extend(struct gs_window_operator *base, struct gs_punctuation *last,
                    struct gs_extent *extent)
 {
     struct gs_group_operator *op = (struct gs_group_operator *)base;
     gs_group_operator_extend(base, last, extent);
-    gs_bound end = end_of(op, extent->own[0]);
-    if (!gs_bound_is_special(end)) extent->own[0] = last_window(op, end - 1);
+    extent->own[0] = gs_sliding_last(ops_of(op)->panes, extent->own[0]);
     gs_group_operator_extend_output(base, extent);
 }
 

@@ -13,8 +13,11 @@ static void take_row(struct gs_ordered *state, uint32_t port, const struct gs_ba
 {
     gs_bound key;
     if (!gs_ordered_key(state, batch, row, &key)) return;
+    const struct gs_sort_ops *ops = ops_of(&state->op);
     if (key < state->promised)
         state->op.base.counters.out_of_order++; /* a clock has wrapped */
+    else if (ops->place != NULL)
+        gs_ordered_hold_at(state, batch, row, key, ops->place(batch, row));
     else
         gs_ordered_hold(state, port, batch, row, key);
 }

@@ -5,7 +5,7 @@
 
 #include "groups.h"
 
-#define FIRST_PLACES 64u
+#define FIRST_PLACES 16u
 #define MOST_PLACES (1u << 31)
 
 static uint64_t places_bytes(const struct gs_value_sets *sets)

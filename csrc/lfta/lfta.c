@@ -45,6 +45,20 @@ static void none(gs_bound *bounds)
         bounds[k] = GS_BOUND_NONE;
 }
 
+/* What it promises of a source's promise: its packets may be held so long on their way. */
+static int64_t less_delay(const struct gs_lfta_state *lfta, int64_t promise_ns)
+{
+    int64_t less_ns;
+    if (promise_ns == INT64_MAX) return promise_ns;
+    return __builtin_sub_overflow(promise_ns, lfta->delay_ns, &less_ns) ? INT64_MIN : less_ns;
+}
+
+int64_t gs_lfta_with_delay(const struct gs_lfta_state *lfta, int64_t promise_ns)
+{
+    int64_t more_ns;
+    return __builtin_add_overflow(promise_ns, lfta->delay_ns, &more_ns) ? INT64_MAX : more_ns;
+}
+
 /* The least timestamp at which one of `needs` grows. */
 static int64_t next_change(const struct gs_lfta_state *lfta, const gs_bound *needs)
 {
@@ -279,11 +293,13 @@ static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise
 {
     const struct gs_lfta_ops *ops = lfta->base.ops;
     uint32_t count = ops->temporal_count;
+    promise_ns = less_delay(lfta, promise_ns);
     bool promise_grew = raise_at(lfta->promise, ops->bounds, count, promise_ns);
     bool high_grew = raise_at(lfta->high, ops->bounds, count, high_ns);
     extend_missing(lfta);
     bool needed = raise_at(lfta->promise_needs, ops->needs, ops->need_count, promise_ns);
-    if (needed) lfta->next_promise_ns = next_change(lfta, lfta->promise_needs);
+    if (needed)
+        lfta->next_promise_ns = gs_lfta_with_delay(lfta, next_change(lfta, lfta->promise_needs));
     if (raise_at(lfta->high_needs, ops->needs, ops->need_count, high_ns))
         lfta->next_high_ns = next_change(lfta, lfta->high_needs);
     /* another LFTA's time has moved: what this one puts out must not depend on its neighbours */

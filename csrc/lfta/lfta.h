@@ -52,6 +52,7 @@ struct gs_lfta_state {
     gs_bound promise_needs[GS_TEMPORAL_MAX];
     int64_t next_high_ns; /* the least H, and W, at which they grow in a consumer's eyes */
     int64_t next_promise_ns;
+    int64_t delay_ns; /* its packets may be held so long: it promises as much less than W */
     gs_bound step_limit[GS_LFTA_WINDOWS][GS_TEMPORAL_MAX]; /* current at which the m check acts */
     gs_bound heartbeat_high[GS_TEMPORAL_MAX]; /* f(H) and f(W) as the last heartbeat found them */
     gs_bound heartbeat_promise[GS_TEMPORAL_MAX];
@@ -78,6 +79,8 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
 /* The least timestamp that carries this bound, or a greater one, to a temporal column of what an
  * LFTA puts out; INT64_MAX where none does, or nothing is known of the LFTA here. */
 int64_t gs_lfta_time_of(const struct gs_lfta_ops *ops, uint32_t column, gs_bound value);
+/* What its source has to promise for it to promise as much. */
+int64_t gs_lfta_with_delay(const struct gs_lfta_state *lfta, int64_t promise_ns);
 /* The least packet time that closes one of its windows, whose groups then leave; INT64_MAX: it has
  * none, or by its policy they do not leave then. */
 int64_t gs_lfta_starves_for(const struct gs_lfta_state *lfta);

@@ -5,6 +5,7 @@
 #define GS_OUTPUT_VALUE_H
 
 #include "gs_batch.h"
+#include "gs_value_text.h"
 
 /* Bytes that a value of a field that is not a string takes at most. */
 size_t gs_value_room(const struct gs_field *field);
@@ -16,11 +17,6 @@ uint8_t *gs_put_value(uint8_t *at, const struct gs_field *field, const struct gs
 /* Whether a field is printed as an address of the link layer. */
 bool gs_field_is_mac(const struct gs_field *field);
 
-uint8_t *gs_put_unsigned(uint8_t *at, uint64_t x);
-uint8_t *gs_put_signed(uint8_t *at, int64_t x);
-uint8_t *gs_put_ip(uint8_t *at, uint32_t ip);
-uint8_t *gs_put_inet(uint8_t *at, struct gs_inet address);
-uint8_t *gs_put_ipv6(uint8_t *at, struct gs_inet address);
 uint8_t *gs_put_mac(uint8_t *at, uint64_t address);
 
 /* float_text.c: the shortest digits that read back as x; nan, inf and -inf for what is no number.
@@ -40,11 +36,5 @@ uint32_t gs_utf8_character(const uint8_t *bytes, uint32_t left);
 
 /* `\xHH` */
 uint8_t *gs_put_hex_byte(uint8_t *at, uint8_t byte);
-
-static inline uint8_t *gs_put_text(uint8_t *at, const char *text, size_t length)
-{
-    memcpy(at, text, length);
-    return at + length;
-}
 
 #endif

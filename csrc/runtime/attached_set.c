@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "attached_views.h"
 #include "engine_state.h"
 
 /* ---- making ---- */
@@ -14,13 +15,6 @@ static int find_query_set(struct gs_attached_set *set, const char *path, struct 
     set->query_set = NULL;
     return gs_fail(error, GS_ERROR, "%s is not a query set of this version; compile it again",
                    path);
-}
-
-static bool opens_tunnels(const struct gs_query_set *query_set)
-{
-    for (uint32_t view = 0; view < query_set->view_count; view++)
-        if (query_set->views[view].tunnels.count > 0) return true;
-    return false;
 }
 
 int gs_attached_load(const char *object_path, const struct gs_attached_settings *settings,
@@ -35,11 +29,7 @@ int gs_attached_load(const char *object_path, const struct gs_attached_settings 
     set->tapped = calloc(set->query_set->node_count + 1, sizeof *set->tapped);
     set->columns = calloc(1, set->query_set->columns_size + 64);
     set->watchlists = calloc(set->query_set->watchlist_count + 1, sizeof *set->watchlists);
-    if (opens_tunnels(set->query_set))
-        set->opened = malloc(GS_BURST_CAPACITY * sizeof *set->opened);
-    bool has_opened = set->opened != NULL || !opens_tunnels(set->query_set);
-    bool has_columns = set->tapped != NULL && set->columns != NULL && set->watchlists != NULL;
-    if (has_columns && has_opened) return GS_OK;
+    if (set->tapped != NULL && set->columns != NULL && set->watchlists != NULL) return GS_OK;
     return gs_fail(error, GS_ERROR, "no memory for the query set");
 }
 
@@ -103,7 +93,10 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                                        .max_rows = s->max_rows,
                                                        .output_punctuation = s->output_punctuation,
                                                        .only_whole = s->only_whole,
-                                                       .hash_key = s->hash_key},
+                                                       .hash_key = s->hash_key,
+                                                       .host_map = s->host_map,
+                                                       .host_context = s->host_context,
+                                                       .object = set->object},
                                          .low_level_only = s->low_level_only,
                                          .high_level_only = s->high_level_only,
                                          .low_taps = s->low_taps,
@@ -114,7 +107,9 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
         return gs_fail(error, GS_ERROR, "a query set that is at work already");
     int status = gs_graph_open(&set->graph, set->query_set, (const char *const *)set->interfaces,
                                set->interface_count, &settings, error);
+    if (status == GS_OK) status = gs_attached_open_views(set, error);
     if (status == GS_OK) status = check_budget(s->memory, error);
+    if (status != GS_OK) gs_attached_close_views(set);
     if (status != GS_OK) gs_graph_close(&set->graph);
     return status;
 }
@@ -137,6 +132,7 @@ void gs_attached_free(struct gs_attached_set *set)
 {
     if (set == NULL) return;
     if (set->engine != NULL) gs_engine_remove(set->engine, set);
+    if (set->query_set != NULL) gs_attached_close_views(set);
     gs_graph_close(&set->graph);
     for (uint32_t i = 0; i < set->interface_count; i++)
         free(set->interfaces[i]);
@@ -144,40 +140,11 @@ void gs_attached_free(struct gs_attached_set *set)
     free_watchlists(set);
     free(set->tapped);
     free(set->columns);
-    free(set->opened);
     gs_shared_object_release(set->object);
     free(set);
 }
 
 /* ---- packets and time ---- */
-
-static void count_tunnels(struct gs_lfta_counters *counters, const struct gs_decapsulated *found)
-{
-    counters->opened += found->opened;
-    counters->unopened += found->unopened;
-    counters->too_deep += found->too_deep;
-}
-
-/* Its LFTAs see the packets; the columns are theirs until the next view's. */
-static void run_view(struct gs_attached_set *set, uint32_t number, struct gs_burst burst)
-{
-    const struct gs_view *view = &set->query_set->views[number];
-    struct gs_decapsulated found = {0, 0, 0};
-
-    if (view->tunnels.count > 0) {
-        gs_decapsulate(&view->tunnels, burst.packets, burst.count, set->opened, &found);
-        burst.packets = set->opened;
-    }
-    view->unpack(&burst, set->columns);
-    for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
-        struct gs_lfta_state *lfta = &set->graph.lftas[at];
-        if (lfta->base.ops->view != number) continue;
-        if (set->graph.ports[at].interface != burst.interface) continue;
-        lfta->base.ops->burst(&lfta->base, &burst, set->columns);
-        gs_lfta_count_rows(lfta);
-        count_tunnels(&lfta->base.counters, &found);
-    }
-}
 
 void gs_attached_burst(struct gs_attached_set *set, const struct gs_burst *burst)
 {
@@ -185,7 +152,7 @@ void gs_attached_burst(struct gs_attached_set *set, const struct gs_burst *burst
     own.scratch = &set->graph.scratch;
     gs_attached_begin_turn(set);
     for (uint32_t view = 0; view < set->query_set->view_count; view++)
-        run_view(set, view, own);
+        gs_attached_view(set, view, own);
     gs_attached_end_turn(set);
 }
 
@@ -201,6 +168,7 @@ void gs_attached_advance(struct gs_attached_set *set, uint32_t interface, int64_
                          int64_t promise_ns, bool is_heartbeat, bool is_end)
 {
     gs_attached_begin_turn(set);
+    gs_attached_advance_views(set, interface, promise_ns, is_end);
     for (uint32_t at = 0; at < set->graph.lfta_count; at++)
         if (set->graph.ports[at].interface == interface)
             gs_lfta_advance(&set->graph.lftas[at], high_ns, promise_ns, is_heartbeat, is_end);
@@ -228,6 +196,7 @@ void gs_attached_next_changes(const struct gs_attached_set *set, uint32_t interf
         *high_ns = least(*high_ns, lfta->next_high_ns);
         *promise_ns = least(*promise_ns, lfta->next_promise_ns);
     }
+    *promise_ns = least(*promise_ns, gs_attached_views_due(set, interface));
 }
 
 /* ---- answers ---- */
@@ -256,7 +225,9 @@ bool gs_attached_has_output(const struct gs_attached_set *set)
 
 int gs_attached_check(const struct gs_attached_set *set, struct gs_error *error)
 {
+    const struct gs_error *failure = &set->graph.failure;
     if (!set->graph.failed) return GS_OK;
+    if (failure->code != GS_OK) return gs_fail(error, failure->code, "%s", failure->message);
     return gs_fail(error, GS_ERROR, "there is no memory to go on with the query");
 }
 

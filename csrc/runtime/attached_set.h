@@ -18,7 +18,15 @@ struct gs_attached_set {
     bool *tapped;                           /* by node */
     const struct gs_watchlist **watchlists; /* that it has been given, by number */
     void *columns;                          /* of the burst, generated code's */
-    struct gs_packet *opened; /* a burst's packets as a view that opens tunnels has them, or NULL */
+    /* attached_views.c: a burst's packets as a view has them that opens tunnels or puts datagrams
+     * together or segments in order, what they were in, the names of their interfaces, and the
+     * bytes of wholes and of what was held; NULL where there is no such view */
+    struct gs_packet *opened, *outers;
+    struct gs_string *names;
+    uint8_t *wholes, *kept;
+    size_t whole_capacity;
+    struct gs_reassembler **reassemblers; /* by view, then interface; NULL where it has none */
+    struct gs_holder views_holder;
     struct gs_engine *engine; /* that it is attached to, or NULL */
     bool is_ended;            /* before its engine's input: it gets no more packets */
 };

@@ -52,6 +52,8 @@ void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lft
 {
     const struct gs_lfta_state *state = &set->graph.lftas[lfta];
     const struct gs_lfta_counters *counters = &state->base.counters;
+    const struct gs_reassembled *reassembled = &counters->reassembled;
+    const struct gs_sequenced *sequenced = &counters->sequenced;
     const struct gs_join_filter *filter = state->base.filter;
     const struct gs_node *node = &set->query_set->nodes[set->graph.ports[lfta].node];
     *statistics =
@@ -66,6 +68,20 @@ void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lft
                                     .opened = counters->opened,
                                     .unopened = counters->unopened,
                                     .too_deep = counters->too_deep,
+                                    .fragments = reassembled->fragments,
+                                    .datagrams = reassembled->datagrams,
+                                    .fragments_incomplete = reassembled->incomplete,
+                                    .fragments_no_room = reassembled->no_room,
+                                    .fragments_overlapping = reassembled->overlapping,
+                                    .fragments_malformed = reassembled->malformed,
+                                    .fragments_repeated = reassembled->repeated,
+                                    .segments = sequenced->segments,
+                                    .segments_held = sequenced->held,
+                                    .segments_repeated = sequenced->repeated,
+                                    .gaps_waited = sequenced->waited,
+                                    .gaps_no_room = sequenced->no_room,
+                                    .gaps_ended = sequenced->ended,
+                                    .directions_forgotten = sequenced->forgotten,
                                     .forgotten = filter == NULL ? 0 : filter->forgotten,
                                     .slots = state->base.table.slot_count,
                                     .groups = gs_lfta_groups(state),
@@ -100,6 +116,7 @@ void gs_attached_operator_statistics(const struct gs_attached_set *set, uint32_t
     statistics->beyond_limit = counters->beyond_limit;
     statistics->rows_refused = counters->rows_refused;
     statistics->out_of_order = counters->out_of_order;
+    statistics->passed_over = counters->passed_over;
     statistics->refused_for_memory = op->refused_for_memory;
     statistics->held_bytes = op->holder.held_bytes;
     statistics->peak_bytes = op->holder.peak_bytes;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../decode/decode.h"
+#include "attached_views.h"
 #include "engine_state.h"
 
 #define BURSTS_UNLOOKED_MAX 64
@@ -118,12 +119,14 @@ int gs_engine_promise(struct gs_engine *engine, const char *interface, int64_t p
     return GS_OK;
 }
 
-void gs_engine_unseen(struct gs_engine *engine, int64_t until_ns)
+void gs_engine_unseen(struct gs_engine *engine, const char *interface, int64_t until_ns)
 {
     for (uint32_t s = 0; s < engine->source_count; s++) {
         struct gs_source *source = engine->sources[s];
-        if (gs_source_is_live(source) && source->greatest_ns < until_ns)
-            source->greatest_ns = until_ns;
+        const char *name = engine->interfaces[source->interface].name;
+        bool is_meant =
+            interface == NULL ? gs_source_is_live(source) : strcmp(name, interface) == 0;
+        if (is_meant && source->greatest_ns < until_ns) source->greatest_ns = until_ns;
     }
 }
 
@@ -138,6 +141,17 @@ int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter
 
 /* ---- packets ---- */
 
+/* What a burst brings may be held, and is due no sooner than this: W ends the burst there, so that
+ * what is given up does not depend on where bursts end. */
+static int64_t due_of_burst(const struct gs_engine *engine, uint32_t interface)
+{
+    int64_t high_ns, promise_ns, due_ns;
+    if (!engine->holds) return INT64_MAX;
+    gs_engine_time_of(engine, interface, &high_ns, &promise_ns);
+    if (__builtin_add_overflow(promise_ns, GS_SEGMENT_WAIT_NS + 1, &due_ns)) return INT64_MAX;
+    return due_ns;
+}
+
 /* What a source alone cannot bring about need not end its bursts. */
 static struct gs_burst_limits limits_of(const struct gs_engine *engine,
                                         const struct gs_source *source)
@@ -151,6 +165,10 @@ static struct gs_burst_limits limits_of(const struct gs_engine *engine,
         .burst = engine->settings.burst,
         .filters = engine->filters,
         .filter_count = engine->filter_count};
+    int64_t due_ns = due_of_burst(engine, source->interface);
+    int64_t until_ns = gs_engine_until_another(engine, source);
+    if (due_ns < limits.promise_ns) limits.promise_ns = due_ns;
+    if (until_ns < limits.until_ns) limits.until_ns = until_ns;
     if (interface->coming_high_ns < limits.high_ns) limits.high_ns = INT64_MAX;
     if (interface->coming_promise_ns < limits.promise_ns) limits.promise_ns = INT64_MAX;
     for (uint32_t s = 0; s < engine->running_count; s++) {
@@ -162,7 +180,8 @@ static struct gs_burst_limits limits_of(const struct gs_engine *engine,
     return limits;
 }
 
-/* Which flow a packet is of is read in its headers, however little the sets look at. */
+/* Which flow a packet is of is read in its headers, however little the sets look at. Records are of
+ * no flow of a link, and none says of how many it is one: all of them stay. */
 static uint32_t sample(const struct gs_engine *engine, struct gs_source *source,
                        struct gs_packet *packets, uint32_t count)
 {
@@ -176,7 +195,7 @@ static uint32_t sample(const struct gs_engine *engine, struct gs_source *source,
 static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_burst burst,
                       struct gs_packet *packets, uint32_t count)
 {
-    bool is_sampled = engine->sampling.shift > 0;
+    bool is_sampled = engine->sampling.shift > 0 && !source->config.is_records;
     gs_decode_burst(packets, count, is_sampled ? GS_DEPTH_TRANSPORT : engine->depth);
     if (is_sampled) count = sample(engine, source, packets, count);
     if (count == 0) return;
@@ -187,6 +206,7 @@ static void run_burst(struct gs_engine *engine, struct gs_source *source, struct
     burst.interface_names = source->names;
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_is_running(engine->sets[s])) gs_attached_burst(engine->sets[s], &burst);
+    if (engine->holds) gs_engine_find_next_changes(engine, source->interface);
 }
 
 /* At most so many records as are `left` of a budget. */

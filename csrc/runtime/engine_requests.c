@@ -6,6 +6,7 @@
  * pipes have nothing to add to what they promise. */
 #include <string.h>
 
+#include "attached_views.h"
 #include "engine_state.h"
 
 void gs_engine_want(struct gs_engine *engine, const char *interface, int64_t timestamp_ns)
@@ -36,11 +37,21 @@ static bool serves(const struct gs_engine *engine)
     return false;
 }
 
-static void ask_set(const struct gs_engine *engine, struct gs_attached_set *set)
+/* What holds packets asks for the time that lets the next one go on. */
+static void ask_for_held(struct gs_engine *engine, const struct gs_attached_set *set)
+{
+    for (uint32_t i = 0; i < engine->interface_count; i++) {
+        int64_t due_ns = gs_attached_views_due(set, i);
+        if (due_ns != INT64_MAX) gs_engine_ask(engine, i, due_ns);
+    }
+}
+
+static void ask_set(struct gs_engine *engine, struct gs_attached_set *set)
 {
     struct gs_graph *graph = &set->graph;
     gs_attached_begin_turn(set);
     gs_graph_ask_for_time(graph);
+    ask_for_held(engine, set);
     for (uint32_t i = 0; i < engine->interface_count; i++)
         if (engine->interfaces[i].wanted_ns != GS_BOUND_NONE)
             gs_graph_want(graph, i, engine->interfaces[i].wanted_ns);

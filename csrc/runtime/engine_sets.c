@@ -4,6 +4,7 @@
  * time. */
 #include <stdlib.h>
 
+#include "attached_views.h"
 #include "engine_state.h"
 #include "graph_cut.h"
 
@@ -11,10 +12,14 @@
 static void arrange_sets(struct gs_engine *engine)
 {
     engine->depth = GS_DEPTH_RECORD;
+    engine->holds = engine->is_by_time = false;
     for (uint32_t s = 0; s < engine->set_count; s++) {
         const struct gs_attached_set *set = engine->sets[s];
         enum gs_depth depth = (enum gs_depth)set->query_set->depth;
-        if (gs_attached_is_running(set) && depth > engine->depth) engine->depth = depth;
+        if (!gs_attached_is_running(set)) continue;
+        if (depth > engine->depth) engine->depth = depth;
+        engine->holds |= gs_attached_holds(set);
+        engine->is_by_time |= gs_attached_reassembles(set);
     }
     for (uint32_t i = 0; i < engine->interface_count; i++)
         gs_engine_find_next_changes(engine, i);

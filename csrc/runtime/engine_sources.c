@@ -133,6 +133,30 @@ struct gs_source *gs_engine_next_source(const struct gs_engine *engine)
     return next;
 }
 
+static int64_t before(int64_t timestamp_ns)
+{
+    return timestamp_ns - (timestamp_ns > INT64_MIN);
+}
+
+int64_t gs_engine_until_another(const struct gs_engine *engine, const struct gs_source *source)
+{
+    int64_t until_ns = INT64_MAX;
+    bool is_behind = true;
+    if (!engine->is_by_time || gs_source_is_live(source)) return until_ns;
+    if (engine->coming != NULL) until_ns = before(gs_source_next_timestamp(engine->coming));
+    for (uint32_t s = 0; s < engine->running_count; s++) {
+        const struct gs_source *other = engine->running[s];
+        if (other == source) is_behind = false;
+        if (other == source || other->interface != source->interface || other->is_ended ||
+            gs_source_is_live(other) || (other->is_pipe && !gs_source_is_ready(other)))
+            continue;
+        int64_t next_ns = gs_source_next_timestamp(other);
+        if (is_behind) next_ns = before(next_ns);
+        if (next_ns < until_ns) until_ns = next_ns;
+    }
+    return until_ns;
+}
+
 int gs_engine_set_prefilter(struct gs_engine *engine, const struct sock_filter *instructions,
                             uint32_t length, struct gs_error *error)
 {

@@ -31,6 +31,8 @@ struct gs_engine {
     struct gs_attached_set **sets;
     uint32_t set_count;
     enum gs_depth depth; /* the deepest of theirs */
+    bool holds;          /* one of them holds packets, each for its time */
+    bool is_by_time; /* one of them puts packets together: files come by time, packet by packet */
     struct gs_interface *interfaces;
     uint32_t interface_count;
     struct gs_source **sources;
@@ -60,6 +62,9 @@ struct gs_engine {
 void gs_engine_arrange(struct gs_engine *engine);
 /* The source to read from next; NULL: all wait. */
 struct gs_source *gs_engine_next_source(const struct gs_engine *engine);
+/* Where packets are put together: up to which timestamp this one stays the next of the files, so
+ * that which packet comes behind which does not depend on where bursts end. */
+int64_t gs_engine_until_another(const struct gs_engine *engine, const struct gs_source *source);
 /* Opens and reads ahead. GS_AGAIN: it waits, or has ended. */
 int gs_engine_make_ready(struct gs_engine *engine, struct gs_source *source,
                          struct gs_error *error);

@@ -14,8 +14,18 @@ static const struct gs_host host = {
     .group_admit = gs_group_admit,
     .group_string = gs_group_string,
     .group_value = gs_group_value,
+    .list_add = gs_list_add,
+    .runs_add = gs_runs_add,
+    .list_text = gs_value_list_text,
+    .counts_text = gs_counts_text,
+    .runs_count = gs_runs_count,
     .running_keep = gs_running_keep,
     .running_drop = gs_running_drop,
+    .sample_meet = gs_sample_meet,
+    .sample_at = gs_sample_at,
+    .sample_admit = gs_sample_admit,
+    .sample_join = gs_sample_join,
+    .sample_clean = gs_sample_clean,
     .operator_mark = gs_operator_mark,
     .join_side = gs_join_side,
     .join_admit = gs_join_admit,
@@ -134,6 +144,8 @@ static int open_output(struct gs_operator_state **tap, const struct gs_graph *gr
 static void want(struct gs_port *port, int64_t timestamp_ns)
 {
     const struct gs_graph *graph = port->graph;
+    ptrdiff_t at = port - graph->ports;
+    if (at < graph->lfta_count) timestamp_ns = gs_lfta_with_delay(&graph->lftas[at], timestamp_ns);
     if (timestamp_ns == INT64_MAX) return;
     if (gs_wanted_note(&port->wanted, timestamp_ns, GS_BOUND_NONE))
         graph->ask(graph->ask_context, port->interface, timestamp_ns);
@@ -226,6 +238,7 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
     settings.operators.outputs = &graph->outputs;
     settings.lfta.table_count = count_ports(query_set, interfaces, interface_count);
     settings.operators.failed = settings.lfta.failed = &graph->failed;
+    settings.operators.failure = &graph->failure;
     GS_RETURN_IF_ERROR(allocate(graph, count_ports(query_set, interfaces, interface_count), error));
     GS_RETURN_IF_ERROR(make_handles(graph, error));
     for (uint32_t n = 0; n < query_set->node_count; n++) {

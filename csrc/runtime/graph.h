@@ -35,7 +35,8 @@ struct gs_graph {
     /* Asks the sources of an interface for time, if it has any. */
     void (*ask)(void *context, uint32_t interface, int64_t timestamp_ns);
     void *ask_context;
-    bool failed; /* an operator or LFTA could not get memory: nothing of it is to be used again */
+    bool failed; /* an operator or LFTA could not go on: nothing of it is to be used again */
+    struct gs_error failure; /* why, where it was not memory that was wanting */
 };
 
 struct gs_graph_settings {

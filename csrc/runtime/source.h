@@ -130,7 +130,7 @@ void gs_source_close(struct gs_source *source);
 struct gs_burst_limits {
     int64_t high_ns;    /* H reaching it */
     int64_t promise_ns; /* W reaching it */
-    int64_t until_ns;   /* replay by the wall clock: a later record waits */
+    int64_t until_ns;   /* a later record waits: for the wall clock in a replay, or for others */
     uint64_t packets;   /* records until a heartbeat is due */
     uint32_t burst;     /* packets */
     const struct gs_filter *filters;

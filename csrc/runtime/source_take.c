@@ -165,7 +165,7 @@ bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limi
         *records = kept = source->cursor - begin;
     while (source->cursor < source->filled && kept < limits->burst && *records < limits->packets) {
         struct gs_packet *packet = &source->packets[source->cursor];
-        if (GS_UNLIKELY(packet->timestamp_ns > limits->until_ns)) break;
+        if (GS_UNLIKELY(gs_source_next_timestamp(source) > limits->until_ns)) break;
         if (!source->is_observed) {
             if (gs_source_is_live(source) && packet->timestamp_ns < source->time.promise_ns)
                 gs_source_carry(source, packet);

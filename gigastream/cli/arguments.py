@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from gigastream.cli.errors import UsageError
+from gigastream.gsql.python_code import PYTHON_SUFFIX
 from gigastream.options import Option
 from gigastream.paths import CONTROL_SOCKET
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, shipped_queries
@@ -97,8 +98,21 @@ def add_query_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.gsql",
         help="protocols, functions and interface sets of your own",
     )
+    add_python(group)
     group.add_argument("--library", metavar="DIR", help="where FROM dir/name looks for queries")
     group.add_argument("-c", "--config", metavar="FILE.toml", help="settings from a file")
+
+
+def add_python(group: argparse._ActionsContainer) -> None:
+    """Add --python: a definition file in Python is one of the definition files."""
+    group.add_argument(
+        "--python",
+        dest="definitions",
+        action="append",
+        type=argument_type(parse_python_file),
+        metavar="FILE.py",
+        help="functions of your own in Python, marked @gigastream.udf or udaf",
+    )
 
 
 def add_query_files(parser: argparse.ArgumentParser) -> None:
@@ -134,6 +148,13 @@ def add_access_options(parser: argparse._ActionsContainer) -> None:
         metavar="FILE",
         help="the certificates that are believed (the system's authorities)",
     )
+
+
+def parse_python_file(text: str) -> str:
+    """Read the name of a file in Python."""
+    if not text.endswith(PYTHON_SUFFIX):
+        raise ValueError(f"'{text}' is not named as Python: FILE{PYTHON_SUFFIX}")
+    return text
 
 
 def parse_parameter(text: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,12 +13,15 @@ from typing import Any
 
 from gigastream.cli.arguments import parse_parameter
 from gigastream.cli.errors import UsageError
-from gigastream.daemon.daemon_config import DaemonConfig, FileConfig, LinkConfig
+from gigastream.daemon.config_streams import stream_config
+from gigastream.daemon.daemon_config import DaemonConfig, FileConfig, LinkConfig, StreamConfig
 from gigastream.daemon.messages import QuerySetSpec
 from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import inline_queries, read_query_file
+from gigastream.records.source import parse_stream
 from gigastream.shipped_queries import shipped_queries
 from gigastream.sinks import SINKS, TABLE_MARK, is_sink
+from gigastream.sources.files import SourceError
 from gigastream.sources.live import LIVE_OPTIONS, LiveSettings, parse_live
 
 
@@ -36,6 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-r", "--read", action="append", default=[], metavar="FILE", help="a capture, or a pipe"
     )
+    parser.add_argument(
+        "--stream", action="append", default=[], type=parse_stream, metavar="NAME=[FORMAT:]PLACE",
+        help="the records of a STREAM: a file, a folder, tcp://HOST:PORT, udp://HOST:PORT",
+    )  # fmt: skip
     parser.add_argument(
         "-e", "--expression", action="append", default=[], metavar="QUERY", help="a query's text"
     )
@@ -77,7 +85,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from gigastream.daemon.starting import run_daemon
 
     config = _config_of(arguments)
-    if not config.links and not config.files:
+    if not (config.links or config.files or config.streams):
         raise UsageError("there is nothing to capture", "-i DEVICE, or -c FILE with a [[link]]")
     again = (lambda: _config_of(arguments)) if arguments.config else None
     return run_daemon(config, again)
@@ -118,11 +126,22 @@ def _config_of(arguments: argparse.Namespace) -> DaemonConfig:
         config,
         links=(*config.links, *links),
         files=(*config.files, *files),
+        streams=(*config.streams, *_streams_of(arguments)),
         folders=(*config.folders, *(Path(name).absolute() for name in arguments.folder)),
         query_sets=(*config.query_sets, *_sets_of(arguments)),
     )
     _refuse_twice(config)
     return config
+
+
+def _streams_of(arguments: argparse.Namespace) -> tuple[StreamConfig, ...]:
+    try:
+        return tuple(
+            stream_config(given.stream, given.path, given.format, os.path.abspath)
+            for given in arguments.stream
+        )
+    except SourceError as error:
+        raise UsageError(f"--stream: {error}", error.hint) from None
 
 
 def _refuse_twice(config: DaemonConfig) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.summary import lfta_line, list_line, operator_line, remarks, source_lines
 from gigastream.daemon.losses import loss_text, seconds_text
+from gigastream.engine.statistics import NONE
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.words import counted
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ def _head(status: StatusAnswer) -> str:
 
 def _inputs(status: StatusAnswer, report: CaptureReport) -> Iterator[str]:
     yield from source_lines(status.sources or report.sources)
+    yield from _records(report)
     rings = [f"{ring.label} {ring.used:,} of {ring.blocks:,} blocks" for ring in report.rings]
     if rings:
         yield f"rings in use: {', '.join(rings)}"
@@ -92,6 +95,20 @@ def _inputs(status: StatusAnswer, report: CaptureReport) -> Iterator[str]:
         )
 
 
+def _records(report: CaptureReport) -> Iterator[str]:
+    """How far STREAMs are in their own time, and why one broke off."""
+    for source in report.sources:
+        if not is_of_stream(source.interface):
+            continue
+        if source.is_ended:
+            yield f"{source.label}: it has ended"
+        elif source.promise_ns != NONE:
+            yield f"{source.label}: its records have come to {_clock(source.promise_ns)}"
+        if source.damage is not None:
+            yield f"{source.label}: {source.damage}"
+        yield from (f"{source.label}: {note}" for note in source.notes)
+
+
 def _set_lines(name: str, state: SetState, report: CaptureReport | None) -> Iterator[str]:
     found = None
     if report is not None:
@@ -99,7 +116,7 @@ def _set_lines(name: str, state: SetState, report: CaptureReport | None) -> Iter
     yield f"set {name}, {_whose(state)}: {_state_of(found, state, report)}"
     if found is None or report is None:
         return
-    yield from (f"  {lfta_line(lfta, lfta.packets)}" for lfta in found.lftas)
+    yield from (f"  {lfta_line(lfta, lfta.decoded)}" for lfta in found.lftas)
     yield from (f"  {operator_line(operator)}" for operator in found.operators)
     yield from (f"  {list_line(item)}" for item in found.lists)
     for query, rows in found.rows.items():
@@ -164,6 +181,7 @@ def _table(table: TableState) -> str:
         "of the low level in damaged segments": table.lost_rows,
         "of the low level deleted before they were read": table.retired_rows,
         "without room in memory": table.refused_rows,
+        "without a value": table.no_value_rows,
     }
     lost = "".join(f", {counted(count, 'row')} {what}" for what, count in counts.items() if count)
     return f"{table.table}: {counted(table.rows, 'row')}{lost}; {state}"
@@ -204,6 +222,7 @@ def _set_text(state: SetState) -> Iterator[str]:
     yield f"{spec.name}, {_whose(state)}, from {spec.file}"
     if spec.parameters:
         yield "  " + ", ".join(f"{name} = {value}" for name, value in spec.parameters.items())
+    yield from (f"  functions in Python of {file}" for file in state.python)
     yield from (f"  → {output}" for output in spec.outputs)
     yield from (f"    {line}".rstrip() for line in spec.text.strip().splitlines())
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gigastream.cli.arguments import add_python
 from gigastream.cli.errors import UsageError
 from gigastream.cli.fields import print_columns
 
@@ -19,15 +20,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """A function's name, and definitions of one's own."""
     parser.add_argument("function", nargs="?", metavar="NAME", help="only this one")
     parser.add_argument("--definitions", action="append", default=[], metavar="FILE.gsql")
+    add_python(parser)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the functions and predicates, each overload on a line, and the aggregates."""
-    from gigastream.gsql.catalog.build import load_catalog
+    """Print the functions and predicates, each overload on a line, and the aggregates.
 
-    catalog = load_catalog(arguments.definitions)
+    GsqlError of definitions that a query could not be checked with either.
+    """
+    from gigastream.gsql.binder.own_names import check_own_names
+    from gigastream.gsql.catalog.build import load_catalog
+    from gigastream.gsql.diagnostics import DiagnosticSink
+
+    catalog, sink = load_catalog(arguments.definitions), DiagnosticSink()
+    check_own_names(catalog, sink)
+    sink.raise_if_errors()
     rows = [*map(_row, catalog.all_functions), *_of_the_language(), *_aggregates()]
     rows += [_row(each, "an aggregate") for each in catalog.all_aggregates]
+    rows += [_row(each, "a stateful function") for each in catalog.all_stateful]
     chosen = _named(rows, arguments.function) if arguments.function else rows
     print_columns([("function", "gives", "is"), *chosen])
     return 0
@@ -67,9 +77,17 @@ def _aggregates() -> Iterable[_Row]:
     for name, kind in AGGREGATES.items():
         takes = "* or any value" if name == "COUNT" else kind.wanted
         takes += ", windows" if kind.is_moving else ", from, to" if kind.is_timed else ""
+        takes += ", a number, a timestamp or an address" if kind.has_order else ""
+        takes = _with_separator(name, takes) if kind.has_separator else takes
         gives = tuple(map(kind.gives, numbers))
         shown = "the same" if gives == numbers else " ".join(dict.fromkeys(map(str, gives)))
         yield f"{name}({takes})", shown, "an aggregate"
+
+
+def _with_separator(name: str, takes: str) -> str:
+    """Gigascope's CAT_AGGR has its arguments the other way round."""
+    separator = "string CONST"
+    return f"{separator}, {takes}" if name == "CAT_AGGR" else f"{takes}, {separator}"
 
 
 def _remarks(function: Function) -> Iterable[str]:

@@ -142,8 +142,10 @@ def _kernel_terms(source: SourceStatistics) -> str:
 
 def lfta_line(lfta: LftaStatistics, decoded: int) -> str:
     """Return the line of a query's low level, which was given so many packets."""
-    line = f"{lfta.name} on {lfta.interface}: decoded {decoded:,} = {_sum(lfta, _LFTA_TERMS)}"
-    return line + _tunnels(lfta)
+    whole = f" - fragments {lfta.fragments:,} + datagrams {lfta.datagrams:,}"
+    given = f"decoded {decoded:,}{whole if lfta.fragments else ''}"
+    line = f"{lfta.name} on {lfta.interface}: {given} = {_sum(lfta, _LFTA_TERMS)}"
+    return line + _tunnels(lfta) + _fragments(lfta) + _in_order(lfta)
 
 
 def _tunnels(lfta: LftaStatistics) -> str:
@@ -153,6 +155,37 @@ def _tunnels(lfta: LftaStatistics) -> str:
     closed = f", {lfta.unopened:,} could not be" if lfta.unopened else ""
     deep = f", {lfta.too_deep:,} have more inside" if lfta.too_deep else ""
     return f"; tunnels of {lfta.opened:,} were opened{closed}{deep}"
+
+
+def _fragments(lfta: LftaStatistics) -> str:
+    """Return what became of fragments, of a query that puts datagrams together."""
+    causes = (
+        ("incomplete", lfta.fragments_incomplete),
+        ("without room", lfta.fragments_no_room),
+        ("overlapping", lfta.fragments_overlapping),
+        ("malformed", lfta.fragments_malformed),
+        ("repeated", lfta.fragments_repeated),
+    )
+    lost = ", ".join(f"{count:,} {cause}" for cause, count in causes if count)
+    return f"; fragments dropped: {lost}" if lost else ""
+
+
+def _in_order(lfta: LftaStatistics) -> str:
+    """Return what became of segments of TCP, of a query to which they come in order."""
+    if not lfta.segments:
+        return ""
+    causes = (
+        ("after 2 seconds", lfta.gaps_waited),
+        ("without room", lfta.gaps_no_room),
+        ("at an end", lfta.gaps_ended),
+    )
+    gaps = ", ".join(f"{count:,} {cause}" for cause, count in causes if count)
+    given_up = f"; gaps given up: {gaps}" if gaps else ""
+    forgotten = f"; {lfta.directions_forgotten:,} directions forgotten"
+    return (
+        f"; TCP in order: held {lfta.segments_held:,} of {lfta.segments:,}, repeated"
+        f" {lfta.segments_repeated:,}{given_up}{forgotten if lfta.directions_forgotten else ''}"
+    )
 
 
 def list_line(item: ListStatistics) -> str:
@@ -201,7 +234,7 @@ def _lost(stream: StreamAccount) -> str:
 def operator_line(operator: OperatorStatistics) -> str:
     """Return the line of an operator of the high level."""
     refused = ("groups_refused", "rows_refused", "out_of_order")
-    counts = ("rejected", "no_value", "held", *refused, "beyond_limit")
+    counts = ("rejected", "no_value", "held", *refused, "beyond_limit", "passed_over")
     return ", ".join(
         [
             f"{operator.name} ({operator.kind}): {counted(operator.rows_in, 'row')} in",
@@ -225,6 +258,7 @@ def remarks(statistics: Statistics) -> Iterator[str]:
     """Say what a person can do about rows that are not there."""
     yield from _link_remarks([s for s in statistics.sources if s.link is not None])
     yield from _record_remarks(statistics.sources)
+    yield from map(str, statistics.raised)
     unlinked = [source for source in statistics.sources if source.link is None]
     late = [s for s in unlinked if s.late and not is_of_stream(s.interface)]
     if late:
@@ -244,6 +278,12 @@ def remarks(statistics: Statistics) -> Iterator[str]:
         yield "some windows are incomplete: --max-groups allows more groups"
     if any(o.rows_refused > o.refused_for_memory for o in statistics.operators):
         yield "rows, or matches of rows, are missing: --max-rows allows more of them to wait"
+    for operator in statistics.operators:
+        if operator.passed_over:
+            yield (
+                f"{operator.name}: {counted(operator.passed_over, 'silent window')} passed over: a "
+                "timestamp far ahead of the others, or DEFINE { max_silence …; } for more of them"
+            )
 
 
 def _record_remarks(sources: Sequence[SourceStatistics]) -> Iterator[str]:

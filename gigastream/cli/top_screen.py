@@ -17,6 +17,7 @@ from rich.text import Text
 from gigastream.daemon.messages import CaptureReport, SetStatistics, StatusAnswer
 from gigastream.daemon.totals import total_report
 from gigastream.engine.statistics import END, NONE, SourceStatistics
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.outputs.cells import Times, cut, printable
 from gigastream.words import counted
 
@@ -220,7 +221,7 @@ def _links(history: History, report: CaptureReport, width: int) -> Table:
         ring = rings.get(source.label)
         cells = (
             printable(source.label),
-            source.link or "file",
+            source.link or ("stream" if is_of_stream(source.interface) else "file"),
             short(history.packets_per_second(source)),
             short(history.bits_per_second(source)),
             short(source.kernel_dropped),

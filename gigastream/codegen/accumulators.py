@@ -12,8 +12,14 @@ from dataclasses import replace
 from gigastream.codegen.accumulator_writer import AccumulatorWriter, StructMember
 from gigastream.codegen.c_text import C_TYPE
 from gigastream.codegen.user_accumulators import low_user_writer, user_writer
+from gigastream.codegen.value_lists import kept_writer
 from gigastream.gsql.types import Type
-from gigastream.plan.accumulators import Accumulator, UserAccumulator
+from gigastream.plan.accumulators import (
+    KEEPING,
+    Accumulator,
+    RowsAccumulator,
+    UserAccumulator,
+)
 
 POSITION = "struct gs_position"
 
@@ -103,7 +109,7 @@ def _never_merged(at: str, x: Sequence[str]) -> list[str]:
 
 
 def _never_combined(at: str, other: str) -> list[str]:
-    raise AssertionError("an accumulator below the border")
+    raise AssertionError("an accumulator of no panes")
 
 
 def _joined(function: str) -> Callable[[str, str], list[str]]:
@@ -246,6 +252,25 @@ def _kept_string(whole: AccumulatorWriter) -> AccumulatorWriter:
     return replace(whole, high=state, start=start, add=add)
 
 
+def _rows(accumulator: RowsAccumulator) -> AccumulatorWriter:
+    """High alone: the bytes of each row, behind their number, in the window's memory."""
+
+    def state(name: str, a: Accumulator) -> list[StructMember]:
+        return [StructMember("struct gs_string", name), StructMember("uint32_t", f"{name}_room")]
+
+    def add(at: str, x: Sequence[str]) -> list[str]:
+        most = f"{accumulator.most_bytes}u"
+        return [f"gs_keep_row(op, r->table, &{at}, &{at}_room, {x[0]}, {most});"]
+
+    def start(at: str, x: Sequence[str]) -> list[str]:
+        return [f"{at} = (struct gs_string){{NULL, 0}}; {at}_room = 0;", *add(at, x)]
+
+    return AccumulatorWriter(
+        *(state, state, start, add, _never, _nothing, _never_merged, _never_merged),
+        _never_combined,
+    )
+
+
 def _shifted_moments(c_type: str) -> AccumulatorWriter:
     """Below the border: of differences from the first value."""
 
@@ -373,6 +398,10 @@ def writer_of(accumulator: Accumulator, *, of_partials: bool) -> AccumulatorWrit
     """The C of an accumulator above the border, over rows or over partial ones."""
     if isinstance(accumulator, UserAccumulator):
         return user_writer(accumulator, of_partials=of_partials)
+    if isinstance(accumulator, RowsAccumulator):
+        return _rows(accumulator)
+    if accumulator.kind in KEEPING:
+        return kept_writer(accumulator)
     if accumulator.type.is_opaque:
         return low_writer_of(accumulator)
     if accumulator.type is Type.STRING:

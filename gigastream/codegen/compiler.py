@@ -8,6 +8,7 @@ limits, and all that it starts ends with us (compiler_guard).
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
@@ -25,6 +26,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gigastream.codegen import compiler_guard as guard
+from gigastream.codegen.lacking import HINT as LACKING_HINT
+from gigastream.codegen.lacking import lacking
 from gigastream.ownership import (
     UntrustedError,
     check_file,
@@ -52,6 +55,8 @@ _SCRATCH = "gigastream-compile-"
 _STALE_SECONDS = 2 * TIME_LIMIT_SECONDS
 _OUT_OF_TIME = "CPU time limit exceeded"
 """What the driver says of a program that SIGXCPU has ended, in the C locale."""
+_FULL = "No space left on device"
+"""And of a full disk, whichever program met it."""
 _SAID_BYTES = 1 << 16
 _HOST_USERS = 65536
 """User ids below are somebody's, or may become so."""
@@ -71,7 +76,12 @@ class CompileError(Exception):
 
 
 class RefusedCodeError(CompileError):
-    """The compiler found something wrong in the code."""
+    """The compiler, or its linker, found something wrong in the code, and said what."""
+
+    def __init__(self, said: str) -> None:
+        first = "\n".join(said.splitlines()[:12])
+        super().__init__(f"the C compiler refused the generated code:\n{first}")
+        self.said = said
 
 
 def compile_query_set(text: str, *, headers: Sequence[Path] = (), portable: bool = False) -> Path:
@@ -164,7 +174,7 @@ def _processor() -> str:
 def _compile(
     text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path], target: Path
 ) -> None:
-    with _scratch() as (scratch, user):
+    with _disk_told(tempfile.gettempdir(), "compiled"), _scratch() as (scratch, user):
         work = scratch / "work"
         (work / SOURCE).write_text(text)
         os.chmod(work / SOURCE, 0o644)
@@ -175,10 +185,26 @@ def _compile(
         try:
             _run(command, work, scratch, user)
         except RefusedCodeError as error:
+            missing = lacking(error.said, text, headers)
+            if missing is not None:
+                raise CompileError(missing, LACKING_HINT) from None
             error.hint = _hint_of_headers(headers)
             raise
-        with _opened_result(work / RESULT, user) as result:
+        with _opened_result(work / RESULT, user) as result, _disk_told(target.parent, "kept"):
             _install(result, target)
+
+
+@contextmanager
+def _disk_told(folder: str | Path, done: str) -> Iterator[None]:
+    """What a disk refuses is told with the folder on it, whatever the file was."""
+    try:
+        yield
+    except OSError as error:
+        variable = "XDG_CACHE_HOME" if done == "kept" else "TMPDIR"
+        raise CompileError(
+            f"in {folder} nothing can be {done}: {error.strerror or error}",
+            f"make room there, or name another folder, ${variable}",
+        ) from None
 
 
 @contextmanager
@@ -270,20 +296,21 @@ def _run(command: list[str], work: Path, scratch: Path, user: int | None) -> Non
         code, said = _guarded(guarded)
     except OSError as error:
         raise CompileError(f"the C compiler could not be run: {error}") from error
-    first = "\n".join(said.splitlines()[:12])
     if code == guard.TIMED_OUT:
         raise _out_of_time(f"{TIME_LIMIT_SECONDS} s")
     if code != 0 and _OUT_OF_TIME in said:
         raise _out_of_time(f"{guard.CPU_SECONDS} s of the processor's time")
+    if code != 0 and _FULL in said:
+        raise OSError(errno.ENOSPC, _FULL)
     if code == guard.NOT_RUN:
-        raise CompileError(f"the C compiler could not be run: {first}")
+        raise CompileError(f"the C compiler could not be run: {said.strip()}")
     if code != 0 and not said.strip():
         raise CompileError(
             f"the C compiler, {command[0]}, ended with exit code {code} and said nothing",
             "is it one? $CC names it, else it is cc or gcc",
         )
     if code != 0:
-        raise RefusedCodeError(f"the C compiler refused the generated code:\n{first}")
+        raise RefusedCodeError(said)
 
 
 def _out_of_time(limit: str) -> CompileError:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gigastream.codegen.c_text import constant, identifier
 from gigastream.gsql.expressions import Constant, FunctionCall
 from gigastream.gsql.queries import ProtocolSource
+from gigastream.gsql.reassembly import Reassembly
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.watchlists import Watchlist
@@ -25,14 +27,31 @@ def bit_of(protocol: str) -> str:
 def depth_of(plan: Plan) -> str:
     """How deep the decoder must look for any of the query set's protocols, in C."""
     bits = dict.fromkeys(bit_of(base_of(node)) for node in plan.low)
-    if any(node.source.decapsulation for node in plan.low):
+    if any(view.is_changed for view in views_of(plan)):
         return "GS_DEPTH_TRANSPORT"  # a tunnel is known by the outer packet's port
     return f"GS_DEPTH_OF({' | '.join(bits) or 0})"
 
 
-def views_of(plan: Plan) -> list[Decapsulation | None]:
-    """How LFTAs see packets: the distinct sets of tunnels that they open, None being none."""
-    return list(dict.fromkeys(node.source.decapsulation for node in plan.low))
+class View(NamedTuple):
+    """How LFTAs see packets: as they are, unless some of it is given."""
+
+    decapsulation: Decapsulation | None
+    reassembly: Reassembly | None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it takes more than decoding."""
+        return self.decapsulation is not None or self.reassembly is not None
+
+
+def view_of(node: LowNode) -> View:
+    """How an LFTA sees packets."""
+    return View(node.source.decapsulation, node.source.reassembly)
+
+
+def views_of(plan: Plan) -> list[View]:
+    """The distinct ones of all LFTAs."""
+    return list(dict.fromkeys(map(view_of, plan.low)))
 
 
 def base_of(node: LowNode) -> str:

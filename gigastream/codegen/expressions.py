@@ -23,6 +23,7 @@ from gigastream.gsql.expressions import (
     Expression,
     FunctionCall,
     Operation,
+    PythonResult,
     may_have_no_value,
 )
 from gigastream.gsql.types import Type
@@ -106,6 +107,8 @@ class ExpressionWriter:
             return self._case(e)
         if isinstance(e, FunctionCall):
             return self._call(e)
+        if isinstance(e, PythonResult):
+            return self._result(e)
         return self._leaf(e)
 
     def truth(self, e: Expression) -> str:
@@ -308,7 +311,7 @@ class ExpressionWriter:
 
     def _is_plain(self, e: Expression) -> bool:
         """True if no statement is needed for it, so that C's own && and || do."""
-        if isinstance(e, FunctionCall | Case):
+        if isinstance(e, FunctionCall | Case | PythonResult):
             return False
         if getattr(e, "checked", False) or getattr(e, "operator", "") in CHOICES:
             return False
@@ -382,6 +385,11 @@ class ExpressionWriter:
             for index, argument in enumerate(e.arguments)
         ]
         return self._guarded(e, values, lambda: self._called(e, [v.code for v in values]))
+
+    def _result(self, e: PythonResult) -> CValue:
+        value, given = self._leaf(e.value), self._leaf(e.given)
+        self.lines.add(f"if (GS_UNLIKELY(!{given.code})) {self._fail}")
+        return replace(value, null=value.null if e.nullable else "")
 
     def _handed(self, argument: Expression) -> CValue:
         """Of an opaque value a function is given a pointer to its bytes."""

@@ -51,6 +51,7 @@ _PROTOCOLS = {"TCP": (_TCP,), "UDP": (_UDP,), "DataProtocol": (_TCP, _UDP), "ICM
 """What a packet of these must have; others of _OF_IP may have anything."""
 _OF_IP = {"IPV4": (4,), "IPV6": (6,), "IP": (4, 6)} | dict.fromkeys(_PROTOCOLS, (4, 6))
 _NUMBERING = (ROW_NUMBER, "packet_id")
+_OF_DIRECTION = ("srcIP_ip", "destIP_ip", "srcPort", "destPort", "protocol")
 _COMPARISONS = {
     "=": (_JEQ, True), "<>": (_JEQ, False), ">": (_JGT, True), ">=": (_JGE, True),
     "<": (_JGE, False), "<=": (_JGT, False),
@@ -107,7 +108,18 @@ def _is_of_stream(node: LowNode) -> bool:
 
 
 def _predicates(plan: Plan, node: LowNode) -> list[Expression]:
-    return [*(plan.prefilter[bit] for bit in node.signature), *node.predicates]
+    """What it asks; of TCP in order, what may be rejected so that no segment waits for it."""
+    predicates = [*(plan.prefilter[bit] for bit in node.signature), *node.predicates]
+    reassembly = node.source.reassembly
+    if reassembly is None or not reassembly.segments:
+        return predicates
+    return [each for each in predicates if _is_of_direction(each)]
+
+
+def _is_of_direction(predicate: Expression) -> bool:
+    """Whether it is the same for all segments of a connection that go the same way."""
+    fields = [found for found in walk(predicate) if isinstance(found, FieldRef)]
+    return all(field.accessor in _OF_DIRECTION for field in fields)
 
 
 def _rules(node: LowNode) -> Iterator[TunnelRule]:

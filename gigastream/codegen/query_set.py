@@ -20,6 +20,7 @@ HEADERS = (
     "gs_bounds.h",
     "gs_fields.h",
     "gs_functions.h",
+    "gs_kept_bytes.h",
     "gs_membership.h",
     "gs_strings.h",
 )

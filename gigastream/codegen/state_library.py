@@ -7,22 +7,26 @@ list; states become values. Spark's workers call them (spark_sink/state_library.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gigastream.codegen.c_text import C_TYPE, Lines, constant, zero
+from gigastream.codegen.c_text import C_TYPE, Lines, zero
 from gigastream.codegen.context import CodeContext
+from gigastream.codegen.exports import (
+    HANDLES,
+    Exports,
+    put_value,
+    read_argument,
+    read_value,
+    write_handles,
+)
 from gigastream.codegen.user_accumulators import kept_by, note_states
 from gigastream.codegen.user_aggregates import name_of, note_value
-from gigastream.gsql.expressions import Constant, StateFunction
+from gigastream.gsql.expressions import StateFunction
 from gigastream.gsql.queries import UserCall
 from gigastream.gsql.types import Type, size_of
 from gigastream.plan.accumulators import UserAccumulator, UserFinal
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.plan import Plan
-
-_HANDLES = "void *const *handles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class StateLibrary:
 
 def state_library(node: Aggregate) -> StateLibrary:
     """The library of an aggregation; equal ones have equal text."""
-    context, found = CodeContext(Plan(())), _Exports()
+    context, found = CodeContext(Plan(())), Exports()
     states, valid, values = {}, {}, {}
     note_states(context, node.accumulators, of_partials=node.merges_partials)
     for index, accumulator in enumerate(node.accumulators):
@@ -54,27 +58,8 @@ def state_library(node: Aggregate) -> StateLibrary:
     for index, final in enumerate(node.finals):
         if isinstance(final, UserFinal):
             values[index] = _write_values(found, context, kept_state(node, final), final.call)
-    _write_handles(found, context)
+    write_handles(found, context)
     return StateLibrary(_head(context, node) + found.text(), states, valid, values)
-
-
-class _Exports:
-    """C functions by their names: what two aggregates need is there once."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, Lines] = {}
-
-    @contextmanager
-    def function(self, result: str, name: str, parameters: Sequence[str]) -> Iterator[Lines]:
-        """The body of a function."""
-        self._found[name] = lines = Lines()
-        lines.add('__attribute__((visibility("default")))')
-        with lines.block(f"{result} {name}({', '.join(parameters)})"):
-            yield lines
-        lines.add("")
-
-    def text(self) -> str:
-        return "".join(lines.text() for lines in self._found.values())
 
 
 def kept_state(node: Aggregate, final: UserFinal) -> StateFunction:
@@ -98,26 +83,26 @@ def _head(context: CodeContext, node: Aggregate) -> str:
     return lines.text() + "".join(context.of_states.values())
 
 
-def _write_valid(found: _Exports, accumulator: UserAccumulator) -> str:
+def _write_valid(found: Exports, accumulator: UserAccumulator) -> str:
     """Of each partial state whether it is one."""
     name = f"gs_{name_of(accumulator.state.above)}_valid"
-    parameters = (_HANDLES, "int64_t count", "const uint8_t *partials", "uint8_t *valid")
+    parameters = (HANDLES, "int64_t count", "const uint8_t *partials", "uint8_t *valid")
     with (
         found.function("void", name, parameters) as lines,
         lines.block("for (int64_t row = 0; row < count; row++)"),
     ):
-        _read(lines, accumulator.type, "partial", "partials", "row")
+        read_value(lines, accumulator.type, "partial", "partials", "row")
         call = f"{name_of(accumulator.state.above)}_valid(handles, &partial)"
         lines.add(f"valid[row] = {call};")
     return name
 
 
-def _write_merged(found: _Exports, accumulator: UserAccumulator) -> str:
+def _write_merged(found: Exports, accumulator: UserAccumulator) -> str:
     """Of each list of partial states one; a list has one at least."""
     above = accumulator.state.above
     name, state = f"gs_{name_of(above)}_merged", C_TYPE[Type.opaque(size_of(above.state))]
     parameters = (
-        *(_HANDLES, "int64_t count", "const int32_t *ends"),
+        *(HANDLES, "int64_t count", "const int32_t *ends"),
         *("const uint8_t *partials", "uint8_t *states"),
     )
     first = f"{name_of(above)}_take_first(&state, handles, &partial);"
@@ -130,7 +115,7 @@ def _write_merged(found: _Exports, accumulator: UserAccumulator) -> str:
     ):
         lines.add(f"{state} state = {{{{0}}}};")
         with lines.block("for (bool is_first = true; row < ends[at]; row++, is_first = false)"):
-            _read(lines, accumulator.type, "partial", "partials", "row")
+            read_value(lines, accumulator.type, "partial", "partials", "row")
             with lines.block("if (is_first)"):
                 lines.add(first)
             with lines.block("else"):
@@ -141,12 +126,12 @@ def _write_merged(found: _Exports, accumulator: UserAccumulator) -> str:
     return name
 
 
-def _write_of_rows(found: _Exports, accumulator: UserAccumulator) -> str:
+def _write_of_rows(found: Exports, accumulator: UserAccumulator) -> str:
     """Of each list of rows a state; a list has one row at least, of arguments that are not NULL."""
     whole = accumulator.state.whole
     name, state = f"gs_{name_of(whole)}_rows", C_TYPE[Type.opaque(size_of(whole.state))]
     parameters = (
-        *(_HANDLES, "int64_t count", "const int32_t *ends"),
+        *(HANDLES, "int64_t count", "const int32_t *ends"),
         *("const uint8_t *const *values", "const int32_t *const *offsets", "uint8_t *states"),
     )
     types = [e.type for e in accumulator.expressions]
@@ -159,7 +144,7 @@ def _write_of_rows(found: _Exports, accumulator: UserAccumulator) -> str:
         lines.add(f"{state} state = {{{{0}}}};", "(void)values, (void)offsets;")
         with lines.block("for (bool is_first = true; row < ends[at]; row++, is_first = false)"):
             for index, type_ in enumerate(types):
-                _read_argument(lines, type_, index)
+                read_argument(lines, type_, index)
             with lines.block("if (is_first)"):
                 lines.add(f"{name_of(whole)}_start{call}")
             with lines.block("else"):
@@ -170,28 +155,8 @@ def _write_of_rows(found: _Exports, accumulator: UserAccumulator) -> str:
     return name
 
 
-def _read(lines: Lines, type_: Type, name: str, values: str, row: str) -> None:
-    """A value of one size, which need not be aligned there."""
-    c_type = C_TYPE[type_]
-    lines.add(
-        f"{c_type} {name};",
-        f"memcpy(&{name}, {values} + {row} * {size_of(type_)}, {size_of(type_)});",
-    )
-
-
-def _read_argument(lines: Lines, type_: Type, index: int) -> None:
-    if type_ is not Type.STRING:
-        _read(lines, type_, f"x{index}", f"values[{index}]", "row")
-        return
-    at = f"offsets[{index}]"
-    lines.add(
-        f"const struct gs_string x{index} = {{values[{index}] + {at}[row], "
-        f"(uint32_t)({at}[row + 1] - {at}[row])}};"
-    )
-
-
 def _write_values(
-    found: _Exports, context: CodeContext, function: StateFunction, call: UserCall
+    found: Exports, context: CodeContext, function: StateFunction, call: UserCall
 ) -> str:
     """Of each state its value, and whether there is one; of strings as bytes and their ends.
 
@@ -200,7 +165,7 @@ def _write_values(
     value = note_value(context, function, call)
     made, name = call.extractor or function, f"gs_{value}"
     parameters = (
-        *(_HANDLES, "int64_t count", "const uint8_t *states", "uint8_t *values"),
+        *(HANDLES, "int64_t count", "const uint8_t *states", "uint8_t *values"),
         *("int64_t capacity", "int32_t *ends", "uint8_t *valid"),
     )
     with found.function("int64_t", name, parameters) as lines:
@@ -212,32 +177,8 @@ def _write_values(
         )
         with lines.block("for (int64_t row = 0; row < count; row++)"):
             lines.add(f"{C_TYPE[made.type]} value = {zero(made.type)};", "scratch.used = 0;")
-            _read(lines, Type.opaque(size_of(function.state)), "state", "states", "row")
+            read_value(lines, Type.opaque(size_of(function.state)), "state", "states", "row")
             lines.add(f"valid[row] = {value}(&scratch, handles, &state, &value);")
-            _put(lines, made.type)
+            put_value(lines, made.type)
         lines.add("gs_scratch_close(&scratch);", "return used;")
     return name
-
-
-def _put(lines: Lines, type_: Type) -> None:
-    if type_ is not Type.STRING:
-        lines.add(f"memcpy(values + row * {size_of(type_)}, &value, {size_of(type_)});")
-        return
-    lines.add("if (!valid[row]) value.length = 0;")
-    with lines.block("if (value.length != 0 && used + value.length <= capacity)"):
-        lines.add("memcpy(values + used, value.bytes, value.length);")
-    lines.add("used += value.length;", "ends[row] = (int32_t)used;")
-
-
-def _write_handles(found: _Exports, context: CodeContext) -> None:
-    """All of them are made at once, and live as long as the process."""
-    parameters = ("void **handles", "char *message", "size_t message_size")
-    with found.function("int32_t", "gs_open_handles", parameters) as lines:
-        lines.add("(void)handles, (void)message, (void)message_size;")
-        for number, (suffix, argument) in enumerate(context.handles):
-            assert isinstance(argument, Constant)
-            made = f"gs_handle_{suffix}_new({constant(argument)}, message, message_size)"
-            lines.add(f"handles[{number}] = {made};", f"if (handles[{number}] == NULL) return -1;")
-        lines.add(f"return {len(context.handles)};")
-    with found.function("int32_t", "gs_handle_count", ("void",)) as lines:
-        lines.add(f"return {len(context.handles)};")

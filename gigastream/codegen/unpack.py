@@ -14,16 +14,18 @@ from functools import partial
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
 from gigastream.codegen.context import (
     CodeContext,
+    View,
     base_of,
     bit_of,
     bits_of,
     bits_of_source,
+    view_of,
     views_of,
 )
 from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import INTERFACE_NAME, ROW_NUMBER, Expression, FieldRef
+from gigastream.gsql.reassembly import Reassembly
 from gigastream.gsql.stream_names import is_of_stream
-from gigastream.gsql.tunnels import Decapsulation
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
@@ -153,24 +155,32 @@ def write_columns(lines: Lines, plan: Plan) -> None:
 
 
 def write_views(lines: Lines, context: CodeContext) -> None:
-    """The table `views`: the tunnels that LFTAs open, and what unpacks the packets for these."""
+    """The table `views`: what LFTAs open and put together, and what unpacks the packets then."""
     views = views_of(context.plan)
     for number, view in enumerate(views):
-        nodes = [node for node in context.plan.low if node.source.decapsulation == view]
+        nodes = [node for node in context.plan.low if view_of(node) == view]
         _write_unpack(lines, context, number, nodes)
         _write_rules(lines, number, view)
     with lines.block("static const struct gs_view views[] =", "};"):
         for number, view in enumerate(views):
-            rules = 0 if view is None else len(list(view.rules))
-            depth = 0 if view is None else view.depth
-            lines.add(f"{{{{tunnels_{number}, {rules}, {depth}}}, unpack_{number}}},")
-        lines.add("{{NULL, 0, 0}, NULL},")
+            opened = view.decapsulation
+            rules = 0 if opened is None else len(list(opened.rules))
+            depth = 0 if opened is None else opened.depth
+            tunnels = f"{{tunnels_{number}, {rules}, {depth}}}"
+            lines.add(f"{{{tunnels}, {_reassembly(view.reassembly)}, unpack_{number}}},")
+        lines.add(f"{{{{NULL, 0, 0}}, {_reassembly(None)}, NULL}},")
     lines.add("")
 
 
-def _write_rules(lines: Lines, number: int, view: Decapsulation | None) -> None:
+def _reassembly(wanted: Reassembly | None) -> str:
+    """A struct gs_reassembly."""
+    parts = (False, False) if wanted is None else (wanted.datagrams, wanted.segments)
+    return f"{{{', '.join(str(part).lower() for part in parts)}}}"
+
+
+def _write_rules(lines: Lines, number: int, view: View) -> None:
     with lines.block(f"static const struct gs_tunnel_rule tunnels_{number}[] =", "};"):
-        for rule in () if view is None else view.rules:
+        for rule in () if view.decapsulation is None else view.decapsulation.rules:
             either = str(rule.is_port_of_either).lower()
             kind = f"GS_TUNNEL_{rule.kind}"
             lines.add(f"{{{kind}, {rule.ip_protocol}, {rule.udp_port}, {either}}},")

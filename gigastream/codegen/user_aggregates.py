@@ -110,11 +110,23 @@ def note_merge(context: CodeContext, function: StateFunction) -> None:
     _keep(context, function, "merge", lines)
 
 
+def note_moved(context: CodeContext, function: StateFunction) -> None:
+    """A group goes on, and its window has moved by so many: `…_moved`."""
+    lines, head = Lines(), f"static inline void {name_of(function)}_moved"
+    with lines.block(f"{head}({state_struct(function)} *state, {HANDLES}, uint64_t windows)"):
+        lines.add(_call(context, function, "moved", _state(function), "windows"))
+    lines.add("")
+    _keep(context, function, "moved", lines)
+
+
+def value_of(function: StateFunction, call: UserCall) -> str:
+    """The C function that gives a state's value: by the UDAF, or its extractor."""
+    return f"{name_of(function)}_{name_of(call.extractor or function)}"
+
+
 def note_value(context: CodeContext, function: StateFunction, call: UserCall) -> str:
-    """A state's value, or none; the name of the C function: by the UDAF, or its extractor."""
-    made = call.extractor or function
-    name = f"{name_of(function)}_{name_of(made)}"
-    lines = Lines()
+    """A state's value, or none; the name of the C function."""
+    made, name, lines = call.extractor or function, value_of(function, call), Lines()
     head = f"static inline bool {name}(struct gs_scratch *scratch, {HANDLES}, "
     with lines.block(f"{head}const {state_struct(function)} *state, {C_TYPE[made.type]} *result)"):
         if made.type.is_opaque:

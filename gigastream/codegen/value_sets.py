@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sets of values that groups keep, as C (csrc/hfta/value_sets.h): DISTINCT.
+"""The sets of values that groups keep, as C (csrc/hfta/value_sets.h): DISTINCT, mode, histogram.
 
 Aggregates of the same distinct argument share a set, which is asked once a row.
 """
@@ -23,9 +23,14 @@ class ValueSet:
     """The accumulator that asks it."""
 
     @property
+    def met(self) -> str:
+        """C variable: the row's value as the group keeps it; NULL for none."""
+        return f"met{self.number}"
+
+    @property
     def is_new(self) -> str:
-        """C variable: the row's value is one that the group has not met."""
-        return f"is_new{self.number}"
+        """C condition: the row's value is one that the group has not met."""
+        return f"{self.met} != NULL && {self.met}->times == 1"
 
 
 def value_sets(accumulators: Sequence[Accumulator]) -> dict[int, ValueSet]:
@@ -33,28 +38,25 @@ def value_sets(accumulators: Sequence[Accumulator]) -> dict[int, ValueSet]:
     known: dict[object, ValueSet] = {}
     found = {}
     for index, accumulator in enumerate(accumulators):
-        if accumulator.distinct and accumulator.argument is not None:
+        if accumulator.has_set and accumulator.argument is not None:
             key = expression_key(accumulator.argument)
             found[index] = known.setdefault(key, ValueSet(len(known), index))
     return found
 
 
-def write_new_values(
+def write_met_values(
     lines: Lines, accumulators: Sequence[Accumulator], sets: dict[int, ValueSet]
 ) -> None:
-    """Of each set whether the row's value is new; NULL, and one without room, is not."""
+    """Of each set the row's value; there is none of NULL, nor where there is no room."""
     for kept in dict.fromkeys(sets.values()):
         argument = accumulators[kept.first].argument
         assert argument is not None
         value = f"r->x{kept.first}_0"
         is_null = f"{value}_null" if argument.nullable else "0"
-        lines.add(f"bool {kept.is_new} = 0;")
+        lines.add(f"struct gs_group_value *{kept.met} = NULL;")
         with lines.block(f"if (!{is_null})"):
             bytes_ = _bytes_of(lines, argument.type, value)
-            lines.add(
-                f"const struct gs_group_value *met = {_asked(kept, bytes_)};",
-                f"{kept.is_new} = met != NULL && met->times == 1;",
-            )
+            lines.add(f"{kept.met} = {_asked(kept, bytes_)};")
 
 
 def _asked(kept: ValueSet, bytes_: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gigastream.codegen.c_text import Lines
+from gigastream.codegen.c_text import C_TYPE, Lines
 from gigastream.codegen.expressions import CValue
 from gigastream.gsql.expressions import ListValue
 from gigastream.gsql.types import Type
@@ -53,14 +53,4 @@ def column_of(e: ListValue, number: int, row: str) -> str:
         return f"gs_list_address(&{cell})"
     if e.type is Type.FLOAT:
         return f"gs_list_float(&{cell})"
-    return f"({_C_NUMBERS[e.type]}){cell}.b"
-
-
-_C_NUMBERS = {
-    Type.BOOL: "uint8_t",
-    Type.USHORT: "uint16_t",
-    Type.UINT: "uint32_t",
-    Type.INT: "int32_t",
-    Type.ULLONG: "uint64_t",
-    Type.LLONG: "int64_t",
-}
+    return f"({C_TYPE[e.type]}){cell}.b"

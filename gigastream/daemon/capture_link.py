@@ -129,11 +129,13 @@ class CaptureLink:
     ) -> None:
         """Behind all that waits to be sent; descriptors go with what is sent at once."""
         sent = 0
-        while not sent and not writer.is_closing():
-            await asyncio.sleep(_LOOK_AGAIN_S)
+        while not writer.is_closing():
             if writer.transport.get_write_buffer_size() == 0:
                 with suppress(OSError):  # it is full; or they hung up, which is seen elsewhere
                     sent = socket.send_fds(self.child.channel, [framed], descriptors)
+            if sent:
+                break
+            await asyncio.sleep(_LOOK_AGAIN_S)
         writer.write(framed[sent:])
 
     def kill(self) -> None:

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from gigastream.codegen.kernel_filter import kernel_filter
 from gigastream.daemon.channel import OrderChannel
 from gigastream.daemon.hangs import TURN
+from gigastream.daemon.input_messages import PeerOrder
 from gigastream.daemon.messages import (
     AttachOrder,
     CaptureNote,
@@ -42,13 +43,17 @@ from gigastream.daemon.relief import Relief
 from gigastream.daemon.renewing import TooEarlyError, renew_rings
 from gigastream.daemon.reports import promises_of, report_of
 from gigastream.daemon.running_set import RunningSet, Surroundings
+from gigastream.daemon.stream_readers import StreamReaders
 from gigastream.daemon.tails import Tails
 from gigastream.daemon.targets import has_spool
 from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.engine import Engine
 from gigastream.engine.privileges import confine, gain_no_privileges, give_up_privileges
+from gigastream.engine.statistics import END
 from gigastream.outputs import FORMATS
+from gigastream.records.source import StreamSource
+from gigastream.settings import DEFAULT_SLACK_NS
 from gigastream.sources.files import FileSource
 from gigastream.sources.live import Source, adopted_rings
 
@@ -96,7 +101,9 @@ def run_capture(channel_fd: int, start: CaptureStart) -> int:
 class _Capture:
     def __init__(self, channel: OrderChannel, start: CaptureStart) -> None:
         self._channel, self._start = channel, start
-        self._sources: list[Source] = []
+        self._sources: list[Source | StreamSource] = []
+        self._promises = {name: at for name, at in start.promises.items() if at != END}
+        self._streams = StreamReaders(start.streams, start.promises)
         self._sets: dict[str, RunningSet] = {}
         self._prepared: dict[int, RunningSet] = {}
         """By the number of its order: opened, and not attached yet."""
@@ -144,10 +151,13 @@ class _Capture:
         orders = [order for order in self._start.sets if self._has_prepared(order)]
         for running in self._prepared.values():
             for target in running.targets:
-                engine.add_files((), _greatest(self._start.promises, target.promises()))
+                engine.add_files((), _greatest(self._promises, target.promises()))
         engine.start()
         self._around.has_started = True
-        engine.unseen(time.time_ns())
+        now_ns = time.time_ns()
+        engine.unseen(now_ns)
+        away_ns = (self._start.settings.slack_ns or DEFAULT_SLACK_NS) + 2 * self._start.report_ns
+        self._streams.tell_unseen(engine, self._promises, now_ns, away_ns)
         for order in orders:
             self._carry_out(order)
 
@@ -171,8 +181,8 @@ class _Capture:
                 engine.add_link(ring)
             self._sources += rings
         files = [FileSource(interface, path) for interface, path in start.files]
-        self._sources += files
-        engine.add_files(files, start.promises)
+        self._sources += [*files, *self._streams.sources]
+        engine.add_files([*files, *self._streams.sources], self._promises)
 
     # ---- the loop ----
 
@@ -248,6 +258,8 @@ class _Capture:
 
     def _report(self) -> None:
         self._reported_at = time.monotonic()
+        for text in self._streams.news():
+            self._note(text)
         self._last = self.report()
         self._channel.report(self._last)
 
@@ -259,7 +271,8 @@ class _Capture:
         self._reported_at = time.monotonic()
         interfaces = (source.interface for source in self._sources)
         reached = zip(interfaces, self._engine.promises(), strict=True)
-        self._last = replace(self._last, promises=promises_of(self._start, reached))
+        over = {name: at for name, at in self._last.promises.items() if at == END}
+        self._last = replace(self._last, promises={**promises_of(self._start, reached), **over})
         self._channel.report(self._last)
 
     def report(self) -> CaptureReport:
@@ -318,6 +331,8 @@ class _Capture:
                 sockets = self._channel.handed()
                 renew_rings(self._around.engine, self._start.links, order.link, sockets)
                 self._report()  # that it is gone no more: the last report is sent again and again
+            case PeerOrder():
+                self._streams.take(order, self._channel.handed())
             case EndOrder():
                 self._ends = True
 
@@ -333,6 +348,7 @@ class _Capture:
             if old is not None:
                 self._tails.end(order.name, new.queries)
             self._sets[order.name] = new
+            self._streams.want(new.plan)
         finally:
             self._narrow()
 

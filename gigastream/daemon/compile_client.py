@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 
 from gigastream.daemon.compiling import CompileRequest, CompileResult, result_reader
@@ -12,6 +12,7 @@ from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.framing import FrameError, frame
 from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.messages import CheckAnswer, QuerySetSpec
+from gigastream.gsql.catalog.catalog import RecordLayout
 
 _AT_ONCE = 2
 _CHECKS_AT_ONCE = 1
@@ -28,8 +29,15 @@ _READ_BYTES = 1 << 16
 class CompileClient:
     """Has texts checked and compiled."""
 
-    def __init__(self, launching: Launching, config: DaemonConfig, folder: str) -> None:
+    def __init__(
+        self,
+        launching: Launching,
+        config: DaemonConfig,
+        streams: Sequence[RecordLayout],
+        folder: str,
+    ) -> None:
         self._launching = launching
+        self._streams = tuple(streams)
         self._config = config
         self._folder = folder
         self._places = asyncio.Semaphore(_AT_ONCE)
@@ -53,7 +61,8 @@ class CompileClient:
             interfaces=config.properties,
             definitions=config.definitions,
             library=config.library,
-            is_finite=not config.links,
+            is_finite=config.is_finite,
+            streams=self._streams,
             folder=folder,
         )
 

@@ -12,7 +12,7 @@ import hashlib
 import os
 import resource
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,9 +25,11 @@ from gigastream.daemon.messages import CheckAnswer, QuerySetSpec, ShownColumn
 from gigastream.daemon.output_queries import output_queries
 from gigastream.daemon.places import is_spool
 from gigastream.daemon.room import file_words
+from gigastream.gsql.catalog.catalog import RecordLayout
 from gigastream.sinks import is_sink
 
 if TYPE_CHECKING:
+    from gigastream.daemon.python_files import Code
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
 
@@ -51,6 +53,8 @@ class CompileRequest(msgspec.Struct, frozen=True, kw_only=True):
     definitions: tuple[str, ...] = ()
     library: str | None = None
     is_finite: bool = False
+    streams: tuple[RecordLayout, ...] = ()
+    """That there are, as their records are written."""
     folder: str | None = None
     """Where the object goes; None: nothing but a check is asked for."""
 
@@ -61,6 +65,8 @@ class CompileResult(msgspec.Struct, frozen=True, kw_only=True):
     check: CheckAnswer
     hint: str | None = None
     object_path: str = ""
+    python: dict[str, str] = {}
+    """By file in Python that it calls functions of, what stands for the text."""
 
 
 def request_reader() -> FrameReader[CompileRequest]:
@@ -134,16 +140,19 @@ def answer(request: CompileRequest) -> CompileResult:
 
 
 def _answered(request: CompileRequest) -> CompileResult:
+    from gigastream.daemon.python_files import called_code, refuse_at_work
     from gigastream.plan.explain import explain
     from gigastream.sessions.low_session import refuse_unspooled
 
     texts = _texts(request)
-    plan, warnings = _planned(texts)
+    plan, warnings = _planned(texts, request.streams)
+    refuse_at_work(plan, request.spec)
+    code = called_code(plan)
     if any(map(is_spool, request.spec.outputs)):
         refuse_unspooled(plan)
     if any(map(is_sink, request.spec.outputs)):
         _refuse_for_tables(plan)
-    path = "" if request.folder is None else str(_written(request, plan, texts))
+    path = "" if request.folder is None else str(_written(request, plan, texts, code))
     columns = {
         query.name: tuple(
             ShownColumn(name=column.name, type=str(column.type)) for column in query.schema.columns
@@ -156,7 +165,7 @@ def _answered(request: CompileRequest) -> CompileResult:
         columns=columns,
         explain=explain(plan) if request.folder is None else "",
     )
-    return CompileResult(check=check, object_path=path)
+    return CompileResult(check=check, object_path=path, python=code)
 
 
 def _refuse_for_tables(plan: Plan) -> None:
@@ -187,26 +196,44 @@ def _texts(request: CompileRequest) -> QueryTexts:
     )
 
 
-def _planned(texts: QueryTexts) -> tuple[Plan, str]:
+def _planned(texts: QueryTexts, streams: Sequence[RecordLayout]) -> tuple[Plan, str]:
     """The plan, and the warnings for a person."""
     from gigastream.engine.handles import check_handles
     from gigastream.plan import plan_queries
     from gigastream.query_texts import check_texts
 
+    _check_streams(texts, streams)
     checked = check_texts(texts)
     plan = plan_queries(checked.queries, is_finite=texts.is_finite)
     check_handles(plan)
     return plan, "\n".join(w.render() for w in (*checked.warnings, *plan.warnings))
 
 
-def _written(request: CompileRequest, plan: Plan, texts: QueryTexts) -> Path:
+def _check_streams(texts: QueryTexts, streams: Sequence[RecordLayout]) -> None:
+    """Raise DaemonError where a STREAM is declared otherwise than its records are written."""
+    if not streams:
+        return
+    from gigastream.gsql.catalog.build import load_catalog
+
+    declared = load_catalog(texts.definitions).streams
+    for layout in streams:
+        found = declared.get(layout.name.lower())
+        if found is None or found.layout != layout:
+            raise DaemonError(
+                f"the declaration of STREAM {layout.name} has changed since the daemon began",
+                "a restart reads its records as they are declared now",
+            )
+
+
+def _written(request: CompileRequest, plan: Plan, texts: QueryTexts, code: Code) -> Path:
     """The object, named by all that it is made of: one that a set runs is never written over."""
     from gigastream.compiled import write_object
 
     assert request.folder is not None
-    digest = hashlib.sha256(msgspec.msgpack.encode(request)).hexdigest()[:16]
+    digest = hashlib.sha256(msgspec.msgpack.encode((request, code))).hexdigest()[:16]
     target = Path(request.folder, f"{request.spec.name}-{digest}.so")
-    return write_object(plan, texts, target, texts.include)
+    is_low = request.spec.low_level_only
+    return write_object(plan, texts, target, texts.include, low_level_only=is_low)
 
 
 def _refused(error: Exception) -> CompileResult:

@@ -16,7 +16,8 @@ from typing import Any, NoReturn, TypeVar, get_args
 import msgspec
 
 from gigastream.config import ConfigError
-from gigastream.daemon.config_lines import KeyLines, KeyPath
+from gigastream.daemon.config_lines import KeyLines, KeyPath, within
+from gigastream.daemon.config_streams import stream_config
 from gigastream.daemon.config_tables import (
     ControlTable,
     FileTable,
@@ -24,9 +25,11 @@ from gigastream.daemon.config_tables import (
     MetricsTable,
     OverloadTable,
     QueryTable,
+    StreamTable,
     TopTable,
     Word,
     kinds_text,
+    positive_bytes,
     word_text,
 )
 from gigastream.daemon.config_toml import read_toml, refuse_all
@@ -35,6 +38,7 @@ from gigastream.daemon.daemon_config import (
     FileConfig,
     LinkConfig,
     LogFormat,
+    StreamConfig,
     parse_address,
 )
 from gigastream.daemon.launching import DaemonError
@@ -62,7 +66,7 @@ from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
 from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import QueryFileError, read_query_file
-from gigastream.settings import Settings, SettingsError, parse_bytes, parse_period
+from gigastream.settings import Settings, SettingsError, parse_period
 from gigastream.shipped_queries import shipped_queries
 from gigastream.sinks import SINKS, is_sink
 from gigastream.sources.files import SourceError
@@ -124,21 +128,22 @@ class _DaemonConfigReader:
     def read(self, found: dict[str, Any]) -> ReadConfig:
         config = self._noted(lambda: self._config(found)) or DaemonConfig()
         if error := misplaced(config):
-            self._note(("folders",), str(error), error.hint)
+            self._note((error.key,), str(error), error.hint)
         wrong = (error for _, error in sorted(self._wrong, key=lambda each: each[0]))
         told = tuple({str(error): error for error in wrong}.values())
         return ReadConfig(config, told, self._place_of, self._text_places, self._param_places)
 
     def _config(self, found: dict[str, Any]) -> DaemonConfig:
         top, chosen = self._table((), found, TopTable, OPTIONS)
-        if not top.link and not top.file:
-            self._note((), "there is no [[link]] and no [[file]]: nothing to read")
+        if not (top.link or top.file or top.stream):
+            self._note((), "there is no [[link]], no [[file]] and no [[stream]]: nothing to read")
         config = self._noted(lambda: self._overall(top)) or DaemonConfig()
         settings = self._noted(lambda: self._settings(chosen, top))
         return replace(
             config,
             links=self._links(top),
-            files=self._files(top),
+            files=self._each("file", top.file, self._file),
+            streams=self._each("stream", top.stream, self._stream),
             settings=settings or config.settings,
             query_sets=self._query_sets(top),
         )
@@ -193,12 +198,25 @@ class _DaemonConfigReader:
         name = self._name_of(path, table.name or table.device)
         return LinkConfig(name, table.device, settings, self._words(path, table.properties))
 
-    def _files(self, top: TopTable) -> tuple[FileConfig, ...]:
+    def _each(
+        self,
+        kind: str,
+        tables: Sequence[dict[str, Any]],
+        make: Callable[[KeyPath, dict[str, Any]], _Value],
+    ) -> tuple[_Value, ...]:
         made = [
-            self._noted(lambda: self._file(("file", at), found))  # noqa: B023
-            for at, found in enumerate(top.file)
+            self._noted(lambda: make((kind, at), found))  # noqa: B023
+            for at, found in enumerate(tables)
         ]
-        return tuple(file for file in made if file is not None)
+        return tuple(each for each in made if each is not None)
+
+    def _stream(self, path: KeyPath, found: dict[str, Any]) -> StreamConfig:
+        table, _ = self._table(path, found, StreamTable)
+        name = self._name_of(path, table.name)
+        try:
+            return stream_config(name, table.place, table.format, self._beside)
+        except SourceError as error:
+            self._refuse(path, str(error), error.hint)
 
     def _name_of(self, path: KeyPath, name: str) -> str:
         if CONTROL.search(name):
@@ -306,7 +324,7 @@ class _DaemonConfigReader:
             ),
             priority=table.priority,
             low_level_only=table.low_level_only,
-            rotate_bytes=self._maybe((*path, "rotate-bytes"), _positive_bytes, table.rotate_bytes),
+            rotate_bytes=self._maybe((*path, "rotate-bytes"), positive_bytes, table.rotate_bytes),
             rotate_ns=self._maybe((*path, "rotate-every"), parse_period, table.rotate_every),
             keep=table.keep,
             cut_column=table.cut_column,
@@ -400,7 +418,7 @@ class _DaemonConfigReader:
         for key in found:
             if key not in own and key not in by_name:
                 hint = did_you_mean(key, [*own, *by_name])
-                self._note((*path, key), f"unknown key '{key}'{_within(path)}", hint)
+                self._note((*path, key), f"unknown key '{key}'{within(path)}", hint)
         chosen: dict[str, Any] = {}
         for name, option in by_name.items():
             if name in found and name not in own:
@@ -423,7 +441,7 @@ class _DaemonConfigReader:
 
     def _wrong_value(self, path: KeyPath, message: str) -> tuple[str, ConfigError]:
         if missing := _MISSING.match(message):
-            what = f"{missing[1]} is missing{_within(path)}"
+            what = f"{missing[1]} is missing{within(path)}"
             return "", self._error(path, what, f"{missing[1]} = …")
         found = _MSGSPEC_PLACE.fullmatch(message)
         assert found is not None
@@ -480,17 +498,3 @@ class _DaemonConfigReader:
 
     def _place_of(self, path: KeyPath) -> str:
         return f"{self._name}:{self._lines.line_of(path)}"
-
-
-def _within(path: KeyPath) -> str:
-    """Return in which table that is."""
-    if not path:
-        return ""
-    return f" in [[{path[0]}]]" if len(path) > 1 else f" in [{path[0]}]"
-
-
-def _positive_bytes(text: str) -> int:
-    size = parse_bytes(text)
-    if size == 0:
-        raise ValueError("a size above 0, such as 64MiB")
-    return size

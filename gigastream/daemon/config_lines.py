@@ -67,3 +67,10 @@ def _outside_long_texts(text: str) -> Iterator[tuple[int, str]]:
             yield number, line
         for found in _LONG_QUOTES.findall(line):
             quotes = found if quotes is None else None if found == quotes else quotes
+
+
+def within(path: KeyPath) -> str:
+    """Return in which table that is."""
+    if not path:
+        return ""
+    return f" in [[{path[0]}]]" if len(path) > 1 else f" in [{path[0]}]"

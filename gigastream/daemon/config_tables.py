@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from gigastream.settings import parse_bytes
+
 Word = str | int | float | bool
 """A value that is read as its text would be on the command line."""
 _KINDS = {
@@ -36,6 +38,14 @@ def word_text(value: Word) -> str:
     return str(value)
 
 
+def positive_bytes(text: str) -> int:
+    """Of a text. ValueError."""
+    size = parse_bytes(text)
+    if size == 0:
+        raise ValueError("a size above 0, such as 64MiB")
+    return size
+
+
 class _ConfigTable(msgspec.Struct, rename="kebab", forbid_unknown_fields=True, kw_only=True):
     """A table."""
 
@@ -59,6 +69,7 @@ class TopTable(_ConfigTable, rename="kebab"):
     metrics: dict[str, Any] = {}
     link: list[dict[str, Any]] = []
     file: list[dict[str, Any]] = []
+    stream: list[dict[str, Any]] = []
     query: list[dict[str, Any]] = []
 
 
@@ -80,6 +91,14 @@ class FileTable(_ConfigTable, rename="kebab"):
     liveness: Word | None = None
     on_failure: str | None = None
     properties: dict[str, Word] = {}
+
+
+class StreamTable(_ConfigTable, rename="kebab"):
+    """[[stream]]."""
+
+    name: str
+    place: str
+    format: str | None = None
 
 
 class QueryTable(_ConfigTable, rename="kebab"):

@@ -16,12 +16,15 @@ from gigastream.daemon.config import LINK_OPTIONS, ReadConfig, read_daemon_confi
 from gigastream.daemon.config_toml import refuse_all
 from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig
 from gigastream.daemon.messages import QuerySetSpec
+from gigastream.daemon.python_files import refuse_at_work
+from gigastream.daemon.streams import declared_layouts
 from gigastream.gsql.diagnostics import GsqlError
 from gigastream.link_types import LinkTypes, link_types_text, parse_link_types
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.settings import Settings, parse_count
+from gigastream.sources.files import SourceError
 from gigastream.words import counted
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -37,7 +40,7 @@ def check_text(path: str) -> str:
     ConfigError with all that is wrong: nothing is opened, compiled or written.
     """
     read = read_daemon_config(path)
-    config, wrong = read.config, [*read.wrong, *_nobody(read)]
+    config, wrong = read.config, [*read.wrong, *_nobody(read), *_undeclared(read)]
     queries = 0
     for spec in config.query_sets:
         try:
@@ -47,7 +50,11 @@ def check_text(path: str) -> str:
     refuse_all(wrong)
     sources = [
         counted(len(found), noun)
-        for found, noun in ((config.links, "link"), (config.files, "file"))
+        for found, noun in (
+            (config.links, "link"),
+            (config.files, "file"),
+            (config.streams, "STREAM"),
+        )
         if found
     ]
     sets = counted(len(config.query_sets), "query set")
@@ -70,6 +77,16 @@ def _nobody(read: ReadConfig) -> Iterator[ConfigError]:
             yield ConfigError(f"{place}: there is no {noun} '{name}'", "one that getent finds")
 
 
+def _undeclared(read: ReadConfig) -> Iterator[ConfigError]:
+    """Tell of STREAMs that no definition file has; of files that cannot be read the queries do."""
+    try:
+        declared_layouts(read.config)
+    except SourceError as error:
+        yield ConfigError(f"{read.place_of(('stream', 0))}: {error}", error.hint)
+    except (GsqlError, OSError) as error:
+        yield ConfigError(str(error))
+
+
 def _wrong_query(read: ReadConfig, name: str, error: GsqlError) -> ConfigError:
     """Tell of a text or its parameters, and where they begin in the file if they are there."""
     from gigastream.gsql.binder.parameters import GIVEN
@@ -82,7 +99,7 @@ def _wrong_query(read: ReadConfig, name: str, error: GsqlError) -> ConfigError:
 
 
 def check_query_set(config: DaemonConfig, spec: QuerySetSpec) -> int:
-    """Check a set's text against the definitions; return how many queries it answers."""
+    """Check a set's text against the definitions; return how many queries it answers. GsqlError."""
     from gigastream.gsql.source import SourceFile
     from gigastream.plan import plan_queries
 
@@ -93,7 +110,9 @@ def check_query_set(config: DaemonConfig, spec: QuerySetSpec) -> int:
         library=config.library,
         interfaces=config.properties,
     )
-    return len(plan_queries(check_texts(texts).queries, is_finite=False).outputs)
+    plan = plan_queries(check_texts(texts).queries, is_finite=False)
+    refuse_at_work(plan, spec)
+    return len(plan.outputs)
 
 
 def dump_text(config: DaemonConfig) -> str:
@@ -120,6 +139,9 @@ def _lines(config: DaemonConfig) -> Iterator[str]:
         yield from ("", "[[file]]", _key("name", file.interface), _key("path", file.path))
         yield from _liveness(config.settings, file.interface)
         yield from _table("properties", file.properties)
+    for stream in config.streams:
+        yield from ("", "[[stream]]", _key("name", stream.name), _key("place", stream.place))
+        yield from _given({"format": stream.format})
     for spec in config.query_sets:
         yield from _query_set(spec)
 

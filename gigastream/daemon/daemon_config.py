@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from gigastream.daemon.messages import OverloadSettings, QuerySetSpec
+from gigastream.gsql.stream_names import stream_interface
 from gigastream.paths import CONTROL_SOCKET
 from gigastream.settings import Settings
 from gigastream.sources.live import LiveSettings
@@ -24,9 +25,18 @@ _GREATEST_PORT = (1 << 16) - 1
 def parse_address(text: str) -> tuple[str, int]:
     """HOST:PORT, apart; of [::1]:PORT without the brackets. ValueError."""
     found = _ADDRESS.fullmatch(text)
-    if found is None or int(found[2]) > _GREATEST_PORT:
+    if found is None or int(found[2]) > _GREATEST_PORT or not _can_be_looked_up(found[1]):
         raise ValueError(f"'{text}' is no HOST:PORT")
     return found[1].strip("[]"), int(found[2])
+
+
+def _can_be_looked_up(host: str) -> bool:
+    """Whether a name has the form of one: what asks for it raises no OSError where it has not."""
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +61,24 @@ class FileConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamConfig:
+    """A place of a STREAM's records."""
+
+    name: str
+    """Of the STREAM, as it is declared."""
+    place: str
+    """A file, a pipe, a folder, tcp://HOST:PORT, udp://HOST:PORT."""
+    format: str | None = None
+    """One of gigastream.records.formats; None: what its name or content says."""
+
+
+@dataclass(frozen=True, slots=True)
 class DaemonConfig:
     """All of it; paths are absolute."""
 
     links: tuple[LinkConfig, ...] = ()
     files: tuple[FileConfig, ...] = ()
+    streams: tuple[StreamConfig, ...] = ()
     settings: Settings = field(default_factory=Settings)
     socket: Path = CONTROL_SOCKET
     """Of control."""
@@ -102,4 +125,9 @@ class DaemonConfig:
             if kind != EXTERNAL:
                 own[PROPERTY] = kind
                 own.update({IN_ORDER: "true"} if readers[name] == 1 else {})
-        return found
+        return {**found, **{stream_interface(stream.name): {} for stream in self.streams}}
+
+    @property
+    def is_finite(self) -> bool:
+        """All that is read has an end, as files have."""
+        return not self.links and not self.streams

@@ -47,6 +47,8 @@ class LoaderReport(_Said, frozen=True, kw_only=True):
     """Of the low level, deleted before this or another loader of the table has read them."""
     refused_rows: int = 0
     """For which there was no memory."""
+    no_value_rows: int = 0
+    """Without a value where one is read, as where a function in Python raises."""
     notes: tuple[str, ...] = ()
     """For the log."""
 
@@ -86,4 +88,5 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """Since the daemon began, as retired_rows."""
     retired_rows: int = 0
     refused_rows: int = 0
-    """By the running loader."""
+    """By the running loader, as no_value_rows."""
+    no_value_rows: int = 0

@@ -44,6 +44,12 @@ _FAMILIES: tuple[tuple[Any, str, str, _Value], ...] = (
         "For which there was no memory",
         lambda table: table.refused_rows,
     ),
+    (
+        GaugeMetricFamily,
+        "no_value_rows",
+        "Without a value where one is read, as where a function in Python raises",
+        lambda table: table.no_value_rows,
+    ),
 )
 
 

@@ -3,7 +3,8 @@
 
 It does what `gigastream run --spool FOLDER -o TABLE` does, but waits where nobody writes the spool
 for the moment, and knows what a set that is changed leaves behind (loader_progress.py). The queries
-are planned and compiled first; then it gives up to run programs, and only then meets the table.
+are planned and compiled first; then it gives up to run programs, and only then runs functions in
+Python, if its set calls any, and meets the table.
 """
 
 from __future__ import annotations
@@ -120,9 +121,12 @@ class TableLoader:
         settings = Settings(memory_bytes=self._start.memory_bytes, output_punctuation=True)
         interfaces = [queries_of(spool).interfaces]
         with SpoolSession(
-            [spool], plan, interfaces, settings, include=include, tell=self._note, waits=True
+            *([spool], plan, interfaces, settings),
+            include=include,
+            tell=self._note,
+            waits=True,
+            is_compiled=self._confine,
         ) as session:
-            self._confine()
             write_progress(path, self._progress)
             output = self._table(plan)
             is_over = self._fill(session, output, newest, spool, path)
@@ -139,7 +143,10 @@ class TableLoader:
 
     def _count(self, session: SpoolSession, output: TableOutput) -> None:
         streams = session.accounts()
-        operators = session.statistics().operators
+        statistics = session.statistics()
+        operators = statistics.operators
+        for raised in statistics.raised:
+            self._note(f"{raised.function} raises, first {raised.first}")
         self._losses.take(streams)
         if self._losses.retired_rows:
             self._note(_RETIRED)
@@ -150,6 +157,7 @@ class TableLoader:
             lost_rows=self._losses.lost_rows,
             retired_rows=self._losses.retired_rows,
             refused_rows=sum(operator.refused_for_memory for operator in operators),
+            no_value_rows=sum(operator.no_value or 0 for operator in operators),
         )
 
     # ---- opening ----
@@ -187,11 +195,20 @@ class TableLoader:
         return newest, newest
 
     def _planned(self, spool: Spool) -> tuple[Plan, Sequence[Path]]:
+        """By the files in Python that the set was compiled with; the past by those of now."""
         from gigastream.query_texts import QueryTexts
-        from gigastream.spool.plan import plan_of_spools
+        from gigastream.spool.plan import SpooledPlanError, changed_python, plan_of_spools
 
         definitions = self._start.definitions
-        plan = plan_of_spools([spool], definitions=definitions)
+        changed = () if self._is_past else changed_python(definitions, spool)
+        known = tuple(file for file in definitions if file not in changed)
+        try:
+            plan = plan_of_spools([spool], definitions=known, newer_python=self._is_past)
+        except SpooledPlanError:
+            if not changed:
+                raise
+            message = f"{', '.join(changed)}: it has changed since the set was compiled"
+            raise SpooledPlanError(message, "gigastream ctl reload takes it as it is") from None
         return plan, QueryTexts((), definitions=definitions).include
 
     def _go_on(self, spool: Spool, plan: Plan) -> None:

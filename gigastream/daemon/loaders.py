@@ -23,6 +23,7 @@ from gigastream.daemon.loader_messages import (
     TableState,
 )
 from gigastream.daemon.tables_of_sets import WantedTable
+from gigastream.gsql.stream_names import is_of_stream
 from gigastream.settings import Settings
 
 _LOOK_EVERY_S = 0.2
@@ -36,6 +37,8 @@ _SILENT_S = 300.0
 """A loader that says nothing for longer hangs: in a database, or in a compiler."""
 _BURIED_WITHIN_S = 5.0
 _END_WITHIN_S = 20.0
+_HANGS_S = 12.0
+"""One that is asked to end, and does not for longer, hangs: it gives itself 10 s."""
 _READ_BYTES = 1 << 16
 _NOTHING = LoaderReport()
 
@@ -80,6 +83,8 @@ class Loaders:
             if table not in self._kept:
                 loading = TableLoading(around, table)
                 self._kept[table] = loading, asyncio.create_task(loading.run())
+            else:
+                self._kept[table][0].is_of(table)
 
     async def end(self) -> None:
         """Let each commit what is over, and end it."""
@@ -95,7 +100,8 @@ class Loaders:
 
     def states(self, promises: Mapping[str, int]) -> tuple[TableState, ...]:
         """How each is; `promises` are what the capture promises, by interface. From any thread."""
-        promised = min(promises.values(), default=None)
+        reached = (at for name, at in promises.items() if not is_of_stream(name))
+        promised = min(reached, default=None)  # a STREAM has a time of its own
         return tuple(loading.state(promised) for loading, _ in list(self._kept.values()))
 
 
@@ -105,6 +111,8 @@ class TableLoading:
     def __init__(self, around: LoaderSurroundings, table: WantedTable) -> None:
         self._around, self._table = around, table
         self._ends = asyncio.Event()
+        self._stirs = asyncio.Event()
+        """The next loader is not waited for: the end is asked for, or other functions are there."""
         self._child: Child | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._report = _NOTHING
@@ -124,19 +132,43 @@ class TableLoading:
             if self._ends.is_set():
                 return
             self._restarts += 1
-            if over.goes_on:
+            if over.goes_on or self._has_stirred():
                 pause = _FIRST_PAUSE_S
                 continue
             self._wait(over)
             pause = _FIRST_PAUSE_S if loop.time() - begun > _WORKED_S else pause
-            await self._ends_within(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_S)
+            await self._stirs_within(pause)
+            pause = _FIRST_PAUSE_S if self._has_stirred() else min(2 * pause, _LONGEST_PAUSE_S)
 
     def end(self) -> None:
         """Ask for the end. Once more is harmless."""
-        self._ends.set()
+        if not self._ends.is_set():
+            self._ends.set()
+            self._stir()
+
+    def is_of(self, table: WantedTable) -> None:
+        """Its set is now as this has it: for other functions in Python another loader is begun."""
+        before, self._table = self._table, table
+        if before.python != table.python:
+            self._stir()
+
+    def _stir(self) -> None:
+        """Ask the loader of now to end; one that does not, as in a function that hangs, is ended.
+
+        Nothing is waited for before the next begins, if one does.
+        """
+        self._stirs.set()
         if self._writer is not None and not self._writer.is_closing():
             self._writer.write_eof()
+        if (child := self._child) is not None:
+            kill = self._around.launching.kill
+            asyncio.get_running_loop().call_later(_HANGS_S, kill, child)
+
+    def _has_stirred(self) -> bool:
+        """Whether it was, since this was asked last."""
+        has_stirred = self._stirs.is_set()
+        self._stirs.clear()
+        return has_stirred
 
     def kill(self) -> None:
         """End its process at once, if there is one."""
@@ -165,6 +197,7 @@ class TableLoading:
             lost_rows=before.lost_rows + report.lost_rows,
             retired_rows=before.retired_rows + report.retired_rows,
             refused_rows=report.refused_rows,
+            no_value_rows=report.no_value_rows,
         )
 
     async def _one(self) -> LoaderOver:
@@ -255,10 +288,10 @@ class TableLoading:
             return "the launcher does not say how"
         return child.told_end
 
-    async def _ends_within(self, seconds: float) -> None:
+    async def _stirs_within(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
-                await self._ends.wait()
+                await self._stirs.wait()
         except TimeoutError:
             return
 

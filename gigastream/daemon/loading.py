@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 _PARTS = (
     *("arrow_schema", "codegen", "compiled", "daemon", "engine", "gsql", "outputs", "plan"),
-    *("query_texts", "sessions", "sources", "spool"),
+    *("query_texts", "records", "sessions", "sources", "spool"),
 )
 _LIBRARIES = (
     *("pyarrow", "pyarrow.ipc", "pyarrow.parquet", "encodings.idna", "multiprocessing.connection"),

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from gigastream.daemon.input_messages import LinkSpec, PeerOrder, StreamSpec
 from gigastream.daemon.loader_messages import TableState
 from gigastream.engine.statistics import (
     LftaStatistics,
@@ -21,7 +22,6 @@ from gigastream.engine.statistics import (
     SourceStatistics,
 )
 from gigastream.settings import Settings
-from gigastream.sources.live import LiveSettings
 
 MAX_REQUEST_BYTES = 1 << 20
 """Of a client's line."""
@@ -212,17 +212,6 @@ class OutputSpec(_Told, frozen=True, kw_only=True):
     spool: SpoolSpec = SpoolSpec()
 
 
-class LinkSpec(_Told, frozen=True, kw_only=True):
-    """A link whose packet sockets are inherited, or renewed by a RenewOrder where it is removed."""
-
-    interface: str
-    device: str
-    sockets: tuple[int, ...]
-    """One a ring."""
-    settings: LiveSettings
-    is_renewed: bool = False
-
-
 class OverloadSettings(_Told, frozen=True, kw_only=True):
     """What is done when the high level or a disk cannot follow."""
 
@@ -244,6 +233,7 @@ class CaptureStart(_Told, frozen=True, kw_only=True):
     links: tuple[LinkSpec, ...]
     files: tuple[tuple[str, str], ...] = ()
     """(interface, path)."""
+    streams: tuple[StreamSpec, ...] = ()
     settings: Settings
     folders: tuple[str, ...] = ()
     """Below which files are written; the kernel refuses others."""
@@ -316,7 +306,16 @@ class EndOrder(_Told, tag=True, frozen=True, kw_only=True):
     number: int
 
 
-Order = AttachOrder | DetachOrder | RotateOrder | TailOrder | UntailOrder | RenewOrder | EndOrder
+Order = (
+    AttachOrder
+    | DetachOrder
+    | RotateOrder
+    | TailOrder
+    | UntailOrder
+    | RenewOrder
+    | PeerOrder
+    | EndOrder
+)
 
 
 # ---- capture process to supervisor ----
@@ -460,6 +459,7 @@ class SetState(_Told, frozen=True, kw_only=True):
     since_ns: int
     by_uid: int
     from_config: bool
+    python: dict[str, str] = {}  # the SHA-256 of its text by file that it calls functions of
 
 
 class StatusAnswer(_Told, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ the running capture process's and begin again when one has crashed, as Prometheu
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from gigastream.daemon.loader_metrics import table_metrics
 from gigastream.daemon.messages import CaptureReport, SetStatistics, StatusAnswer
 from gigastream.daemon.metrics_server import bounded_server
-from gigastream.engine.statistics import END, NONE
+from gigastream.engine.statistics import END, GAPS, LOST_FRAGMENTS, NONE
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -146,6 +146,27 @@ def _lfta_packets(report: CaptureReport) -> Iterator[tuple[tuple[str, ...], floa
                 yield labels, getattr(lfta, outcome)
 
 
+def _lost_fragments(report: CaptureReport) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Of low-level queries that have seen fragments, and put datagrams together."""
+    return _by_cause(report, "fragments", LOST_FRAGMENTS)
+
+
+def _gaps(report: CaptureReport) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Of low-level queries to which segments of TCP come in order."""
+    return _by_cause(report, "segments", GAPS)
+
+
+def _by_cause(
+    report: CaptureReport, seen: str, causes: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Counters of low-level queries that have `seen` any; a label is what follows the first _."""
+    for queries in report.sets:
+        for lfta in queries.lftas:
+            for cause in causes if getattr(lfta, seen) else ():
+                labels = (queries.name, lfta.name, lfta.interface)
+                yield (*labels, cause.partition("_")[2]), getattr(lfta, cause)
+
+
 def _rows(report: CaptureReport) -> Iterator[tuple[tuple[str, ...], float]]:
     for queries in report.sets:
         for query, rows in queries.rows.items():
@@ -196,6 +217,21 @@ _FAMILIES = (
         _lfta_packets,
         True,
     ),
+    _Family("lfta_fragments", "Where they are put together", _LFTA, _of_lftas("fragments"), True),
+    _Family("lfta_datagrams", "Put together of them", _LFTA, _of_lftas("datagrams"), True),
+    _Family(
+        "lfta_fragments_dropped",
+        "Those that were not put together",
+        (*_LFTA, "cause"),
+        _lost_fragments,
+        True,
+    ),
+    _Family("lfta_segments", "Where TCP is in order", _LFTA, _of_lftas("segments"), True),
+    _Family("lfta_segments_held", "Came early", _LFTA, _of_lftas("segments_held"), True),
+    _Family(
+        "lfta_segments_repeated", "Nothing was new", _LFTA, _of_lftas("segments_repeated"), True
+    ),
+    _Family("lfta_gaps", "Given up between segments", (*_LFTA, "cause"), _gaps, True),
     _Family("lfta_evictions", "Groups that left by collision", _LFTA, _of_lftas("evicted"), True),
     _Family("lfta_rows", "Rows or partial groups put out", _LFTA, _of_lftas("rows_out"), True),
     _Family("lfta_slots", "Slots of its table", _LFTA, _of_lftas("slots")),
@@ -217,6 +253,13 @@ _FAMILIES = (
         "Rows for which there was no room",
         _OPERATOR,
         _of_operators("rows_refused"),
+        True,
+    ),
+    _Family(
+        "operator_passed_over",
+        "Silent windows of groups that go on, beyond max_silence",
+        _OPERATOR,
+        _of_operators("passed_over"),
         True,
     ),
     _Family("query_rows", "Rows of a query", ("set", "query"), _rows, True),

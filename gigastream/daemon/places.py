@@ -16,6 +16,8 @@ from pathlib import Path
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec
+from gigastream.daemon.python_files import check_owners
+from gigastream.ownership import UntrustedError
 
 WORD_MOST = 255
 """Characters of a name that a client says: more is refused, and told in short."""
@@ -91,6 +93,11 @@ class PlacesError(DaemonError):
 
     exit_code = 2
 
+    def __init__(self, message: str, hint: str | None = None, key: str = "folders") -> None:
+        """`key` is that of the configuration which says what is wrong."""
+        super().__init__(message, hint)
+        self.key = key
+
 
 def places_of(
     config: DaemonConfig,
@@ -128,14 +135,22 @@ def misplaced(config: DaemonConfig) -> PlacesError | None:
 
 
 def _check_code(config: DaemonConfig) -> None:
-    """Definitions bring C, and the headers beside them: who adds sets must not write there."""
+    """Definitions are code, or bring the C beside them: who adds sets must not write there."""
     for definitions in map(Path, config.definitions):
         if folder := _nearest(definitions, config.folders):
             raise PlacesError(
                 f"the definitions {definitions} lie in {folder}, below which sets that are added "
-                "later may write, and what is C in them is run by the daemon",
+                "later may write, and the code of them is run by the daemon",
                 "a folder apart from folders, which root alone can write",
             )
+    try:
+        check_owners(config.definitions, config.user)
+    except UntrustedError as error:
+        hint = f"a file and a folder of root's, or {config.user}'s, that nobody else can write"
+        raise PlacesError(str(error), hint, "definitions") from None
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}"
+        raise PlacesError(message, key="definitions") from None
 
 
 def normal(path: str) -> str:

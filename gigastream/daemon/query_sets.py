@@ -24,6 +24,7 @@ from gigastream.daemon.messages import (
     SetState,
 )
 from gigastream.daemon.places import SET_NAME, SET_NAME_HINT, WORD_MOST, OutputPlaces
+from gigastream.daemon.python_files import has_changed
 from gigastream.daemon.reloading import Change, changes
 from gigastream.daemon.tables_of_sets import WantedTable, wanted_tables
 from gigastream.daemon.targets_of_sets import check_places
@@ -71,7 +72,9 @@ class QuerySets:
     def tables(self) -> tuple[WantedTable, ...]:
         """That are to be filled now."""
         states = self.states.values()
-        return tuple(each for one in states for each in wanted_tables(one.spec, one.since_ns))
+        return tuple(
+            each for one in states for each in wanted_tables(one.spec, one.since_ns, one.python)
+        )
 
     async def add(self, spec: QuerySetSpec, uid: int, *, from_config: bool = False) -> str:
         """Compile a set and attach it; what there is to say about it. DaemonError."""
@@ -187,16 +190,27 @@ class QuerySets:
         """Make the configured sets be these; what was done, and what could not be.
 
         One that goes makes place first; sets whose outputs go from one to another change together.
+        Of a set that is the same, or is not of the configuration, the functions in Python may be
+        others.
         """
         done, failed = list[str](), list[DaemonError]()
         states = self.states
         before = {name: state for name, state in states.items() if state.from_config}
-        for change in changes(before, specs):
+        anew = {name for name, state in before.items() if has_changed(state.python)}
+        for change in changes(before, specs, anew):
             try:
                 await self._make(change, uid)
                 done.append(change.told(before))
             except DaemonError as error:
                 failed.append(_of_sets(change.names, error))
+        for name in (name for name in states if name not in before):
+            state = self.states.get(name)  # a client may have changed it, or dropped it, by now
+            if state is not None and has_changed(state.python):
+                try:
+                    await self.replace(state.spec, state.by_uid)
+                    done.append(f"changed {name}")
+                except DaemonError as error:
+                    failed.append(_of_sets((name,), error))
         return done, failed
 
     async def _make(self, change: Change, uid: int) -> None:
@@ -275,7 +289,13 @@ class QuerySets:
         result = await self._compiler.compile(spec)
         if not result.check.ok:
             raise DaemonError(result.check.message, result.hint)
-        state = SetState(spec=spec, since_ns=time.time_ns(), by_uid=uid, from_config=from_config)
+        state = SetState(
+            spec=spec,
+            since_ns=time.time_ns(),
+            by_uid=uid,
+            from_config=from_config,
+            python=result.python,
+        )
         return _Held(state, result.object_path, outputs), result.check.message
 
     async def _attach(self, held: _Held, *, replaces: bool = False) -> None:

@@ -42,10 +42,19 @@ class Change:
         return ", ".join((*come, *(f"dropped {name}" for name in self.gone)))
 
 
-def changes(before: Mapping[str, SetState], wanted: Sequence[QuerySetSpec]) -> Iterator[Change]:
-    """From the configured sets that there are to those that are to be."""
+def changes(
+    before: Mapping[str, SetState], wanted: Sequence[QuerySetSpec], anew: Container[str] = ()
+) -> Iterator[Change]:
+    """From the configured sets that there are to those that are to be.
+
+    Those called `anew` change, though they say the same.
+    """
     names = {spec.name for spec in wanted}
-    comes = {s.name: s for s in wanted if s.name not in before or before[s.name].spec != s}
+    comes = {
+        spec.name: spec
+        for spec in wanted
+        if spec.name in anew or spec.name not in before or before[spec.name].spec != spec
+    }
     leaves = {n: state.spec for n, state in before.items() if n in comes or n not in names}
     moves = [
         (name, heir.name)

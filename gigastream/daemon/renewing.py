@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gigastream.daemon.messages import LinkSpec
+from gigastream.daemon.input_messages import LinkSpec
 from gigastream.engine.engine import Engine
 from gigastream.sources.files import SourceError
 

@@ -11,10 +11,11 @@ import os
 import socket
 from collections.abc import Sequence
 
+from gigastream.daemon.input_messages import LinkSpec
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import DaemonError, Launching
 from gigastream.daemon.logs import DaemonLog
-from gigastream.daemon.messages import CaptureReport, LinkSpec, RenewOrder
+from gigastream.daemon.messages import CaptureReport, RenewOrder
 from gigastream.daemon.opening import LinkOpening
 
 _LOOK_EVERY_S = 0.25

@@ -12,6 +12,7 @@ from gigastream.daemon.messages import CaptureReport, CaptureStart, RingStatisti
 from gigastream.daemon.running_set import RunningSet
 from gigastream.engine import memory
 from gigastream.engine.statistics import END, NONE, SourceStatistics
+from gigastream.gsql.stream_names import is_of_stream
 
 _LINE_BYTES = 256
 _DESCRIPTORS = "/proc/self/fd"
@@ -36,8 +37,20 @@ def report_of(
         rss_anon_bytes=rss_anon_bytes(),
         descriptors=open_descriptors(),
         sampling_shift=sampling_shift,
-        promises=promises_of(start, ((each.interface, each.promise_ns) for each in sources)),
+        promises={
+            **promises_of(start, ((each.interface, each.promise_ns) for each in sources)),
+            **ended_streams(sources),
+        },
     )
+
+
+def ended_streams(sources: Iterable[SourceStatistics]) -> dict[str, int]:
+    """END for each STREAM that has ended: beside links the next incarnation reads it no more."""
+    ends: dict[str, bool] = {}
+    for each in sources:
+        if is_of_stream(each.interface):
+            ends[each.interface] = ends.get(each.interface, True) and each.is_ended
+    return {name: END for name, is_over in ends.items() if is_over}
 
 
 def promises_of(start: CaptureStart, sources: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -22,14 +22,24 @@ from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
 from gigastream.engine.turns import Turn
 from gigastream.plan import Plan
-from gigastream.sessions.edges import Edge
+from gigastream.records.places import RecordFolder
+from gigastream.records.source import StreamSource
+from gigastream.sessions.edges import Edge, ended_queries
 from gigastream.sessions.low_session import refuse_unspooled
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.spooled_set import SpooledSet
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
-from gigastream.sources.live import LiveSource, Source
+from gigastream.sources.live import Source
 from gigastream.spool import SpoolSettings
+
+
+def is_read_again(source: Source | StreamSource) -> bool:
+    """Whether it is read from its beginning: links and ports go on, and what has ended is over."""
+    if isinstance(source, StreamSource):
+        opened = None if source.residence is None else source.residence.opened
+        return opened is None or isinstance(opened, RecordFolder)
+    return isinstance(source, FileSource)
 
 
 @dataclass
@@ -37,7 +47,7 @@ class Surroundings:
     """What all sets of a capture process have in common."""
 
     engine: Engine
-    sources: Sequence[Source]
+    sources: Sequence[Source | StreamSource]
     settings: Settings
     tails: Tails
     tell: Callable[[str], None] = lambda _text: None
@@ -168,8 +178,8 @@ class RunningSet:
             self._texts,
             path,
             settings,
-            live={each.interface for each in around.sources if isinstance(each, LiveSource)},
-            files={each.interface for each in around.sources if isinstance(each, FileSource)},
+            live={each.interface for each in around.sources if not is_read_again(each)},
+            files={each.interface for each in around.sources if is_read_again(each)},
             reached=around.reached(),
             tell=self._tell,
             waits=None if around.has_started else around.reached,
@@ -202,14 +212,16 @@ class RunningSet:
             self._go_on_with(spools)
             return
         if self._attached is not None and old._attached is not None and old.failure is None:
-            edges = edges_of(self._attached, old.plan)
+            edges = edges_of(self._attached, self.plan, old.plan)
         if edges is not None and old._attached is not None:
             old._pass_what_came()
             old._attached.pass_punctuation()  # which says when its last window is out
+            old._reached |= ended_queries(old._attached, old.plan)
         found = edges or {}
-        old._edges = {name: edge for name, edge in found.items() if edge is not None}
+        known = {name: edge for name, edge in found.items() if edge is not None}
+        old._edges = {name: edge.ends for name, edge in known.items()}
         old._ended = found.keys() - old._edges.keys()
-        self._begins, self._old = old._edges, old
+        self._begins, self._old = {name: edge.begins for name, edge in known.items()}, old
         if not old._edges:
             self._let_old_go(old)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -12,14 +13,16 @@ from pathlib import Path
 from gigastream.daemon.audit import AuditLog
 from gigastream.daemon.control import Allowed, listen
 from gigastream.daemon.daemon_config import DaemonConfig, LinkConfig, parse_address
+from gigastream.daemon.input_messages import LinkSpec
 from gigastream.daemon.launcher import OfTables, start_launcher
 from gigastream.daemon.launching import DaemonError, wait_for, wait_until_ready
 from gigastream.daemon.loader_progress import PROGRESS
 from gigastream.daemon.logs import DaemonLog
-from gigastream.daemon.messages import LinkSpec, StatusAnswer
+from gigastream.daemon.messages import StatusAnswer
 from gigastream.daemon.notify import Notifier
 from gigastream.daemon.opener import Opener, start_opener
 from gigastream.daemon.places import owner_hint, places_of
+from gigastream.daemon.streams import open_ports, stream_specs
 from gigastream.daemon.supervisor import Inherited, Supervisor
 from gigastream.daemon.tables_of_sets import tables_of
 from gigastream.daemon.targets_of_sets import folders_of, output_paths
@@ -30,6 +33,7 @@ from gigastream.engine.privileges import (
     give_up_privileges,
     user_to_become,
 )
+from gigastream.gsql.catalog.build import load_catalog
 from gigastream.ownership import UntrustedError, check_folder
 from gigastream.paths import cache_directory
 from gigastream.sinks import SINKS
@@ -40,6 +44,9 @@ _OBJECTS = "sets"
 _VARIABLES = ("PG", "AWS_", "AZURE_", "GOOGLE_", "SSL_CERT_")
 _DEVICES = Path("/sys/class/net")
 _LATE = ("concurrent.futures.thread", "encodings.idna", "gigastream.gsql.diagnostics", "tomllib")
+
+
+_OF_STREAMS = ("gigastream.records.csv_rows", "gigastream.records.json_rows")
 
 
 def run_daemon(config: DaemonConfig, read_again: Callable[[], DaemonConfig] | None) -> int:
@@ -76,6 +83,7 @@ def _run_daemon(
         )
         for link in config.links
     )
+    ports = open_ports(config.streams)
     of_tables = _of_tables(config)
     folders = folders_of(config.folders, config.query_sets)
     cache = config.cache or (ROOTS_CACHE if os.geteuid() == 0 else cache_directory() / "daemon")
@@ -90,14 +98,17 @@ def _run_daemon(
     if user_to_become(config.user) is None:
         give_up_privileges(config.user)  # before a library makes threads that would keep theirs
     close = [listening.fileno(), *([] if opener is None else [opener.channel.fileno()])]
-    launcher, channel = start_launcher(config.user, cache, folders, close)
+    listens = [port.fileno() for port in ports.values() if port.type == socket.SOCK_STREAM]
+    launcher, channel = start_launcher(config.user, cache, folders, [*close, *listens])
     loading, loaders = None, None
     if of_tables is not None:
         close += [channel.fileno(), *(each for link in links for each in link.sockets)]
+        close += [port.fileno() for port in ports.values()]
         loading, loaders = start_launcher(config.user, cache, folders, close, of_tables)
     try:
-        _load_own()
+        _load_own(config)
         give_up_privileges(config.user)
+        streams = stream_specs(config, ports)
         for each in filter(None, (channel, loaders)):
             wait_until_ready(each)
         check_folder(cache, "cache names a folder that only the daemon's user can write")
@@ -107,6 +118,8 @@ def _run_daemon(
         inherited = Inherited(
             config=config,
             links=links,
+            streams=streams,
+            ports=ports,
             folders=folders,
             places=places,
             listening=listening,
@@ -163,10 +176,14 @@ def _is_by_sudo() -> bool:
     return os.getuid() == 0 and os.environ.get("SUDO_UID", "").isdecimal()
 
 
-def _load_own() -> None:
-    """What this process imports late, while it can read it."""
+def _load_own(config: DaemonConfig) -> None:
+    """What this process imports and reads late, while it can read it."""
     for name in _LATE:
         import_module(name)
+    if config.streams:
+        for name in _OF_STREAMS:
+            import_module(name)
+        load_catalog()  # what ships, which is kept
 
 
 def _make_folders(config: DaemonConfig, folders: tuple[Path, ...]) -> None:

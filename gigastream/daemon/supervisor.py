@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -20,6 +20,7 @@ from gigastream.daemon.compile_client import CompileClient
 from gigastream.daemon.control import Allowed, ControlServer
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.following import Followers
+from gigastream.daemon.input_messages import LinkSpec, StreamSpec
 from gigastream.daemon.keeping import Keeper
 from gigastream.daemon.launching import LAUNCHER_LOST, DaemonError, Launching
 from gigastream.daemon.loader_progress import PROGRESS
@@ -31,7 +32,6 @@ from gigastream.daemon.messages import (
     CaptureOver,
     CaptureReport,
     CaptureStart,
-    LinkSpec,
     Report,
     StatusAnswer,
     TailRows,
@@ -39,6 +39,7 @@ from gigastream.daemon.messages import (
 from gigastream.daemon.notify import Notifier
 from gigastream.daemon.opener import Opener
 from gigastream.daemon.opening import LinkOpening
+from gigastream.daemon.peers import PeerTaking
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
 from gigastream.daemon.reloading import changed_links, within
@@ -68,6 +69,9 @@ class Inherited:
 
     config: DaemonConfig
     links: tuple[LinkSpec, ...]
+    streams: tuple[StreamSpec, ...]
+    ports: Mapping[int, socket.socket]
+    """Of the STREAMs, by their places among these."""
     folders: tuple[Path, ...]
     """Below which the kernel lets the capture process change files."""
     places: OutputPlaces
@@ -113,7 +117,8 @@ class Supervisor:
         self._loading = None
         if inherited.loaders is not None:
             self._loading = Launching(inherited.loaders, self._loading_lost)
-        self.compiler = CompileClient(launching, self._config, str(inherited.objects))
+        layouts = [stream.layout for stream in inherited.streams]
+        self.compiler = CompileClient(launching, self._config, layouts, str(inherited.objects))
         self.keeper = Keeper(
             launching,
             self._start,
@@ -128,6 +133,8 @@ class Supervisor:
         opener = inherited.opener
         opening = None if opener is None else LinkOpening(opener, self._told)
         self._reopening = Reopening(inherited.links, opening, self.keeper, launching, self._told)
+        with_peers = (at for at, stream in enumerate(inherited.streams) if stream.has_peers)
+        self._peers = PeerTaking({at: inherited.ports[at] for at in with_peers}, self.keeper)
         answering = Answering(self, inherited.audit)
         self._server = ControlServer(inherited.listening, inherited.allowed, answering)
 
@@ -150,6 +157,7 @@ class Supervisor:
             await self.loaders.end()
             for task in self._tasks:
                 task.cancel()
+            self._peers.close()
             self._reopening.close()
             for launching in filter(None, (self._launching, self._loading)):
                 launching.close()
@@ -258,7 +266,7 @@ class Supervisor:
     def _running(self) -> str:
         """What a service manager shows."""
         names = ", ".join(link.device for link in self._has.links)
-        return f"running: {names or 'files'}"
+        return f"running: {names or ('files' if self._config.files else 'STREAMs')}"
 
     def _around_loaders(self) -> LoaderSurroundings | None:
         if self._loading is None:
@@ -287,6 +295,7 @@ class Supervisor:
             incarnation=incarnation,
             links=self._has.links,
             files=tuple((file.interface, file.path) for file in config.files),
+            streams=self._has.streams,
             settings=config.settings,
             folders=tuple(map(str, self._has.folders)),
             cache=str(self._has.objects),

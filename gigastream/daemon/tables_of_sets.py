@@ -51,12 +51,16 @@ class WantedTable:
     table: str
     since_ns: int = field(default=0, compare=False)
     """When the set that names it was made; where that one is changed it is the same table."""
+    python: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """The files that its set calls functions of: a loader has them as they were when it began."""
 
 
-def wanted_tables(spec: QuerySetSpec, since_ns: int = 0) -> Iterator[WantedTable]:
+def wanted_tables(
+    spec: QuerySetSpec, since_ns: int = 0, python: Mapping[str, str] | None = None
+) -> Iterator[WantedTable]:
     """What a set's loaders fill. DaemonError."""
     for place in tables_of(spec):
-        yield WantedTable(spec.name, spools_of(spec)[0], place.text, since_ns)
+        yield WantedTable(spec.name, spools_of(spec)[0], place.text, since_ns, python or {})
 
 
 def spools_of(spec: QuerySetSpec) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from gigastream.daemon.config_streams import is_port
 from gigastream.daemon.messages import (
     CaptureReport,
     OutputStatistics,
@@ -16,10 +17,13 @@ from gigastream.daemon.messages import (
     StatusAnswer,
 )
 from gigastream.engine.statistics import (
+    OF_FRAGMENTS,
+    OF_SEGMENTS,
     LftaStatistics,
     OperatorStatistics,
     SourceStatistics,
 )
+from gigastream.gsql.stream_names import is_of_stream
 
 _SUMMED = (
     *("read", "undecodable", "filtered", "late", "skew", "sampled_out", "decoded", "truncated"),
@@ -30,10 +34,12 @@ _SUMMED = (
 _OF_LFTAS = (
     *("not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted"),
     *("rows_out", "forgotten", "opened", "unopened", "too_deep"),
+    *OF_FRAGMENTS,
+    *OF_SEGMENTS,
 )
 _OF_OPERATORS = (
     *("rows_in", "rows_out", "rejected", "no_value", "groups_refused", "rows_refused"),
-    *("refused_for_memory", "beyond_limit", "out_of_order"),
+    *("refused_for_memory", "beyond_limit", "out_of_order", "passed_over"),
 )
 _OF_OUTPUTS = ("rows", "lost", "bytes")
 _Key = tuple[str, str]
@@ -76,14 +82,20 @@ class Totals:
         last, _, ended = self._now
         if last is None:
             return ()
-        if any(source.link is None for source in last.sources):
+        if any(map(_begins_anew, last.sources)):
             return last.sets
         return tuple(_sum(ended[s.name], s) if s.name in ended else s for s in last.sets)
 
 
+def _begins_anew(source: SourceStatistics) -> bool:
+    """Files are read again from their beginning; links, ports, and what is over are not."""
+    is_over = is_of_stream(source.interface) and source.is_ended
+    return source.link is None and not is_port(source.label) and not is_over
+
+
 def _total(source: SourceStatistics, before: Mapping[_Key, SourceStatistics]) -> SourceStatistics:
     ended = before.get(_key(source))
-    if ended is None or source.link is None:  # a file is read again from its beginning
+    if ended is None or _begins_anew(source):
         return source
     sums = {name: getattr(ended, name) + getattr(source, name) for name in _SUMMED}
     return replace(source, **sums)

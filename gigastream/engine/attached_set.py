@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from gigastream.engine import counters
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, NativeBatch, check
 from gigastream.engine.events import Event, Origin, interfaces, origins, ports, take
+from gigastream.engine.host_map import HostMap
 from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
 from gigastream.engine.statistics import LftaStatistics, ListStatistics, OperatorStatistics
 from gigastream.engine.turns import Turn
@@ -62,6 +64,8 @@ class AttachedSet:
         native = set_settings(settings)
         native.default_slot_count = default_slots(plan, interfaces)
         native.low_taps, native.high_level_only = low_taps, high_level_only
+        self._host_map = HostMap(plan, is_asked=not settings.low_level_only)
+        native.host_map, native.host_context = lib.gs_host_map, self._host_map.handle
         native.only_whole = only_whole
         self._turn = turn
         if turn is not None:
@@ -91,12 +95,21 @@ class AttachedSet:
             node = self._nodes.index(name)
             check(lib.gs_attached_tap(self.native, node, self._error), self._error)
 
-    def open_lists(self) -> None:
-        """Read its watchlists: what opening links takes has been given up by then. ListError."""
+    def open_files(self) -> None:
+        """Read its watchlists, run its files in Python. ListError, EngineError.
+
+        What opening links takes has been given up by then.
+        """
         self._lists.open()
+        self._host_map.load()
+
+    def raise_problem(self) -> None:
+        """Raise what a function in Python has ended it with, if one has."""
+        self._host_map.raise_problem()
 
     def stand_alone(self, interfaces: Sequence[str]) -> None:
         """Open a high level whose batches are pushed, of these interfaces. BudgetError."""
+        self._host_map.load()
         for name in interfaces:
             status = lib.gs_attached_add_interface(self.native, name.encode(), self._error)
             check(status, self._error)
@@ -105,11 +118,15 @@ class AttachedSet:
 
     def push(self, push: Any) -> None:
         """Give it a `struct gs_push *`, if it stands alone."""
-        check(lib.gs_attached_push(self.native, push, self._error), self._error)
+        status = lib.gs_attached_push(self.native, push, self._error)
+        self.raise_problem()
+        check(status, self._error)
 
     def hand_over(self, port: int, batch: NativeBatch) -> None:
         """Give it a batch as it is that another set of the same plan has put out, likewise."""
-        check(lib.gs_attached_hand_over(self.native, port, batch.pointer, self._error), self._error)
+        status = lib.gs_attached_hand_over(self.native, port, batch.pointer, self._error)
+        self.raise_problem()
+        check(status, self._error)
 
     def taken(self) -> Iterator[Event]:
         """The batches that wait, oldest first; watchlists that have changed are given before."""
@@ -121,7 +138,9 @@ class AttachedSet:
         """All that is due, of a set that stands alone or is detached."""
         status = lib.GS_OK
         while status != lib.GS_END:
-            status = check(lib.gs_attached_drain(self.native, self._error), self._error)
+            status = lib.gs_attached_drain(self.native, self._error)
+            self.raise_problem()
+            check(status, self._error)
             yield from self.taken()
 
     def wanted(self) -> dict[int, int]:
@@ -141,9 +160,11 @@ class AttachedSet:
     def settle(self) -> None:
         """Let all that is due go out at once, rows that wait for a fuller batch, too."""
         lib.gs_attached_settle(self.native)
+        self.raise_problem()
 
     def check(self) -> None:
         """Raise EngineError where there was no memory to go on: it gets no more packets then."""
+        self.raise_problem()
         check(lib.gs_attached_check(self.native, self._error), self._error)
 
     @property
@@ -181,7 +202,10 @@ class AttachedSet:
 
     def operators(self) -> tuple[OperatorStatistics, ...]:
         """The counters of its high level so far."""
-        return counters.operators(self.native, self._times)
+        found, raised = counters.operators(self.native, self._times), self._host_map.raised()
+        if not raised:
+            return found
+        return tuple(replace(each, raised=raised.get(each.name, ())) for each in found)
 
     @property
     def cut_rows(self) -> dict[str, int]:

@@ -150,14 +150,7 @@ class NativeBatch:
 
     def to_arrow(self) -> pyarrow.RecordBatch:
         """The rows as Arrow; nothing is copied."""
-        import pyarrow
-
-        array, schema = ffi.new("struct ArrowArray *"), ffi.new("struct ArrowSchema *")
-        error = ffi.new("struct gs_error *")
-        check(lib.gs_batch_export(self._batch, array, schema, error), error)
-        return pyarrow.RecordBatch._import_from_c(
-            int(ffi.cast("uintptr_t", array)), int(ffi.cast("uintptr_t", schema))
-        )
+        return to_arrow(self._batch)
 
     def csv(self) -> bytes:
         """The rows as csv lines, without a header."""
@@ -167,6 +160,18 @@ class NativeBatch:
         """The rows as json, one object a line; with a name, the first member is "query"."""
         name = ffi.NULL if query_name is None else query_name.encode()
         return _text(lambda text: lib.gs_json_rows(self._batch, name, text))
+
+
+def to_arrow(batch: Any) -> pyarrow.RecordBatch:
+    """The rows of a `struct gs_batch *` as Arrow, which keeps it; nothing is copied."""
+    import pyarrow
+
+    array, schema = ffi.new("struct ArrowArray *"), ffi.new("struct ArrowSchema *")
+    error = ffi.new("struct gs_error *")
+    check(lib.gs_batch_export(batch, array, schema, error), error)
+    return pyarrow.RecordBatch._import_from_c(
+        int(ffi.cast("uintptr_t", array)), int(ffi.cast("uintptr_t", schema))
+    )
 
 
 def lend_to_c(record_batch: pyarrow.RecordBatch) -> tuple[Any, Any]:

@@ -60,6 +60,8 @@ ffibuilder.cdef(
     + """
     extern "Python" int gs_host_open(void *, struct gs_opened *, struct gs_error *);
     extern "Python" void gs_host_close(void *);
+    extern "Python" int gs_host_map(void *, uint32_t, struct gs_batch *, struct ArrowArray *,
+                                    struct ArrowSchema *);
     """
 )
 ffibuilder.set_source("gigastream.engine._native", '#include "gigastream.h"', py_limited_api=True)

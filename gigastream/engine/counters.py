@@ -11,6 +11,8 @@ from typing import Any
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.statistics import (
     LINK_STATES,
+    OF_FRAGMENTS,
+    OF_SEGMENTS,
     LftaStatistics,
     OperatorStatistics,
     SourceStatistics,
@@ -30,11 +32,11 @@ _SOURCE_COUNTERS = (
 _LFTA_COUNTERS = (
     "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted", "slots",
     "held_bytes", "peak_bytes", "rows_out", "groups", "groups_most", "promised_ns",
-    "forgotten", "opened", "unopened", "too_deep",
+    "forgotten", "opened", "unopened", "too_deep", *OF_FRAGMENTS, *OF_SEGMENTS,
 )  # fmt: skip
 _OPERATOR_COUNTERS = (
     "rows_in", "rows_out", "rejected", "no_value", "held", "groups_refused", "rows_refused",
-    "refused_for_memory", "beyond_limit", "out_of_order",
+    "refused_for_memory", "beyond_limit", "out_of_order", "passed_over",
     "held_bytes", "peak_bytes",
 )  # fmt: skip
 
@@ -92,6 +94,7 @@ def _source(native: Any, opened: Opened | None) -> SourceStatistics:
         damage=damage,
         high_ns=native.high_timestamp_ns,
         is_failed=bool(native.is_failed),
+        is_ended=bool(native.is_ended),
         link=LINK_STATES[native.link_state],
         asked=native.wanted.count,
         undecodable_first=opened.first_undecodable if isinstance(opened, OpenStream) else None,
@@ -124,7 +127,7 @@ def operators(attached: Any, times: Mapping[str, BaseTimes]) -> tuple[OperatorSt
         bounds = ffi.unpack(native.bounds, native.column_count) if native.column_count else ()
         promised_ns = promised(times.get(name, ()), bounds)
         counters = _OPERATOR.of(native)
-        found.append(OperatorStatistics(name, kind, **counters, promised_ns=promised_ns))
+        found.append(OperatorStatistics(name, kind, **counters, promised_ns=promised_ns, raised=()))
     return tuple(found)
 
 

@@ -48,6 +48,7 @@ class Engine:
         self._error = ffi.new("struct gs_error *")
         self._keep: list[Any] = []
         self._opened: list[HostSource | None] = []
+        self._attached: list[AttachedSet] = []
         engine = ffi.new("struct gs_engine **")
         native = engine_settings(self._settings, is_resident=is_resident)
         status = lib.gs_engine_new(native, engine, self._error)
@@ -134,13 +135,19 @@ class Engine:
 
     def attach(self, queries: AttachedSet) -> None:
         """Let a set get what is read from here on. BudgetError, ListError."""
-        queries.open_lists()
+        queries.open_files()
         status = lib.gs_engine_attach(self.native, queries.native, self._error)
         check_tables(status, self._error, queries.memory_bytes)
+        self._attached.append(queries)
 
     def detach(self, queries: AttachedSet) -> None:
-        """End the input of a set here: queries.drained() has what is still to come of it."""
+        """End the input of a set here: queries.drained() has what is still to come of it.
+
+        Once more is harmless.
+        """
         lib.gs_engine_detach(self.native, queries.native)
+        self._attached = [each for each in self._attached if each is not queries]
+        queries.raise_problem()
 
     # ---- running ----
 
@@ -155,6 +162,8 @@ class Engine:
         all sets are answered, and their last batches are out.
         """
         status = int(lib.gs_engine_run(self.native, packets, wait_ms, self._error))
+        for queries in self._attached:
+            queries.raise_problem()
         if status == lib.GS_REFUSED:
             raise self._problem() or SourceError(message_of(self._error))
         return bool(check(status, self._error) != lib.GS_END)
@@ -195,12 +204,14 @@ class Engine:
         status = lib.gs_engine_renew(self.native, source, number, self._error)
         return bool(check(status, self._error) == lib.GS_OK)
 
-    def unseen(self, until_ns: int) -> None:
-        """Say that links may have had packets up to this time whose reader has crashed.
+    def unseen(self, until_ns: int, interface: str | None = None) -> None:
+        """Say that an interface, or all links, may have had packets until then that none has read.
 
-        For sets that are attached after the start windows that reach so far are cut.
+        Their reader may have crashed. For sets that are attached after the start windows that reach
+        so far are cut.
         """
-        lib.gs_engine_unseen(self.native, until_ns)
+        name = ffi.NULL if interface is None else os.fsencode(interface)
+        lib.gs_engine_unseen(self.native, name, until_ns)
 
     def want(self, interface: str, timestamp_ns: int) -> None:
         """Ask on behalf of who gets the sets' batches: for packet time to come so far."""

@@ -114,15 +114,19 @@ def _filled(watchlist: Watchlist, native: Any, number: int) -> ReadList:
 
 
 def _chunks(number: int) -> Iterator[bytes]:
-    """Whole lines, some together; a line that is longer than any may be comes in pieces."""
-    rest, left = b"", MOST_FILE_BYTES
+    """Whole lines, some together; of a line that is longer than any may be only its beginning."""
+    rest, left, is_too_long = b"", MOST_FILE_BYTES, False
     while left > 0 and (read := os.read(number, min(_CHUNK, left))):
         left -= len(read)
-        whole, end, behind = (rest + read).rpartition(b"\n")
-        if end or len(behind) > _CHUNK:
-            yield whole + end if end else behind
-            behind = behind if end else b""
-        rest = behind
+        if is_too_long:
+            _, end, read = read.partition(b"\n")
+            is_too_long = not end
+        whole, end, rest = (rest + read).rpartition(b"\n")
+        if end:
+            yield whole + end
+        if len(rest) > _CHUNK:
+            yield rest
+            rest, is_too_long = b"", True
     if rest:
         yield rest
 

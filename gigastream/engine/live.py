@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from gigastream.codegen.context import base_of
+from gigastream.codegen.context import base_of, view_of
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError
 from gigastream.engine.host import message_of
@@ -37,7 +37,7 @@ def snap_bytes(plan: Plan, has_filter: bool) -> int:
     fields = [field for field in read if not is_of_stream(field.protocol)]
     of_records = all(field.protocol.upper() == "PKT" for field in fields)
     is_cut_unseen = of_records and all(field.accessor != "caplen" for field in fields)
-    is_decoded = any(base_of(node) != "PKT" for node in plan.low)
+    is_decoded = any(base_of(node) != "PKT" or view_of(node).is_changed for node in plan.low)
     return FULL_PACKET_BYTES if is_decoded or has_filter or not is_cut_unseen else RECORD_BYTES
 
 

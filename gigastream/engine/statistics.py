@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from gigastream.words import counted
 
 NONE, END = -(1 << 63), (1 << 63) - 1
 """Of times in ns: nothing is known or promised; all is over."""
@@ -62,6 +64,8 @@ class SourceStatistics:
     """Of a live link: those of them that it could answer, before packets or the timer did."""
     failures: int = 0
     """How often it said nothing for longer than its liveness."""
+    is_ended: bool = False
+    """Nothing more comes of it."""
     is_failed: bool = False
     """It has said nothing since."""
     taken_before: int = 0
@@ -82,9 +86,28 @@ class SourceStatistics:
     """Of a live link: up, down, gone, or lost: gone, and not to be taken up again."""
 
 
+LOST_FRAGMENTS = (
+    *("fragments_incomplete", "fragments_no_room", "fragments_overlapping"),
+    *("fragments_malformed", "fragments_repeated"),
+)
+"""Counters of those that were not put together, by cause."""
+OF_FRAGMENTS = ("fragments", "datagrams", *LOST_FRAGMENTS)
+"""Counters of an LFTA that puts datagrams together."""
+GAPS = ("gaps_waited", "gaps_no_room", "gaps_ended")
+"""Counters of what was missing between segments when it was given up, by cause."""
+OF_SEGMENTS = (
+    *("segments", "segments_held", "segments_repeated"),
+    *(*GAPS, "directions_forgotten"),
+)
+"""Counters of an LFTA to which segments of TCP come in order."""
+
+
 @dataclass(frozen=True, slots=True)
 class LftaStatistics:
-    """decoded = not_of_protocol + prefiltered + rejected + no_value + accepted."""
+    """decoded = not_of_protocol + prefiltered + rejected + no_value + accepted.
+
+    Where datagrams are put together, the sum is decoded - fragments + datagrams.
+    """
 
     name: str
     interface: str
@@ -116,12 +139,58 @@ class LftaStatistics:
     """Packets with a tunnel that held none that could be read, which was seen as it was."""
     too_deep: int = 0
     """Packets with a tunnel further in than it goes."""
+    fragments: int = 0
+    """Packets that were fragments, where it puts datagrams together."""
+    datagrams: int = 0
+    """That were put together: they are among its packets, their fragments are not."""
+    fragments_incomplete: int = 0
+    """Dropped, because the others did not come in time or before the end."""
+    fragments_no_room: int = 0
+    """Dropped, the oldest first, for others."""
+    fragments_overlapping: int = 0
+    """Dropped, because fragments of the datagram contradict each other."""
+    fragments_malformed: int = 0
+    """Dropped, because they can be part of no datagram."""
+    fragments_repeated: int = 0
+    """Dropped, because they were there already."""
+    segments: int = 0
+    """Packets of TCP, where they come in the order of their sequence."""
+    segments_held: int = 0
+    """Of them, those that came before some that they follow, for which they waited."""
+    segments_repeated: int = 0
+    """Of them, those in which nothing was new, or that came when they had been given up."""
+    gaps_waited: int = 0
+    """Gaps in the sequence that were given up, because nothing filled them in time."""
+    gaps_no_room: int = 0
+    """The same, the one that was there the longest first, for others."""
+    gaps_ended: int = 0
+    """The same, because the input ended or the connection began anew."""
+    directions_forgotten: int = 0
+    """Directions of connections, the one that was silent the longest first, for others."""
 
     @property
     def packets(self) -> int:
         """What it was given: each is in one of these counters."""
         tried = self.not_of_protocol + self.prefiltered + self.rejected + self.no_value
         return tried + self.accepted
+
+    @property
+    def decoded(self) -> int:
+        """The same before anything was put together."""
+        return self.packets + self.fragments - self.datagrams
+
+
+@dataclass(frozen=True, slots=True)
+class RaisedStatistics:
+    """What a function in Python has raised of rows, or groups, that have no value then."""
+
+    function: str
+    times: int
+    first: str
+    """Where, and what: `my.py, line 3: ValueError: no such day`."""
+
+    def __str__(self) -> str:
+        return f"{self.function} raised {counted(self.times, 'time')}, first {self.first}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +214,15 @@ class OperatorStatistics:
     """Rows cut by LIMIT."""
     out_of_order: int = 0
     """Rows of an input that stepped back further than it may (MERGE: SLACK)."""
+    passed_over: int = 0
+    """Silent windows of groups that go on, beyond `max_silence` of them together."""
     held_bytes: int = 0
     """What its groups, or rows, take now: tables, strings and all."""
     peak_bytes: int = 0
     promised_ns: int = NONE
     """Packet time below which it puts out nothing more; NONE, too, where it has no clock."""
+    raised: tuple[RaisedStatistics, ...] = ()
+    """By the functions in Python that it calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +260,12 @@ class Statistics:
     operators: tuple[OperatorStatistics, ...]
     memory: MemoryStatistics | None = None
     lists: tuple[ListStatistics, ...] = ()
+
+    @property
+    def raised(self) -> tuple[RaisedStatistics, ...]:
+        """By functions in Python, whatever operators call them."""
+        found: dict[str, RaisedStatistics] = {}
+        for each in (raised for operator in self.operators for raised in operator.raised):
+            known = found.setdefault(each.function, replace(each, times=0))
+            found[each.function] = replace(known, times=known.times + each.times)
+        return tuple(found.values())

@@ -28,9 +28,10 @@ class Diagnostic:
         """Return `file:line:col: error: what`, the line, a caret underline and the hint."""
         line, column = self.span.file.position(self.span.start)
         place = f"{printable(self.span.file.name, limit=None)}:{line}:{column}"
-        rows = [f"{place}: {self.severity}: {self.message}", *_excerpt(self.span, line, column)]
+        first = f"{place}: {self.severity}: {_one_line(self.message)}"
+        rows = [first, *_excerpt(self.span, line, column)]
         if self.hint is not None:
-            rows.append(f"hint: {self.hint}")
+            rows.append(f"hint: {_one_line(self.hint)}")
         return "\n".join(rows)
 
 
@@ -127,6 +128,11 @@ def printable(text: str, limit: int | None = 60) -> str:
         half = limit // 2
         text = f"{text[:half]}…{text[-half:]}"
     return "".join(character if _is_shown(character) else "\ufffd" for character in text)
+
+
+def _one_line(text: str) -> str:
+    """A message, which may quote a query of several lines, and whatever signs are in it."""
+    return printable("".join(" " if each.isspace() else each for each in text), limit=None)
 
 
 def _is_shown(character: str) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from gigastream.gsql.python_code import PythonCode
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Column, Temporal, Type
 from gigastream.gsql.watchlists import Watchlist
@@ -112,6 +113,21 @@ class AggregateRef(Expression):
 
     index: int
     name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuperaggregateRef(Expression):
+    """Superaggregate `index` of the enclosing sampling query, of the supergroup at hand."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupergroupState(Expression):
+    """The state of this name of the supergroup at hand: what a stateful function is given first."""
+
+    state: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +242,52 @@ class StateFunction(FunctionCall):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PythonCall(FunctionCall):
+    """A function in Python over the arrays of a batch: what a PythonMap is made of."""
+
+    takes_null: tuple[bool, ...]
+    """By argument: rows whose value is NULL are given to it, too."""
+    may_be_null: bool
+    """A NULL that it gives is one; else it is no value."""
+    ends: bool
+    """An exception ends the query; else rows of which it raises one have no value."""
+    code: PythonCode = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonRow(PythonCall):
+    """The arguments of an aggregate in Python, of a row, as the bytes that its group keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonAggregateCall(PythonCall):
+    """An aggregate in Python, whose argument is what a group has kept of its rows."""
+
+    row_types: tuple[Type, ...]
+    """Of the function's arguments."""
+    rows_take_null: tuple[bool, ...]
+    most_bytes: int
+    """Of rows that a group keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonResult(Expression):
+    """What a function in Python has made of a row: a column, where another says that it has."""
+
+    value: Expression
+    given: Expression
+    text: str
+    """The call, for printing."""
+
+    @property
+    def children(self) -> tuple[Expression, ...]:
+        return (self.value, self.given)
+
+    def with_children(self, children: tuple[Expression, ...]) -> Expression:
+        return replace(self, value=children[0], given=children[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListValue(Expression):
     """A column of the row of a watchlist that `keys` match; a packet that matches none is rejected.
 
@@ -245,6 +307,11 @@ class ListValue(Expression):
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return replace(self, keys=children)
+
+
+def is_of_supergroup(expression: Expression) -> bool:
+    """Whether it asks what a supergroup keeps, and so depends on the rows before."""
+    return any(isinstance(e, SupergroupState | SuperaggregateRef) for e in walk(expression))
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
@@ -268,6 +335,8 @@ def may_have_no_value(expression: Expression) -> bool:
 def _may_have_none(node: Expression) -> bool:
     if isinstance(node, FunctionCall):
         return node.partial or node.may_be_infinite
+    if isinstance(node, PythonResult):
+        return True
     return isinstance(node, Operation | Cast) and node.checked
 
 

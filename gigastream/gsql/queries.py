@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, fields
 from math import gcd
 
 from gigastream.flush_policy import FlushPolicy
-from gigastream.gsql.expressions import Expression, StateFunction
+from gigastream.gsql.expressions import Expression, PythonAggregateCall, StateFunction
+from gigastream.gsql.reassembly import Reassembly
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Column, Schema, Type
@@ -37,6 +38,8 @@ class ProtocolSource:
     """Its packets come in the order of their time, from one interface."""
     decapsulation: Decapsulation | None = None
     """The tunnels that are opened: its packets are the innermost ones."""
+    reassembly: Reassembly | None = None
+    """What is done to its packets, if anything: fragments put together, TCP in order."""
     narrowed_to: str = ""
     """IPV4 or IPV6 where WHERE has `ipversion = 4` (6): fields are those of that protocol, so its
     bit is tested first; a packet without it would be rejected by WHERE in any case."""
@@ -143,6 +146,8 @@ class UserState:
     """Of what crosses it; `whole` where that is its state."""
     why_high: str = ""
     """Why it cannot begin below the border; empty if it can."""
+    is_running: bool = False
+    """Whether it goes on from window to window."""
 
     @property
     def merges(self) -> bool:
@@ -179,6 +184,10 @@ class GroupingMasks:
     """One for each set: bit k is set where it lacks the k-th of `variables`."""
 
 
+ROWS = "ROWS"
+"""The `function` of an AggregateCall that keeps rows for a function in Python."""
+
+
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
     """One distinct aggregate call of a query."""
@@ -202,12 +211,44 @@ class AggregateCall:
     """Of a UDAF: its further arguments that are no constants. Of TIME_AVG, whose argument is a
     value times for how long it held: that time, the value, from when, and until when."""
     user: UserCall | None = None
+    in_python: PythonAggregateCall | None = None
+    """Of rows that are kept: the function of them, whose argument they become."""
+    separator: bytes = b""
+    """STRING_AGG and its like: what stands between the values."""
+
+    @property
+    def called(self) -> str:
+        """What a person calls it."""
+        return self.function if self.in_python is None else self.in_python.name
 
     @property
     def expressions(self) -> Iterator[Expression]:
         """What is evaluated of a row for it."""
         found = (self.filter, self.argument, self.by, *self.others)
         return (e for e in found if e is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Superaggregate:
+    """What is counted of the groups that a supergroup has at the moment."""
+
+    aggregate: int | None
+    """The aggregate whose values are summed; None: the groups are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """SUPERGROUP, CLEANING_WHEN, CLEANING_BY (GSQL section 6.5)."""
+
+    supergroup: tuple[int, ...]
+    """The group variables that make a supergroup; that of the window is always one."""
+    superaggregates: tuple[Superaggregate, ...]
+    cleaning_when: Expression | None
+    """Over GroupRef of `supergroup`, superaggregates and states."""
+    cleaning_by: Expression | None
+    """Over GroupRef and AggregateRef besides: groups of which it is not true leave."""
+    span: Span = field(default=NOWHERE, compare=False)
+    """What says that the query samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +347,8 @@ class QueryOptions:
     """Accepted packets until one old group leaves."""
     max_lfta_disorder: int | None = None
     """Windows that a group may leave late."""
+    max_silence: int | None = None
+    """Silent windows of groups that go on that are put out, one after the other."""
     real_time: bool | None = None
     select_lfta: bool | None = None
     lfta_aggregation: bool | None = None
@@ -318,10 +361,19 @@ class QueryOptions:
     visibility: str | None = None
     outer_default: str | None = None
     decapsulate: Decapsulation | None = None
+    defragment: bool | None = None
+    tcp_order: bool | None = None
     query_name: str | None = None
     comment: str | None = None
     title: str | None = None
     namespace: str | None = None
+
+    @property
+    def reassembly(self) -> Reassembly | None:
+        """What is put together, or in order, before the query sees packets."""
+        if not (self.defragment or self.tcp_order):
+            return None
+        return Reassembly(datagrams=bool(self.defragment), segments=bool(self.tcp_order))
 
     @property
     def of_table(self) -> tuple[object, ...]:
@@ -367,6 +419,8 @@ class CheckedQuery:
     having: Expression | None = None
     closing_when: Expression | None = None
     """Over GroupRef and AggregateRef: groups of which it is not true go on into the next window."""
+    sampling: Sampling | None = None
+    """None: its groups leave as they are."""
     order_by: tuple[SortKey, ...] = ()
     limit: int | None = None
     """Rows of each closed window, or of a selection: all that it ever gives."""

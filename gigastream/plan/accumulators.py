@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Self
 
 from gigastream.gsql.expressions import (
     Case,
@@ -41,11 +42,23 @@ class Accumulator:
     """A value is added where its group has not met it: above the border, which keeps them all."""
     by: Expression | None = None
     """ARG_MIN, ARG_MAX: of which row the argument is; equal ones are told apart by position."""
+    separator: bytes = b""
+    """Of a list: what stands between its values."""
 
     @property
     def may_be_empty(self) -> bool:
         """Whether all that it is told of may be NULL: it has no value then. A count is 0."""
         return self.kind != "count" and self.argument is not None and self.argument.nullable
+
+    @property
+    def has_set(self) -> bool:
+        """Whether a group asks a set of values about each row's."""
+        return self.distinct or self.kind in ("mode", "histogram")
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether a group keeps values in its window's memory; it begins as zeros."""
+        return self.distinct or self.kind in KEEPING
 
     @property
     def expressions(self) -> Iterator[Expression]:
@@ -55,6 +68,13 @@ class Accumulator:
         if self.by is not None:
             yield self.by
         yield from self.position
+
+    def placed(self, place: Callable[[Expression], Expression]) -> Self:
+        """The same of other expressions."""
+        argument = None if self.argument is None else place(self.argument)
+        by = None if self.by is None else place(self.by)
+        position = tuple(map(place, self.position))
+        return replace(self, argument=argument, by=by, position=position)
 
     @property
     def functions(self) -> tuple[StateFunction, ...]:
@@ -78,11 +98,20 @@ class UserAccumulator(Accumulator):
 
 
 @dataclass(frozen=True, slots=True)
+class RowsAccumulator(Accumulator):
+    """The bytes of each row, one behind the other, for a function in Python."""
+
+    most_bytes: int = field(kw_only=True)
+    """More are too many: what is kept says that then."""
+
+
+@dataclass(frozen=True, slots=True)
 class Final:
     """How an aggregate's value is made of its accumulators."""
 
     kind: str
-    """value, average, variance, deviation, user; in a group that goes on also those of Running."""
+    """value, average, variance, deviation, user, joined, array, counts, runs; in a group that goes
+    on also those of Running."""
     accumulators: tuple[int, ...]
     type: Type
     nullable: bool
@@ -93,6 +122,10 @@ class Final:
     def functions(self) -> tuple[StateFunction, ...]:
         """What of it is C of definition files."""
         return ()
+
+
+RUNNING_USER = "running_user"
+"""The kind of the value of a RUNNING UDAF, in a group that goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +149,7 @@ class Kind:
 POSITION_COLUMNS = (("_ts", Type.LLONG), ("_if", Type.ULLONG), ("_pos", Type.ULLONG))
 BY = "_by"
 """What ARG_MIN and ARG_MAX are by, which has a type of its own."""
-_POSITIONED = ("first", "last", "arg_min", "arg_max")
+_POSITIONED = ("first", "last", "arg_min", "arg_max", "list", "runs")
 _SHIFTED_MOMENTS = (
     ("_n", Type.ULLONG),
     ("_origin", None),
@@ -143,9 +176,20 @@ KINDS = {
     "moments_signed": Kind(_SHIFTED_MOMENTS),
     "moments_float": Kind(()),
     "user": Kind((("", None),)),
+    "mode": Kind((("", None),)),
+    "histogram": Kind((("", None),)),
+    "list": Kind((("", None), *POSITION_COLUMNS)),
+    "runs": Kind((("", None), *POSITION_COLUMNS)),
+    "rows": Kind((("", None),)),
 }
-HIGH_ONLY = ("sum_float", "moments_float")
-"""Exact sums of floats are wide: no slot of a low table holds them, and no partial row."""
+KEEPING = ("mode", "histogram", "list", "runs")
+"""Kinds of which a group keeps values, as those of DISTINCT do: above the border alone."""
+HIGH_ONLY = {
+    "sum_float": "is a float, whose exact sum is too wide",
+    "moments_float": "is a float, whose exact sum is too wide",
+    "rows": "is kept of every row",
+}
+"""Why no slot of a low table holds them, and no partial row."""
 
 
 def accumulator_names(
@@ -192,13 +236,14 @@ class AccumulatorList:
         distinct: bool = False,
         position: tuple[Expression, ...] = (),
         by: Expression | None = None,
+        separator: bytes = b"",
     ) -> int:
         """Index of an accumulator, made if it is new; `position` is that of rows by default."""
         type_ = Type.ULLONG if argument is None else argument.type
         order = (position or self.position) if kind in _POSITIONED else ()
-        wanted = Accumulator(kind, argument, type_, order, distinct, by)
+        wanted = Accumulator(kind, argument, type_, order, distinct, by, separator)
         read = tuple(expression_key(e) for e in (argument, by) if e is not None)
-        key = (kind, type_, read, distinct, *map(expression_key, position))
+        key = (kind, type_, read, distinct, separator, *map(expression_key, position))
         if key not in self._known:
             self._known[key] = len(self.items)
             self.items.append(wanted)
@@ -213,6 +258,16 @@ class AccumulatorList:
             self.items.append(
                 UserAccumulator("user", call.argument, type_, call.others, state=state)
             )
+        return self._known[key]
+
+    def add_rows(self, call: AggregateCall, most_bytes: int) -> int:
+        """Index of the rows that an aggregate in Python is of."""
+        assert call.argument is not None
+        key = ("rows", expression_key(call.argument))
+        if key not in self._known:
+            self._known[key] = len(self.items)
+            made = RowsAccumulator("rows", call.argument, call.type, most_bytes=most_bytes)
+            self.items.append(made)
         return self._known[key]
 
 
@@ -275,6 +330,16 @@ def _plain(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     return build
 
 
+def _kept(kind: str, final: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
+    """Of values that the group keeps."""
+
+    def build(call: AggregateCall, found: AccumulatorList) -> Final:
+        index = found.add(kind, call.argument, separator=call.separator)
+        return Final(final, (index,), call.type, call.nullable)
+
+    return build
+
+
 def _moments(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
     def build(call: AggregateCall, found: AccumulatorList) -> Final:
         assert call.argument is not None
@@ -288,6 +353,12 @@ def _user(call: AggregateCall, found: AccumulatorList) -> Final:
     assert call.user is not None
     index = found.add_user(call, call.user.state)
     return UserFinal("user", (index,), call.type, call.nullable, call=call.user)
+
+
+def _rows(call: AggregateCall, found: AccumulatorList) -> Final:
+    assert call.in_python is not None
+    index = found.add_rows(call, call.in_python.most_bytes)
+    return Final("value", (index,), call.type, call.nullable)
 
 
 def _going_on(kind: str) -> Callable[[AggregateCall, AccumulatorList], Final]:
@@ -327,6 +398,12 @@ AGGREGATES: dict[str, Callable[[AggregateCall, AccumulatorList], Final]] = {
     "ANY_VALUE": _plain("first"),
     "ARG_MIN": _plain("arg_min"),
     "ARG_MAX": _plain("arg_max"),
+    "MODE": _kept("mode", "value"),
+    "HISTOGRAM": _kept("histogram", "counts"),
+    "STRING_AGG": _kept("list", "joined"),
+    "CAT_AGGR": _kept("list", "joined"),
+    "ARRAY_AGG": _kept("list", "array"),
+    "COUNT_DIFF": _kept("runs", "runs"),
     "VAR": _moments("variance"),
     "STDDEV": _moments("deviation"),
     "MOVING_SUM": _going_on("moving_sum"),
@@ -342,11 +419,14 @@ def decompose(
 ) -> tuple[tuple[Accumulator, ...], tuple[Final, ...]]:
     """The accumulators of a query's aggregates, and how each aggregate is made of them."""
     found = AccumulatorList(position, [])
-    finals = tuple(
-        (_user if call.user is not None else AGGREGATES[call.function])(_unfiltered(call), found)
-        for call in calls
-    )
+    finals = tuple(_decomposition(call)(_unfiltered(call), found) for call in calls)
     return tuple(found.items), finals
+
+
+def _decomposition(call: AggregateCall) -> Callable[[AggregateCall, AccumulatorList], Final]:
+    if call.user is not None:
+        return _user
+    return _rows if call.in_python is not None else AGGREGATES[call.function]
 
 
 def _unfiltered(call: AggregateCall) -> AggregateCall:

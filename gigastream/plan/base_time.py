@@ -13,11 +13,12 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
-from gigastream.gsql.order.bounds import NONE
+from gigastream.gsql.order.bounds import END, NONE
 from gigastream.gsql.order.inference import Monotone, distinct
 
 if TYPE_CHECKING:
     from gigastream.plan.operators.low_node import LowNode
+    from gigastream.plan.operators.output import Output
     from gigastream.plan.plan import Plan
 
 Alternatives = tuple[Monotone, ...]
@@ -61,6 +62,24 @@ def base_times(plan: Plan) -> dict[str, BaseTimes]:
         if not node.is_output:
             found[node.name] = node.base_times([found[child.name] for child in node.inputs])
     return found
+
+
+def column_times(plan: Plan, output: Output, place: int) -> Alternatives:
+    """A column of an output as functions of base time."""
+    return base_times(plan)[output.input.name][place]
+
+
+def reached_before(bound: int, column: Alternatives, other: Alternatives) -> int:
+    """The bound of another column just before this one reaches its own, of any way in which it can.
+
+    Where both are the same, or not known as functions of base time, it is this one's.
+    """
+    if set(column) == set(other) or not column or not other:
+        return bound
+    base_ns = min(way.inverse(bound) for way in column)
+    if not NONE < base_ns < END:
+        return bound
+    return max(way.forward(base_ns - 1) for way in other) + 1
 
 
 def through(functions: Iterable[Monotone | None], inputs: Sequence[BaseTimes]) -> BaseTimes:

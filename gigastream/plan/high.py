@@ -12,7 +12,8 @@ from gigastream.plan.nodes import Node
 from gigastream.plan.operators import with_hidden
 from gigastream.plan.operators.aggregate import aggregate_node
 from gigastream.plan.operators.select import select_node
-from gigastream.plan.position import stream_position
+from gigastream.plan.position import demand_position, stream_position
+from gigastream.plan.sampling import sampled_rows
 from gigastream.plan.split import refuse_partials
 
 
@@ -23,7 +24,11 @@ def high(query: CheckedQuery, stream: Node, names: NodeNames) -> Node:
         return select_node(query, stream, where, query.outputs)
     if query.options.lfta_aggregation:
         refuse_partials(query, "its rows are made above it")
+    demand_position(query, stream)
     accumulators, finals = decompose(query.aggregates, stream_position(stream, query.span))
+    if query.sampling is not None:
+        parts = (query, stream, (), query.groups, accumulators, finals, with_hidden(query))
+        return sampled_rows(query, aggregate_node(*parts, merges_partials=False), where)
     rows, where, groups, accumulators = rows_of_sets(
         query, stream, where, query.groups, accumulators, names
     )

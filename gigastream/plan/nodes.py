@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from gigastream.gsql.expressions import Expression, FunctionCall, walk
+from gigastream.gsql.diagnostics import Diagnostic, GsqlError
+from gigastream.gsql.expressions import Expression, FunctionCall, PythonCall, walk
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Order, Schema
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gigastream.gsql.queries import CheckedQuery, OutputColumn, TimeRelation
     from gigastream.plan.builders import NodeNames
     from gigastream.plan.plan import Plan
+    from gigastream.plan.python_calls import CalledRows
 
 N = TypeVar("N", bound="Node")
 Detail = tuple[str, tuple[str, ...]]
@@ -113,6 +115,10 @@ class Node:
         """The column in whose order an input must come, whatever the query says of it."""
         return None
 
+    def ties_of(self, port: int) -> tuple[int, ...]:
+        """The columns of an input that put rows of one time in order, where it must be one."""
+        return ()
+
     def watched_of(self, port: int) -> tuple[Expression, ...]:
         """`watched` of one input."""
         return self.watched
@@ -189,6 +195,21 @@ class Node:
     def ends_at(self) -> Span | None:
         """Where the query says that the stream ends here before its input does."""
         return None
+
+    @property
+    def host_calls(self) -> tuple[PythonCall, ...]:
+        """The calls of functions in Python that it makes itself, over columns of its input."""
+        return ()
+
+    def over_called(self, rows: CalledRows) -> Node:
+        """The same over rows of which functions in Python have made what it asks of them.
+
+        Raises GsqlError where it can call none.
+        """
+        call = next(call for call in self.calls if isinstance(call, PythonCall))
+        message = f"{call.name} is in Python, which a {self.title} cannot call"
+        hint = "call it in a query over this one"
+        raise GsqlError([Diagnostic("error", "python-call", message, call.span, hint)])
 
     # What explain shows
 

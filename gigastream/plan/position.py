@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import Cast, ColumnRef, Constant, Expression, FieldRef
+from gigastream.gsql.queries import CheckedQuery
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Order, Temporal, Type
 from gigastream.plan.builders import first_temporal
@@ -41,13 +43,32 @@ def stream_position(stream: Node, span: Span) -> tuple[Expression, ...]:
     The value decides between equals.
     """
     nothing = _zero(Type.ULLONG, span)
-    ordered = (index for index, order in enumerate(stream.order) if order is Order.ORDERED)
-    place = next(ordered, first_temporal(stream.schema))
+    place = _place(stream)
     if place is None:
         return (_zero(Type.LLONG, span), nothing, nothing)
     column = stream.schema.columns[place]
     read = ColumnRef(type=column.type, span=span, index=place, name=column.name)
     return (Cast(type=Type.LLONG, span=span, operand=read), nothing, nothing)
+
+
+def demand_position(query: CheckedQuery, stream: Node) -> None:
+    """GsqlError at each FIRST and LAST of rows of which no column says which came first (§6.2)."""
+    if _place(stream) is not None:
+        return
+    hint = "select timestamp, or another temporal column, in what it reads; any_value(x) takes any"
+    found = [
+        Diagnostic("error", "no-order", f"{call.span.text} of rows in no order", call.span, hint)
+        for call in query.aggregates
+        if call.function in ("FIRST", "LAST")
+    ]
+    if found:
+        raise GsqlError(found)
+
+
+def _place(stream: Node) -> int | None:
+    """The column that a stream's rows come by."""
+    ordered = (index for index, order in enumerate(stream.order) if order is Order.ORDERED)
+    return next(ordered, first_temporal(stream.schema))
 
 
 def _zero(type_: Type, span: Span) -> Constant:

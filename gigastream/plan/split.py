@@ -19,6 +19,7 @@ from gigastream.gsql.expressions import (
     FieldRef,
     FunctionCall,
     ListValue,
+    is_of_supergroup,
 )
 from gigastream.gsql.queries import (
     CheckedQuery,
@@ -30,6 +31,7 @@ from gigastream.gsql.queries import (
 from gigastream.gsql.types import Schema, Type
 from gigastream.plan.accumulators import (
     HIGH_ONLY,
+    KEEPING,
     Accumulator,
     Final,
     UserAccumulator,
@@ -58,6 +60,7 @@ from gigastream.plan.operators.select import select_node
 from gigastream.plan.operators.union import union_of
 from gigastream.plan.partials import over_partials
 from gigastream.plan.position import packet_position
+from gigastream.plan.sampling import sampled_packets
 from gigastream.plan.text import expression_text
 
 MAX_TEMPORAL_GROUPS = 4
@@ -71,11 +74,13 @@ def split(query: CheckedQuery, sources: Sources, names: NodeNames) -> Node:
     """The nodes of a query over packets; its top has the query's name."""
     _refuse_high_filter(query)
     where = conjuncts(query.where)
-    low = tuple(p for p in where if is_low_legal(p))
-    high = tuple(p for p in where if not is_low_legal(p))
+    low = tuple(p for p in where if is_low_legal(p) and not is_of_supergroup(p))
+    high = tuple(p for p in where if p not in low)
     if not query.is_aggregation:
         return _split_selection(query, sources, names, low, high)
     accumulators, finals = decompose(query.aggregates, packet_position(query.span))
+    if query.sampling is not None:
+        return _sample_high(query, sources, names, low, high, accumulators, finals)
     reason = _why_high(query, accumulators, high)
     if not reason:
         return _split_aggregation(query, sources, names, low, accumulators, finals)
@@ -142,8 +147,10 @@ def _why_not_exact(accumulator: Accumulator) -> str:
     text = expression_text(accumulator.argument)
     if accumulator.distinct:
         return f"the distinct values of {text} have no fixed size"
-    is_high = accumulator.kind in HIGH_ONLY
-    return f"{text} is a float, whose exact sum is too wide" if is_high else ""
+    if accumulator.kind in KEEPING and accumulator.type is not Type.STRING:
+        return f"the values of {text} have no fixed size"
+    why = HIGH_ONLY.get(accumulator.kind)
+    return f"{text} {why}" if why else ""
 
 
 def _why_not_kept(e: Expression) -> str:
@@ -254,7 +261,7 @@ def _aggregate_high(
         carried,
         tuple(map(place, high)),
         tuple(GroupVariable(g.name, place(g.expression)) for g in query.groups),
-        tuple(_placed(a, place) for a in accumulators),
+        tuple(a.placed(place) for a in accumulators),
         names,
     )
     top = aggregate_node(
@@ -270,11 +277,27 @@ def _aggregate_high(
     return replace(in_its_form(query, top), why_high=reason)
 
 
-def _placed(accumulator: Accumulator, place: Place) -> Accumulator:
-    argument = None if accumulator.argument is None else place(accumulator.argument)
-    by = None if accumulator.by is None else place(accumulator.by)
-    position = tuple(map(place, accumulator.position))
-    return replace(accumulator, argument=argument, by=by, position=position)
+def _sample_high(
+    query: CheckedQuery,
+    sources: Sources,
+    names: NodeNames,
+    low: tuple[Expression, ...],
+    high: tuple[Expression, ...],
+    accumulators: tuple[Accumulator, ...],
+    finals: tuple[Final, ...],
+) -> Node:
+    """A sample is of rows in their order, with whose position they are carried up."""
+    timestamp, *position = packet_position(query.span)
+    order = (*timestamp.children, *position)
+    read = [group.expression for group in query.groups]
+    read += [e for a in accumulators for e in a.expressions]
+    stream, place = _carry(query, sources, names, low, (*order, *read, *high))
+    groups = tuple(GroupVariable(g.name, place(g.expression)) for g in query.groups)
+    placed = tuple(a.placed(place) for a in accumulators)
+    top = aggregate_node(
+        *(query, stream, (), groups, placed, finals, with_hidden(query)), merges_partials=False
+    )
+    return sampled_packets(query, top, tuple(map(place, high)), tuple(map(place, order)))
 
 
 # Selection

@@ -18,6 +18,10 @@ from gigastream.gsql.expressions import (
     GroupRef,
     ListValue,
     Operation,
+    PythonAggregateCall,
+    PythonResult,
+    SuperaggregateRef,
+    SupergroupState,
     ports_of,
 )
 from gigastream.gsql.order.inference import Monotone, monotone
@@ -48,8 +52,12 @@ def _text(e: Expression) -> str:
         return e.name or constant_text(e)
     if isinstance(e, FieldRef):
         return e.field
-    if isinstance(e, ColumnRef | GroupRef | AggregateRef):
+    if isinstance(e, ColumnRef | GroupRef | AggregateRef | SuperaggregateRef):
         return e.name
+    if isinstance(e, PythonAggregateCall):  # what is kept for it is called as it is
+        return _text(e.arguments[0])
+    if isinstance(e, PythonResult):
+        return e.text
     if isinstance(e, Cast):
         return _text(e.operand)
     if isinstance(e, Operation):
@@ -109,7 +117,8 @@ def _operation_text(e: Operation) -> str:
 
 
 def _call_text(e: FunctionCall) -> str:
-    arguments = ", ".join(map(_text, e.arguments))
+    written = (a for a in e.arguments if not isinstance(a, SupergroupState))
+    arguments = ", ".join(map(_text, written))
     is_predicate = e.symbol.startswith("gs_predicate_")
     return f"{e.name}[{arguments}]" if is_predicate else f"{e.name}({arguments})"
 

@@ -28,9 +28,11 @@ KEYS = {"port": "source"}
 """What form 1 calls an input; spools hold its hash."""
 _WHERE_THERE_IS_ONE = frozenset(("filter",))
 """Attributes that came later than spools that hold the hash of a node without them."""
-_LEFT_OUT = frozenset(("span", "is_chosen", "asked_at", "flexible", "why_high", "cost", "include"))
+_LEFT_OUT = frozenset(
+    ("span", "is_chosen", "asked_at", "flexible", "why_high", "cost", "include", "code")
+)
 
-_WHERE_GIVEN = frozenset(("decapsulation",))
+_WHERE_GIVEN = frozenset(("decapsulation", "reassembly"))
 """Newer than spools that hold the hash of what has none."""
 
 

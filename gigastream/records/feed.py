@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Sequence
 
-from gigastream.gsql.catalog.catalog import RecordStream
+from gigastream.gsql.catalog.catalog import RecordLayout
 from gigastream.records.frames import HEADER, UNDECODABLE, FrameEncoder, clock_frame
 
 _BUFFER_BYTES = 1 << 16
@@ -43,7 +43,7 @@ class Pipe:
 class RecordFeed:
     """Frames of one file, peer or iterable; one that is patient writes when it has enough."""
 
-    def __init__(self, stream: RecordStream, pipe: Pipe, *, is_patient: bool) -> None:
+    def __init__(self, stream: RecordLayout, pipe: Pipe, *, is_patient: bool) -> None:
         """`is_patient`: nobody waits for what has come so far."""
         self.pipe = pipe
         self.names = [field.name for field in stream.fields]

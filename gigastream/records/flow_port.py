@@ -36,22 +36,11 @@ _SO_RCVBUFFORCE = 33
 class FlowPort:
     """A port that is heard from its opening to its end."""
 
-    def __init__(self, place: str) -> None:
-        """Listen. SourceError."""
-        host, port = parse_address(place, _HINT)
+    def __init__(self, opened: socket.socket) -> None:
+        """Hear what open_flow_port has opened, which is taken over."""
+        self._socket = opened
         self.dropped = 0
         """Datagrams, by the kernel."""
-        try:
-            family = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0][0]
-            self._socket = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-        except OSError as problem:
-            raise SourceError(f"{place}: {problem.strerror or problem}") from None
-        try:
-            self._socket.bind((host, port))
-            self._prepare()
-        except OSError as problem:
-            self._socket.close()
-            raise SourceError(f"{place}: {problem.strerror or problem}") from None
         self._decoding: FlowDecoding | None = None
         self._clock = ArrivalClock()
 
@@ -92,14 +81,6 @@ class FlowPort:
         """Hear no more."""
         self._socket.close()
 
-    def _prepare(self) -> None:
-        self._socket.setblocking(False)
-        self._socket.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
-        try:
-            self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BYTES)
-        except PermissionError:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
-
     def _take(self, feed: RecordFeed, decoding: FlowDecoding) -> None:
         """Add the rows of what waits."""
         for _ in range(_MOST_AT_ONCE):
@@ -113,6 +94,32 @@ class FlowPort:
             exporter = _packed(peer[0])
             for values in decoding.rows(data, exporter, self._clock.now()):
                 feed.add(values, f"exporter {peer[0]}")
+
+
+def open_flow_port(place: str) -> socket.socket:
+    """Open a port for datagrams, with room for those that wait. SourceError."""
+    host, port = parse_address(place, _HINT)
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0][0]
+        opened = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+    except OSError as problem:
+        raise SourceError(f"{place}: {problem.strerror or problem}") from None
+    try:
+        opened.bind((host, port))
+        _prepare(opened)
+    except OSError as problem:
+        opened.close()
+        raise SourceError(f"{place}: {problem.strerror or problem}") from None
+    return opened
+
+
+def _prepare(opened: socket.socket) -> None:
+    opened.setblocking(False)
+    opened.setsockopt(socket.SOL_SOCKET, _SO_RXQ_OVFL, 1)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BYTES)
+    except PermissionError:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
 
 
 def check_flow_port(place: str, format_name: str | None) -> None:

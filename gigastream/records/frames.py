@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from gigastream.gsql.catalog.catalog import RecordField, RecordStream
+from gigastream.gsql.catalog.catalog import RecordField, RecordLayout
 from gigastream.gsql.types import Type
 from gigastream.records.values import UNIT_NS, converter
 
@@ -69,7 +69,7 @@ def clock_frame(time_ns: int) -> bytes:
 class FrameEncoder:
     """Makes frames of a STREAM's records."""
 
-    def __init__(self, stream: RecordStream) -> None:
+    def __init__(self, stream: RecordLayout) -> None:
         self._size = stream.size
         self._converters = [
             (converter(field), field.type is Type.STRING) for field in stream.fields

@@ -14,23 +14,30 @@ _BROKEN_OFF = "it breaks off before its line ends"
 
 def lines(source: RecordInput) -> Iterator[bytes | str]:
     """Yield lines with their ends, the last one perhaps without; a text says why one is none."""
-    rest = b""
-    while data := source.some():
-        parts = (rest + data).split(b"\n")
-        rest = parts.pop()
-        for part in parts:
-            yield part + b"\n" if len(part) <= MAX_LINE_BYTES else _TOO_LONG
+    rest = bytearray()  # grows by what comes, be it a byte at a time
+    data = source.some()
+    while data:
+        *whole, tail = data.split(b"\n")
+        if whole and rest:
+            whole[0] = bytes(rest) + whole[0]
+            rest.clear()
+        for line in whole:
+            yield line + b"\n" if len(line) <= MAX_LINE_BYTES else _TOO_LONG
+        rest += tail
         if len(rest) > MAX_LINE_BYTES:
             yield _TOO_LONG
-            rest = _behind_line(source)
+            rest.clear()
+            data = _behind_line(source)
+        else:
+            data = source.some()
     if rest:
-        yield _BROKEN_OFF if source.is_cut() else rest
+        yield _BROKEN_OFF if source.is_cut() else bytes(rest)
 
 
 def _behind_line(source: RecordInput) -> bytes:
-    """Pass over the rest of a line; return what was read behind it."""
+    """Pass over the rest of a line; return what comes behind it."""
     while data := source.some():
         _, end, behind = data.partition(b"\n")
         if end:
-            return behind
+            return behind or source.some()
     return b""

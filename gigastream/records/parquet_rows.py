@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parquet files, whose columns are the fields by name.
 
-What a file declares is looked at before Parquet allocates it: the footer, the pages of the columns
-that are read (parquet_pages.py). Texts stay dictionaries, so that a word that stands in a million
-rows is held once.
+What a file declares is looked at before Parquet allocates it: the footer (parquet_footer.py), the
+pages of the columns that are read (parquet_pages.py). Where its numbers of rows differ, rows are
+missing. Texts stay dictionaries, so that a word that stands in a million rows is held once.
 """
 
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Iterator, Sequence
 
 import pyarrow
 from pyarrow import parquet
 
 from gigastream.records.arrow_rows import SLICE_ROWS, ArrowError, Row, batch_rows
-from gigastream.records.parquet_pages import PageError, check_pages
+from gigastream.records.parquet_footer import MAX_FOOTER_BYTES, Footer, FooterError, read_footer
+from gigastream.records.parquet_pages import MAX_SLICE_BYTES, PageError, Pages, check_pages
 from gigastream.records.record_input import MAX_PIECE_BYTES, TooLargeError
 
-MAGIC = b"PAR1"
-_MAX_FOOTER_BYTES = 1 << 24
 _MAX_ITEMS = 1 << 20
+_BYTES = "BYTE_ARRAY"
+_BUFFER_BYTES = 1 << 20
+"""Of a column, which is else read whole: a group of rows may have gigabytes of it."""
 
 
 class BoundedFile:
@@ -63,41 +64,75 @@ def rows(descriptor: int, names: Sequence[str]) -> Iterator[Row]:
         for batch in _batches(BoundedFile(descriptor), names):
             yield from batch_rows(batch, names, number)
             number += batch.num_rows
-    except (pyarrow.ArrowException, PageError, OSError, ValueError) as problem:
+    except (pyarrow.ArrowException, FooterError, PageError, OSError, ValueError) as problem:
         raise ArrowError(ascii(str(problem).split("\n")[0][:200])[1:-1]) from None
 
 
 def _batches(file: BoundedFile, names: Sequence[str]) -> Iterator[pyarrow.RecordBatch]:
-    _check_footer(file)
+    footer = read_footer(file)
+    file.seek(0)
     wanted = {name.lower() for name in names}
     with pyarrow.PythonFile(file, mode="r") as source:
-        limits = {"thrift_string_size_limit": _MAX_FOOTER_BYTES}
         meta = parquet.read_metadata(source)
         found = [meta.schema.column(n) for n in range(meta.num_columns)]
-        read = [n for n, column in enumerate(found) if column.path.lower() in wanted]
-        paths = [found[n].path for n in read]
-        texts = [found[n].path for n in read if found[n].physical_type == "BYTE_ARRAY"]
-        opened = parquet.ParquetFile(
-            source,
-            metadata=meta,
-            read_dictionary=texts,
-            thrift_container_size_limit=_MAX_ITEMS,
-            pre_buffer=False,
-            **limits,
-        )
-        for group in range(meta.num_row_groups):
-            check_pages(file, meta.row_group(group), read)
-            for batch in opened.iter_batches(SLICE_ROWS, [group], paths, use_threads=False):
+        flat = [n for n, column in enumerate(found) if column.max_repetition_level == 0]
+        read = [n for n in flat if found[n].path.lower() in wanted]  # a row of others has no bound
+        counted = read or flat[:1]
+        _check_columns(footer, meta)
+        _check_rows(footer, counted)
+        for group, chunks in enumerate(footer.columns):
+            pages = {n: check_pages(file, chunks[n]) for n in counted}
+            rows = min((_rows_at_once(found[n], pages[n]) for n in read), default=SLICE_ROWS)
+            words = [found[n].path for n in read if _is_text(found[n]) and pages[n].by_dictionary]
+            opened = _opened(source, meta, words)
+            paths = [found[n].path for n in read]
+            for batch in opened.iter_batches(rows, [group], paths, use_threads=False):
                 batch.validate(full=True)
                 yield batch
 
 
-def _check_footer(file: BoundedFile) -> None:
-    file.seek(-8, os.SEEK_END)
-    tail = file.read(8)
-    if len(tail) < 8 or tail[4:] != MAGIC:
-        raise pyarrow.ArrowInvalid("it ends without Parquet's footer")
-    (size,) = struct.unpack("<I", tail[:4])
-    if size > min(_MAX_FOOTER_BYTES, file.size):
-        raise pyarrow.ArrowInvalid(f"its footer says that it has {size:,} bytes")
-    file.seek(0)
+def _is_text(column: parquet.ColumnSchema) -> bool:
+    return bool(column.physical_type == _BYTES and column.logical_type.type != "DECIMAL")
+
+
+def _rows_at_once(column: parquet.ColumnSchema, pages: Pages) -> int:
+    """Of a column that is read; where all values have as many bytes NULL has them, too."""
+    most = SLICE_ROWS
+    if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        if column.length > MAX_PIECE_BYTES:
+            size = f"{column.length:,} bytes: {MAX_PIECE_BYTES:,} are the most"
+            raise PageError(f"a value of {column.path} has {size}")
+        most = min(most, MAX_SLICE_BYTES // max(column.length, 1))
+    keeps_words = column.physical_type != _BYTES or _is_text(column)
+    return pages.rows_at_once(most, keeps_words=keeps_words)
+
+
+def _opened(
+    source: pyarrow.PythonFile, meta: parquet.FileMetaData, words: Sequence[str]
+) -> parquet.ParquetFile:
+    """The file for reading a group of rows, of which `words` are dictionaries and stay so."""
+    return parquet.ParquetFile(
+        source,
+        metadata=meta,
+        read_dictionary=words,
+        thrift_string_size_limit=MAX_FOOTER_BYTES,
+        thrift_container_size_limit=_MAX_ITEMS,
+        pre_buffer=False,
+        buffer_size=_BUFFER_BYTES,
+    )
+
+
+def _check_columns(footer: Footer, meta: parquet.FileMetaData) -> None:
+    """Raise PageError where it is not what Parquet has read."""
+    counts = {len(chunks) for chunks in footer.columns}
+    if len(footer.columns) != meta.num_row_groups or not counts <= {meta.num_columns}:
+        raise PageError("its columns are not those of its schema")
+
+
+def _check_rows(footer: Footer, columns: Sequence[int]) -> None:
+    """Raise PageError where the footer's numbers of rows are not those of its columns' values."""
+    if not columns:
+        raise PageError("it has no column of plain values")
+    for rows, chunks in zip(footer.rows, footer.columns, strict=True):
+        if {chunks[number].values for number in columns} != {rows}:
+            raise PageError(f"{rows:,} rows together, whose columns have other numbers")

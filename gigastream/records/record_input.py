@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 from collections.abc import Callable
@@ -10,6 +11,9 @@ from collections.abc import Callable
 CHUNK_BYTES = 1 << 16
 MAX_PIECE_BYTES = 1 << 26
 """Of what is asked for at once: a message of Arrow, the pages of a Parquet column."""
+
+SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""Why nothing can be opened, and nobody be taken, for the time being."""
 
 
 class TooLargeError(OSError):

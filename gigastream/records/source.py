@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
-from gigastream.gsql.catalog.catalog import RecordStream
+from gigastream.gsql.catalog.catalog import RecordLayout, RecordStream
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.gsql.stream_names import stream_interface
 from gigastream.records.feed import Pipe, RecordFeed
-from gigastream.records.flow_port import UDP_PREFIX, FlowPort, check_flow_port
+from gigastream.records.flow_port import UDP_PREFIX, FlowPort, check_flow_port, open_flow_port
 from gigastream.records.formats import FORMATS, rows_of
 from gigastream.records.memory import RecordRows
+from gigastream.records.peers import HandedPeers
 from gigastream.records.places import RecordFile, RecordFolder, RecordPlace, RecordPlaceError
 from gigastream.records.port import PREFIX, RecordPort, parse_address
 from gigastream.sources.decompress import DamagedStreamError
@@ -32,6 +33,12 @@ from gigastream.sources.live import LiveSource
 from gigastream.timestamps import EXTERNAL, Timestamps
 from gigastream.words import kind_of
 
+_Noted = FlowPort | HandedPeers | RecordFolder | RecordPort
+"""Places that have something to say beside their account."""
+_FEWER = (
+    "a greater limit of open files (ulimit -n) or threads (ulimit -u): a place of a STREAM takes "
+    "three and one; or a folder of its files instead"
+)
 _GIVEN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.+)", re.DOTALL)
 _FORMAT = re.compile(rf"({'|'.join(FORMATS)}):(.+)", re.DOTALL)
 
@@ -59,17 +66,29 @@ def parse_stream(text: str) -> StreamPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class Residence:
+    """What reads beside others for months: nobody waits for it, and it waits to be wanted."""
+
+    wanted: threading.Event
+    """Set once somebody reads the STREAM: nothing is read of the place before."""
+    opened: RecordPlace | None = None
+    """The place, where somebody else has opened it; it is given once."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamSource:
     """A STREAM, and the place that its records come from: a path, or rows from memory.
 
     Rows are mappings from the names of fields to values, or Arrow's record batches and tables.
     """
 
-    stream: RecordStream
+    stream: RecordLayout
     place: str | Iterable[Any]
     format: str | None = None
     timestamps: Timestamps | None = EXTERNAL
     """A record's time is what it says."""
+    residence: Residence | None = None
+    """Where a daemon reads it."""
 
     @property
     def interface(self) -> str:
@@ -100,6 +119,11 @@ class StreamSource:
     def is_stdin(self) -> bool:
         """Whether it is `-`."""
         return self.place == STDIN
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, now."""
+        return isinstance(self.place, str) and not self.is_stdin and os.path.isdir(self.place)
 
     def check(self) -> None:
         """Raise SourceError where it cannot be read."""
@@ -136,13 +160,15 @@ class StreamSource:
         return OpenStream(self, self._opened())
 
     def _opened(self) -> RecordPlace:
+        if self.residence is not None and self.residence.opened is not None:
+            return self.residence.opened
         if not isinstance(self.place, str):
             return RecordRows(self.place)
         if self.place.startswith(PREFIX):
             return RecordPort(self.place, self.format)
         if self.place.startswith(UDP_PREFIX):
-            return FlowPort(self.place)
-        if not self.is_stdin and os.path.isdir(self.place):
+            return FlowPort(open_flow_port(self.place))
+        if self.is_folder:
             return RecordFolder(self.place, self.format)
         return RecordFile(self.place, self.format, is_stdin=self.is_stdin)
 
@@ -158,9 +184,9 @@ def stream_sources(
         if isinstance(place, str | PathLike):
             place = parse_stream(f"{stream.name}={fspath(place)}")
         if isinstance(place, StreamPlace):
-            found.append(StreamSource(stream, place.path, place.format))
+            found.append(StreamSource(stream.layout, place.path, place.format))
         else:
-            found.append(StreamSource(stream, place))
+            found.append(StreamSource(stream.layout, place))
     return found
 
 
@@ -187,12 +213,13 @@ class OpenStream:
 
     def __init__(self, source: StreamSource, place: RecordPlace) -> None:
         """Nothing is read before it is this source's turn."""
-        self.is_pipe = not source.is_finite
+        self.is_pipe = source.residence is not None or not source.is_finite
         self.descriptor = -1
         self.damage: str | None = None
         self.failure: BaseException | None = None
         """What an iterable raised."""
-        self._stream = source.stream
+        self._label = source.label
+        self._stream, self._residence = source.stream, source.residence
         self._place = place
         self._pipe: Pipe | None = None
 
@@ -204,14 +231,19 @@ class OpenStream:
     @property
     def notes(self) -> list[str]:
         """What its account does not count, since it never came here."""
-        return self._place.notes if isinstance(self._place, FlowPort) else []
+        place = self._place
+        return place.notes if isinstance(place, _Noted) else []
 
     def advance(self) -> bool:
-        """Start the thread."""
+        """Start the thread. SourceError: there are no descriptors or threads left."""
         if self.descriptor < 0:
-            self.descriptor, writer = os.pipe()
-            self._pipe = Pipe(writer)
-            threading.Thread(target=self._run, args=(self._pipe,), daemon=True).start()
+            try:
+                self.descriptor, writer = os.pipe()
+                self._pipe = Pipe(writer)
+                threading.Thread(target=self._run, args=(self._pipe,), daemon=True).start()
+            except (OSError, RuntimeError) as problem:
+                reason = getattr(problem, "strerror", None) or problem
+                raise SourceError(f"{self._label}: {reason}", _FEWER) from None
         return True
 
     def close(self) -> None:
@@ -219,6 +251,8 @@ class OpenStream:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+            if self._residence is not None:
+                self._residence.wanted.set()  # who waits for it sees that nobody reads
         else:
             self._place.close()
 
@@ -234,6 +268,8 @@ class OpenStream:
     def _deliver(self, feed: RecordFeed) -> None:
         try:
             feed.begin()
+            if self._residence is not None:
+                self._residence.wanted.wait()
             self._place.deliver(feed)
         except BrokenPipeError:
             raise

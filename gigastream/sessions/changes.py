@@ -7,16 +7,17 @@ that has none of the packets before; one that passes rows at once, with the next
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from gigastream.codegen.interfaces import is_read
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.gsql.types import Schema
 from gigastream.plan import Plan
 from gigastream.plan.nodes import Node, topological
-from gigastream.sessions.edges import Edge, time_column
+from gigastream.sessions.edges import Edge, Handover, ended_queries, handover
 
 Firsts = Mapping[str, int | None]
 """By query, the first window (the value of its time column) that is answered anew; None: it passes
@@ -38,7 +39,7 @@ class _Stage:
     """A set, and for which windows of each query it answers."""
 
     queries: AttachedSet
-    schemas: Mapping[str, Schema]
+    plan: Plan
     begins: Mapping[str, Edge] = field(default_factory=dict)
     ends: Mapping[str, Edge | None] | None = None
     """None: it is the last one; of a query None: it has had its last row."""
@@ -63,7 +64,7 @@ class _Stage:
         begin = self.begins.get(event.query)
         if batch.row_count == 0:
             return event if self.ends is None else None
-        rest = batch if begin is None else begin.behind(batch, self.schemas[event.query])
+        rest = batch if begin is None else begin.behind(batch, _schemas(self.plan)[event.query])
         rest = rest if rest is None or edge is None else edge.before(rest)
         return None if rest is None else replace(event, batch=rest)
 
@@ -74,7 +75,7 @@ class Succession:
     def __init__(self, engine: Engine, queries: AttachedSet, plan: Plan) -> None:
         """Begin with a set, which is attached, or will be."""
         self._engine = engine
-        self._stages = [_Stage(queries, _schemas(plan))]
+        self._stages = [_Stage(queries, plan)]
         self._waiting: list[Event] = []
 
     @property
@@ -101,22 +102,22 @@ class Succession:
         """
         old = self._stages[-1]
         try:
-            _check_same(old.schemas, _schemas(plan))
+            _check_same(_schemas(old.plan), _schemas(plan))
             old.queries.settle()
             self._waiting = [*self.taken()]
             self._engine.attach(new)
             firsts = {node.name: new.whole_from(node.name) for node in plan.outputs}
-            has_read = any(source.read for source in self._engine.statistics())
-            if has_read:
-                _check_edges(plan, firsts)
+            sources = self._engine.statistics()
+            _check_edges(plan, firsts, {source.interface for source in sources if source.read})
         except BaseException:
             new.close()
             raise
-        edges = {name: _edge(first, old.schemas[name]) for name, first in firsts.items()}
+        edges = {name: _handed_over(name, first, old.plan, plan) for name, first in firsts.items()}
         old.queries.pass_punctuation()
-        old.ends = edges
-        begins = {name: edge for name, edge in edges.items() if edge is not None}
-        self._stages.append(_Stage(new, _schemas(plan), begins))
+        old.reached |= ended_queries(old.queries, old.plan)
+        old.ends = {name: None if edge is None else edge.ends for name, edge in edges.items()}
+        begins = {name: edge.begins for name, edge in edges.items() if edge is not None}
+        self._stages.append(_Stage(new, plan, begins))
         if old.is_done:
             self._let_go(old)
         return firsts
@@ -143,13 +144,22 @@ def _check_same(old: Mapping[str, Schema], new: Mapping[str, Schema]) -> None:
             raise ChangeError(message, "end the run, and begin another")
 
 
-def _check_edges(plan: Plan, firsts: Firsts) -> None:
-    """Demand of each query a place at which the one set can end and the other begin."""
+def _check_edges(plan: Plan, firsts: Firsts, read: Collection[str]) -> None:
+    """Demand of each query a place at which the one set can end and the other begin.
+
+    Of one that reads interfaces of which nothing has been `read` all rows are the new set's.
+    """
     for node in plan.outputs:
-        if firsts[node.name] is None and holds_rows(node):
+        if firsts[node.name] is None and holds_rows(node) and _has_read(plan, node, read):
             message = f"{node.name} holds rows, and shows no column that tells its windows apart"
             hint = "select the column of its windows, or end the run and begin another"
             raise ChangeError(message, hint)
+
+
+def _has_read(plan: Plan, output: Node, read: Collection[str]) -> bool:
+    below = {node.name for node in topological((output,))}
+    lows = [low for low in plan.low if low.name in below]
+    return any(is_read(low, interface) for low in lows for interface in read)
 
 
 def holds_rows(output: Node) -> bool:
@@ -157,6 +167,5 @@ def holds_rows(output: Node) -> bool:
     return any(below.holds_rows for below in topological((output,)))
 
 
-def _edge(first: int | None, schema: Schema) -> Edge | None:
-    place = time_column(schema)
-    return None if first is None or place is None else Edge(place, first, schema)
+def _handed_over(query: str, first: int | None, old: Plan, new: Plan) -> Handover | None:
+    return None if first is None else handover(first, query, old, new)

@@ -4,16 +4,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyarrow import compute
 
 from gigastream.engine.batch import NativeBatch
+from gigastream.engine.statistics import END
 from gigastream.gsql.types import Temporal, Type
+from gigastream.plan.base_time import column_times, reached_before
 from gigastream.plan.builders import first_temporal
 
 if TYPE_CHECKING:
+    from gigastream.engine.attached_set import AttachedSet
     from gigastream.gsql.types import Schema
+    from gigastream.plan import Plan
+    from gigastream.plan.operators.output import Output
 
 
 class Edge:
@@ -22,7 +28,7 @@ class Edge:
     def __init__(self, place: int, first: int, schema: Schema) -> None:
         """`first` is the value there of the column at this place, which rises, or falls."""
         self._place, self._schema = place, schema
-        self._falls = schema.columns[place].temporal is Temporal.DECREASING
+        self._falls = _falls(schema, place)
         self._first = -first if self._falls else first
 
     def is_reached(self, bounds: Sequence[int]) -> bool:
@@ -52,6 +58,49 @@ class Edge:
         values = table.column(self._place).cast("int64")
         values = compute.negate(values) if self._falls else values
         return table, compute.less(values, self._first)
+
+
+@dataclass(frozen=True)
+class Handover:
+    """Where one set's rows of a query end, and where another's begin, each in its own windows."""
+
+    ends: Edge
+    begins: Edge
+
+
+def handover(first: int, query: str, old: Plan, new: Plan) -> Handover | None:
+    """From the new set's first window on the rows are its; None: the old one shows no time.
+
+    Windows of other lengths, or counted otherwise, do not end where these begin: the old set
+    answers every window that begins before, so that each packet is in one, and a few are in two.
+    """
+    had, has = _output(old, query), _output(new, query)
+    places = time_column(had.schema), time_column(has.schema)
+    if places[0] is None or places[1] is None:
+        return None
+    begins = Edge(places[1], first, has.schema)
+    had_falls = _falls(had.schema, places[0])
+    bound = reached_before(
+        -first if _falls(has.schema, places[1]) else first,
+        column_times(new, has, places[1]),
+        column_times(old, had, places[0]),
+    )
+    ends = Edge(places[0], -bound if had_falls else bound, had.schema)
+    return Handover(ends, begins)
+
+
+def ended_queries(attached: AttachedSet, plan: Plan) -> set[str]:
+    """Those that have had their last row, as by LIMIT: no punctuation will say so once more."""
+    over = {each.name for each in attached.operators() if each.promised_ns == END}
+    return {node.name for node in plan.outputs if node.input.name in over}
+
+
+def _output(plan: Plan, query: str) -> Output:
+    return next(node for node in plan.outputs if node.name == query)
+
+
+def _falls(schema: Schema, place: int) -> bool:
+    return schema.columns[place].temporal is Temporal.DECREASING
 
 
 def time_column(schema: Schema) -> int | None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,8 +37,11 @@ class HighSession(Closing):
         taps: Sequence[str] = (),
         include: Sequence[Path] = (),
         is_low_elsewhere: bool = False,
+        is_compiled: Callable[[], None] = lambda: None,
     ) -> None:
         """Open a plan whose low nodes read these interfaces, here or, `is_low_elsewhere`, not.
+
+        `is_compiled` is called when no program is run any more, and no file in Python yet.
 
         `taps` names nodes whose streams come out as well; with the setting low_level_only nothing
         else does: those of low nodes are the unions of their interfaces.
@@ -57,6 +60,7 @@ class HighSession(Closing):
                     is_low_elsewhere=is_low_elsewhere,
                 )
             )
+            is_compiled()
             self._queries.stand_alone(interfaces)
             self._opened = opened.pop_all()
         self._ports: dict[tuple[str, str], list[int]] = {}

@@ -51,12 +51,13 @@ class SpoolSession(Closing):
         clock: Callable[[], float] = time.monotonic,
         tell: Callable[[str], None] = lambda _: None,
         waits: bool = False,
+        is_compiled: Callable[[], None] = lambda: None,
     ) -> None:
         """Open a plan over spools; `plan` is of gigastream.spool.plan.plan_of_spools.
 
         `interfaces` are those of each spool; two may have one of the same name. `tell` hears of
         hosts that do not answer, and that answer again. With `waits` spools that nobody writes for
-        the moment are waited for.
+        the moment are waited for. `is_compiled` is as HighSession has it.
         """
         self._waits = waits
         self._settings = settings or Settings()
@@ -65,7 +66,12 @@ class SpoolSession(Closing):
         self._tell = tell
         names = [tuple(each) for each in interfaces]
         self._high = HighSession(
-            plan, tuple(chain(*names)), settings, include=include, is_low_elsewhere=True
+            plan,
+            tuple(chain(*names)),
+            settings,
+            include=include,
+            is_low_elsewhere=True,
+            is_compiled=is_compiled,
         )
         self._stopped = False
         self._alone_since_s: float | None = None

@@ -85,12 +85,18 @@ class Decompression:
         return self._input.bytes_taken
 
     def start(self) -> int:
-        """Start the thread; return the descriptor to read from, which the caller closes."""
+        """Start the thread; return the descriptor to read from, the caller's to close. OSError."""
         reader, writer = _pipe()
         _widen(writer)
         self._input.reader_leaves(writer)
-        self._thread = threading.Thread(target=self._run, args=(writer,), daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, args=(writer,), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as problem:  # threads are short, as descriptors may be
+            os.close(reader)
+            os.close(writer)
+            raise OSError(errno.ENOMEM, str(problem)) from None
+        self._thread = thread
         return reader
 
     def wait_for_end(self) -> None:

@@ -16,6 +16,7 @@ from gigastream.gsql.catalog.build import (
     STORED_CODE,
     StoredDefinitions,
     code_hash,
+    is_python,
     store_definitions,
 )
 from gigastream.gsql.source import SourceFile
@@ -149,15 +150,17 @@ def plan_of_spools(
     *,
     definitions: Sequence[str] = (),
     is_finite: bool = False,
+    newer_python: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """Return the plan whose low level wrote the spools, or that of other queries over them.
 
     Code is taken from `definitions` alone (those of `texts`, where there are any), which are files
     here, and never from what a spool says. `is_finite` says that the spools have ended and that who
-    asks waits for their end. Raises SpooledPlanError where the spools were written for different
-    query sets, have no stream that `texts` need, or lack what their queries name; SpoolReadError
-    where columns of a stream have one name; GsqlError for what is wrong in `texts`.
+    asks waits for their end. With `newer_python` a file in Python stands for the spool's of its
+    name, though the text is another by now. Raises SpooledPlanError where the spools were written
+    for different query sets, have no stream that `texts` need, or lack what their queries name;
+    SpoolReadError where columns of a stream have one name; GsqlError for what is wrong in `texts`.
     """
     from gigastream.plan import plan_queries
 
@@ -166,7 +169,7 @@ def plan_of_spools(
     theirs = queries_of(first)
     given = definitions if texts is None else texts.definitions
     asked = replace(theirs if texts is None else texts, interfaces=_all_interfaces(spools))
-    known = _definitions(theirs.definitions, given, first)
+    known = _definitions(theirs.definitions, given, first, newer_python)
     asked = replace(asked, definitions=known, is_finite=is_finite)
     checked = check_texts(asked)
     for warning in checked.warnings:
@@ -185,15 +188,19 @@ def _definitions(
     theirs: Sequence[str | StoredDefinitions],
     given: Sequence[str | StoredDefinitions],
     spool: Spool,
+    newer_python: bool,
 ) -> tuple[str | StoredDefinitions, ...]:
     """Return the reader's files in the place of those that they are, and the spool's for the rest.
 
-    A file with the name of one of the spool's must be that one.
+    A file with the name of one of the spool's must be that one, or is taken for it.
     """
     here = {path: _stored(path) for path in given}
-    names = {file.name for file in theirs if isinstance(file, StoredDefinitions)}
+    written = {file.name: file for file in theirs if isinstance(file, StoredDefinitions)}
+    older = {name: file for name, file in written.items() if file not in here.values()}
     for path, file in here.items():
-        if file.name in names and file not in theirs:
+        if newer_python and is_python(file):
+            here[path] = file if file in theirs else older.get(file.name, file)
+        elif file.name in written and file not in theirs:
             raise SpooledPlanError(
                 f"{path} is not the {file.name} that {spool.path} was written with",
                 "give the definition file, and the header beside it, that its writer had",
@@ -203,6 +210,14 @@ def _definitions(
         replaced.get(file, file) if isinstance(file, StoredDefinitions) else file for file in theirs
     ]
     return (*known, *(path for path in given if path not in known))
+
+
+def changed_python(files: Sequence[str], spool: Spool) -> tuple[str, ...]:
+    """Files in Python of which a spool's queries have another text. SpooledPlanError."""
+    theirs = queries_of(spool).definitions
+    names = {file.name for file in theirs if isinstance(file, StoredDefinitions)}
+    here = ((path, _stored(path)) for path in filter(is_python, files))
+    return tuple(path for path, file in here if file.name in names and file not in theirs)
 
 
 def _stored(file: str | StoredDefinitions) -> StoredDefinitions:

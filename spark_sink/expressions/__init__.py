@@ -22,6 +22,7 @@ from gigastream.gsql.expressions import (
     Expression,
     FunctionCall,
     Operation,
+    PythonResult,
     walk,
 )
 from gigastream.gsql.source import Span
@@ -47,6 +48,8 @@ def column(expression: Expression, leaf: Leaf) -> Value:
         return _case(expression, leaf)
     if isinstance(expression, FunctionCall):
         return _call(expression, leaf)
+    if isinstance(expression, PythonResult):
+        return Value(leaf(expression.value).column, leaf(expression.given).column)
     return leaf(expression)
 
 

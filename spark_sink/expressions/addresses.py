@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from gigastream.gsql.types import Type
+from spark_sink.address_text import address_text
 from spark_sink.expressions.values import literal
 from spark_sink.expressions.whole_numbers import number
 
@@ -31,6 +34,11 @@ def unmapped(inet: Column) -> Column:
     """The IP in an INET; NULL where there is none."""
     number_ = F.conv(F.hex(F.substring(inet, 13, 4)), 16, 10).try_cast("bigint")
     return F.when(is_mapped(inet), number_)
+
+
+def text_of(type_: Type) -> Callable[[Column], Column]:
+    """As outputs print it, in bytes."""
+    return lambda address: address_text(address, type_).cast("binary")
 
 
 def prefix_of_ip(ip: Column, length: int) -> Column:

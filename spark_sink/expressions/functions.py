@@ -17,6 +17,7 @@ from spark_sink.expressions import (
     dates,
     encodings,
     mathematics,
+    own_functions,
     prefix_files,
     strings,
     text,
@@ -36,12 +37,14 @@ def called(e: FunctionCall, arguments: list[Column]) -> Column:
         return _PREPARED[e.symbol](_text(e))(arguments[0])
     if e.symbol in _PREFIX_FILES:
         return prefix_files.finding(prefix_files.read_table(_path(e)))(arguments[0])
+    if e.header:
+        return own_functions.called(e, arguments)
     return _FUNCTIONS[e.symbol](*arguments)
 
 
 def is_python(e: FunctionCall) -> bool:
     """Whether Python workers compute it, and not Spark's own expressions."""
-    return e.symbol in _IN_PYTHON or e.symbol in _PREFIX_FILES
+    return e.symbol in _IN_PYTHON or e.symbol in _PREFIX_FILES or bool(e.header)
 
 
 def refused(e: FunctionCall) -> str | None:
@@ -51,7 +54,7 @@ def refused(e: FunctionCall) -> str | None:
     if e.symbol in _PREFIX_FILES:
         return _why_no_table(_path(e))
     if e.header:
-        return f"{e.name} is a function in C of your own"
+        return own_functions.why_not(e)
     return f"{e.name} has no equal in Spark"
 
 
@@ -184,6 +187,12 @@ _FUNCTIONS: dict[str, Compute] = {
     "gs_function_to_base64_string": encodings.to_base64,
     "gs_function_from_base64_string": encodings.from_base64,
     "gs_function_printable_string": encodings.printable,
+    "gs_function_text_ullong": strings.text_of_number,
+    "gs_function_text_llong": strings.text_of_number,
+    **{
+        f"gs_function_text_{type_}": addresses.text_of(Type[type_.upper()])
+        for type_ in ("ip", "ipv6", "inet")
+    },
     "gs_function_family_ip": address_kinds.family_of_ip,
     "gs_function_family_ipv6": address_kinds.family_of_inet,
     "gs_function_family_inet": address_kinds.family_of_inet,

@@ -88,6 +88,11 @@ def hex_of_ullong(x: Column) -> Column:
     return F.lower(F.hex(bits_of(x))).cast("binary")
 
 
+def text_of_number(x: Column) -> Column:
+    """A whole number in decimal."""
+    return x.cast("string").cast("binary")
+
+
 def address(x: Column) -> Column:
     """The IP that the whole string is in dotted form; NULL for anything else."""
     text = as_text(x)

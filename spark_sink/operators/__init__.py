@@ -15,9 +15,12 @@ from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.order_limit import OrderLimit
 from gigastream.plan.operators.output import Output
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.operators.python_map import PythonMap
 from gigastream.plan.operators.running_aggregate import RunningAggregate
+from gigastream.plan.operators.sample import Sample
 from gigastream.plan.operators.select import Select
 from gigastream.plan.operators.slide import Slide
+from gigastream.plan.operators.slide_rows import SlideRows
 from gigastream.plan.operators.sort import Sort
 from gigastream.plan.operators.union import Union
 from gigastream.plan.plan import Plan
@@ -31,7 +34,9 @@ from spark_sink.operators.merge import MergeOnSpark
 from spark_sink.operators.operator import SparkOperator, Times
 from spark_sink.operators.order_limit import OrderLimitOnSpark
 from spark_sink.operators.output import OutputOnSpark
+from spark_sink.operators.python_map import PythonMapOnSpark
 from spark_sink.operators.running_aggregate import RunningAggregateOnSpark
+from spark_sink.operators.sample import SampleOnSpark
 from spark_sink.operators.select import SelectOnSpark
 from spark_sink.operators.slide import SlideOnSpark
 from spark_sink.operators.sort import SortOnSpark
@@ -44,8 +49,11 @@ OPERATORS: dict[type[Node], SparkOperator[Any]] = {
     Select: SelectOnSpark(),
     Aggregate: AggregateOnSpark[Aggregate](),
     Slide: SlideOnSpark(),
+    SlideRows: SlideOnSpark(),
     Expand: ExpandOnSpark(),
+    PythonMap: PythonMapOnSpark(),
     RunningAggregate: RunningAggregateOnSpark(),
+    Sample: SampleOnSpark(),
     Union: UnionOnSpark(),
     Join: JoinOnSpark(),
     Sort: SortOnSpark(),

@@ -17,9 +17,12 @@ from gigastream.codegen.operators import (
     order_limit,
     output,
     partial_aggregate,
+    python_map,
     running_aggregate,
+    sample,
     select,
     slide,
+    slide_rows,
     sort,
     union,
 )
@@ -33,9 +36,12 @@ from gigastream.plan.operators.merge import Merge
 from gigastream.plan.operators.order_limit import OrderLimit
 from gigastream.plan.operators.output import Output
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.operators.python_map import PythonMap
 from gigastream.plan.operators.running_aggregate import RunningAggregate
+from gigastream.plan.operators.sample import Sample
 from gigastream.plan.operators.select import Select
 from gigastream.plan.operators.slide import Slide
+from gigastream.plan.operators.slide_rows import SlideRows
 from gigastream.plan.operators.sort import Sort
 from gigastream.plan.operators.union import Union
 
@@ -56,8 +62,11 @@ CODES: dict[type[Node], OperatorCode] = {
     Select: select.CODE,
     Aggregate: aggregate.CODE,
     Slide: slide.CODE,
+    SlideRows: slide_rows.CODE,
     Expand: expand.CODE,
+    PythonMap: python_map.CODE,
     RunningAggregate: running_aggregate.CODE,
+    Sample: sample.CODE,
     Union: union.CODE,
     Join: join.CODE,
     Sort: sort.CODE,

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from gigastream.codegen.accumulators import handed_over, met, writer_of
 from gigastream.codegen.bounds import Carried
@@ -27,13 +28,16 @@ from gigastream.codegen.operators.high_parts import (
 )
 from gigastream.codegen.operators.row_bursts import row_burst, write_bursts, write_scratch_reset
 from gigastream.codegen.user_accumulators import note_states, valid_partial
-from gigastream.codegen.value_sets import value_sets, write_new_values
+from gigastream.codegen.value_sets import value_sets, write_met_values
 from gigastream.gsql.expressions import ColumnRef, Expression
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.types import Type
 from gigastream.plan.accumulators import KINDS
 from gigastream.plan.operators.aggregate import Aggregate
+
+RowsWriter = Callable[[Lines, CodeContext, str, Any], None]
+"""Writes `<prefix>_rows`, behind the structs of an entry and of a row."""
 
 
 def _write_aggregate(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
@@ -53,18 +57,20 @@ def write_aggregate_functions(
     bounded: Sequence[GroupVariable],
     *,
     engine_members: Sequence[tuple[str, str]] = (),
+    write_rows: RowsWriter | None = None,
 ) -> None:
     """All that an aggregation's rows and groups are told by, but how a group leaves.
 
     `bounded` are the group variables of which bounds are given; `engine_members`, as (C type,
-    name), stand in an entry beside what the groups have.
+    name), stand in an entry beside what the groups have; `write_rows` is for rows that do not go
+    into their groups by bursts.
     """
-    note_calls(context, _aggregate_reads(node))
+    note_calls(context, aggregate_reads(node))
     note_calls(context, node.column_expressions)
     note_calls(context, node.conditions_of_groups)
     note_states(context, node.accumulators, of_partials=node.merges_partials)
     _write_entry(lines, prefix, node, engine_members)
-    _write_rows(lines, context, prefix, node)
+    (write_rows or _write_rows)(lines, context, prefix, node)
     windows = list(node.temporal_groups)
     incoming = [over_columns(bounded[i].expression) for i in windows]
     write_bounds(lines, f"{prefix}_bounds", incoming)
@@ -117,15 +123,15 @@ def _partial_refs(node: Aggregate) -> list[list[Expression]]:
     return refs
 
 
-def _arguments(node: Aggregate) -> list[list[Expression]]:
+def arguments_of(node: Aggregate) -> list[list[Expression]]:
     if node.merges_partials:
         return _partial_refs(node)
     return [list(a.expressions) for a in node.accumulators]
 
 
-def _aggregate_reads(node: Aggregate) -> list[Expression]:
+def aggregate_reads(node: Aggregate) -> list[Expression]:
     groups = [group.expression for group in node.groups]
-    return [*node.predicates, *groups, *(e for part in _arguments(node) for e in part)]
+    return [*node.predicates, *groups, *(e for part in arguments_of(node) for e in part)]
 
 
 def _write_entry(
@@ -156,14 +162,14 @@ def _write_entry(
         for i in keys_of(node):
             e = node.groups[i].expression
             declare_member(lines, e, f"g{i}")
-        for index, arguments in enumerate(_arguments(node)):
+        for index, arguments in enumerate(arguments_of(node)):
             for part, e in enumerate(arguments):
                 declare_member(lines, e, f"x{index}_{part}")
     lines.add("")
 
 
 def _write_rows(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
-    read, count = _aggregate_reads(node), max(1, len(node.temporal_groups))
+    read, count = aggregate_reads(node), max(1, len(node.temporal_groups))
     burst = row_burst(read, read)
     head = f"static void {prefix}_rows(struct gs_operator *op, const struct gs_batch *input)"
     with lines.block(head):
@@ -178,33 +184,46 @@ def _write_rows(lines: Lines, context: CodeContext, prefix: str, node: Aggregate
             burst,
             lambda: _write_lookup(lines, context, prefix, node),
             lambda: _write_prefetch(lines, prefix),
-            lambda: _write_group_in(lines, prefix, node),
+            lambda: write_group_in(lines, prefix, node),
         )
     lines.add("")
 
 
 def _write_lookup(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
-    """The first pass: a row's values, its window's table, its home there, prefetched."""
-    leaf = column_leaf(("input", "row"))
-    writer = operator_writer(lines, context, leaf, "op->counters.no_value++; continue;")
-    write_scratch_reset(lines, _aggregate_reads(node))
-    write_where(lines, writer, node.predicates)
-    _write_window(lines, writer, node)
-    lines.add(f"struct {prefix}_row *r = &rows[count];", "r->table = table;")
-    for i in keys_of(node):
-        write_member(lines, writer, node.groups[i].expression, f"r->g{i}")
-    for index, arguments in enumerate(_arguments(node)):
-        for part, e in enumerate(arguments):
-            write_member(lines, writer, e, f"r->x{index}_{part}")
-    _write_valid(lines, node)
-    keys = keys_of(node)
-    types = [node.groups[i].expression.type for i in keys]
-    write_hash(lines, "hash", "op->hash_key", types, [f"r->g{i}" for i in keys])
+    """The first pass: a row's values, its window's table, its home there, prefetched.
+
+    The window comes last: a row that has no value is dropped, and begins none.
+    """
+    write_row_values(lines, context, prefix, node)
+    _write_table(lines, node)
     lines.add(
-        "r->control = (uint32_t)hash | 0x80000000u;",
+        "r->table = table;",
         "__builtin_prefetch(&table->index[r->control & table->mask]);",
         "count++;",
     )
+
+
+def write_row_values(lines: Lines, context: CodeContext, prefix: str, node: Aggregate) -> None:
+    """Of a `row` that WHERE lets pass what goes into its group, as `r`, which is `rows[count]`.
+
+    Its temporal group variables are `w0` and so on.
+    """
+    leaf = column_leaf(("input", "row"))
+    writer = operator_writer(lines, context, leaf, "op->counters.no_value++; continue;")
+    write_scratch_reset(lines, aggregate_reads(node))
+    write_where(lines, writer, node.predicates)
+    lines.add(f"struct {prefix}_row *r = &rows[count];")
+    for i in keys_of(node):
+        write_member(lines, writer, node.groups[i].expression, f"r->g{i}")
+    for index, arguments in enumerate(arguments_of(node)):
+        for part, e in enumerate(arguments):
+            write_member(lines, writer, e, f"r->x{index}_{part}")
+    _write_valid(lines, node)
+    _write_window_values(lines, writer, node)
+    keys = keys_of(node)
+    types = [node.groups[i].expression.type for i in keys]
+    write_hash(lines, "hash", "op->hash_key", types, [f"r->g{i}" for i in keys])
+    lines.add("r->control = (uint32_t)hash | 0x80000000u;")
 
 
 def _write_valid(lines: Lines, node: Aggregate) -> None:
@@ -215,13 +234,22 @@ def _write_valid(lines: Lines, node: Aggregate) -> None:
             lines.add(f"if (GS_UNLIKELY(!{valid})) {{ op->counters.no_value++; continue; }}")
 
 
-def _write_window(lines: Lines, writer: ExpressionWriter, node: Aggregate) -> None:
-    windows = node.temporal_groups
-    for k, i in enumerate(windows):
+def write_window(lines: Lines, writer: ExpressionWriter, node: Aggregate) -> None:
+    """The row's values of the window, and the `table` of its groups."""
+    _write_window_values(lines, writer, node)
+    _write_table(lines, node)
+
+
+def _write_window_values(lines: Lines, writer: ExpressionWriter, node: Aggregate) -> None:
+    for k, i in enumerate(node.temporal_groups):
         e = node.groups[i].expression
         value = writer.value(e).code
         write_has_time(lines, value, e, "{ op->counters.no_value++; continue; }")
         lines.add(f"const gs_bound w{k} = {to_bound(value, e.temporal)};")
+
+
+def _write_table(lines: Lines, node: Aggregate) -> None:
+    windows = node.temporal_groups
     same = " && ".join(["table != NULL"] + [f"last[{k}] == w{k}" for k in range(len(windows))])
     with lines.block(f"if (GS_UNLIKELY(!({same})))"):
         lines.add(*(f"last[{k}] = w{k};" for k in range(len(windows))))
@@ -229,10 +257,19 @@ def _write_window(lines: Lines, writer: ExpressionWriter, node: Aggregate) -> No
         lines.add("if (table == NULL) continue;")
 
 
-def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
-    """The third pass: the row meets its group, or starts it."""
+def write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
+    """The third pass: the row `rows[at]` meets its group, or starts it."""
+    lines.add(f"const struct {prefix}_row *r = &rows[at];")
+    write_find(lines, prefix, node)
+    with lines.block("if (GS_LIKELY(entry != NULL))"):
+        write_accumulate(lines, prefix, node, is_start=False)
+        lines.add("continue;")
+    write_start(lines, prefix, node)
+
+
+def write_find(lines: Lines, prefix: str, node: Aggregate, unless: str = "") -> None:
+    """`entry` of the row `r`, NULL where there is none; `found` is passed over `unless`."""
     lines.add(
-        f"const struct {prefix}_row *r = &rows[at];",
         "struct gs_group_table *groups = r->table;",
         f"struct {prefix}_entry *entry = NULL;",
         "uint32_t place = r->control & groups->mask;",
@@ -243,16 +280,27 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
             f"struct {prefix}_entry *found = (struct {prefix}_entry *)groups->entries + "
             "(uint32_t)groups->index[place];"
         )
+        if unless:
+            lines.add(f"if ({unless}) continue;")
         with lines.block(f"if ({same_group(node, 'found', 'r')})"):
             lines.add("entry = found;", "break;")
-    with lines.block("if (GS_LIKELY(entry != NULL))"):
-        _write_accumulate(lines, prefix, node, is_start=False)
-        lines.add("continue;")
-    strings = [f"r->g{i}.length" for i in keys_of(node) if is_string(node, i)]
+
+
+_ADMITTED = "op->host->group_admit(op, groups, string_bytes)"
+
+
+def write_start(
+    lines: Lines, prefix: str, node: Aggregate, admitted: str = _ADMITTED, number: str | None = None
+) -> None:
+    """A new `entry`, which the row starts; the next row where there is no room for it.
+
+    `admitted` is true where there is, for `string_bytes` of strings too; `number` is as
+    `write_accumulate` has it.
+    """
     lines.add(
         "const uint32_t mask = groups->mask;",
-        f"const uint64_t string_bytes = {' + '.join(['UINT64_C(0)', *strings])};",
-        "if (!op->host->group_admit(op, groups, string_bytes)) continue;",
+        f"const uint64_t string_bytes = {string_bytes(node, keys_of(node))};",
+        f"if (!{admitted}) continue;",
     )
     with lines.block("if (GS_UNLIKELY(mask != groups->mask))"):
         lines.add(
@@ -263,7 +311,7 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
         "groups->index[place] = (uint64_t)r->control << 32 | (groups->count - 1);",
         f"entry = (struct {prefix}_entry *)groups->entries + (groups->count - 1);",
     )
-    if any(a.may_be_empty or a.distinct for a in node.accumulators):
+    if any(a.may_be_empty or a.keeps_values for a in node.accumulators):
         lines.add("memset(entry, 0, sizeof *entry); /* what has seen no value yet is 0 */")
     if node.may_be_of_nothing:
         lines.add("entry->is_met = 1;")
@@ -273,7 +321,13 @@ def _write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
         lines.add(f"entry->g{i} = {string if e.type is Type.STRING else f'r->g{i}'};")
         if e.nullable:
             lines.add(f"entry->g{i}_null = r->g{i}_null;")
-    _write_accumulate(lines, prefix, node, is_start=True)
+    write_accumulate(lines, prefix, node, is_start=True, number=number)
+
+
+def string_bytes(node: Aggregate, keys: Sequence[int]) -> str:
+    """C expression: the bytes of a row's group variables that are texts."""
+    strings = (f"r->g{i}.length" for i in keys if is_string(node, i))
+    return " + ".join(["UINT64_C(0)", *strings])
 
 
 def is_string(node: Aggregate, group: int) -> bool:
@@ -300,14 +354,31 @@ def same_group(node: Aggregate, one: str, other: str) -> str:
     return " && ".join(tests) or "true"
 
 
-def _write_accumulate(lines: Lines, prefix: str, node: Aggregate, *, is_start: bool) -> None:
+def write_is_same(lines: Lines, prefix: str, node: Aggregate, one: str = "a") -> None:
+    """`prefix`_is_same: what `a` points to, whose entry is `one`, and an entry are of one group."""
+    with lines.block(f"static bool {prefix}_is_same(const void *a, const void *b)"):
+        lines.add(
+            f"const struct {prefix}_entry *one = {one}, *other = b;",
+            "(void)one, (void)other;",
+            f"return {same_group(node, 'one', 'other')};",
+        )
+    lines.add("")
+
+
+def write_accumulate(
+    lines: Lines, prefix: str, node: Aggregate, *, is_start: bool, number: str | None = None
+) -> None:
+    """The row `r` is added to `entry`.
+
+    `number` is the group's among those whose values lie in `r->table`: of all by default.
+    """
     sets = value_sets(node.accumulators)
     if sets:
-        entries = f"(struct {prefix}_entry *)groups->entries"
-        lines.add(f"const uint32_t number = (uint32_t)(entry - {entries});")
-    write_new_values(lines, node.accumulators, sets)
+        of_all = f"(uint32_t)(entry - (struct {prefix}_entry *)groups->entries)"
+        lines.add(f"const uint32_t number = {number or of_all};")
+    write_met_values(lines, node.accumulators, sets)
     for index, (accumulator, arguments) in enumerate(
-        zip(node.accumulators, _arguments(node), strict=True)
+        zip(node.accumulators, arguments_of(node), strict=True)
     ):
         x = [f"r->x{index}_{part}" for part in range(len(arguments))]
         writer = writer_of(accumulator, of_partials=node.merges_partials)
@@ -316,10 +387,14 @@ def _write_accumulate(lines: Lines, prefix: str, node: Aggregate, *, is_start: b
             start, add = writer.merge_start(at, x), writer.merge(at, x)
         else:
             values = handed_over(accumulator, x)
+            if accumulator.has_set and not accumulator.distinct:
+                values = [*values, sets[index].met]
             start, add = writer.start(at, values), writer.add(at, values)
         added = met(accumulator, at, x, start, None if is_start else add)
-        if accumulator.distinct:
-            added = [f"if ({sets[index].is_new}) {{ {' '.join(added)} }}"]
+        if accumulator.has_set:
+            kept = sets[index]
+            told = kept.is_new if accumulator.distinct else f"{kept.met} != NULL"
+            added = [f"if ({told}) {{ {' '.join(added)} }}"]
         lines.add(*added)
 
 

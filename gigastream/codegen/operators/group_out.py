@@ -15,6 +15,7 @@ from gigastream.codegen.keys import from_bound
 from gigastream.codegen.operators.high_parts import operator_writer
 from gigastream.codegen.user_accumulators import kept_by
 from gigastream.codegen.user_aggregates import note_value
+from gigastream.codegen.value_lists import list_form
 from gigastream.gsql.expressions import (
     AggregateRef,
     Expression,
@@ -24,6 +25,7 @@ from gigastream.plan.accumulators import Final, UserAccumulator, UserFinal
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
 
+Leaf = Callable[[Expression], CValue]
 FinalWriter = Callable[[Lines, Aggregate, Final], tuple[str, str]]
 """The C of an aggregate's value, and of whether it is NULL."""
 
@@ -37,11 +39,13 @@ def write_group_out(
     begin: Sequence[str] = (),
     finals: Mapping[str, FinalWriter] | None = None,
     closing: Expression | None = None,
+    others: Leaf | None = None,
 ) -> None:
     """What becomes of a group that leaves, or goes on.
 
     `begin` gives `entry` where that is not the group's memory itself; `finals` are those of
-    aggregates that others do not have; of groups that go no further `closing` holds.
+    aggregates that others do not have; of groups that go no further `closing` holds; `others`
+    reads what is neither of a group nor an aggregate.
     """
     head = (
         f"static bool {prefix}_emit(struct gs_operator *op, const void *memory, "
@@ -53,7 +57,7 @@ def write_group_out(
             "(void)entry, (void)window;",
             "op->scratch->used = 0;",
         )
-        leaf = _group_leaf(node)
+        leaf = group_leaf(node, others)
         for index, final in enumerate(node.finals):
             _write_final(lines, context, node, index, final, {**_FINALS, **(finals or {})})
         closes = "false"
@@ -77,13 +81,43 @@ def write_group_out(
     lines.add("")
 
 
-def _group_leaf(node: Aggregate) -> Callable[[Expression], CValue]:
+def write_group_condition(
+    lines: Lines,
+    context: CodeContext,
+    prefix: str,
+    node: Aggregate,
+    name: str,
+    condition: Expression,
+    *,
+    begin: Sequence[str],
+    others: Leaf,
+) -> None:
+    """`<prefix>_<name>`: whether a condition holds of a group; one without a value does not."""
+    head = (
+        f"static bool {prefix}_{name}(struct gs_operator *op, const void *memory, "
+        "const gs_bound *window)"
+    )
+    with lines.block(head):
+        lines.add(*begin, "(void)entry, (void)window;", "op->scratch->used = 0;")
+        for index, final in enumerate(node.finals):
+            _write_final(lines, context, node, index, final, _FINALS)
+        fail = f"op->counters.no_value++; {_OUT}"
+        writer = operator_writer(lines, context, group_leaf(node, others), fail)
+        lines.add(comment(expression_text(condition)))
+        lines.add(f"return {writer.truth(condition)};")
+    lines.add("")
+
+
+def group_leaf(node: Aggregate, others: Leaf | None = None) -> Leaf:
+    """Reads a group's variables and aggregates; `others` whatever else there is."""
     places = {group: k for k, group in enumerate(node.temporal_groups)}
 
     def leaf(e: Expression) -> CValue:
         if isinstance(e, AggregateRef):
             null = f"v{e.index}_null" if node.finals[e.index].nullable else ""
             return CValue(f"v{e.index}", null)
+        if others is not None and not isinstance(e, GroupRef):
+            return others(e)
         assert isinstance(e, GroupRef)
         group = node.groups[e.index].expression
         if e.index in places:
@@ -102,7 +136,7 @@ def _write_final(
     final: Final,
     writers: Mapping[str, FinalWriter],
 ) -> None:
-    if isinstance(final, UserFinal):
+    if isinstance(final, UserFinal) and final.kind not in writers:
         code, null = _final_user(lines, context, node, final)
     else:
         code, null = writers[final.kind](lines, node, final)
@@ -173,9 +207,34 @@ def _final_user(
     assert isinstance(accumulator, UserAccumulator)
     kept = kept_by(accumulator, of_partials=node.merges_partials)
     function, result = note_value(context, kept, final.call), lines.name()
-    null = "!entry->is_met" if node.may_be_of_nothing else ""
-    null = f"!{at}_seen" if accumulator.may_be_empty else null
     call = f"{function}(op->scratch, op->handles, &{at}, &{result})"
+    return made(lines, final, result, call, _nothing_kept(node, final))
+
+
+def _final_list(opening: bytes, closing: bytes) -> FinalWriter:
+    """A list as text, in brackets or without."""
+
+    def write(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
+        separator = node.accumulators[final.accumulators[0]].separator
+        return _kept_text(lines, node, final, "list", list_form(separator, opening, closing))
+
+    return write
+
+
+def _final_counts(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
+    return _kept_text(lines, node, final, "counts", list_form(b", ", b"", b""))
+
+
+def _kept_text(
+    lines: Lines, node: Aggregate, final: Final, what: str, form: str
+) -> tuple[str, str]:
+    at, result = f"entry->a{final.accumulators[0]}", lines.name()
+    call = f"op->host->{what}_text(op, &{at}, {form}, &{result})"
+    return made(lines, final, result, call, _nothing_kept(node, final))
+
+
+def made(lines: Lines, final: Final, result: str, call: str, null: str) -> tuple[str, str]:
+    """What a C call writes to `result`, false: it has no value; NULL where `null` holds."""
     has_none = f"!({null}) && !{call}" if null else f"!{call}"
     lines.add(
         f"{C_TYPE[final.type]} {result} = {zero(final.type)};",
@@ -184,7 +243,22 @@ def _final_user(
     return result, null
 
 
+def _nothing_kept(node: Aggregate, final: Final) -> str:
+    which = final.accumulators[0]
+    if node.accumulators[which].may_be_empty:
+        return f"!entry->a{which}_seen"
+    return "!entry->is_met" if node.may_be_of_nothing else ""
+
+
+def _final_runs(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
+    return f"op->host->runs_count(&entry->a{final.accumulators[0]})", ""
+
+
 _FINALS = {
+    "joined": _final_list(b"", b""),
+    "array": _final_list(b"[", b"]"),
+    "counts": _final_counts,
+    "runs": _final_runs,
     "value": _final_value,
     "average": _final_average,
     "variance": _final_variance,

@@ -10,7 +10,7 @@ from typing import Any
 from gigastream.codegen.bounds import write_carried
 from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_schema
-from gigastream.codegen.context import CodeContext, views_of
+from gigastream.codegen.context import CodeContext, view_of, views_of
 from gigastream.codegen.interfaces import write_interfaces
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
@@ -60,7 +60,7 @@ class LowCode:
         self, lines: Lines, context: CodeContext, node: LowNode, temporal: list[int]
     ) -> None:
         options, prefix = node.options, self.prefix(context, node)
-        view = views_of(context.plan).index(node.source.decapsulation)
+        view = views_of(context.plan).index(view_of(node))
         columns = ", ".join(map(str, temporal)) or "0"
         lines.add(f"static const uint32_t {prefix}_temporal[] = {{{columns}}};")
         interfaces = write_interfaces(lines, prefix, node)

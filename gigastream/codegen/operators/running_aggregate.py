@@ -13,19 +13,36 @@ from gigastream.codegen.keys import size_rank
 from gigastream.codegen.operators.aggregate import (
     is_string,
     keys_of,
-    same_group,
     write_aggregate_functions,
     write_group_ops,
+    write_is_same,
 )
-from gigastream.codegen.operators.group_out import NO_VALUE, FinalWriter, write_group_out
+from gigastream.codegen.operators.group_out import NO_VALUE, FinalWriter, made, write_group_out
 from gigastream.codegen.operators.high_code import HighCode
+from gigastream.codegen.user_accumulators import kept_by
+from gigastream.codegen.user_aggregates import (
+    name_of,
+    note_merge,
+    note_moved,
+    note_value,
+    state_struct,
+    value_of,
+)
+from gigastream.gsql.expressions import StateFunction
 from gigastream.gsql.types import Type
-from gigastream.plan.accumulators import Accumulator, Final
+from gigastream.plan.accumulators import (
+    RUNNING_USER,
+    Accumulator,
+    Final,
+    UserAccumulator,
+    UserFinal,
+)
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.operators.running_aggregate import RunningAggregate
 
 
 def _write_running(lines: Lines, context: CodeContext, prefix: str, node: RunningAggregate) -> None:
+    _note_states(context, node)
     write_aggregate_functions(lines, context, prefix, node, node.groups)
     _write_standing(lines, prefix, node)
     begin = (
@@ -34,17 +51,20 @@ def _write_running(lines: Lines, context: CodeContext, prefix: str, node: Runnin
     )
     finals = {kind: going_on.value for kind, going_on in _GOING_ON.items()}
     write_group_out(lines, context, prefix, node, begin=begin, finals=finals, closing=node.closing)
-    _write_is_same(lines, prefix, node)
+    standing = f"&((const struct {prefix}_standing *)a)->now"
+    write_is_same(lines, prefix, node, standing)
     _write_begin(lines, prefix, node)
     _write_take(lines, prefix, node)
     _write_move(lines, prefix, node)
     _write_rest(lines, prefix, node)
+    _write_tell(lines, prefix, node)
     _write_drop(lines, prefix, node)
     with lines.block(f"static const struct gs_running_ops {prefix}_ops =", "};"):
         write_group_ops(lines, "running", prefix, node)
         lines.add(
             f".standing_size = sizeof(struct {prefix}_standing),",
             f".settles_after = {node.settles_after},",
+            f".max_silence = {node.max_silence},",
             f".asks_for_window = {int(node.asks_for_window)},",
             f".step = INT64_C({node.step}),",
             *(f".{name} = {prefix}_{name}," for name in _FUNCTIONS),
@@ -52,7 +72,7 @@ def _write_running(lines: Lines, context: CodeContext, prefix: str, node: Runnin
     lines.add("")
 
 
-_FUNCTIONS = ("is_same", "begin", "take", "move", "rest", "drop")
+_FUNCTIONS = ("is_same", "begin", "take", "move", "rest", "tell", "drop")
 
 
 # What stands, and its parts
@@ -73,17 +93,6 @@ def _write_standing(lines: Lines, prefix: str, node: RunningAggregate) -> None:
         lines.add("struct gs_standing standing;")
         for member in sorted(members, key=lambda member: size_rank(member.c_type)):
             lines.add(f"{member.c_type} {member.name};")
-    lines.add("")
-
-
-def _write_is_same(lines: Lines, prefix: str, node: RunningAggregate) -> None:
-    with lines.block(f"static bool {prefix}_is_same(const void *memory, const void *from)"):
-        lines.add(
-            f"const struct {prefix}_entry *one = &((const struct {prefix}_standing *)memory)->now;",
-            f"const struct {prefix}_entry *other = from;",
-            "(void)one, (void)other;",
-            f"return {same_group(node, 'one', 'other')};",
-        )
     lines.add("")
 
 
@@ -153,6 +162,21 @@ def _write_rest(lines: Lines, prefix: str, node: RunningAggregate) -> None:
             *(f"resting.{name} = standing->now.{name};" for name in members),
             "standing->now = resting;",
         )
+    lines.add("")
+
+
+def _write_tell(lines: Lines, prefix: str, node: RunningAggregate) -> None:
+    head = f"static void {prefix}_tell(struct gs_operator *op, void *memory, uint64_t windows)"
+    with lines.block(head):
+        lines.add(
+            f"struct {prefix}_standing *standing = memory;",
+            "(void)op, (void)standing, (void)windows;",
+        )
+        for index, final in _going_on(node):
+            if final.kind == RUNNING_USER:
+                moved = f"{name_of(_kept_state(node, final))}_moved"
+                at = f"standing->u{index}"
+                lines.add(f"if ({at}_seen) {moved}(&{at}, op->handles, windows);")
     lines.add("")
 
 
@@ -341,7 +365,48 @@ def _timed(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
     return f"{at}.value", f"!{at}.has_value"
 
 
+def _note_states(context: CodeContext, node: RunningAggregate) -> None:
+    """Have written what is called of states that go on."""
+    for _, final in _going_on(node):
+        if isinstance(final, UserFinal):
+            kept = _kept_state(node, final)
+            note_merge(context, kept)
+            note_moved(context, kept)
+            note_value(context, kept, final.call)
+
+
+def _kept_state(node: Aggregate, final: Final) -> StateFunction:
+    accumulator = node.accumulators[final.accumulators[0]]
+    assert isinstance(accumulator, UserAccumulator)
+    return kept_by(accumulator, of_partials=node.merges_partials)
+
+
+def _user_members(node: RunningAggregate, index: int, final: Final) -> list[StructMember]:
+    state = state_struct(_kept_state(node, final))
+    return [StructMember(state, f"u{index}"), StructMember("bool", f"u{index}_seen")]
+
+
+def _user_move(node: RunningAggregate, index: int, final: Final) -> list[str]:
+    """What the window has seen is merged into what all before it have."""
+    which, at = final.accumulators[0], f"standing->u{index}"
+    now, kept = f"entry->a{which}", _kept_state(node, final)
+    has = f"{now}_seen" if node.accumulators[which].may_be_empty else "entry->is_met"
+    return [
+        f"if ({has} && {at}_seen) {name_of(kept)}_merge(&{at}, op->handles, &{now});",
+        f"else if ({has}) {at} = {now}, {at}_seen = 1;",
+    ]
+
+
+def _user(lines: Lines, node: Aggregate, final: Final) -> tuple[str, str]:
+    assert isinstance(final, UserFinal)
+    at, result = f"standing->u{_of(node, final)}", lines.name()
+    function = value_of(_kept_state(node, final), final.call)
+    call = f"{function}(op->scratch, op->handles, &{at}, &{result})"
+    return made(lines, final, result, call, f"!{at}_seen")
+
+
 _GOING_ON = {
+    RUNNING_USER: _GoingOn(_user_members, _user_move, _user),
     "time_average": _GoingOn(_timed_members, _timed_move, _timed),
     "moving_sum": _GoingOn(_ring_members, _ring_move, _moving_sum),
     "moving_average": _GoingOn(_ring_members, _ring_move, _moving_average),

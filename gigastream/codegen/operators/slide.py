@@ -7,9 +7,9 @@ from gigastream.codegen.accumulators import writer_of
 from gigastream.codegen.c_text import Lines
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.operators.aggregate import (
-    same_group,
     write_aggregate_functions,
     write_group_ops,
+    write_is_same,
 )
 from gigastream.codegen.operators.group_out import write_group_out
 from gigastream.codegen.operators.high_code import HighCode
@@ -25,7 +25,7 @@ def _write_slide(lines: Lines, context: CodeContext, prefix: str, node: Slide) -
     )
     note_states(context, node.accumulators, of_partials=node.merges_partials, combines=True)
     write_group_out(lines, context, prefix, node)
-    _write_is_same(lines, prefix, node)
+    write_is_same(lines, prefix, node)
     _write_combine(lines, prefix, node)
     with lines.block(f"static const struct gs_slide_ops {prefix}_ops =", "};"):
         write_group_ops(lines, "slide", prefix, node)
@@ -34,16 +34,6 @@ def _write_slide(lines: Lines, context: CodeContext, prefix: str, node: Slide) -
             f".link = offsetof(struct {prefix}_entry, link),",
             f".is_same = {prefix}_is_same,",
             f".combine = {prefix}_combine,",
-        )
-    lines.add("")
-
-
-def _write_is_same(lines: Lines, prefix: str, node: Slide) -> None:
-    with lines.block(f"static bool {prefix}_is_same(const void *a, const void *b)"):
-        lines.add(
-            f"const struct {prefix}_entry *one = a, *other = b;",
-            "(void)one, (void)other;",
-            f"return {same_group(node, 'one', 'other')};",
         )
     lines.add("")
 

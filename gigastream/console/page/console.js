@@ -158,7 +158,7 @@ function showLinks(report) {
     const received = source.read + source.kernel_dropped;
     const rate = old ? Math.max(0, received - old.read - old.kernel_dropped) / seconds : 0;
     return [
-      text(source.label), text(source.link || "file", source.link && source.link !== "up"),
+      text(source.label), text(source.link || (source.interface.startsWith("STREAM ") ? "stream" : "file"), source.link && source.link !== "up"),
       [short(rate), "number"], count(received),
       ...Object.keys(ACCOUNT).map((name) => count(source[name], name === "kernel_dropped" && source[name] > 0)),
     ];

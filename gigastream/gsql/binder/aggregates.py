@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.context import BindingContext
+from gigastream.gsql.binder.python_aggregates import of_rows
 from gigastream.gsql.binder.time_average import timed
 from gigastream.gsql.binder.user_aggregates import user_aggregate
+from gigastream.gsql.binder.value_lists import has_text, of_texts
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import AggregateRef, Constant, Expression
 from gigastream.gsql.operations.conversion import converted, counted, exact_type, is_null
@@ -25,8 +27,8 @@ def _is_summable(type_: Type) -> bool:
     return type_.is_numeric
 
 
-def _is_whole(type_: Type) -> bool:
-    return type_.is_integer
+def _has_bits(type_: Type) -> bool:
+    return type_.is_integer or type_ is Type.BOOL
 
 
 def _has_order(type_: Type) -> bool:
@@ -35,6 +37,10 @@ def _has_order(type_: Type) -> bool:
 
 def _is_any(type_: Type) -> bool:
     return True
+
+
+def _is_met_again(type_: Type) -> bool:
+    return _has_order(type_) or type_ is Type.STRING
 
 
 def _count(type_: Type) -> Type:
@@ -56,6 +62,10 @@ def _same(type_: Type) -> Type:
     return type_
 
 
+def _string(type_: Type) -> Type:
+    return Type.STRING
+
+
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """What an aggregate takes and gives."""
@@ -71,28 +81,39 @@ class _Kind:
     """Behind the argument stands from when it held, and until when."""
     has_order: bool = False
     """Behind the argument stands what tells which row it is of."""
+    is_of_texts: bool = False
+    """It is handed the text of its argument."""
+    has_separator: bool = False
+    """Beside the argument stands what is put between two of them."""
 
     @property
     def arity(self) -> int:
         """How many arguments it takes."""
-        return 1 + (self.is_moving or self.has_order) + 2 * self.is_timed
+        return 1 + (self.is_moving or self.has_order or self.has_separator) + 2 * self.is_timed
 
 
 _NUMBERS, _ORDERED = "a number", "a number, a timestamp or an address"
+_TEXTS = "a whole number, an address or a string"
 AGGREGATES = {
     "COUNT": _Kind(_is_any, "any value", _count),
     "SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum),
     "MIN": _Kind(_has_order, _ORDERED, _same),
     "MAX": _Kind(_has_order, _ORDERED, _same),
     "AVG": _Kind(_is_number, _NUMBERS, _float, _sum),
-    "AND_AGGR": _Kind(_is_whole, "a whole number", _same),
-    "OR_AGGR": _Kind(_is_whole, "a whole number", _same),
-    "XOR_AGGR": _Kind(_is_whole, "a whole number", _same),
+    "AND_AGGR": _Kind(_has_bits, "a whole number or a bool", _same),
+    "OR_AGGR": _Kind(_has_bits, "a whole number or a bool", _same),
+    "XOR_AGGR": _Kind(_has_bits, "a whole number or a bool", _same),
     "FIRST": _Kind(_is_any, "any value", _same),
     "LAST": _Kind(_is_any, "any value", _same),
     "ANY_VALUE": _Kind(_is_any, "any value", _same),
     "ARG_MIN": _Kind(_is_any, "any value", _same, has_order=True),
     "ARG_MAX": _Kind(_is_any, "any value", _same, has_order=True),
+    "MODE": _Kind(_is_met_again, "a number, a timestamp, an address or a string", _same),
+    "COUNT_DIFF": _Kind(_is_any, "any value", _count),
+    "HISTOGRAM": _Kind(has_text, _TEXTS, _string, is_of_texts=True),
+    "ARRAY_AGG": _Kind(has_text, _TEXTS, _string, is_of_texts=True),
+    "STRING_AGG": _Kind(has_text, _TEXTS, _string, is_of_texts=True, has_separator=True),
+    "CAT_AGGR": _Kind(has_text, _TEXTS, _string, is_of_texts=True, has_separator=True),
     "VAR": _Kind(_is_number, _NUMBERS, _float, _sum),
     "STDDEV": _Kind(_is_number, _NUMBERS, _float, _sum),
     "MOVING_SUM": _Kind(_is_summable, _NUMBERS, _sum, _sum, is_moving=True),
@@ -113,12 +134,10 @@ MAX_WINDOWS = 1000
 _OF_A_GROUP = ("COUNT", "FIRST", "LAST", "TIME_AVG", "RUNNING_SUM", "RUNNING_SUM_MAX")
 """What a group that goes on has in a window without rows, too."""
 
-_LATER = (
-    "COUNT_DIFF",
-    *("CAT_AGGR", "MODE", "HISTOGRAM", "STRING_AGG", "ARRAY_AGG"),
-)
+_COUNTS = ("COUNT", "COUNT_DIFF")
+"""Of no value they are 0, and not NULL."""
 
-NAMES = (*(name.lower() for name in AGGREGATES), *(name.lower() for name in _LATER))
+NAMES = tuple(name.lower() for name in AGGREGATES)
 
 
 def is_aggregate(name: str, context: BindingContext) -> bool:
@@ -129,14 +148,6 @@ def is_aggregate(name: str, context: BindingContext) -> bool:
 def is_user_aggregate(name: str, context: BindingContext) -> bool:
     """True if a definition file has a UDAF, or an extractor, of that name."""
     return name.upper() not in AGGREGATES and bool(context.catalog.aggregated(name))
-
-
-def unsupported_aggregate(node: ast.Call, context: BindingContext) -> bool:
-    """Report an aggregate that the language has and this version has not."""
-    if node.name.upper() not in _LATER:
-        return False
-    not_supported(context.sink, f"the aggregate {node.name}", node.name_span)
-    return True
 
 
 def refuse(node: ast.Call, clause: str, sink: DiagnosticSink) -> None:
@@ -159,7 +170,7 @@ class Aggregates:
     """
 
     def __init__(self, *, may_be_of_nothing: bool, goes_on: bool = False) -> None:
-        self._always = _OF_A_GROUP if goes_on else ("COUNT",)
+        self._always = _OF_A_GROUP if goes_on else _COUNTS
         self._may_be_of_nothing = may_be_of_nothing or goes_on
         self._found: list[AggregateCall] = []
         self._known: dict[object, int] = {}
@@ -187,14 +198,15 @@ class Aggregates:
         if is_user_aggregate(node.name, context):
             aggregate = _user(node, arguments, condition, context)
         else:
-            aggregate = _of_the_language(node, arguments, context.sink)
+            aggregate = _of_the_language(node, arguments, context)
         if aggregate is None:
             return None
-        is_sure = aggregate.function in (self._always if condition is None else ("COUNT",))
+        is_sure = aggregate.function in (self._always if condition is None else _COUNTS)
         may_be_of_nothing = self._may_be_of_nothing or condition is not None
         nullable = aggregate.nullable or (may_be_of_nothing and not is_sure)
         call = replace(aggregate, nullable=nullable, filter=condition, distinct=node.distinct)
-        return self._reference(call, node)
+        kept = self._reference(call, node)
+        return kept if call.in_python is None else of_rows(kept, call.in_python)
 
     def _reference(self, aggregate: AggregateCall, node: ast.Call) -> AggregateRef:
         index = self._index(aggregate)
@@ -208,7 +220,8 @@ class Aggregates:
 
     def _index(self, aggregate: AggregateCall) -> int:
         of_rows = (aggregate.argument, aggregate.filter, aggregate.distinct, aggregate.by)
-        key = (aggregate.function, aggregate.windows, *of_rows, aggregate.others, aggregate.user)
+        told = (aggregate.windows, aggregate.separator, aggregate.others, aggregate.user)
+        key = (aggregate.function, *of_rows, *told)
         if key not in self._known:
             self._known[key] = len(self._found)
             self._found.append(aggregate)
@@ -231,21 +244,29 @@ def _user(
 
 
 def _of_the_language(
-    node: ast.Call, arguments: list[Expression | None], sink: DiagnosticSink
+    node: ast.Call, arguments: list[Expression | None], context: BindingContext
 ) -> AggregateCall | None:
+    sink = context.sink
     if not _has_right_shape(node, sink) or None in arguments:
         return None
+    kind = AGGREGATES[node.name.upper()]
+    if node.name.upper() == "CAT_AGGR":  # Gigascope's: the separator first
+        arguments = arguments[::-1]
     aggregate = _checked(node, None if node.star else arguments[0], sink)
-    if aggregate is not None and AGGREGATES[aggregate.function].is_moving:
+    if aggregate is not None and kind.is_moving:
         return _moving(aggregate, arguments[1], sink)
-    if aggregate is not None and AGGREGATES[aggregate.function].is_timed:
+    if aggregate is not None and kind.is_timed:
         return timed(aggregate, arguments[1:], sink)
-    if aggregate is not None and AGGREGATES[aggregate.function].has_order:
+    if aggregate is not None and kind.has_order:
         return _ordered(aggregate, arguments[1], sink)
+    if aggregate is not None and kind.is_of_texts:
+        return of_texts(aggregate, arguments[1] if kind.has_separator else None, context)
     return aggregate
 
 
 def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
+    if any(isinstance(argument, ast.Broken) for argument in node.args):
+        return False
     name = node.name.upper()
     if node.distinct and name not in _OF_DISTINCT:
         message, hint = f"{node.name} takes no DISTINCT", "COUNT, SUM and AVG take it"
@@ -272,6 +293,11 @@ def _has_right_shape(node: ast.Call, sink: DiagnosticSink) -> bool:
     if AGGREGATES[name].has_order and len(node.args) != 2:
         message = f"{node.name} takes a value, and what it is the value at"
         sink.error("wrong-arguments", message, node.span, f"{node.name}(srcIP, len)")
+        return False
+    if AGGREGATES[name].has_separator and len(node.args) != 2:
+        message = f"{node.name} takes a value, and what stands between two of them"
+        order = "', ', destPort" if name == "CAT_AGGR" else "destPort, ', '"
+        sink.error("wrong-arguments", message, node.span, f"{node.name}({order})")
         return False
     if len(node.args) != (0 if node.star else AGGREGATES[name].arity):
         message = f"{node.name} takes one argument"
@@ -325,11 +351,13 @@ def _ordered(
 
 def _may_be_null(name: str, argument: Expression) -> bool:
     """As in SQL: one row alone has no sample variance."""
-    return name in ("VAR", "STDDEV") or (argument.nullable and name != "COUNT")
+    return name in ("VAR", "STDDEV") or (argument.nullable and name not in _COUNTS)
 
 
 def _hint(node: ast.Call, argument: Expression) -> str | None:
     text = argument.span.text
+    if AGGREGATES[node.name.upper()].is_of_texts and argument.type is Type.TIMESTAMP:
+        return f"strftime({text}, '%H:%M:%S') makes text of it"
     if argument.type is Type.BOOL and node.name.upper() == "SUM":
         return f"{node.name}(UINT({text})) counts where it is true"
     if argument.type is Type.TIMESTAMP:

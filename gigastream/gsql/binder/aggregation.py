@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.columns import (
@@ -14,6 +15,7 @@ from gigastream.gsql.binder.columns import (
 from gigastream.gsql.binder.grouping_sets import group_items, grouping_sets
 from gigastream.gsql.binder.groups import Group, Groups
 from gigastream.gsql.binder.names import WINDOW_COLUMNS, Scope
+from gigastream.gsql.binder.sampling import bind_sampling, samples
 from gigastream.gsql.binder.select_list import Item, outputs, select_list
 from gigastream.gsql.binder.statement import Statement, refuse_low_only
 from gigastream.gsql.binder.windows import BoundWindow, counts_rows
@@ -25,6 +27,7 @@ from gigastream.gsql.queries import (
     GroupingMasks,
     GroupVariable,
     OutputColumn,
+    Sampling,
     SortKey,
 )
 from gigastream.gsql.syntax import ast
@@ -45,6 +48,7 @@ class Aggregation:
     limit: int | None = None
     grouping: GroupingMasks | None = None
     limit_per: tuple[Expression, ...] = ()
+    sampling: Sampling | None = None
 
 
 # GROUP BY
@@ -120,8 +124,13 @@ def _meant(statement: Statement, node: ast.SyntaxExpression) -> ast.SyntaxExpres
 # The two forms
 
 
-def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggregation | None:
-    """Bind SELECT, HAVING and ORDER BY of an aggregation; None after errors."""
+def bind_aggregation(
+    statement: Statement, groups: Groups, rows: Scope, conditions: Sequence[Expression | None]
+) -> Aggregation | None:
+    """Bind SELECT, HAVING and ORDER BY of an aggregation; None after errors.
+
+    `conditions` are those of WHERE.
+    """
     scope = replace(statement.columns, variables=groups.references())
     items = select_list(statement, statement.group_binder("SELECT", scope, rows, groups))
     items = [_grouped(statement, groups, item) for item in items]
@@ -130,6 +139,7 @@ def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggre
     having = _condition(statement, groups, "HAVING", statement.body.having, named, rows)
     closing_when = statement.body.closing_when
     closing = _condition(statement, groups, "CLOSING_WHEN", closing_when, named, rows)
+    sampling = bind_sampling(statement, groups, named, rows)
     by_name = replace(scope, variables={**aliases, **groups.references()})
     order = _order(statement, groups, by_name, rows)
     limit, per = _limit_of_windows(statement, groups, by_name, rows)
@@ -142,9 +152,14 @@ def bind_aggregation(statement: Statement, groups: Groups, rows: Scope) -> Aggre
     columns = outputs(items, origins)
     if columns is None:
         return None
-    grouping = groups.masks
+    sampling = replace(sampling, superaggregates=statement.superaggregates.found)
+    read = [*conditions, having, *(column.expression for column in columns)]
+    read += [key.expression for key in order]
+    read += [e for call in aggregates for e in call.expressions]
+    is_sampling = samples(sampling, statement.body, (e for e in read if e is not None))
     return Aggregation(
-        columns, groups.variables, aggregates, having, closing, order, limit, grouping, per
+        *(columns, groups.variables, aggregates, having, closing, order, limit, groups.masks, per),
+        sampling if is_sampling else None,
     )
 
 
@@ -236,7 +251,8 @@ def _limit_of_windows(
     node = statement.body.limit
     if node is not None and not statement.body.order_by:
         message = "LIMIT needs ORDER BY: it keeps the first groups of each closed window"
-        statement.sink.error("misplaced-clause", message, node.count.span)
+        hint = "ORDER BY count(*) DESC, or what else makes the first ones"
+        statement.sink.error("misplaced-clause", message, node.count.span, hint)
     items = () if node is None else node.per
     per = []
     for item in items:

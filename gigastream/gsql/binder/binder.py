@@ -17,6 +17,7 @@ from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.joins import flat_sources
 from gigastream.gsql.binder.merge import bind_merge
 from gigastream.gsql.binder.options import bind_options
+from gigastream.gsql.binder.own_names import check_own_names
 from gigastream.gsql.binder.parameters import GivenParameters, bind_parameters
 from gigastream.gsql.binder.query_set import Library, QueryEntry, QuerySet
 from gigastream.gsql.binder.select import bind_select
@@ -51,6 +52,7 @@ def check(
     Raises GsqlError with everything that is wrong.
     """
     sink = sink if sink is not None else DiagnosticSink()
+    check_own_names(catalog, sink)
     queries = QuerySet(catalog, _library(library), sink)
     for text, file in texts:
         queries.add_text(text, file)
@@ -106,7 +108,9 @@ def _check_all(
         if entry.is_broken:
             _check_rest(entry, tables, given)
             continue
-        checked = _check_query(entry, tables, given)
+        own = DiagnosticSink()
+        checked = _check_query(entry, replace(tables, sink=own), given)
+        _tell(own, of_run.sink)
         if checked is not None:
             found.append(checked)
             outputs[entry.key] = QueryOutput(entry.node.name, checked.schema)
@@ -114,6 +118,17 @@ def _check_all(
                 public[entry.key] = outputs[entry.key]
     given.report_unwanted(of_run.sink)
     return found
+
+
+def _tell(own: DiagnosticSink, sink: DiagnosticSink) -> None:
+    """What is wrong in a query; a name that FROM has not is missing there once."""
+    missing = set()
+    for item in own.diagnostics:
+        if item.code == "unknown-source" and item.message in missing:
+            continue
+        missing.add(item.message)
+        sink.add(item)
+    sink.suppressed += own.suppressed
 
 
 def _readers(
@@ -148,18 +163,22 @@ def _check_rest(entry: QueryEntry, tables: Tables, given: GivenParameters) -> No
 
 
 def _refuse_without_packets(query: ast.Query, tables: Tables) -> None:
-    """Report tunnels of a query that reads rows alone."""
+    """Report what is said of packets by a query that reads rows alone."""
     named = (
         table
         for item in flat_sources(query.body.sources)
         for table in (item.branches if isinstance(item, ast.UnionItem) else (item,))
     )
-    if any(isinstance(t, ast.Table) and tables.catalog.protocol(t.name) for t in named):
+    names = [table.name for table in named if isinstance(table, ast.Table)]
+    rows = [n for n in names if n.lower() in tables.queries and not tables.catalog.protocol(n)]
+    if not names or len(rows) < len(names):
         return
-    option = query.option("decapsulate")
-    assert option is not None
-    message = "decapsulate is of packets, and this query reads none"
-    tables.sink.error("bad-option", message, option.span, "in the query that reads the packets")
+    for name in ("decapsulate", "defragment", "tcp_order"):
+        option = query.option(name)
+        if option is not None:
+            message = f"{name} is of packets, and this query reads none"
+            hint = "in the query that reads the packets"
+            tables.sink.error("bad-option", message, option.span, hint)
 
 
 def _check_query(entry: QueryEntry, tables: Tables, given: GivenParameters) -> CheckedQuery | None:
@@ -167,8 +186,8 @@ def _check_query(entry: QueryEntry, tables: Tables, given: GivenParameters) -> C
     # a WITH's queries have the parameters of the one that they stand in, which reports them
     asked, told = (query, sink) if entry.within is None else (entry.within, DiagnosticSink())
     options = bind_options(query, sink)
-    tables = replace(tables, decapsulation=options.decapsulate)
-    if options.decapsulate is not None:
+    tables = replace(tables, decapsulation=options.decapsulate, reassembly=options.reassembly)
+    if options.decapsulate is not None or options.reassembly is not None:
         _refuse_without_packets(query, tables)
     context = BindingContext(
         sink=sink,

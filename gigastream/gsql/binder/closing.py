@@ -9,6 +9,7 @@ from gigastream.gsql.binder.aggregates import RUNNING
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.statement import Statement
 from gigastream.gsql.binder.windows import BoundWindow
+from gigastream.gsql.catalog.catalog import Extractor, UserAggregate
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 
@@ -79,5 +80,6 @@ def _running_calls(statement: Statement) -> Iterator[ast.Call]:
 def _is_running(call: ast.Call, statement: Statement) -> bool:
     if call.name.upper() in _KEPT:
         return True
-    declared = statement.context.catalog.aggregates.get(call.name.lower(), ())
-    return any(aggregate.is_running for aggregate in declared)
+    declared = statement.context.catalog.aggregated(call.name)
+    read = [each.aggregate if isinstance(each, Extractor) else each for each in declared]
+    return any(isinstance(each, UserAggregate) and each.is_running for each in read)

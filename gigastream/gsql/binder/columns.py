@@ -76,7 +76,7 @@ def demand_unique(items: Sequence[tuple[str, Span]], what: str, sink: Diagnostic
         seen.add(name.lower())
 
 
-_PASSING = ("MIN", "MAX", "FIRST", "LAST", "ANY_VALUE", "ARG_MIN", "ARG_MAX")
+_PASSING = ("MIN", "MAX", "FIRST", "LAST", "ANY_VALUE", "ARG_MIN", "ARG_MAX", "MODE")
 """Aggregates that give one of the values that they are told of."""
 
 

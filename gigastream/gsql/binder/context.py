@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from gigastream.gsql.catalog.catalog import Catalog
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Constant
-from gigastream.gsql.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +26,3 @@ class BindingContext:
     aggregate_names: tuple[str, ...] = ()
     is_finite: bool = False
     """All input has an end, at which groups without a clock are complete."""
-
-
-Feature = tuple[str, Span]
-"""What a query asks for and this version has not, and where."""
-
-
-def not_supported(sink: DiagnosticSink, what: str, span: Span, hint: str | None = None) -> None:
-    """Report what the language has and this version has not."""
-    sink.error("not-supported", f"{what} is not supported yet", span, hint)

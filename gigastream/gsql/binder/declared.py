@@ -7,15 +7,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.language import LANGUAGE
 from gigastream.gsql.binder.literals import byte_of_literal
 from gigastream.gsql.catalog.catalog import Function
+from gigastream.gsql.catalog.python_functions import PythonFunction
 from gigastream.gsql.diagnostics import closest, printable
-from gigastream.gsql.expressions import Constant, Expression, FunctionCall
+from gigastream.gsql.expressions import Constant, Expression, FunctionCall, PythonCall
 from gigastream.gsql.operations.conversion import converted, exact_type
 from gigastream.gsql.operations.overloads import chosen
 from gigastream.gsql.order.inference import temporal_of
+from gigastream.gsql.other_sql import function_hint
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, PatternError, compiled
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
@@ -87,6 +89,8 @@ def _called(
             hint = "a literal, a $parameter or a #define"
             context.sink.error("wrong-arguments", message, typed[position].span, hint)
             return None
+    if isinstance(function, PythonFunction):
+        return _called_in_python(function, typed, span)
     if not function.header and not _is_good_handle(context, function, typed):
         return None
     result = FunctionCall(
@@ -107,6 +111,30 @@ def _called(
     if has_no_value(result):
         context.sink.error("no-value", f"{span.text} has no value", span)
     return replace(result, temporal=temporal_of(result))
+
+
+def _called_in_python(
+    function: PythonFunction, arguments: tuple[Expression, ...], span: Span
+) -> Expression:
+    """A row with a NULL among what takes none gives NULL, as with any function."""
+    pairs = zip(arguments, function.takes_null, strict=True)
+    meets_null = any(argument.nullable and not takes for argument, takes in pairs)
+    return PythonCall(
+        type=function.result,
+        nullable=function.may_be_null or meets_null,
+        name=function.name,
+        symbol=function.symbol,
+        arguments=arguments,
+        partial=True,
+        lfta_legal=False,
+        cost=function.cost,
+        header=function.header,
+        span=span,
+        takes_null=function.takes_null,
+        may_be_null=function.may_be_null,
+        ends=function.ends,
+        code=function.code,
+    )
 
 
 def has_no_value(call: FunctionCall) -> bool:
@@ -211,10 +239,6 @@ def _report_arguments(
 
 
 def _report_unknown(context: BindingContext, call: Call) -> None:
-    catalog, key = context.catalog, call.name.lower()
-    if key in catalog.stateful_functions:
-        not_supported(context.sink, f"calling {call.name}", call.name_span)
-        return
     is_predicate = isinstance(call, ast.PredicateCall)
     what = "predicate" if is_predicate else "function"
     hint = _other_brackets(context, call) or _near(context, call)
@@ -230,7 +254,11 @@ def _other_brackets(context: BindingContext, call: Call) -> str | None:
 
 
 def _near(context: BindingContext, call: Call) -> str:
+    elsewhere = function_hint(call.name)
+    if elsewhere is not None:
+        return elsewhere
     names = {function.name for function in context.catalog.all_functions}
     names.update(LANGUAGE, context.aggregate_names)
+    names.update(function.name for function in context.catalog.all_stateful)
     meant = closest(call.name, sorted(names))
     return "`gigastream functions` lists them" if meant is None else f"did you mean {meant}?"

@@ -15,10 +15,9 @@ from gigastream.gsql.binder.aggregates import (
     Aggregates,
     is_user_aggregate,
     refuse,
-    unsupported_aggregate,
 )
 from gigastream.gsql.binder.calls import language_function
-from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.declared import declared_function
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.literals import constant, define, is_prefix, literal, parameter
@@ -26,6 +25,11 @@ from gigastream.gsql.binder.matching import pattern_test
 from gigastream.gsql.binder.membership import in_prefix, in_values
 from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.binder.properties import interface_property
+from gigastream.gsql.binder.stateful import (
+    Superaggregates,
+    refuse_of_supergroup,
+    stateful_call,
+)
 from gigastream.gsql.catalog.protocols import resolved_type
 from gigastream.gsql.diagnostics import Diagnostic, DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import Constant, Expression, GroupRef
@@ -47,6 +51,8 @@ class ClauseContext:
     """What names mean inside of aggregates."""
     groups: Groups | None = None
     """What it speaks of, where that is groups."""
+    superaggregates: Superaggregates | None = None
+    """Where those are collected; None where no supergroup can be asked."""
 
 
 ALWAYS, SOMETIMES, NEVER = 2, 1, 0
@@ -221,16 +227,14 @@ class Binder:
     # Calls
 
     def _call(self, node: ast.Call) -> Expression | None:
+        if any(isinstance(argument, ast.Broken) for argument in node.args):
+            return None  # how many there are is not known
         if node.superaggregate:
-            not_supported(self.sink, f"the superaggregate {node.name}$", node.name_span)
-            return None
+            return self._superaggregate(node)
         if node.name.upper() in AGGREGATES or is_user_aggregate(node.name, self.context):
             return self._aggregate(node)
         if node.name.upper() == "GROUPING":
             return self._grouping(node)
-        if unsupported_aggregate(node, self.context):
-            self._of_rows(node)
-            return None
         return self._function(node)
 
     def _function(self, node: ast.Call) -> Expression | None:
@@ -247,7 +251,20 @@ class Binder:
         function = language_function(node.name)
         if function is not None:
             return function(self.context, node, arguments)
-        return declared_function(self.context, node, arguments)
+        if node.name.lower() not in self.context.catalog.stateful_functions:
+            return declared_function(self.context, node, arguments)
+        if self.place.superaggregates is None:
+            refuse_of_supergroup(node.name, self.place.clause, node.span, self.sink)
+            return None
+        return stateful_call(self.context, node, arguments)
+
+    def _superaggregate(self, node: ast.Call) -> Expression | None:
+        table = self.place.superaggregates
+        if table is None or self.place.clause.startswith("the "):
+            refuse_of_supergroup(f"{node.name}$", self.place.clause, node.span, self.sink)
+            return None
+        arguments, condition = self._of_rows(node)
+        return table.add(node, arguments, condition, self.context)
 
     def _grouping(self, node: ast.Call) -> Expression | None:
         """grouping(x): of which sets a group is."""
@@ -294,12 +311,16 @@ class Binder:
         rows = self.place.rows or self.scope
         condition, how = None, ALWAYS
         if node.filter is not None:
-            place = ClauseContext(f"the FILTER of {node.name}")
+            place = self._inside(f"the FILTER of {node.name}")
             condition = Binder(self.context, rows, place).condition(node.filter)
             how = _less(ALWAYS, condition)
-        place = ClauseContext(f"the argument of {node.name}")
+        place = self._inside(f"the argument of {node.name}")
         binder = Binder(self.context, rows, place)
         return [binder._reached(argument, how) for argument in node.args], condition
+
+    def _inside(self, clause: str) -> ClauseContext:
+        """A part of an aggregate: of rows, with the state that their supergroup has by then."""
+        return ClauseContext(clause, superaggregates=self.place.superaggregates)
 
     def _predicate(self, node: ast.PredicateCall) -> Expression | None:
         arguments = [self.bind(argument) for argument in node.args]

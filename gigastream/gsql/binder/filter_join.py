@@ -88,14 +88,14 @@ def _conjunction(nodes: Sequence[ast.SyntaxExpression]) -> ast.SyntaxExpression 
 
 
 def _reads_one_protocol(statement: Statement, span: Span) -> bool:
-    tables = [item.node for item in statement.items]
+    tables = statement.body.sources
     read = {
         (t.name.lower(), t.interface, t.interface_set, t.host)
         for t in tables
         if isinstance(t, ast.Table)
     }
     packets = all(item.is_packets for item in statement.items)
-    plain = all(isinstance(table, ast.Table) and table.window is None for table in tables)
+    plain = all(isinstance(table, ast.Table) for table in tables)
     if len(tables) == 2 and len(read) == 1 and packets and plain:
         return True
     message = "a FILTER_JOIN reads the packets of one protocol on the same interfaces twice"
@@ -117,7 +117,7 @@ def _refuse_columns_of_s(statement: Statement) -> None:
 
 def _names_outside_where(body: ast.SelectStatement) -> Iterator[ast.Name]:
     parts: list[ast.SyntaxNode] = [*body.items, *body.group_by, *body.order_by]
-    parts += [] if body.having is None else [body.having]
+    parts += [part for part in (body.window, body.having) if part is not None]
     for part in parts:
         yield from (node for node in ast.walk(part) if isinstance(node, ast.Name))
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gigastream.gsql.binder.grouping_sets import SetsWritten
-from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.diagnostics import DiagnosticSink, closest
 from gigastream.gsql.expressions import (
     ColumnRef,
     Constant,
@@ -150,8 +150,9 @@ class Groups:
         return pairs
 
     def _report(self, column: FieldRef | ColumnRef, sink: DiagnosticSink) -> None:
-        if any(group.variable is None and not group.name for group in self.found):
-            return
+        wrong = [group.name for group in self.found if group.variable is None]
+        if any(not name or closest(name, [_name(column)]) for name in wrong):
+            return  # it may be the one that was meant
         name = column.span.text or _name(column)
         if self._is_distinct:
             message = f"{name} does not stand in the list of SELECT DISTINCT"

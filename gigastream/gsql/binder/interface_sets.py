@@ -83,6 +83,8 @@ class _Binder:
 
     def _is_in_order(self, source: ProtocolSource) -> bool:
         """By construction: this host's clock stamps them as it reads them (OPERATORS section 1)."""
+        if source.reassembly is not None and source.reassembly.segments:
+            return False
         names = [source.interface] if source.interface else source.interfaces or self._interfaces
         return [IN_ORDER in self._interfaces.get(name, {}) for name in names] == [True]
 

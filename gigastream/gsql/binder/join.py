@@ -35,6 +35,7 @@ from gigastream.gsql.binder.join_windows import InputWindow, bind_windows, relat
 from gigastream.gsql.binder.join_zeros import with_zeros
 from gigastream.gsql.binder.joins import is_join, join_conditions
 from gigastream.gsql.binder.names import Scope
+from gigastream.gsql.binder.sampling import refuse_in_join
 from gigastream.gsql.binder.statement import Statement, refuse_low_only
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Constant, Expression, ports_of
@@ -81,7 +82,9 @@ def _tree(statement: Statement) -> Tree | None:
     nodes = list(join_conditions(statement.body.sources))
     errors = statement.sink.error_count
     for node in [*nodes, *([] if statement.body.where is None else [statement.body.where])]:
-        statement.binder("WHERE", plain).condition(node)
+        bound = statement.binder("WHERE", plain).condition(node)
+        if bound is not None:
+            refuse_in_join(bound, statement.sink)
     if statement.sink.error_count > errors:
         return None
     behind_on = {id(node): _conjuncts(statement, plain, node) for node in nodes}

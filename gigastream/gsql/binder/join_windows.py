@@ -16,6 +16,7 @@ from gigastream.gsql.binder.names import Scope
 from gigastream.gsql.binder.sources import SourceItem
 from gigastream.gsql.binder.statement import Statement
 from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.durations import NANOSECONDS_OF_UNIT
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef
 from gigastream.gsql.operations import arithmetic
 from gigastream.gsql.operations.conditions import comparison
@@ -24,7 +25,6 @@ from gigastream.gsql.order.bounds import END
 from gigastream.gsql.order.inference import NANOSECONDS
 from gigastream.gsql.source import NOWHERE
 from gigastream.gsql.syntax import ast
-from gigastream.gsql.syntax.durations import NANOSECONDS_OF_UNIT
 from gigastream.gsql.types import Type
 
 _EXAMPLE = "a join's window is [WA time, RANGE 3 min]"

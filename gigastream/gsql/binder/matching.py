@@ -41,7 +41,7 @@ def pattern_test(
         return None
     if operand.type is not Type.STRING:
         message = f"{op} looks into a string, not into {with_article(operand.type)}"
-        context.sink.error("wrong-type", message, operand.span)
+        context.sink.error("wrong-type", message, operand.span, _hint_of_type(operand.type))
         return None
     if not (isinstance(pattern, Constant) and isinstance(pattern.value, bytes)):
         message = f"the pattern of {op} must be a constant text"
@@ -53,6 +53,12 @@ def pattern_test(
     sign = _escape(context, escape)
     parts = None if sign is None else _parts(context, pattern, pattern.value, sign)
     return None if parts is None else _test(context, op, operand, parts, pattern)
+
+
+def _hint_of_type(type_: Type) -> str | None:
+    if type_.is_address:
+        return "srcIP IN IP_VAL'10.0.0.0/8'; text(x) makes text of it"
+    return "text(x) makes text of it" if type_.is_integer else None
 
 
 def _escape(context: BindingContext, escape: Expression | None) -> bytes | None:

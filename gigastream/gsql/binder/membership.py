@@ -13,11 +13,15 @@ from gigastream.gsql.operations.conversion import (
     common_type,
     converted,
     is_null,
+    mapped,
     with_article,
 )
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
-from gigastream.gsql.types import Type
+from gigastream.gsql.types import Temporal, Type
+
+IPV4_BITS = 96
+"""Of an INET that holds an IPv4 address, before it."""
 
 
 def in_values(
@@ -82,7 +86,10 @@ def _never(operand: Expression, span: Span) -> Expression:
 def in_prefix(
     operand: Expression | None, node: ast.SyntaxExpression, span: Span, context: BindingContext
 ) -> Expression | None:
-    """Whether an address begins with a prefix; one of IPv4 lies behind 96 bits of an INET."""
+    """Whether an address is in a prefix; an IPv4 one lies behind 96 bits of an INET.
+
+    IPv4 addresses are in no prefix of IPv6, though their 16 bytes may begin as it does (`::/0`).
+    """
     found = prefix(node, context)
     if operand is None or found is None:
         return None
@@ -93,12 +100,30 @@ def in_prefix(
     network, length = found
     met = common_type(operand, network) or Type.INET
     if met is not network.type and network.type is Type.IP:
-        length += 96
+        length += IPV4_BITS
+    address = converted(operand, met)
+    test = _begins_with(address, converted(network, met), length, span)
+    ipv4 = Constant(type=met, temporal=Temporal.CONSTANT, value=mapped(0), span=span)
+    if not _holds_ipv4(network, length):
+        return test
+    is_ipv4 = _begins_with(address, ipv4, IPV4_BITS, span)
+    return conditions.logical("AND", (test, conditions.logical("NOT", (is_ipv4,), span)), span)
+
+
+def _holds_ipv4(network: Constant, length: int) -> bool:
+    """Whether a prefix of IPv6 begins as all IPv4 addresses do, ::ffff:0:0/96."""
+    if not isinstance(network.value, bytes) or length >= IPV4_BITS:
+        return False
+    number, ipv4 = (int.from_bytes(found, "big") for found in (network.value, mapped(0)))
+    return number >> (128 - length) == ipv4 >> (128 - length)
+
+
+def _begins_with(address: Expression, network: Expression, length: int, span: Span) -> Operation:
     return Operation(
         type=Type.BOOL,
-        nullable=operand.nullable,
+        nullable=address.nullable,
         operator="IS_PREFIX",
-        operands=(converted(operand, met), converted(network, met)),
+        operands=(address, network),
         prefix_length=length,
         span=span,
     )

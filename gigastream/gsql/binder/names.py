@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from gigastream.gsql.catalog.catalog import Catalog, Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.expressions import ColumnRef, Expression, FieldRef
+from gigastream.gsql.other_sql import column_hint
+from gigastream.gsql.reassembly import Reassembly
 from gigastream.gsql.source import Span
 from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.syntax import ast
@@ -133,6 +135,7 @@ class PacketNames(SourceNames):
         self.catalog = catalog
         self.decapsulation: Decapsulation | None = None
         """The tunnels that are opened; without any the packets have no outer fields."""
+        self.reassembly: Reassembly | None = None
         self.narrowed: Protocol | None = None
         """IPV4 or IPV6, where WHERE lets no other packet through."""
         self._used: dict[str, FieldRef] = {}
@@ -368,10 +371,24 @@ class Scope:
         where = " or ".join(source.shown for source in candidates)
         names = [name for source in candidates for name in source.names]
         variables = [] if node.qualifier else [*self.variables, *self.aliases]
-        hint = did_you_mean(node.name, [*names, *variables])
+        hint = column_hint(node.name, names) or _of_other_protocols(node.name, candidates)
+        hint = hint or did_you_mean(node.name, [*names, *variables])
         if hint is None:
             hint = _all_columns(candidates, names)
         sink.error("unknown-column", f"{where} has no column {node.name}", node.span, hint)
+
+
+def _of_other_protocols(name: str, sources: Sequence[SourceNames]) -> str | None:
+    """The protocols that have a field of packets which these lack."""
+    for source in sources:
+        if not isinstance(source, PacketNames) or len(source.protocols) > 1:
+            continue
+        if source.protocols[0].is_stream:
+            continue
+        every = source.catalog.protocols.values()
+        names = [p.name for p in every if p.field(name) is not None and not p.is_stream]
+        return f"{', '.join(names)} {'have' if len(names) > 1 else 'has'} it" if names else None
+    return None
 
 
 def _all_columns(sources: Sequence[SourceNames], names: Sequence[str]) -> str | None:

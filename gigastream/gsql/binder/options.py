@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from gigastream.flush_policy import FLUSH_POLICIES, FlushPolicy
-from gigastream.gsql.binder.context import not_supported
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean, printable
 from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
 from gigastream.gsql.syntax import ast
@@ -65,10 +64,12 @@ def _choice(entry: ast.DefineEntry, values: tuple[str, ...], sink: DiagnosticSin
     return None
 
 
-def _switch(entry: ast.DefineEntry, sink: DiagnosticSink) -> bool | None:
+def _switch(entry: ast.DefineEntry, sink: DiagnosticSink) -> bool:
+    """After an error it is on, so that nobody complains of what only it allows."""
     value = _SWITCH.get(entry.value.lower())
     if value is None:
         _refuse(entry, f"{entry.name} is true or false", None, sink)
+        return True
     return value
 
 
@@ -95,7 +96,8 @@ def _power_of_two(entry: ast.DefineEntry, sink: DiagnosticSink) -> int | None:
     return None if slots is None else 1 << (slots - 1).bit_length()
 
 
-def _tunnels(entry: ast.DefineEntry, sink: DiagnosticSink) -> Decapsulation | None:
+def _tunnels(entry: ast.DefineEntry, sink: DiagnosticSink) -> Decapsulation:
+    """After an error all tunnels, so that nobody misses what an outer packet has."""
     try:
         return parse_decapsulation(entry.value)
     except KeyError as wrong:
@@ -104,17 +106,14 @@ def _tunnels(entry: ast.DefineEntry, sink: DiagnosticSink) -> Decapsulation | No
         _refuse(entry, f"'{printable(name)}' is no tunnel", hint, sink)
     except ValueError as problem:
         _refuse(entry, str(problem), "as in 'vxlan,gre:2'", sink)
-    return None
-
-
-def _not_yet(entry: ast.DefineEntry, sink: DiagnosticSink) -> None:
-    not_supported(sink, f"the option {entry.name}", entry.value_span)
+    return parse_decapsulation(ALL)
 
 
 _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], Any]] = {
     "aggregate_slots": _power_of_two,
     "slow_flush": _at_least(1),
     "max_lfta_disorder": _at_least(0, most=HELD_WINDOWS - 1),
+    "max_silence": _at_least(1),
     "real_time": _switch,
     "select_lfta": _switch,
     "lfta_aggregation": _switch,
@@ -123,8 +122,8 @@ _CHECKS: dict[str, Callable[[ast.DefineEntry, DiagnosticSink], Any]] = {
     "num_bloom": _at_least(1, most=64),
     "bloom_size": _at_least(512, most=1 << 28),
     "decapsulate": _tunnels,
-    "defragment": _not_yet,
-    "tcp_order": _not_yet,
+    "defragment": _switch,
+    "tcp_order": _switch,
 }
 
 

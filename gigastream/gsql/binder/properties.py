@@ -77,6 +77,8 @@ def _interface(
         context.sink.add(item)
     if wrong:
         return None
+    if not all(source.is_known for source in scope.sources):
+        return None
     message = f"@{node.name} is a property of packets' interfaces"
     hint = f"select it in a query that reads packets: @{node.name} AS {node.name}"
     context.sink.error("misplaced-property", message, node.span, hint)

@@ -14,13 +14,13 @@ from gigastream.gsql.binder.aggregation import (
 )
 from gigastream.gsql.binder.closing import check_closing
 from gigastream.gsql.binder.columns import Origins, schema_of
-from gigastream.gsql.binder.context import BindingContext, Feature, not_supported
+from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.filter_join import FilteredBy, bind_filter, is_filter_join
 from gigastream.gsql.binder.groups import Groups
 from gigastream.gsql.binder.join import joins_rows, over_joined_rows
 from gigastream.gsql.binder.joins import join_conditions
-from gigastream.gsql.binder.later import check_later_clauses, check_windows
 from gigastream.gsql.binder.names import Scope, SourceNames
+from gigastream.gsql.binder.sampling import check_cleaning, check_sampling
 from gigastream.gsql.binder.select_list import outputs, select_list
 from gigastream.gsql.binder.sources import Tables
 from gigastream.gsql.binder.statement import Statement, open_statement, refuse_low_only
@@ -56,14 +56,13 @@ def bind_select(
     groups = bind_groups(statement, window)
     rows = replace(statement.columns, variables=groups.expressions())
     conditions = [] if joins_rows(body) else _conditions(statement, rows)
-    found = _columns(statement, groups, rows)
+    found = _columns(statement, groups, rows, conditions)
     of_rows = None if statement.is_aggregation or body.distinct else bind_limit(statement)
     _check_levels(statement, groups, conditions, found)
     check_closing(statement, groups, window)
-    asked = _features(statement, groups, conditions)
-    if context.sink.error_count == errors:
-        for what, span in asked:
-            not_supported(context.sink, what, span)
+    check_cleaning(body, context.sink)
+    if isinstance(found, Aggregation) and found.sampling is not None:
+        check_sampling(statement, groups, window, found.sampling.span)
     if found is None or context.sink.error_count > errors or not statement.sources_are_known:
         return None
     checked = _checked(statement, found, _where(statement, conditions))
@@ -123,11 +122,13 @@ def _where(statement: Statement, conditions: list[Expression | None]) -> Express
 Columns = tuple[OutputColumn, ...] | Aggregation
 
 
-def _columns(statement: Statement, groups: Groups, rows: Scope) -> Columns | None:
+def _columns(
+    statement: Statement, groups: Groups, rows: Scope, conditions: list[Expression | None]
+) -> Columns | None:
     if statement.body.distinct:
         return bind_distinct(statement, rows)
     if statement.is_aggregation:
-        return bind_aggregation(statement, groups, rows)
+        return bind_aggregation(statement, groups, rows, conditions)
     return _selection(statement, rows)
 
 
@@ -139,7 +140,8 @@ def _selection(statement: Statement, rows: Scope) -> tuple[OutputColumn, ...] | 
         sink.error("misplaced-clause", "HAVING needs an aggregation", body.having.span, hint)
     if body.order_by:
         message = "ORDER BY needs an aggregation: it sorts the groups of a closed window"
-        sink.error("misplaced-clause", message, body.order_by[0].span)
+        hint = "group by a window, GROUP BY time/60 AS tb, …; MERGE puts rows in the order of time"
+        sink.error("misplaced-clause", message, body.order_by[0].span, hint)
     if body.limit is not None and body.limit.per:
         message = "PER needs an aggregation: it keeps the first rows of each group of a window"
         sink.error("misplaced-clause", message, body.limit.per[0].span)
@@ -161,16 +163,6 @@ def _check_levels(
     if isinstance(found, tuple):
         expressions += [column.expression for column in found]
     refuse_low_only(expressions, statement.sink)
-
-
-def _features(
-    statement: Statement, groups: Groups, conditions: list[Expression | None]
-) -> list[Feature]:
-    """What the query asks for that is not there yet; mistakes in it are reported."""
-    body, context = statement.body, statement.context
-    found = [] if joins_rows(body) else [*check_windows(body, statement.items, context)]
-    found += check_later_clauses(body, groups, context)
-    return found
 
 
 def _checked(statement: Statement, found: Columns, where: Expression | None) -> CheckedQuery | None:
@@ -206,4 +198,5 @@ def _aggregating(query: CheckedQuery, found: Aggregation) -> CheckedQuery:
         order_by=found.order_by,
         limit=found.limit,
         limit_per=found.limit_per,
+        sampling=found.sampling,
     )

@@ -19,6 +19,7 @@ from gigastream.gsql.queries import (
     Source,
     UnionSource,
 )
+from gigastream.gsql.reassembly import Reassembly
 from gigastream.gsql.stream_names import is_of_stream, stream_interface
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.tunnels import Decapsulation
@@ -55,6 +56,8 @@ class Tables:
     """Who reads the query that is checked, and where in its FROM."""
     decapsulation: Decapsulation | None = None
     """The tunnels that the query opens."""
+    reassembly: Reassembly | None = None
+    """What the query puts together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ class _Branch:
             required=names.required(self.protocol),
             headers=self.protocol.headers,
             decapsulation=names.decapsulation,
+            reassembly=names.reassembly,
             narrowed_to="" if names.narrowed is None else names.narrowed.name,
         )
 
@@ -149,6 +153,7 @@ def _packet_names(
 ) -> PacketNames:
     names = PacketNames(index, shown, alias, protocols, tables.catalog)
     names.decapsulation = tables.decapsulation
+    names.reassembly = tables.reassembly
     return names
 
 
@@ -260,7 +265,7 @@ def _report_set(table: ast.Table, name: str, tables: Tables) -> None:
 def _report_unknown(table: ast.Table, tables: Tables) -> None:
     catalog = tables.catalog
     protocols = [protocol.name for protocol in catalog.protocols.values()]
-    queries = [query.name for query in tables.queries.values()]
+    queries = [query.name for query in tables.queries.values() if query.name]
     streams = [stream.name for stream in catalog.streams.values()]
     hint = did_you_mean(table.name, [*protocols, *queries, *streams])
     if hint is None:

@@ -16,6 +16,7 @@ from gigastream.gsql.binder.join_rows import JoinedNames, JoinedRows
 from gigastream.gsql.binder.joins import equated_names, flat_sources, join_conditions
 from gigastream.gsql.binder.names import PacketNames, Scope, SourceNames, narrow
 from gigastream.gsql.binder.sources import SourceItem, Tables, bind_source
+from gigastream.gsql.binder.stateful import Superaggregates
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Expression, FunctionCall, walk
 from gigastream.gsql.queries import QueryOptions
@@ -34,6 +35,7 @@ class Statement:
     columns: Scope
     """The columns of the sources."""
     aggregates: Aggregates
+    superaggregates: Superaggregates
     joined: JoinedRows | None = None
     """What a join's clauses are about."""
 
@@ -81,11 +83,15 @@ class Statement:
 
     def binder(self, clause: str, scope: Scope) -> Binder:
         """A binder of a clause without aggregates."""
-        return Binder(self.context, scope, ClauseContext(clause))
+        is_of_groups = clause == "WHERE" and self.is_aggregation and not self.body.distinct
+        superaggregates = self.superaggregates if is_of_groups else None
+        place = ClauseContext(clause, superaggregates=superaggregates)
+        return Binder(self.context, scope, place)
 
     def group_binder(self, clause: str, scope: Scope, rows: Scope, groups: Groups) -> Binder:
         """A binder of a clause that speaks of groups, and inside of aggregates of rows."""
-        return Binder(self.context, scope, ClauseContext(clause, self.aggregates, rows, groups))
+        place = ClauseContext(clause, self.aggregates, rows, groups, self.superaggregates)
+        return Binder(self.context, scope, place)
 
 
 def open_statement(
@@ -109,7 +115,8 @@ def open_statement(
     may_be_of_nothing = not (body.group_by or body.window or options.lfta_aggregation)
     goes_on = body.closing_when is not None
     aggregates = Aggregates(may_be_of_nothing=may_be_of_nothing, goes_on=goes_on)
-    return Statement(query, body, context, options, items, columns, aggregates)
+    superaggregates = Superaggregates(aggregates)
+    return Statement(query, body, context, options, items, columns, aggregates, superaggregates)
 
 
 def _present(node: ast.SyntaxExpression | None) -> list[ast.SyntaxExpression]:

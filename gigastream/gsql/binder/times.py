@@ -12,12 +12,12 @@ from gigastream.gsql.binder.arguments import Bound, constant_text, has_arguments
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.declared import built_in
 from gigastream.gsql.diagnostics import did_you_mean, printable
+from gigastream.gsql.durations import NANOSECONDS_OF_UNIT, duration_ns
 from gigastream.gsql.expressions import Constant, Expression
 from gigastream.gsql.operations import arithmetic
 from gigastream.gsql.operations.conversion import exact_type
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
-from gigastream.gsql.syntax.durations import NANOSECONDS_OF_UNIT, duration_ns
 from gigastream.gsql.types import Temporal, Type
 
 _SECOND = 10**9

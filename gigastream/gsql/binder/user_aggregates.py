@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gigastream.gsql.binder.context import BindingContext, not_supported
+from gigastream.gsql.binder.constant_ranges import is_in_range
+from gigastream.gsql.binder.context import BindingContext
+from gigastream.gsql.binder.python_aggregates import python_aggregate
 from gigastream.gsql.catalog.catalog import COSTS, Extractor, Function, UserAggregate
+from gigastream.gsql.catalog.python_functions import PythonAggregate
 from gigastream.gsql.expressions import Constant, Expression, StateFunction
 from gigastream.gsql.operations.conversion import converted, exact_type
 from gigastream.gsql.operations.overloads import chosen
@@ -28,16 +31,18 @@ def user_aggregate(
         context.sink.error("wrong-arguments", message, node.span, _there_is(overloads))
         return None
     function = chosen(overloads, arguments)
-    if not isinstance(function, UserAggregate | Extractor):
+    if not isinstance(function, UserAggregate | Extractor | PythonAggregate):
         types = ", ".join(map(exact_type, arguments))
         message = f"there is no {node.name}({types})"
         context.sink.error("wrong-arguments", message, node.span, _there_is(overloads))
         return None
     pairs = zip(arguments, function.parameters, strict=True)
     typed = tuple(converted(argument, type_) for argument, type_ in pairs)
+    if isinstance(function, PythonAggregate):
+        return python_aggregate(node, function, typed)
     if not _has_constants(function, typed, context):
         return None
-    return _called(node, function, typed, context)
+    return _called(node, function, typed)
 
 
 def _there_is(overloads: Sequence[Function]) -> str:
@@ -50,6 +55,8 @@ def _has_constants(
     for at in sorted(function.constants):
         argument = arguments[at]
         if isinstance(argument, Constant) and argument.value is not None:
+            if not is_in_range(function, at, argument, context.sink):
+                return False
             continue
         message = f"argument {at + 1} of {function.name} must be a constant"
         if isinstance(argument, Constant):
@@ -64,12 +71,8 @@ def _called(
     node: ast.Call,
     function: UserAggregate | Extractor,
     arguments: tuple[Expression, ...],
-    context: BindingContext,
-) -> AggregateCall | None:
+) -> AggregateCall:
     aggregate = function.aggregate if isinstance(function, Extractor) else function
-    if aggregate.is_running:
-        not_supported(context.sink, f"calling {aggregate.name}, which is RUNNING,", node.name_span)
-        return None
     taken = arguments[: len(aggregate.parameters)]
     constants = tuple(taken[at] for at in sorted(aggregate.constants))
     rows = [e for at, e in enumerate(taken) if at not in aggregate.constants]
@@ -93,12 +96,12 @@ def _state(
     aggregate: UserAggregate, constants: tuple[Expression, ...], node: ast.Call
 ) -> UserState:
     whole = _functions(aggregate, aggregate, constants, node)
-    why_high = _why_high(aggregate)
+    about = (_why_high(aggregate), aggregate.is_running)
     if aggregate.below is None or aggregate.above is None:
-        return UserState(whole, whole, whole, why_high)
+        return UserState(whole, whole, whole, *about)
     below = _functions(aggregate.below, aggregate, constants, node)
     above = _functions(aggregate.above, aggregate, constants, node)
-    return UserState(whole, below, above, why_high)
+    return UserState(whole, below, above, *about)
 
 
 def _why_high(aggregate: UserAggregate) -> str:

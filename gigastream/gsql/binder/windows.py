@@ -14,6 +14,7 @@ from gigastream.gsql.binder.columns import Origins, unique
 from gigastream.gsql.binder.groups import Group
 from gigastream.gsql.binder.names import PacketNames
 from gigastream.gsql.binder.statement import Statement
+from gigastream.gsql.durations import NANOSECONDS_OF_UNIT
 from gigastream.gsql.expressions import (
     ROW_NUMBER,
     Constant,
@@ -28,7 +29,6 @@ from gigastream.gsql.order.inference import temporal_of
 from gigastream.gsql.queries import GroupVariable, OutputColumn, SlidingWindow
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
-from gigastream.gsql.syntax.durations import NANOSECONDS_OF_UNIT
 from gigastream.gsql.types import Temporal, Type
 
 _SHAPE = "[RANGE 5 min, SLIDE 1 min, WA timestamp]"

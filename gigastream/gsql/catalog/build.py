@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -18,21 +18,24 @@ from gigastream.gsql.catalog.protocols import (
     build_protocols,
     resolved_type,
 )
+from gigastream.gsql.catalog.python_files import python_functions
+from gigastream.gsql.catalog.python_functions import PythonAggregate, PythonFunction
+from gigastream.gsql.catalog.stateful import stateful_functions
 from gigastream.gsql.catalog.streams import build_streams
 from gigastream.gsql.catalog.user_aggregates import (
     Declared,
     extractors,
-    state_type,
     user_aggregates,
 )
-from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
+from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.python_code import PYTHON_SUFFIX
 from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type, type_named
 from gigastream.gsql.watchlists import Watchlist
 from gigastream.paths import configs_directory
 
-SHIPPED = ("packet.gsql", "functions.gsql", "sketches.gsql", "flows.gsql")
+SHIPPED = ("packet.gsql", "functions.gsql", "sketches.gsql", "sampling.gsql", "flows.gsql")
 
 _Named = TypeVar("_Named", bound=ast.SyntaxNode)
 
@@ -54,6 +57,8 @@ class StoredDefinitions:
 def store_definitions(path: str | Path) -> StoredDefinitions:
     """Return a definition file as it can be kept elsewhere. Raises OSError."""
     file = Path(path)
+    if is_python(file):
+        return StoredDefinitions(file.name, read_text(file))
     header = file.with_suffix(".h")
     return StoredDefinitions(
         file.name,
@@ -69,14 +74,25 @@ def code_hash(header: str | Path) -> str:
     return STORED_CODE + hashlib.sha256(Path(header).read_bytes()).hexdigest()
 
 
-def load_catalog(user_files: Iterable[str | Path | StoredDefinitions] = ()) -> Catalog:
+def is_python(file: str | Path | StoredDefinitions) -> bool:
+    """Whether a definition file is one in Python."""
+    name = file.name if isinstance(file, StoredDefinitions) else str(file)
+    return name.endswith(PYTHON_SUFFIX)
+
+
+def load_catalog(
+    user_files: Iterable[str | Path | StoredDefinitions] = (),
+    functions: Sequence[PythonFunction] = (),
+) -> Catalog:
     """Read the shipped definitions and the user's; raise GsqlError with all that is wrong.
+
+    `functions` are functions in Python beside those of files.
 
     The C header of a user's X.gsql, with its accessors and functions, is X.h beside it. Of stored
     definitions nothing is opened: what is C in them is known by its hash, and cannot be compiled.
     """
     files = tuple(user_files)
-    if not files:
+    if not files and not functions:
         return _shipped_catalog(configs_directory())
     sink = DiagnosticSink()
     found = [
@@ -84,11 +100,45 @@ def load_catalog(user_files: Iterable[str | Path | StoredDefinitions] = ()) -> C
         if isinstance(file, StoredDefinitions)
         else _read(Path(file), False, sink)
         for file in files
+        if not is_python(file)
     ]
     shipped = _shipped(configs_directory())
     catalog = build_catalog([*shipped, *(item for item in found if item is not None)], sink)
+    in_python = [f for file in files if is_python(file) for f in _in_python(file, sink)]
+    catalog = _with_python(catalog, [*in_python, *functions], sink)
     sink.raise_if_errors()
     return catalog
+
+
+def _in_python(file: str | Path | StoredDefinitions, sink: DiagnosticSink) -> Iterable[Function]:
+    """The functions of a file in Python; of a stored one the types alone are known."""
+    if isinstance(file, StoredDefinitions):
+        code = STORED_CODE + hashlib.sha256(file.text.encode(errors="replace")).hexdigest()
+        return python_functions(SourceFile(file.name, file.text), code, sink)
+    try:
+        source = SourceFile(str(file), read_text(file))
+    except OSError as error:
+        start = Span(SourceFile(str(file), ""), 0, 0)
+        sink.error("unreadable", f"cannot read the file: {error.strerror}", start)
+        return ()
+    return python_functions(source, str(Path(file).resolve()), sink)
+
+
+def _with_python(catalog: Catalog, functions: Sequence[Function], sink: DiagnosticSink) -> Catalog:
+    """The catalog with functions in Python, whose names are no others'."""
+    found, aggregates = dict(catalog.functions), dict(catalog.aggregates)
+    for function in functions:
+        name = function.name.lower()
+        if catalog.overloads(function.name) or catalog.aggregated(function.name):
+            message = f"there is a function {function.name} already, which is not in Python"
+            sink.error("duplicate-name", message, function.span, "give yours another name")
+        elif name in found or name in aggregates:
+            sink.error("duplicate-name", f"{function.name} is declared twice", function.span)
+        elif isinstance(function, PythonAggregate):
+            aggregates[name] = (function,)
+        else:
+            found[name] = (function,)
+    return replace(catalog, functions=found, aggregates=aggregates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +155,10 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
     everything = declarations.Definitions()
     for file in files:
         everything += file.definitions
-    aggregates = user_aggregates(_with_state(files, lambda found: found.aggregates, sink), sink)
-    stateful = _by_name(everything.stateful_functions, "function", sink)
-    written = _by_name(everything.states, "state", sink)
-    states = _states(written, sink)
-    _check_stateful(stateful, written, sink)
-    extracting = _with_state(files, lambda found: found.extractors, sink)
+    aggregates = user_aggregates(_declared(files, lambda found: found.aggregates, sink), sink)
+    stateful = _declared(files, lambda found: found.stateful_functions, sink)
+    states = _by_name(everything.states, "state", sink)
+    extracting = _declared(files, lambda found: found.extractors, sink)
     unpack = {item.name.lower(): item for item in everything.unpack_functions}
     origins = {
         id(protocol): Origin(file.is_shipped, file.header)
@@ -126,8 +174,7 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
         watchlists=_watchlists(_by_name(everything.watchlists, "watchlist", sink), sink),
         aggregates=aggregates,
         extractors=extractors(extracting, aggregates, sink),
-        stateful_functions=stateful,
-        states=states,
+        stateful_functions=stateful_functions(stateful, states, sink),
         interface_sets=_by_name(everything.interface_sets, "interface set", sink),
         unpack_functions=unpack,
     )
@@ -181,6 +228,7 @@ def _in_c(
         *definitions.predicates,
         *definitions.aggregates,
         *definitions.extractors,
+        *definitions.stateful_functions,
     )
 
 
@@ -192,7 +240,7 @@ def _header(path: Path, definitions: declarations.Definitions, sink: DiagnosticS
     header = path.with_suffix(".h")
     if not header.is_file():
         message = f"there is no {header.name} beside this file"
-        hint = "it holds the C functions that the file declares: gs_field_…, gs_function_…"
+        hint = "the C of what the file declares, behind gs_extension.h: docs/extensions.md"
         sink.error("missing-header", message, in_c[0].span, hint)
     return str(header.resolve())
 
@@ -206,13 +254,24 @@ def _functions(
     sink: DiagnosticSink,
 ) -> dict[str, tuple[Function, ...]]:
     found: dict[str, tuple[Function, ...]] = {}
+    for declared in _declared(files, select, sink):
+        _add_overload(found, declared.function, sink)
+    return found
+
+
+def _declared(
+    files: Sequence[DefinitionFile],
+    select: Callable[[declarations.Definitions], Iterable[declarations.Declaration]],
+    sink: DiagnosticSink,
+) -> list[Declared]:
+    found = []
     for file in files:
         for declaration in select(file.definitions):
             if not file.is_shipped:
                 _refuse_header(declaration, sink)
             function = _function(declaration, file.header, sink)
             if function is not None:
-                _add_overload(found, function, sink)
+                found.append(Declared(declaration, function))
     return found
 
 
@@ -253,6 +312,7 @@ _WITH_RESULT = (
     declarations.FunctionDeclaration,
     declarations.AggregateDeclaration,
     declarations.ExtractorDeclaration,
+    declarations.StatefulFunctionDeclaration,
 )
 
 
@@ -297,47 +357,6 @@ def _watchlists(
 ) -> dict[str, Watchlist]:
     found = {key: checked_list(node, sink) for key, node in nodes.items()}
     return {key: item for key, item in found.items() if item is not None}
-
-
-# What has a state
-
-
-def _with_state(
-    files: Sequence[DefinitionFile],
-    select: Callable[[declarations.Definitions], Iterable[declarations.Declaration]],
-    sink: DiagnosticSink,
-) -> list[Declared]:
-    found = []
-    for file in files:
-        for declaration in select(file.definitions):
-            if not file.is_shipped:
-                _refuse_header(declaration, sink)
-            function = _function(declaration, file.header, sink)
-            if function is not None:
-                found.append(Declared(declaration, function))
-    return found
-
-
-def _states(
-    nodes: Mapping[str, declarations.StateDeclaration], sink: DiagnosticSink
-) -> dict[str, Type]:
-    found = {key: state_type(node.storage, sink) for key, node in nodes.items()}
-    return {key: type_ for key, type_ in found.items() if type_ is not None}
-
-
-def _check_stateful(
-    nodes: Mapping[str, declarations.StatefulFunctionDeclaration],
-    states: Iterable[str],
-    sink: DiagnosticSink,
-) -> None:
-    """Report stateful functions over no state, and types that are none."""
-    for node in nodes.values():
-        for type_ in (node.result, *(item.type for item in node.parameters)):
-            resolved_type(type_, sink)
-        if node.state.name.lower() not in states:
-            hint = did_you_mean(node.state.name, tuple(states)) or "fstring16 STATE name;"
-            message = f"there is no state {node.state.name}"
-            sink.error("unknown-state", message, node.state.span, hint)
 
 
 # What is kept as it was written

@@ -84,6 +84,16 @@ class RecordField:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordLayout:
+    """How records of a STREAM are read outside, and written for the engine."""
+
+    name: str
+    fields: tuple[RecordField, ...]
+    size: int
+    """Bytes of a record, without those of its strings."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecordStream:
     """Records that arrive from outside: how they are read there, and as a protocol here."""
 
@@ -92,6 +102,11 @@ class RecordStream:
     protocol: Protocol
     size: int
     """Bytes of a record, without those of its strings."""
+
+    @property
+    def layout(self) -> RecordLayout:
+        """What is needed to read them."""
+        return RecordLayout(self.name, self.fields, self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +191,21 @@ class Extractor(Function):
         return self._symbol("extractor", self.reads)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatefulFunction(Function):
+    """One overload of an SFUN: a C function that is given the state of a supergroup."""
+
+    state: str
+    """The name of a STATE, as declared."""
+    storage: Type
+    """What that keeps: fstringN, or one value."""
+
+    @property
+    def symbol(self) -> str:
+        """The name of the C function: gs_sfun_ssample_uint_uint."""
+        return self._symbol("sfun", self.name)
+
+
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """All definitions. The mappings have lower-case keys."""
@@ -185,13 +215,9 @@ class Catalog:
     predicates: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     streams: Mapping[str, RecordStream] = field(default_factory=dict)
     watchlists: Mapping[str, Watchlist] = field(default_factory=dict)
-    aggregates: Mapping[str, tuple[UserAggregate, ...]] = field(default_factory=dict)
+    aggregates: Mapping[str, tuple[Function, ...]] = field(default_factory=dict)
     extractors: Mapping[str, tuple[Extractor, ...]] = field(default_factory=dict)
-    stateful_functions: Mapping[str, declarations.StatefulFunctionDeclaration] = field(
-        default_factory=dict
-    )
-    states: Mapping[str, Type] = field(default_factory=dict)
-    """What stateful functions keep: fstringN, or one value."""
+    stateful_functions: Mapping[str, tuple[StatefulFunction, ...]] = field(default_factory=dict)
     interface_sets: Mapping[str, declarations.InterfaceSet] = field(default_factory=dict)
     unpack_functions: Mapping[str, declarations.UnpackFunction] = field(default_factory=dict)
 
@@ -203,8 +229,8 @@ class Catalog:
         """The overloads of a function, or of a predicate; none if there is no such name."""
         return (self.predicates if is_predicate else self.functions).get(name.lower(), ())
 
-    def aggregated(self, name: str) -> tuple[UserAggregate | Extractor, ...]:
-        """The overloads of a UDAF or extractor; none if there is no such name."""
+    def aggregated(self, name: str) -> tuple[Function, ...]:
+        """The overloads of a UDAF, in C or Python, or of an extractor; none where none is."""
         key = name.lower()
         return (*self.aggregates.get(key, ()), *self.extractors.get(key, ()))
 
@@ -219,6 +245,11 @@ class Catalog:
         """All UDAFs, then all extractors, in order of declaration."""
         yield from _flat(self.aggregates.values())
         yield from _flat(self.extractors.values())
+
+    @property
+    def all_stateful(self) -> Iterator[Function]:
+        """All stateful functions, in order of declaration."""
+        yield from _flat(self.stateful_functions.values())
 
 
 def _flat(groups: Iterable[tuple[Function, ...]]) -> Iterator[Function]:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from gigastream.gsql.catalog.protocols import resolved_type
 from gigastream.gsql.diagnostics import DiagnosticSink
+from gigastream.gsql.durations import duration_ns
 from gigastream.gsql.syntax.blocks import parse_block
 from gigastream.gsql.syntax.cursor import Cursor
 from gigastream.gsql.syntax.declarations import Attribute, FieldDeclaration, ListBlock
-from gigastream.gsql.syntax.durations import duration_ns
 from gigastream.gsql.types import Type
 from gigastream.gsql.watchlists import EVERY_S, MAX_COLUMNS, MAX_KEYS, ListColumn, Watchlist
 

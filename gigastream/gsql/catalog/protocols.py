@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gigastream.gsql.catalog.catalog import Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
+from gigastream.gsql.other_sql import type_hint
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import (
     TYPE_NAMES,
@@ -53,7 +54,8 @@ def resolved_type(node: ast.TypeName, sink: DiagnosticSink) -> Type | None:
         message = f"{node.name.lower()} is of no size that a value has"
         sink.error("unknown-type", message, node.span, OPAQUE_HINT)
     elif found is None:
-        hint = did_you_mean(node.name, TYPE_NAMES) or f"types are {', '.join(TYPE_NAMES)}"
+        hint = type_hint(node.name) or did_you_mean(node.name, TYPE_NAMES)
+        hint = hint or f"types are {', '.join(TYPE_NAMES)}"
         sink.error("unknown-type", f"{node.name} is not a type", node.span, hint)
     return found
 

@@ -67,7 +67,7 @@ def extractors(
         if extractor is None:
             continue
         others = found.get(extractor.name.lower(), ())
-        if _is_new(extractor, (*others, *aggregates.get(extractor.name.lower(), ())), sink):
+        if is_new(extractor, (*others, *aggregates.get(extractor.name.lower(), ())), sink):
             found[extractor.name.lower()] = (*others, extractor)
     return found
 
@@ -92,13 +92,14 @@ def _added(
     found: dict[str, tuple[UserAggregate, ...]], aggregate: UserAggregate, sink: DiagnosticSink
 ) -> bool:
     others = found.get(aggregate.name.lower(), ())
-    if not _is_new(aggregate, others, sink):
+    if not is_new(aggregate, others, sink):
         return False
     found[aggregate.name.lower()] = (*others, aggregate)
     return True
 
 
-def _is_new(function: Function, others: Sequence[Function], sink: DiagnosticSink) -> bool:
+def is_new(function: Function, others: Sequence[Function], sink: DiagnosticSink) -> bool:
+    """Whether no other has its arguments; an error where one has."""
     if any(other.parameters == function.parameters for other in others):
         message = f"{function.signature} is declared twice"
         sink.error("duplicate-name", message, function.span)

@@ -326,8 +326,10 @@ def _cast_hint(from_: Type, to: Type) -> str | None:
         return "a condition is written as a comparison: x <> 0"
     if from_ is Type.STRING and to.is_address:
         return "strtoip(x) reads an address"
-    if to is Type.STRING and not from_.is_opaque:
-        return "to_hex_string(x) makes text of a number"
+    if to is Type.STRING and from_ is Type.TIMESTAMP:
+        return "strftime(x, '%H:%M:%S') makes text of it"
+    if to is Type.STRING and (from_.is_integer or from_.is_address):
+        return "text(x) makes text of it"
     return None
 
 

@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import re
-from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from gigastream.gsql.diagnostics import DiagnosticSink, printable
 from gigastream.gsql.expressions import (
@@ -28,10 +25,9 @@ from gigastream.gsql.operations.conversion import (
     with_article,
 )
 from gigastream.gsql.order.ranges import range_of
+from gigastream.gsql.other_sql import NO_INSTANTS, instant_hint
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
-
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def comparison(
@@ -255,15 +251,9 @@ def _time_hint(type_: Type, constant: Constant) -> str | None:
     """Say how an instant is written where a text was, or a number against a timestamp."""
     value = constant.value
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
-    with suppress(ValueError, OverflowError):
-        if _DATE.match(text):
-            instant = datetime.fromisoformat(text)
-            instant = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
-            seconds = int(instant.timestamp())
-            return f"times have no literals: in `time`, seconds since the epoch, it is {seconds}"
-    if type_ is not Type.TIMESTAMP:
-        return None
-    return "times have no literals: compare `time`, the seconds since the epoch, with a number"
+    if (found := instant_hint(text)) is not None or type_ is not Type.TIMESTAMP:
+        return found
+    return f"{NO_INSTANTS}: compare `time`, the seconds since the epoch, with a number"
 
 
 def _address_hint(address: str, constant: Constant) -> str | None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from math import gcd
 
 from gigastream.gsql.order import bounds
-from gigastream.gsql.order.functions import BoundFunction, Leaf, Part, Stepped
+from gigastream.gsql.order.functions import BoundFunction, Extreme, Leaf, Part, Stepped
 
 _DIVIDING = (bounds.Divide, bounds.FloorDivide, bounds.CeilingDivide)
 _ROUNDING = (bounds.FloorMultiple, bounds.CeilingMultiple)
-_SHIFTING = (bounds.Add, bounds.AtLeast, bounds.AtMost)
+_LIMITING = (bounds.AtLeast, bounds.AtMost)
 
 
 def step_of(function: BoundFunction) -> int:
@@ -26,13 +26,17 @@ def _step(part: Part, earlier: list[int]) -> int:
         return 1
     if isinstance(part, Stepped):
         return _stepped(part.step, earlier[part.inner])
+    if isinstance(part, Extreme):
+        return 1  # of two that are as far apart, each at places of its own
     return gcd(*(earlier[number] for number in part.over))
 
 
 def _stepped(step: bounds.Step, inner: int) -> int:
     constant = step.constant
-    if isinstance(step, _SHIFTING):
+    if isinstance(step, bounds.Add):
         return inner
+    if isinstance(step, _LIMITING):
+        return 1  # the constant may stand between two values
     if isinstance(step, bounds.Multiply):
         return inner * constant
     if isinstance(step, _ROUNDING):

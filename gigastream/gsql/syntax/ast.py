@@ -383,8 +383,8 @@ class SelectStatement(SyntaxNode):
 
     `window` windows the whole query. It is written behind the SELECT list, or behind a FROM list
     (one of several items is windowed by a bracket without SLIDE; a bracket with SLIDE behind the
-    last of several is the query's). The bracket of the only FROM item is always put here, so a
-    Table's or UnionSource's own `window` is set only where FROM has several items or a JOIN.
+    last of several is the query's). The bracket of the only FROM item, and that of a FILTER_JOIN or
+    WATCHLIST_JOIN, is always put here: a Table's or UnionItem's own is of several items or a JOIN.
     """
 
     items: tuple[SelectItem, ...]

@@ -19,7 +19,7 @@ from gigastream.gsql.syntax.declarations import (
     FieldDeclaration,
     UnpackFunction,
 )
-from gigastream.gsql.syntax.lexer import KEYWORDS, Token
+from gigastream.gsql.syntax.lexer import KEYWORDS
 from gigastream.gsql.syntax.literals import at_literal, parse_literal, parse_number
 from gigastream.gsql.types import Type
 
@@ -27,11 +27,14 @@ OPTIONS = (
     *("query_name", "aggregate_slots", "flush", "slow_flush", "max_lfta_disorder", "real_time"),
     *("select_lfta", "lfta_aggregation", "no_temporal_aggr", "algorithm", "num_bloom"),
     *("bloom_size", "visibility", "comment", "title", "namespace", "outer_default", "decapsulate"),
-    *("in_order", "defragment", "tcp_order"),
+    *("in_order", "max_silence", "defragment", "tcp_order"),
 )
 """The names in DEFINE that mean something; every other one is a string constant `#name`."""
 
-SWITCHES = ("real_time", "select_lfta", "lfta_aggregation", "no_temporal_aggr", "in_order")
+SWITCHES = (
+    *("real_time", "select_lfta", "lfta_aggregation", "no_temporal_aggr", "in_order"),
+    *("defragment", "tcp_order"),
+)
 """Options that are on when they stand without a value."""
 
 _Entry = TypeVar("_Entry", ParameterDeclaration, DefineEntry, FieldDeclaration, UnpackFunction)
@@ -44,10 +47,8 @@ def parse_blocks(
     parameters: list[ParameterDeclaration] = []
     defines: list[DefineEntry] = []
     seen: set[str] = set()
-    while at_block(cursor):
-        word = cursor.advance()
-        _refuse_second(cursor, word, seen)
-        if word.text.upper() == "PARAM":
+    while _begins(cursor):
+        if _word(cursor, seen) == "PARAM":
             parse_block(cursor, parameters, _parameter, _at_clause)
         else:
             parse_block(cursor, defines, _define, _at_clause)
@@ -59,12 +60,26 @@ def at_block(cursor: Cursor) -> bool:
     return cursor.is_word("PARAM", "DEFINE") and cursor.peek().kind == "{"
 
 
-def _refuse_second(cursor: Cursor, word: Token, seen: set[str]) -> None:
+def _begins(cursor: Cursor) -> bool:
+    """True at a block, though its word is misspelt, or that or its `{` is missing."""
+    if cursor.token.kind == "name" and cursor.peek().kind == "{":
+        return True
+    return cursor.token.kind == "{" or cursor.is_word("PARAM", "DEFINE")
+
+
+def _word(cursor: Cursor, seen: set[str]) -> str:
+    """Step over the word of a block; one that is misspelt, or missing, is reported."""
+    word = cursor.token
     name = word.text.upper()
+    if cursor.token.kind == "{" or name not in ("DEFINE", "PARAM"):
+        name = cursor.misspelt(("DEFINE", "PARAM")) or "DEFINE"
+        cursor.unexpected("DEFINE or PARAM", f"{name} {{ … }}")
     if name in seen:
         hint = "put its lines into the first one; queries are separated by ';'"
         cursor.error("duplicate-clause", f"a second {name} block", cursor.span_of(word), hint)
     seen.add(name)
+    cursor.accept("name")
+    return name
 
 
 def parse_block(
@@ -77,12 +92,15 @@ def parse_block(
 
     `ended` says that the current token cannot be an entry's: the block was never closed.
     """
-    opening = cursor.expect("{")
+    opening = cursor.accept("{")
+    if opening is None:
+        cursor.unexpected("'{'")
     names: set[str] = set()
     while not cursor.accept("}"):
         if cursor.token.kind == "end" or ended(cursor):
-            span = cursor.span_of(opening)
-            cursor.error("unterminated-block", "this block has no end", span, "end it with }")
+            if opening is not None:
+                span = cursor.span_of(opening)
+                cursor.error("unterminated-block", "this block has no end", span, "end it with }")
             return
         entry = _entry(cursor, read)
         if entry is not None:

@@ -36,7 +36,7 @@ class ParseError(Exception):
 class Cursor:
     """A position in the tokens of one text, read as they are needed."""
 
-    __slots__ = ("_lexer", "_nesting", "_tokens", "at", "sink", "source", "token")
+    __slots__ = ("_complained", "_lexer", "_nesting", "_tokens", "at", "sink", "source", "token")
 
     def __init__(self, source: SourceFile, sink: DiagnosticSink) -> None:
         self.source = source
@@ -44,6 +44,7 @@ class Cursor:
         self._lexer = tokens(source, sink)
         self._tokens: list[Token] = []
         self._nesting = 0
+        self._complained: int | None = None
         self.at = 0
         self.token = self.peek(0)
 
@@ -144,11 +145,17 @@ class Cursor:
         return ParseError()
 
     def unexpected(self, what: str, hint: str | None = None) -> ParseError:
-        """Report that something else was expected at the current token."""
-        if self.token.kind == "bad":
+        """Report that something else was expected at the current token, once of each token."""
+        if self.token.kind == "bad" or self.has_complained:
             return ParseError()
+        self._complained = self.at
         message = f"expected {what}, found {self.token.describe()}"
         return self.error("syntax", message, self.span_of(self.token), hint)
+
+    @property
+    def has_complained(self) -> bool:
+        """True if it has been said that the current token was not expected."""
+        return self._complained == self.at
 
     def misspelt(self, words: Collection[str]) -> str | None:
         """Return the word that the current name seems to be meant as, or None."""
@@ -190,10 +197,17 @@ class Cursor:
         depth = 0
         while self.token.kind not in ("end", ";"):
             kind = self.token.kind
-            if kind in hard or (depth == 0 and kind in stops):
+            is_hard = kind in hard and not self._is_in_filter()
+            if is_hard or (depth == 0 and kind in stops):
                 return
             depth = max(0, depth + _DEPTH_CHANGE.get(kind, 0))
             self.advance()
+
+    def _is_in_filter(self) -> bool:
+        """True at the WHERE of `count(*) FILTER (WHERE p)`, which is no clause."""
+        if self.at < 2 or self.token.kind != "WHERE":
+            return False
+        return self.is_behind("(") and self._tokens[self.at - 2].text.upper() == "FILTER"
 
     def separated(self, read: Callable[[], _Part], separator: str = ",") -> tuple[_Part, ...]:
         """Read one or more parts with a separator between them."""

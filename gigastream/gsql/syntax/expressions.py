@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gigastream.gsql.other_sql import TYPED_TEXTS
 from gigastream.gsql.syntax.ast import (
     Between,
     Binary,
@@ -31,7 +32,7 @@ from gigastream.gsql.syntax.ast import (
 from gigastream.gsql.syntax.cursor import CLAUSES, Cursor, ParseError
 from gigastream.gsql.syntax.lexer import Token
 from gigastream.gsql.syntax.literals import at_literal, parse_literal
-from gigastream.gsql.syntax.sql_calls import worded_call
+from gigastream.gsql.syntax.sql_calls import cast_behind, typed_text, worded_call
 
 SUBQUERY_HINT = "a query inside a query is written as a query of its own, read by its name"
 
@@ -76,7 +77,7 @@ def _power_here(cursor: Cursor) -> int:
     if token.kind == "NOT" and cursor.peek().kind in ("IN", "BETWEEN"):
         return COMPARISON
     if cursor.is_word("IS") and cursor.peek().kind in ("NULL", "NOT"):
-        return COMPARISON
+        return 0 if cursor.peek(2).kind == "DISTINCT" else COMPARISON
     if _at_pattern_test(cursor):
         return COMPARISON
     return 0
@@ -98,9 +99,17 @@ _LIKES = ("LIKE", "ILIKE")
 def _logical(cursor: Cursor, left: SyntaxExpression, mark: int) -> SyntaxExpression:
     op = cursor.token.kind
     operands = [*_flat(op, left)]
-    while cursor.accept(op):
+    joins_texts = False
+    while (token := cursor.accept(op)) is not None:
         operands += _flat(op, parse_expression(cursor, POWERS[op]))
+        joins_texts |= token.text == "||"
+    if joins_texts and not any(isinstance(each, _CONDITIONS) for each in operands):
+        return Broken(span=cursor.since(mark))
     return Logical(op, tuple(operands), span=cursor.since(mark))
+
+
+_CONDITIONS = (Comparison, Logical, Unary, Between, InList, InPrefix, IsNull, PatternTest)
+"""What can be meant by an operand of OR where `||` is written, and no text."""
 
 
 def _flat(op: str, operand: SyntaxExpression) -> tuple[SyntaxExpression, ...]:
@@ -199,18 +208,22 @@ _OPERATIONS: dict[int, Callable[[Cursor, SyntaxExpression, int], SyntaxExpressio
 
 def _operand(cursor: Cursor, power: int) -> SyntaxExpression:
     kind = cursor.token.kind
-    if at_literal(cursor):
-        return parse_literal(cursor)
-    read = _OPERANDS.get(kind)
-    if read is not None:
-        return read(cursor)
+    mark = cursor.mark()
     if kind == "NOT":
         return _not(cursor, power)
-    raise _no_operand(cursor)
+    read = parse_literal if at_literal(cursor) else _OPERANDS.get(kind)
+    if read is None:
+        raise _no_operand(cursor)
+    operand = read(cursor)
+    return cast_behind(cursor, operand, mark) if cursor.token.kind == ":" else operand
 
 
 def _no_operand(cursor: Cursor) -> ParseError:
     hint = _NO_OPERAND_HINTS.get(cursor.token.kind)
+    if cursor.token.kind == "=" and (cursor.is_behind("<<") or cursor.is_behind(">>")):
+        hint = "x IN IP_VAL'10.0.0.0/8'"
+    if cursor.token.kind == "*" and cursor.is_behind("*"):
+        hint = "pow(x, y)"
     if cursor.is_behind(",") and cursor.token.kind in (*CLAUSES, ")", "]", ";", "end"):
         hint = "leave out the comma before it"
     return cursor.unexpected("an expression", hint)
@@ -219,6 +232,7 @@ def _no_operand(cursor: Cursor) -> ParseError:
 _NO_OPERAND_HINTS = {
     "*": "* stands alone: SELECT *, count(*)",
     "SELECT": SUBQUERY_HINT,
+    "[": "a list stands behind IN alone: x IN [1, 2]",
 }
 
 
@@ -263,13 +277,16 @@ def _close(cursor: Cursor, opening: Token, closing: str, otherwise: str = "") ->
     if cursor.accept(closing):
         return
     line, column = cursor.source.position(opening.start)
-    hint = f"the {opening.text} that it closes stands at {line}:{column}"
+    hint = "rows are in the order of time there already"
+    if cursor.token.kind != "ORDER":
+        hint = f"the {opening.text} that it closes stands at {line}:{column}"
     raise cursor.unexpected(f"{otherwise}'{closing}'", hint)
 
 
 def _resume(cursor: Cursor, opening: Token, closing: str, *stops: str) -> Broken:
     """After a failure in brackets: go on behind them, or give the enclosing list its turn."""
-    cursor.skip_to({closing, *stops}, hard=CLAUSES)
+    is_order = cursor.token.kind == "ORDER" and cursor.closing_bracket() is not None
+    cursor.skip_to({closing, *stops}, hard=() if is_order else CLAUSES)
     if cursor.accept(closing) is None:
         raise ParseError
     return Broken(span=cursor.since(opening.start))
@@ -321,6 +338,8 @@ def _property(cursor: Cursor, source: str | None = None) -> InterfaceProperty:
 
 def _named(cursor: Cursor) -> SyntaxExpression:
     following = cursor.peek().kind
+    if following in ("string", "number") and cursor.is_word(*TYPED_TEXTS):
+        return typed_text(cursor)
     if following == "(" and cursor.is_word("CAST"):
         return _cast(cursor)
     if following == "(" or (following == "$" and cursor.peek(2).kind == "("):

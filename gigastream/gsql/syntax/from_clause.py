@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gigastream.gsql.diagnostics import closest
-from gigastream.gsql.source import NOWHERE
+from gigastream.gsql.other_sql import CLAUSE_WORDS
+from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.syntax.ast import (
     Duration,
     FromItem,
@@ -42,6 +43,8 @@ _JOIN_KINDS = {
     "OUTER": "OUTER",
 }
 
+_ONE_WINDOW = "a query has one window"
+
 
 def parse_from_list(cursor: Cursor) -> tuple[tuple[FromItem, ...], Window | None]:
     """Read what stands behind FROM: the items, and the window that is the whole query's."""
@@ -50,18 +53,47 @@ def parse_from_list(cursor: Cursor) -> tuple[tuple[FromItem, ...], Window | None
     if window is None and cursor.token.kind == "[":
         window = parse_window(cursor)
     if cursor.token.kind == "[":
-        raise _second_window(cursor)
+        hint = f"{_ONE_WINDOW}; to window each input of a join, a bracket behind each"
+        raise _second_window(cursor, cursor.span_of(cursor.token), hint)
     return items, window
+
+
+def parse_filter_from(cursor: Cursor) -> tuple[tuple[FromItem, ...], Window | None]:
+    """Read what stands behind the FROM of a FILTER_JOIN: packets, and what lets them through."""
+    return _windowed_by_rows(cursor, cursor.separated(lambda: _joined(cursor)))
 
 
 def parse_watchlist_from(cursor: Cursor) -> tuple[tuple[FromItem, ...], Window | None]:
     """Read what stands behind the FROM of a WATCHLIST_JOIN: packets, and a list or its file."""
     packets = _table(cursor)
     cursor.expect(",", "',' and the list", "WATCHLIST_JOIN FROM IPV4 p, list w")
-    items, window = _take_window((packets, _table(cursor, may_be_file=True)))
+    return _windowed_by_rows(cursor, (packets, _table(cursor, may_be_file=True)))
+
+
+def _windowed_by_rows(
+    cursor: Cursor, items: tuple[FromItem, ...]
+) -> tuple[tuple[FromItem, ...], Window | None]:
+    """The query's window stands behind the first item, which alone has rows, or behind all."""
+    windows: list[Window] = []
+    found = list(items)
+    for at, item in enumerate(items):
+        if not isinstance(item, Table | UnionItem) or item.window is None:
+            continue
+        if at > 0 and item.window.span.start < item.alias_span.start:
+            _refuse_window_of_others(cursor, item.window)
+        elif windows:
+            _second_window(cursor, item.window.span, _ONE_WINDOW)
+        windows.append(item.window)
+        found[at] = replace(item, window=None)
     if cursor.token.kind == "[":
-        raise _second_window(cursor)
-    return items, window
+        raise _second_window(cursor, cursor.span_of(cursor.token), _ONE_WINDOW)
+    return tuple(found), windows[0] if windows else None
+
+
+def _refuse_window_of_others(cursor: Cursor, window: Window) -> None:
+    hint = "the query's window stands behind the first source, or behind all"
+    message = "this source has no rows to be windowed: it lets others through"
+    cursor.error("misplaced-window", message, window.span, hint)
 
 
 def _windows_the_query(items: tuple[FromItem, ...]) -> bool:
@@ -78,9 +110,7 @@ def _take_window(items: tuple[FromItem, ...]) -> tuple[tuple[FromItem, ...], Win
     return (*others, replace(last, window=None)), last.window
 
 
-def _second_window(cursor: Cursor) -> ParseError:
-    hint = "a query has one window; to window each input of a join, a bracket behind each"
-    span = cursor.span_of(cursor.token)
+def _second_window(cursor: Cursor, span: Span, hint: str) -> ParseError:
     return cursor.error("duplicate-clause", "a second window", span, hint)
 
 
@@ -133,6 +163,7 @@ def _source(cursor: Cursor) -> FromItem:
     mark = cursor.mark()
     branches = [_table(cursor)]
     while cursor.accept("UNION"):
+        _refuse_union_of_queries(cursor)
         _refuse_named_branch(cursor, branches[-1])
         branches.append(_table(cursor))
     if len(branches) == 1:
@@ -142,6 +173,17 @@ def _source(cursor: Cursor) -> FromItem:
     return UnionItem(
         tuple(branches), last.alias, last.window, last.alias_span, span=cursor.since(mark)
     )
+
+
+def _refuse_union_of_queries(cursor: Cursor) -> None:
+    """Fail at `UNION [ALL] SELECT`, behind which another query stands."""
+    ahead = 1 if cursor.is_word("ALL") or cursor.token.kind == "DISTINCT" else 0
+    if cursor.peek(ahead).kind != "SELECT":
+        return
+    hint = "FROM TCP UNION UDP; of two queries, each of a name: SELECT * FROM a UNION b"
+    failure = cursor.unexpected("a source", hint)
+    cursor.skip_to(())
+    raise failure
 
 
 def _refuse_named_branch(cursor: Cursor, branch: Table) -> None:
@@ -256,7 +298,10 @@ def _alias(cursor: Cursor) -> Token | None:
         return None
     if _words_before_join(cursor) is not None:
         return None
-    if cursor.peek().kind not in _AFTER_ALIAS and _is_misspelt_clause(cursor):
+    following = cursor.peek().kind
+    if cursor.is_word(*CLAUSE_WORDS) and (following == "SELECT" or following not in _AFTER_ALIAS):
+        return None
+    if following not in _AFTER_ALIAS and _is_misspelt_clause(cursor):
         return None
     return cursor.advance()
 

@@ -124,8 +124,9 @@ class _Scanner:
         if text in _FOREIGN:
             kind, meant = _FOREIGN[text]
             message = f"'{text}' is not an operator of GSQL"
-            self._error("bad-character", message, start, end, f"write {meant}")
-            return Token(kind, meant, start, end)
+            joins = "; concat(x, y) joins texts" if text == "||" else ""
+            self._error("bad-character", message, start, end, f"write {meant}{joins}")
+            return Token(kind, text, start, end)
         return Token(_SPELLINGS.get(text, text), text, start, end)
 
     def _string(self, match: re.Match[str], text: str, start: int, end: int) -> Token:
@@ -148,6 +149,10 @@ class _Scanner:
             hint = "end it with ' on the same line"
             message = "this text has no closing quote"
             return self._error("unterminated-string", message, start, start + 1, hint, end)
+        if text[0] == text[-1] == "`" and text[1:-1].isidentifier():
+            hint = f"write {text[1:-1]}"
+            self._error("quoted-name", "names stand without quotes", start, end, hint)
+            return Token("name", text[1:-1], start, end)
         span = Span(self._source, start, end)
         message = "typographic quotes are read as '"
         self._sink.warning("typographic-quote", message, span, f"write '{printable(text[1:-1])}'")

@@ -84,12 +84,20 @@ def _finite(cursor: Cursor, text: str, span: Span) -> float:
 
 
 def _at_quoted(cursor: Cursor) -> bool:
-    return cursor.is_word(*_QUOTED) and cursor.peek().kind == "string"
+    """True at the word before a text; one that is misspelt stands close to it."""
+    text = cursor.peek()
+    if text.kind != "string" or cursor.is_word(*_QUOTED):
+        return text.kind == "string"
+    return text.start == cursor.token.end and cursor.misspelt(_QUOTED) is not None
 
 
 def _quoted(cursor: Cursor) -> Literal:
     mark = cursor.mark()
-    word = cursor.advance().text.upper()
+    word = cursor.token.text.upper()
+    if word not in _QUOTED:
+        word = cursor.misspelt(_QUOTED) or word
+        cursor.unexpected("a literal", f"did you mean {word}?")
+    cursor.advance()
     text = cursor.advance().text.strip()
     span = cursor.since(mark)
     if word in ("HEX", "LHEX"):

@@ -8,6 +8,7 @@ a list, at the closing bracket, at the next clause, or at the next `;`, whicheve
 from __future__ import annotations
 
 from gigastream.gsql.diagnostics import DiagnosticSink, printable
+from gigastream.gsql.other_sql import STATEMENTS
 from gigastream.gsql.source import MAX_CHARACTERS, UNDECODED, SourceFile, Span
 from gigastream.gsql.syntax.ast import (
     DefineEntry,
@@ -116,6 +117,8 @@ def _more(cursor: Cursor) -> bool:
 def _query(cursor: Cursor, name: str | None) -> Query | None:
     """Read up to and with the `;`, whatever is there; return None if there is no body."""
     mark = cursor.mark()
+    # a ';' that is missing has been told of: it may have been meant as a part of the one before
+    is_apart = cursor.at == 0 or cursor.is_behind(";")
     parameters, defines = parse_blocks(cursor)
     try:
         tables = parse_with(cursor, _body)
@@ -126,7 +129,8 @@ def _query(cursor: Cursor, name: str | None) -> Query | None:
         return None
     span = cursor.since(mark)
     _end_query(cursor)
-    named, name_span = _named(cursor, defines, name, Span(cursor.source, body_mark, body_mark + 6))
+    place = Span(cursor.source, body_mark, body_mark + 6)
+    named, name_span = _named(cursor, defines, name if is_apart else "", place)
     query = Query(named, body, parameters, defines, name_span, tables, span=span)
     return query if demand_shallow(cursor, query) else None
 
@@ -138,10 +142,10 @@ def _body(cursor: Cursor) -> SelectStatement | MergeStatement:
         return parse_merge(cursor)
     if cursor.token.kind == "(" and cursor.peek().kind == "SELECT":
         raise cursor.unexpected("SELECT or MERGE", "a query stands without parentheses")
-    meant = cursor.misspelt(("SELECT", "MERGE", "DEFINE", "PARAM", "WITH"))
-    failure = cursor.unexpected(
-        "SELECT, MERGE, WITH, DEFINE or PARAM", f"did you mean {meant}?" if meant else None
-    )
+    known = STATEMENTS.get(cursor.token.text.upper())
+    meant = None if known else cursor.misspelt(("SELECT", "MERGE", "DEFINE", "PARAM", "WITH"))
+    hint = f"did you mean {meant}?" if meant else known
+    failure = cursor.unexpected("SELECT, MERGE, WITH, DEFINE or PARAM", hint)
     if meant == "SELECT":
         return parse_select(cursor)
     if meant == "MERGE":

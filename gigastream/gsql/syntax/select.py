@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from gigastream.gsql.diagnostics import closest, printable
+from gigastream.gsql.other_sql import CLAUSE_WORDS
 from gigastream.gsql.syntax.ast import (
+    Binary,
     Broken,
     Cube,
     FromItem,
@@ -17,6 +19,8 @@ from gigastream.gsql.syntax.ast import (
     GroupItem,
     JoinClause,
     LimitClause,
+    Literal,
+    Logical,
     MergeStatement,
     Name,
     OrderItem,
@@ -25,12 +29,18 @@ from gigastream.gsql.syntax.ast import (
     SelectStatement,
     Star,
     SyntaxExpression,
+    Unary,
     Window,
 )
 from gigastream.gsql.syntax.blocks import at_block
 from gigastream.gsql.syntax.cursor import CLAUSES, Cursor, ParseError
 from gigastream.gsql.syntax.expressions import at_window, parse_expression, parse_name
-from gigastream.gsql.syntax.from_clause import parse_from_list, parse_watchlist_from, parse_window
+from gigastream.gsql.syntax.from_clause import (
+    parse_filter_from,
+    parse_from_list,
+    parse_watchlist_from,
+    parse_window,
+)
 from gigastream.gsql.syntax.literals import parse_number
 
 _Part = TypeVar("_Part")
@@ -50,12 +60,16 @@ def parse_select(cursor: Cursor) -> SelectStatement:
     mark = cursor.mark()
     cursor.advance()
     distinct = cursor.accept("DISTINCT") is not None
+    errors = cursor.sink.error_count
+    _refuse_before_list(cursor, distinct)
     items = _guarded(cursor, _select_list) or ()
     window = _guarded(cursor, parse_window) if at_window(cursor) else None
     join = _guarded(cursor, _join_clause)
-    is_of_list = join is not None and join.kind == "WATCHLIST"
-    read = parse_watchlist_from if is_of_list else parse_from_list
-    sources, from_window = _guarded(cursor, lambda at: _from_clause(at, read)) or ((), None)
+    read = parse_from_list if join is None else _READ_FROM.get(join.kind, parse_from_list)
+    sources: tuple[FromItem, ...] = ()
+    from_window = None
+    if cursor.token.kind == "FROM" or cursor.sink.error_count == errors:
+        sources, from_window = _guarded(cursor, lambda at: _from_clause(at, read)) or ((), None)
     if window is not None and from_window is not None:
         hint = "keep the one behind the SELECT list or the one behind FROM"
         cursor.error("duplicate-clause", "a second window", from_window.span, hint)
@@ -74,6 +88,20 @@ def _guarded(cursor: Cursor, read: Callable[[Cursor], _Part]) -> _Part | None:
 
 
 # The SELECT list
+
+
+def _refuse_before_list(cursor: Cursor, distinct: bool) -> None:
+    """Report and step over `DISTINCT ON (…)` and `TOP 10`."""
+    if distinct and cursor.token.kind == "ON":
+        cursor.unexpected("a column", "GROUP BY x, and first(y) of each group")
+        cursor.advance()
+        if cursor.accept("("):
+            cursor.skip_to(")")
+            cursor.accept(")")
+    elif cursor.is_word("TOP") and cursor.peek().kind == "number":
+        cursor.unexpected("a column", f"LIMIT {cursor.peek().text} at the end of the query")
+        cursor.advance()
+        cursor.advance()
 
 
 def _select_list(cursor: Cursor) -> tuple[SelectItem, ...]:
@@ -115,14 +143,36 @@ def _star(cursor: Cursor) -> SelectItem:
 def _demand_separator(cursor: Cursor) -> None:
     if cursor.token.kind in (",", ";", "end", *CLAUSES) or at_window(cursor):
         return
-    meant = cursor.misspelt(("FROM", "AS", "AND", "OR", *_JOINS))
-    hint = f"did you mean {meant}?" if meant else None
-    if cursor.token.kind == "name" and meant is None:
+    known = _of_other_sql(cursor)
+    meant = None if known else cursor.misspelt(("FROM", "AS", "AND", "OR", *_JOINS))
+    hint = f"did you mean {meant}?" if meant else known
+    if cursor.token.kind == "name" and hint is None:
         hint = f"a column gets a name with AS: … AS {printable(cursor.token.text)}"
     failure = cursor.unexpected("',' or FROM", hint)
+    if known:
+        _step_over(cursor)
     if meant not in CLAUSES:
         raise failure
     cursor.read_as(meant)
+
+
+def _of_other_sql(cursor: Cursor) -> str | None:
+    """What is written instead of the word here, if it is one of SQL's that GSQL has not."""
+    return CLAUSE_WORDS.get(cursor.token.text.upper()) if cursor.token.kind == "name" else None
+
+
+def _step_over(cursor: Cursor) -> None:
+    """Step over such a word up to the next clause; what is in its brackets are no clauses."""
+    word = cursor.advance().text.upper()
+    while cursor.token.kind in _BELONGS.get(word, ()):
+        cursor.advance()
+    if cursor.token.kind == "SELECT":  # EXCEPT SELECT …
+        cursor.skip_to(())
+    cursor.skip_to((",", ")", *CLAUSES))
+
+
+_BELONGS = {"WITHIN": ("GROUP",), "IS": ("NOT", "DISTINCT", "FROM")}
+"""Keywords that follow such a word, and begin no clause there."""
 
 
 def _broken_item(cursor: Cursor, mark: int) -> SelectItem:
@@ -152,6 +202,7 @@ def _join_clause(cursor: Cursor) -> JoinClause | None:
 
 
 _From = tuple[tuple[FromItem, ...], Window | None]
+_READ_FROM = {"FILTER": parse_filter_from, "WATCHLIST": parse_watchlist_from}
 
 
 def _from_clause(cursor: Cursor, read: Callable[[Cursor], _From] = parse_from_list) -> _From:
@@ -192,6 +243,8 @@ _BROKEN_CLAUSES: dict[str, tuple[GroupItem, ...] | LimitClause] = {
 
 
 def _demand_order(cursor: Cursor, repeated: bool, early: bool) -> None:
+    if cursor.has_complained:
+        return
     span = cursor.span_of(cursor.token)
     word = cursor.token.kind
     if repeated:
@@ -207,19 +260,33 @@ def _condition(cursor: Cursor) -> SyntaxExpression:
     cursor.advance()
     try:
         condition = parse_expression(cursor)
-        _end_clause(cursor, "an operator, a clause")
+        _end_clause(cursor, "an operator, a clause", "BETWEEN", "LIKE", "ILIKE")
         return condition
     except ParseError:
         cursor.skip_to({"AND", "OR"}, hard=CLAUSES)
-        return _condition(cursor) if cursor.token.kind in ("AND", "OR") else Broken()
+        return _rest(_condition(cursor)) if cursor.token.kind in ("AND", "OR") else Broken()
+
+
+def _rest(condition: SyntaxExpression) -> SyntaxExpression:
+    """What stands behind an AND that may be of a BETWEEN: a value there is no condition."""
+    values = Literal | Binary | Unary
+    if isinstance(condition, values):
+        return Broken()
+    if isinstance(condition, Logical) and isinstance(condition.operands[0], values):
+        return replace(condition, operands=(Broken(), *condition.operands[1:]))
+    return condition
 
 
 def _end_clause(cursor: Cursor, what: str, *words: str) -> None:
     """A clause is followed by another, or by the end of the query."""
     if cursor.token.kind in (";", "end") or cursor.token.kind in CLAUSES or at_block(cursor):
         return
-    meant = cursor.misspelt((*CLAUSES, "AND", "OR", *words))
-    failure = cursor.unexpected(f"{what} or ';'", f"did you mean {meant}?" if meant else None)
+    known = _of_other_sql(cursor)
+    meant = None if known else cursor.misspelt((*CLAUSES, "AND", "OR", *words))
+    hint = f"did you mean {meant}?" if meant else known
+    failure = cursor.unexpected(f"{what} or ';'", hint)
+    if known:
+        _step_over(cursor)
     if meant not in CLAUSES:
         raise failure
     cursor.read_as(meant)
@@ -228,6 +295,11 @@ def _end_clause(cursor: Cursor, what: str, *words: str) -> None:
 def _group_by(cursor: Cursor) -> tuple[GroupElement, ...]:
     cursor.advance()
     cursor.expect("BY", hint="GROUP BY")
+    if cursor.is_word("ALL") and cursor.peek().kind in (";", "end", *CLAUSES):
+        hint = "name each of them: GROUP BY time/60 AS tb, srcIP"
+        failure = cursor.unexpected("a group variable", hint)
+        cursor.advance()
+        raise failure
     elements = cursor.separated(lambda: _group_element(cursor))
     _end_clause(cursor, "',', a clause")
     return elements
@@ -263,7 +335,14 @@ def _group_item(cursor: Cursor) -> GroupItem:
         raise cursor.unexpected("a group variable", hint)
     expression = parse_expression(cursor)
     alias = cursor.name("a name behind AS").text if cursor.accept("AS") else None
+    if alias is None and cursor.token.kind == "name" and cursor.peek().kind in _AFTER_GROUP:
+        hint = f"a group variable gets a name with AS: … AS {printable(cursor.token.text)}"
+        cursor.unexpected("AS", hint)
+        alias = cursor.advance().text
     return GroupItem(expression, alias, span=cursor.since(mark))
+
+
+_AFTER_GROUP = frozenset((",", ")", ";", "end", *CLAUSES))
 
 
 def _supergroup(cursor: Cursor) -> tuple[Name, ...]:

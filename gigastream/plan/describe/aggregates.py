@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gigastream.gsql.expressions import AggregateRef, Case, Constant, Expression, walk
 from gigastream.plan.accumulators import (
     KINDS,
+    RUNNING_USER,
     Accumulator,
     Final,
     UserAccumulator,
@@ -41,6 +42,11 @@ _KEPT = {
     "moments_signed": "moments of",
     "moments_float": "moments of",
     "user": "state of",
+    "rows": "every",
+    "mode": "the most frequent of",
+    "histogram": "how often each of",
+    "list": "values, in order, of",
+    "runs": "runs, in order, of",
 }
 _COMPLETED = {**_KEPT, "count": "sum of", "user": "states of"}
 """Of partial values: counts are added."""
@@ -110,12 +116,14 @@ def _final_text(node: Aggregate, final: Final) -> str:
     parts = [_part(node, index) for index in final.accumulators]
     if final.kind == "average":
         return " / ".join(parts)
-    if isinstance(final, UserFinal) and final.call.extractor is not None:
-        return f"{final.call.extractor.name} of {parts[0]}"
+    if isinstance(final, UserFinal):
+        since = "since the group began, " if final.kind == RUNNING_USER else ""
+        extractor = final.call.extractor
+        return f"{since}{parts[0] if extractor is None else f'{extractor.name} of {parts[0]}'}"
     if final.kind in _GOING_ON:
         of = _GOING_ON[final.kind].format(counted(final.windows, "window"))
         return f"{of} of {' / '.join(parts[: 1 + (final.kind in _QUOTIENTS)])}"
-    return parts[0] if final.kind in ("value", "user") else f"{final.kind} from {parts[0]}"
+    return parts[0] if final.kind == "value" else f"{final.kind} from {parts[0]}"
 
 
 _QUOTIENTS = ("moving_average", "time_average")

@@ -26,6 +26,8 @@ def packet_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     """Which packets it sees, and which of them it lets through."""
     yield "packets", (_packets(node.source),)
     yield "opens", _tunnels(node.source)
+    yield "whole", _wholes(node.source)
+    yield "in order", _in_order(node.source)
     yield "tuple", _tuple_rule(node.source)
     yield "prefilter", _signature(node, plan)
     yield "where", predicate_texts(node.predicates)
@@ -73,6 +75,18 @@ def _tunnels(source: ProtocolSource) -> tuple[str, ...]:
         return ()
     names = ", ".join(opened.tunnels)
     return (f"tunnels of {names}; at most {opened.depth}, one inside of the other",)
+
+
+def _wholes(source: ProtocolSource) -> tuple[str, ...]:
+    reassembly = source.reassembly
+    return ("datagrams, of their fragments",) if reassembly and reassembly.datagrams else ()
+
+
+def _in_order(source: ProtocolSource) -> tuple[str, ...]:
+    reassembly = source.reassembly
+    if reassembly is None or not reassembly.segments:
+        return ()
+    return ("segments of TCP, by their sequence; one that comes too early is held for up to 2 s",)
 
 
 def _tuple_rule(source: ProtocolSource) -> tuple[str, ...]:

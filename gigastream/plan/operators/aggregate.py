@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import AggregateRef, Expression, FunctionCall, walk
@@ -23,6 +23,7 @@ from gigastream.plan.text import expression_text
 
 if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
+    from gigastream.plan.python_calls import CalledRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +133,20 @@ class Aggregate(OneInputNode):
     def quantities(self, inputs: Sequence[Quantities]) -> Quantities:
         made = zip(self.schema.columns, self.column_expressions, strict=True)
         return tuple(column.type.is_numeric and _is_aggregated(of) for column, of in made)
+
+    def over_called(self, rows: CalledRows) -> Node:
+        rows.where(self.predicates)
+        rows.call([g.expression for g in self.groups])
+        rows.call([e for a in self.row_accumulators for e in a.expressions])
+        groups = tuple(replace(g, expression=rows.place(g.expression)) for g in self.groups)
+        made = self.accumulators
+        if not self.merges_partials:
+            made = tuple(a.placed(rows.place) for a in made)
+        return rows.over_groups(
+            replace(
+                self, input=rows.rows, predicates=rows.waiting, groups=groups, accumulators=made
+            )
+        )
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         yield "high for", (self.why_high,) if self.why_high else ()

@@ -8,18 +8,24 @@ from dataclasses import dataclass, fields, replace
 from math import gcd
 from typing import TYPE_CHECKING, ClassVar
 
-from gigastream.gsql.expressions import Expression, GroupRef, walk
+from gigastream.gsql.expressions import Expression, GroupRef, PythonCall, walk
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.order.steps import step_of
-from gigastream.plan.accumulators import Accumulator, Final
+from gigastream.plan.accumulators import RUNNING_USER, Accumulator, Final, UserAccumulator
 from gigastream.plan.base_time import BaseTimes
-from gigastream.plan.nodes import Detail
+from gigastream.plan.nodes import Detail, Node, calls_in
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.text import expression_text
 from gigastream.words import counted
 
 if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
+    from gigastream.plan.python_calls import CalledRows
+
+
+_NEVER = 2**32 - 1
+DEFAULT_MAX_SILENCE = 100_000
+"""Silent windows that are put out, one after the other: a day of seconds has 86,400."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +38,8 @@ class RunningAggregate(Aggregate):
     """Over GroupRef and AggregateRef: of groups that are dropped it is true."""
     step: int = 1
     """From a value of the window's variable to the next one that it can have."""
+    max_silence: int = DEFAULT_MAX_SILENCE
+    """Silent windows that are put out, one after the other; what moves has settled by then."""
 
     @property
     def may_be_of_nothing(self) -> bool:
@@ -46,6 +54,13 @@ class RunningAggregate(Aggregate):
     @property
     def settles_after(self) -> int:
         """Silent windows after which nothing of a group changes any more."""
+        if any(final.kind == RUNNING_USER for final in self.finals):
+            return _NEVER
+        return self.moving_windows
+
+    @property
+    def moving_windows(self) -> int:
+        """Of the aggregate that looks back the furthest."""
         return max((final.windows for final in self.finals), default=1)
 
     @property
@@ -53,6 +68,13 @@ class RunningAggregate(Aggregate):
         """Whether a condition may hold of one silent window, and not of the next."""
         parts = (part for condition in self.conditions_of_groups for part in walk(condition))
         return any(isinstance(part, GroupRef) and part.index == self.window for part in parts)
+
+    def over_called(self, rows: CalledRows) -> Node:
+        """Of rows alone: what has closed a group, and when, is not known above it."""
+        over_groups = (*self.conditions_of_groups, *self.column_expressions)
+        if any(isinstance(call, PythonCall) for e in over_groups for call in calls_in(e)):
+            return Node.over_called(self, rows)
+        return Aggregate.over_called(self, rows)
 
     @property
     def conditions_of_groups(self) -> tuple[Expression, ...]:
@@ -68,17 +90,23 @@ class RunningAggregate(Aggregate):
         yield from Aggregate.details(self, plan)
         yield "closing", (expression_text(self.closing),)
         name = self.groups[self.window].name
-        yield "moves", (f"each value of {name}, {counted(self.step, 'unit')} apart",)
+        moves = f"each value of {name}, {counted(self.step, 'unit')} apart"
+        yield "moves", (moves, f"in a silence {self.max_silence:,} of them at most")
 
 
-def going_on(top: Aggregate, closing: Expression) -> RunningAggregate:
+def going_on(top: Aggregate, closing: Expression, max_silence: int | None) -> RunningAggregate:
     """The aggregation whose groups go on until `closing` holds of them."""
     own = {item.name: getattr(top, item.name) for item in fields(top)}
     own["finals"] = tuple(_kept(final, top.accumulators) for final in top.finals)
-    return RunningAggregate(**own, closing=closing)
+    made = RunningAggregate(**own, closing=closing)
+    most = DEFAULT_MAX_SILENCE if max_silence is None else max_silence
+    return replace(made, max_silence=max(most, made.moving_windows))
 
 
 def _kept(final: Final, accumulators: Sequence[Accumulator]) -> Final:
-    """FIRST and LAST are of all windows since the group began."""
-    kind = accumulators[final.accumulators[0]].kind
+    """FIRST and LAST are of all windows since the group began, and so is a RUNNING UDAF."""
+    accumulator = accumulators[final.accumulators[0]]
+    if isinstance(accumulator, UserAccumulator) and accumulator.state.is_running:
+        return replace(final, kind=RUNNING_USER)
+    kind = accumulator.kind
     return replace(final, kind=f"kept_{kind}") if kind in ("first", "last") else final

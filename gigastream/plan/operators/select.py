@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import ColumnRef, Expression
@@ -20,6 +20,7 @@ from gigastream.plan.nodes import Detail, Node, OneInputNode, over
 
 if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
+    from gigastream.plan.python_calls import CalledRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,12 @@ class Select(OneInputNode):
 
     def columns_read(self, port: int) -> frozenset[int]:
         return columns_of(*self.predicates, *self.column_expressions, port=port)
+
+    def over_called(self, rows: CalledRows) -> Select:
+        rows.where(self.predicates)
+        rows.call(self.column_expressions)
+        outputs = tuple(replace(o, expression=rows.place(o.expression)) for o in self.outputs)
+        return replace(self, input=rows.rows, predicates=rows.waiting, outputs=outputs)
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         yield "high for", (self.why_high,) if self.why_high else ()

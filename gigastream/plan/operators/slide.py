@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.expressions import Constant, Expression, Operation
 from gigastream.gsql.order.inference import monotone
-from gigastream.gsql.queries import CheckedQuery, GroupVariable
+from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.types import Temporal, Type
 from gigastream.plan.base_time import BaseTimes, through
 from gigastream.plan.describe.clauses import group_with_progress, named
@@ -69,26 +68,3 @@ def _quotient(pane: Expression, panes: int) -> Expression:
     return Operation(
         type=Type.LLONG, temporal=pane.temporal, operator="//", operands=(pane, divisor), span=span
     )
-
-
-def over_windows(query: CheckedQuery, top: Aggregate) -> Aggregate:
-    """The aggregation of a query, over its windows where they have panes."""
-    window = query.window
-    if window is None or not window.has_panes:
-        return top
-    _refuse_sets(query)
-    own = {item.name: getattr(top, item.name) for item in fields(top)}
-    return Slide(**own, range=window.range // window.pane, slide=window.slide // window.pane)
-
-
-def _refuse_sets(query: CheckedQuery) -> None:
-    """GsqlError for aggregates that keep every value, of which panes would have a set each."""
-    found = [call for call in query.aggregates if call.distinct]
-    hint = "windows that tumble (RANGE = SLIDE) have no panes"
-    message = "keeps every value, and cannot be over windows that overlap"
-    errors = [
-        Diagnostic("error", "not-of-panes", f"{call.function} DISTINCT {message}", call.span, hint)
-        for call in found
-    ]
-    if errors:
-        raise GsqlError(errors)

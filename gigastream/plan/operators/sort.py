@@ -24,6 +24,8 @@ class Sort(PassingNode):
     title: ClassVar[str] = "sort"
 
     column: int
+    ties: tuple[int, ...] = ()
+    """What puts rows of one time in order; none: the order in which they come."""
     asked_at: Span | None = field(default=None, compare=False)
     """The query whose DEFINE in_order asks for it; what reads it would take rows as they come."""
     span: Span = field(default=NOWHERE, compare=False)
@@ -40,7 +42,8 @@ class Sort(PassingNode):
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         name = self.schema.columns[self.column].name
-        yield "order", (name,)
+        ties = (self.schema.columns[index].name for index in self.ties)
+        yield "order", (", ".join((name, *ties)),)
         yield "holds", (f"every row, until punctuation of {name} has passed it",)
 
     def punctuation(self, index: int) -> str:
@@ -50,7 +53,14 @@ class Sort(PassingNode):
         return f"punctuation of {name}, or the least that is held"
 
 
-def sort_node(name: str, stream: Node, column: int, asked_at: Span | None, span: Span) -> Sort:
+def sort_node(
+    name: str,
+    stream: Node,
+    column: int,
+    ties: tuple[int, ...],
+    asked_at: Span | None,
+    span: Span,
+) -> Sort:
     """A stream in the order of a temporal column, which is wanted at `span`."""
     return Sort(
         name=name,
@@ -58,6 +68,7 @@ def sort_node(name: str, stream: Node, column: int, asked_at: Span | None, span:
         order=ordered_on(stream.schema, column),
         input=stream,
         column=column,
+        ties=ties,
         asked_at=asked_at,
         span=span,
     )

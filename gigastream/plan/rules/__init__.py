@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from gigastream.plan.plan import Plan
 from gigastream.plan.rules.ask_joint import ask_joint
+from gigastream.plan.rules.call_python import call_python
 from gigastream.plan.rules.choose_prefilter import choose_prefilter
 from gigastream.plan.rules.choose_unpacking import choose_unpacking
 from gigastream.plan.rules.describe_needs import describe_needs
@@ -16,6 +17,7 @@ from gigastream.plan.rules.share_low import share_low
 from gigastream.plan.rules.sort_inputs import sort_inputs
 
 RULES: tuple[Callable[[Plan], Plan], ...] = (
+    call_python,
     sort_inputs,
     order_predicates,
     share_low,

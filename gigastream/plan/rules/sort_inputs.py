@@ -37,11 +37,13 @@ def sort_inputs(plan: Plan) -> Plan:
     for node in plan.nodes:
         inputs = [made[id(child)] for child in node.inputs]
         for port, column in enumerate(_columns(node, is_in_order=id(node) in in_order)):
-            if column is not None and inputs[port].order[column] is not Order.ORDERED:
+            ties = node.ties_of(port)
+            is_sorted = column is None or inputs[port].order[column] is Order.ORDERED
+            if column is not None and (ties or not is_sorted):
                 name = names.fresh(f"{inputs[port].name}_sorted")
                 asked_at = in_order[id(node)] if node.ordered_by(port) is None else None
                 span = asked_at or node.asks_order_at
-                inputs[port] = sort_node(name, inputs[port], column, asked_at, span)
+                inputs[port] = sort_node(name, inputs[port], column, ties, asked_at, span)
                 nodes.append(inputs[port])
         made[id(node)] = node.with_inputs(tuple(inputs))
         nodes.append(made[id(node)])
