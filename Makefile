@@ -28,11 +28,15 @@ TIME ?= 60
 # There __tls_get_addr is left alone: of GCC before 13 the interceptor takes some blocks for those of
 # an old glibc, and the search for leaks, which reads them, ends with "Tracer caught signal 11".
 LEAKS_OF_PYTHON = detect_leaks=0:include_if_exists=\"$(CURDIR)/tests/sanitize/options/%b\"
-# How many times chaos kills
+# How many times chaos kills; how many pools of queries are made, of which family, from which seed on, and
+# who is asked: here, spark, spark-stream
 N ?= 50
+FAMILY ?= packets
+SEED ?= 1
+ON ?= here
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-spark chaos fuzz lint format bench bench-spark papers sanitize sanitize-threads coverage dist deb clean
+.PHONY: help demo test test-all test-spark chaos fuzz queries lint format bench bench-spark papers sanitize sanitize-threads coverage dist deb clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +58,9 @@ chaos: $(VENV)/installed ## kill the driver, workers, the writer and its server 
 
 fuzz: $(VENV)/installed ## try random inputs on every target, each for TIME=60 seconds, two at a time
 	@$(BIN)/python -m tests.fuzz --seconds $(TIME) --jobs $(JOBS)
+
+queries: $(VENV)/installed ## ask N pools of forty queries at random: make queries FAMILY=joins SEED=7 N=50
+	@PYTHONPATH=.:tests $(BIN)/python -m tests.answers.by_hand $(FAMILY) $(SEED) $(N) --on $(ON)
 
 lint: $(VENV)/installed ## ruff, mypy, and clang-format 14 if it is installed
 	$(BIN)/ruff check .
@@ -80,7 +87,7 @@ sanitize: $(SANITIZED)/installed ## run the tests on an engine built with ASan, 
 	@LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS="$(LEAKS_OF_PYTHON):malloc_context_size=2:abort_on_error=1" \
 	LSAN_OPTIONS="suppressions=\"$(CURDIR)/tests/sanitize/leaks.supp\":print_suppressions=0" \
-	UBSAN_OPTIONS=print_stacktrace=1 \
+	UBSAN_OPTIONS=print_stacktrace=1 GIGASTREAM_TEST_LIMIT=7200 \
 	$(SANITIZED)/bin/pytest -q --long $(PYTEST_OPTIONS) $(TESTS)
 
 sanitize-threads: $(VENV)/installed ## run the sessions of several threads under TSan

@@ -433,4 +433,38 @@ static inline uint32_t gs_udaf_bits_seen_uint_output(const uint32_t *state)
     return *state;
 }
 
+/* ---- level: a state of supergroups, which is a number ---- */
+
+/* One less than at the last window's end, if there was one. */
+static inline void gs_state_level_begin(uint64_t *level, const uint64_t *before, uint64_t number)
+{
+    (void)number;
+    *level = before == NULL || *before == 0 ? 0 : *before - 1;
+}
+
+static inline void gs_state_level_end(uint64_t *level)
+{
+    (void)level;
+}
+
+/* WHERE, CLEANING_BY, HAVING: one value of 2^level, the same ones whenever they come. */
+static inline bool gs_sfun_is_drawn_ullong(uint64_t *level, uint64_t value)
+{
+    return (hash_of(value) & ((UINT64_C(1) << *level) - 1)) == 0;
+}
+
+/* CLEANING_WHEN: half as many, where there are more groups than there is room for. */
+static inline bool gs_sfun_draw_fewer_ullong_uint(uint64_t *level, uint64_t groups, uint32_t room)
+{
+    if (groups <= room || *level == 63) return false;
+    ++*level;
+    return true;
+}
+
+/* SELECT: for how many values a group stands. */
+static inline uint64_t gs_sfun_stands_for(uint64_t *level)
+{
+    return UINT64_C(1) << *level;
+}
+
 #endif
