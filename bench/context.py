@@ -59,3 +59,22 @@ def rate_ratio(
     ratio = turns.timings[fastest].median_ns / turns.timings[ours].median_ns
     note = f"({fastest})" if len(others) > 1 else ""
     return Figure(capture.name, what, ratio, "times", floor, goal, note=note)
+
+
+def time_ratio(
+    capture: Capture,
+    turns: Turns,
+    one: str,
+    other: str,
+    floor: float | None = None,
+    goal: float | None = None,
+    *,
+    higher_is_better: bool = False,
+) -> Figure:
+    """The time of one contender over that of another."""
+    what, missing = f"{one} / {other}", turns.failures.keys() & {one, other}
+    ratio = None
+    if not missing:
+        ratio = turns.timings[one].median_ns / turns.timings[other].median_ns
+    note = turns.failures[min(missing)] if missing else ""
+    return Figure(capture.name, what, ratio, "times", floor, goal, higher_is_better, note)
