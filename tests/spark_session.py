@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,9 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ONE_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+"""Tests end before the second compiler of Java pays: it took two fifths of their time. It has room
+for code as with both: one session has filled the 48 MB that there are otherwise."""
 _REPOSITORY = Path(__file__).parents[1]
 
 _SETTINGS = {
@@ -26,8 +28,7 @@ _SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
-    # tests are over before the second compiler pays: it took two fifths of their time
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": ONE_COMPILER,
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.forceDeleteTempCheckpointLocation": "true",
@@ -55,19 +56,22 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     reason = why_no_spark()
     if reason is not None:
         pytest.skip(reason)
-    session = _start(tmp_path_factory.mktemp("spark"))
+    session = start(tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
 
 
-def _start(folder: Path) -> SparkSession:
+def start(folder: Path) -> SparkSession:
+    """A local session with two cores, whose files are in a folder."""
     from pyspark.sql import SparkSession
 
     from spark_sink.java import use_java
+    from spark_sink.programs import worker_python
 
     use_java()
     # Python workers are started by the JVM; what they are told, they are told by the environment.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Spark gives one ten seconds to start, and out of its archive PySpark is compiled each time.
+    os.environ["PYSPARK_PYTHON"] = str(worker_python())
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     paths = [str(_REPOSITORY), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

@@ -24,10 +24,11 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "process": {"abi", "base"},
     "capture": {"abi", "base"},
     "decode": {"abi"},
+    "reassembly": {"abi", "decode"},
     "lfta": {"abi", "arrow", "base", "stream"},
     "hfta": {"abi", "arrow", "base", "stream"},
     HOST: {"arrow", "base", "capture", "output", "process", "stream"},
-    "runtime": {HOST, "abi", "base", "capture", "decode", "hfta", "lfta", "stream"},
+    "runtime": {HOST, "abi", "base", "capture", "decode", "hfta", "lfta", "reassembly", "stream"},
 }
 FILES = sorted(CSRC.rglob("*.[ch]"))
 INCLUDE = re.compile(r'^#include "(.*)"', re.MULTILINE)

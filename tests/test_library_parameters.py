@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from captures import DEMO_CAPTURE
 
 import gigastream
 from gigastream.gsql.diagnostics import GsqlError
-from gigastream.sessions.changes import ChangeError
+from gigastream.sessions.changes import ChangeError, Succession
 from gigastream.settings import Settings
+from tests.strategies.files import pcap
 
 Rows = list[dict[str, Any]]
 
@@ -116,6 +119,57 @@ def test_changes_in_the_same_window_and_later() -> None:
     assert ordered(found["minutes"]) == split(parts, "tb", firsts)
 
 
+@pytest.mark.parametrize("sign", [1, -1], ids=["rising", "falling"])
+@pytest.mark.parametrize(("width", "other"), [(20, 45), (45, 20), (10, 60), (60, 7)])
+def test_windows_of_another_length(sign: int, width: int, other: int) -> None:
+    """The older ones go on until the first of the new ones begins: every packet is in a window."""
+    text = f"""PARAM {{ width uint; }} DEFINE {{ query_name q; }}
+        SELECT w, count(*) AS n FROM PKT GROUP BY {sign} * (time/$width) AS w"""
+    found: dict[str, Rows] = {}
+    answer = gigastream.run(text, DEMO_CAPTURE, parameters={"width": width}, settings=SMALL)
+    rows_of([next(answer)], found)
+    first = answer.set_parameters({"width": other})["q"]
+    assert first is not None
+    rows_of(answer, found)
+    parts: list[dict[str, Rows]] = [{}, {}]
+    for part, length in zip(parts, (width, other), strict=True):
+        whole_run = gigastream.run(text, DEMO_CAPTURE, parameters={"width": length})
+        rows_of(whole_run, part)
+    before, after = (part["q"] for part in parts)
+    begin = sign * first * other
+    wanted = [row for row in before if sign * row["w"] * width < begin]
+    wanted += [row for row in after if sign * row["w"] >= sign * first]
+    assert ordered(found["q"]) == ordered(wanted)
+
+
+def test_a_query_that_has_ended_keeps_no_older_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LIMIT ended it before the change, behind which nothing of it says so once more."""
+    text = MINUTES.replace("time/60", "time/10")
+    text += "DEFINE { query_name few; } SELECT tb, n FROM minutes LIMIT 2"
+    gone: list[int] = []
+    let_go = Succession._let_go
+
+    def noted(succession: Succession, stage: Any) -> None:
+        let_go(succession, stage)
+        gone.append(len(succession._stages))
+
+    monkeypatch.setattr(Succession, "_let_go", noted)
+    found, _ = changed(text, {0: 60, 10: 61})
+    assert len(found["few"]) >= 2
+    assert gone == [1]
+
+
+def test_a_query_whose_interface_has_given_nothing_is_the_new_values_alone(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(pcap([]))
+    quiet = MINUTES.replace("query_name minutes", "query_name quiet").replace("IPV4", "right.IPV4")
+    text = PASSING.replace("PKT", "left.PKT") + quiet
+    sources = [f"left={DEMO_CAPTURE}", f"right={empty}"]
+    answer = gigastream.run(text, sources, parameters={"least": 60}, settings=SMALL)
+    next(answer)
+    assert answer.set_parameters({"least": 600}) == {"passing": None, "quiet": None}
+
+
 def test_before_the_first_packet_all_rows_are_of_the_new_value() -> None:
     answer = gigastream.run(MINUTES, DEMO_CAPTURE, parameters={"least": 60}, settings=SMALL)
     assert answer.set_parameters({"least": 600}) == {"minutes": None}
@@ -153,3 +207,19 @@ def test_what_cannot_change_changes_nothing(
     assert {n: ordered(r) for n, r in found.items()} == {
         n: ordered(r) for n, r in whole(text, 60).items()
     }
+
+
+def test_whom_a_run_calls_cannot_set_its_parameters() -> None:
+    """The engine is in the midst of the set that would give way."""
+    told: list[str] = []
+
+    def same(x: pa.UInt32Array) -> pa.UInt32Array:
+        with pytest.raises(ChangeError) as error:
+            answer.set_parameters({"least": 60})
+        told.append(str(error.value))
+        return x
+
+    text = "PARAM { least uint; } SELECT same(len) AS n FROM IPV4 WHERE len >= $least"
+    answer = gigastream.run(text, DEMO_CAPTURE, parameters={"least": 1}, functions=[same])
+    assert sum(batch.num_rows for batch in answer) > 0
+    assert set(told) == {"parameters are set between two batches, and one is being made"}

@@ -13,6 +13,7 @@ from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.records.source import StreamSource
 from gigastream.sessions.session import Session
+from gigastream.sessions.shape import SessionOptions
 from gigastream.settings import Settings
 from gigastream.sources.files import DEFAULT_INTERFACE, FileSource
 from tests.oracle.rows import Cell, parse_csv
@@ -29,17 +30,28 @@ class Given:
 
 
 def plan_of(
-    text: str, name: str = "query", interfaces: Sequence[str] = (DEFAULT_INTERFACE,)
+    text: str,
+    name: str = "query",
+    interfaces: Sequence[str] = (DEFAULT_INTERFACE,),
+    definitions: Sequence[str] = (),
 ) -> Plan:
-    """The plan of a query set. GsqlError says what is wrong with it."""
-    texts = QueryTexts((SourceFile(name, text),), interfaces={name: {} for name in interfaces})
+    """The plan of a query set, with files of definitions. GsqlError says what is wrong with it."""
+    given = {name: {} for name in interfaces}
+    files = (SourceFile(name, text),)
+    texts = QueryTexts(files, {}, tuple(definitions), interfaces=given)
     return plan_queries(check_texts(texts).queries)
 
 
-def run(plan: Plan, sources: Sequence[FileSource | StreamSource], settings: Settings) -> Given:
+def run(
+    plan: Plan,
+    sources: Sequence[FileSource | StreamSource],
+    settings: Settings,
+    definitions: Sequence[str] = (),
+) -> Given:
     """All rows of all outputs, in the order in which they came."""
+    options = SessionOptions(include=QueryTexts((), definitions=tuple(definitions)).include)
     texts: dict[str, list[bytes]] = {output.name: [] for output in plan.outputs}
-    with Session(plan, sources, settings) as session:
+    with Session(plan, sources, settings, options) as session:
         for event in session.batches():
             if event.batch.row_count:
                 texts[event.query].append(event.batch.csv())

@@ -70,6 +70,20 @@ def _tunnels() -> bytes:
     return pcap(map(Packet, times, data), magic=NANOSECONDS)
 
 
+def _fragments() -> bytes:
+    """Fragments of datagrams, honest ones and others, of half a minute."""
+    from tests.strategies.fragments import in_turn
+
+    return pcap(in_turn(START_NS), magic=NANOSECONDS)
+
+
+def _segments() -> bytes:
+    """Connections of TCP out of order, with forged segments among them."""
+    from tests.strategies.segments import everything
+
+    return pcap(everything(34, START_NS), magic=NANOSECONDS)
+
+
 INPUTS: dict[str, Callable[[], bytes]] = {
     "demo": _demo,
     "mixture": _mixture,
@@ -79,5 +93,7 @@ INPUTS: dict[str, Callable[[], bytes]] = {
     "far": _far,
     "wrapped": _wrapped,
     "tunnels": _tunnels,
+    "fragments": _fragments,
+    "segments": _segments,
     "none": _none,
 }

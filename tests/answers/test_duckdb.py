@@ -36,9 +36,32 @@ CALLS = (
 )
 
 
+KEPT = (
+    ("string_agg(srcPort, ',')", "string_agg(srcPort, ',' ORDER BY timestamp, packet_id)"),
+    ("CAT_aggr(' ', len)", "string_agg(len, ' ' ORDER BY timestamp, packet_id)"),
+    ("array_agg(destPort)", "array_agg(destPort ORDER BY timestamp, packet_id)::VARCHAR"),
+    (
+        "array_agg({v}) FILTER (WHERE len < 300)",
+        "array_agg(v ORDER BY timestamp, packet_id)"
+        " FILTER (WHERE len < 300 AND v IS NOT NULL)::VARCHAR",
+    ),
+    (
+        "histogram(destPort)",
+        "(SELECT string_agg(e.key || '=' || e.value, ', ' ORDER BY e.value DESC, e.key::VARCHAR)"
+        " FROM (SELECT unnest(map_entries(histogram(destPort))) AS e))",
+    ),
+)
+"""Ours, and the same in DuckDB, of groups whose texts are not cut."""
+
+
 def _ours(query: str) -> list[tuple[Any, ...]]:
     batches = gigastream.run(query, DEMO_CAPTURE)
-    return _sorted([tuple(row.values()) for batch in batches for row in batch.to_pylist()])
+    rows = [row.values() for batch in batches for row in batch.to_pylist()]
+    return _sorted([tuple(map(_as_text, row)) for row in rows])
+
+
+def _as_text(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _sorted(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -77,6 +100,39 @@ def test_the_first_of_each_group(connection: duckdb.DuckDBPyConnection) -> None:
     theirs = connection.execute(
         "SELECT * FROM (SELECT tb, protocol, srcPort, sum(len) AS bytes FROM packets GROUP BY ALL)"
         " QUALIFY row_number() OVER (PARTITION BY tb, protocol ORDER BY bytes DESC, srcPort) <= 2"
+    )
+    assert len(ours) > 4
+    assert ours == _sorted(theirs.fetchall())
+
+
+def test_values_one_by_one(connection: duckdb.DuckDBPyConnection) -> None:
+    items = ", ".join(f"{ours} AS a{at}" for at, (ours, _) in enumerate(KEPT))
+    ours = _ours(
+        f"SELECT tb, srcPort, {items.format(v=NULLABLE)}"
+        " FROM DataProtocol GROUP BY time/60 AS tb, srcPort"
+    )
+    theirs = connection.execute(
+        f"SELECT tb, srcPort, {', '.join(their for _, their in KEPT)}"
+        " FROM packets GROUP BY tb, srcPort"
+    )
+    assert len(ours) > 4
+    assert not any("more" in text for row in ours for text in row[2:] if text)
+    assert ours == _sorted(theirs.fetchall())
+
+
+def test_runs_and_modes(connection: duckdb.DuckDBPyConnection) -> None:
+    ours = _ours(
+        "SELECT tb, protocol, count_diff(srcPort) AS runs, mode(len) AS most"
+        " FROM DataProtocol GROUP BY time/60 AS tb, protocol"
+    )
+    theirs = connection.execute(
+        "WITH runs AS (SELECT tb, protocol, srcPort IS DISTINCT FROM lag(srcPort) OVER"
+        " (PARTITION BY tb, protocol ORDER BY timestamp, packet_id) AS turns FROM packets),"
+        " counts AS (SELECT tb, protocol, len, count(*) AS n FROM packets GROUP BY ALL)"
+        " SELECT tb, protocol, count(*) FILTER (WHERE turns),"
+        " (SELECT arg_max(len, (n, -len::BIGINT)) FROM counts AS c"
+        " WHERE c.tb = runs.tb AND c.protocol = runs.protocol)"
+        " FROM runs GROUP BY tb, protocol"
     )
     assert len(ours) > 4
     assert ours == _sorted(theirs.fetchall())

@@ -6,6 +6,7 @@ A pool of queries is one set, compiled once, and asked of many captures. Slow, m
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,8 +24,9 @@ from gigastream.sources.files import FileSource
 from tests.answers.comparison import assert_same_answers
 from tests.answers.engine import plan_of, run, source
 from tests.answers.mixture import Mixture, packets_of
+from tests.answers.passing_maker import FilterMaker
 from tests.answers.query_maker import QueryMaker
-from tests.answers.reference.queries import Source, answers
+from tests.answers.reference.queries import Answer, Source, answers
 from tests.oracle.query import decode
 from tests.strategies.captures import capture_files
 from tests.strategies.files import NANOSECONDS, pcap
@@ -72,6 +74,8 @@ class Pool:
 
     texts: tuple[str, ...]
     plan: Plan
+    definitions: tuple[str, ...] = ()
+    """Files of definitions."""
 
     @property
     def text(self) -> str:
@@ -88,36 +92,49 @@ def pool(seed: int) -> Pool:
 @cache
 def filter_joins(seed: int) -> Pool:
     """FILTER_JOINs of a seed."""
-    return _pool(QueryMaker(Random(seed), INTERFACES).filter_joins(FILTER_JOINS))
+    return pool_of(FilterMaker(Random(seed), INTERFACES), FILTER_JOINS)
 
 
 def pool_of(maker: QueryMaker, count: int) -> Pool:
     """A pool of any queries."""
-    return _pool(maker.query_set(count))
+    return accepted(maker.query_set(count))
 
 
-def _pool(made: list[str]) -> Pool:
+def accepted(made: list[str], definitions: Sequence[str] = ()) -> Pool:
     """A pool without the queries that the checker refuses: few, since the maker knows types."""
-    texts = tuple(text for query in made for text in _accepted(query))
+    texts = tuple(query for query in made if is_accepted(query, INTERFACES, definitions))
     assert len(texts) >= len(made) * (1 - MOST_REFUSED)
-    return Pool(texts, plan_of(";\n".join(texts), interfaces=INTERFACES))
+    plan = plan_of(";\n".join(texts), interfaces=INTERFACES, definitions=definitions)
+    return Pool(texts, plan, tuple(definitions))
 
 
-def _accepted(query: str) -> list[str]:
-    """The query, or it without DISTINCT, which windows that overlap refuse; none of them."""
-    return list(filter(_is_accepted, (query, query.replace("(DISTINCT ", "("))))[:1]
-
-
-def _is_accepted(text: str) -> bool:
+def is_accepted(text: str, interfaces: Sequence[str], definitions: Sequence[str] = ()) -> bool:
+    """Whether the checker does not refuse it."""
     try:
-        plan_of(text, interfaces=INTERFACES)
+        plan_of(text, interfaces=interfaces, definitions=definitions)
     except GsqlError:
         return False
     return True
 
 
-def check(queries: Pool, captures: list[tuple[str, bytes]], tuning: Settings, folder: Path) -> None:
+def check(
+    queries: Pool,
+    captures: list[tuple[str, bytes]],
+    tuning: Settings,
+    folder: Path,
+    lists: Mapping[str, Answer] | None = None,
+) -> None:
     """Raise AssertionError where the engine's rows are not the reference's."""
+    sources, decoded = sources_of(captures, tuning, folder)
+    given_rows = run(queries.plan, sources, tuning, queries.definitions)
+    expected = answers(queries.text, decoded, streams=lists)
+    assert_same_answers(expected, given_rows, tuning, queries.text)
+
+
+def sources_of(
+    captures: Sequence[tuple[str, bytes]], tuning: Settings, folder: Path
+) -> tuple[list[FileSource], list[Source]]:
+    """Captures written into a folder, for the engine, and taken apart, for the reference."""
     sources: list[FileSource] = []
     decoded = []
     for at, (interface, data) in enumerate(captures):
@@ -126,8 +143,7 @@ def check(queries: Pool, captures: list[tuple[str, bytes]], tuning: Settings, fo
         sources.append(source(path, interface))
         found = decode(data, tuning.disorder_bytes or None, tuning.slack_ns)
         decoded.append(Source(found, interface))
-    given_rows = run(queries.plan, sources, tuning)
-    assert_same_answers(answers(queries.text, decoded), given_rows, tuning, queries.text)
+    return sources, decoded
 
 
 @pytest.fixture(scope="module")

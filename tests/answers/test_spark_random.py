@@ -7,7 +7,6 @@ Few by default; twelve large pools with --slow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -18,29 +17,17 @@ import pytest
 pytest.importorskip("pyspark")
 
 from gigastream.flush_policy import FLUSH_POLICIES
-from gigastream.gsql.diagnostics import GsqlError
-from gigastream.gsql.source import SourceFile
-from gigastream.plan import Plan
 from gigastream.settings import Settings
-from gigastream.sources.files import FileSource
-from gigastream.spool import SpoolSettings
-from spark_sink.operators.merge import merge_seen_in
-from spark_sink.refusals import check
-from spark_sink.window_complete.due import can_answer
-from tests.answers.comparison import assert_same_answers
-from tests.answers.engine import Given, run
+from tests.answers.function_maker import FunctionMaker
 from tests.answers.layer_maker import LayerMaker
 from tests.answers.mixture import Mixture, packets_of
-from tests.answers.on_spark import UNSYNCED, QuerySet, Spooled, query_set, write_spool
 from tests.answers.query_maker import QueryMaker
-from tests.answers.reference.queries import Answer, Source, answers
-from tests.oracle.query import decode
+from tests.answers.spark_case import Case, Question, case_of, is_taken
+from tests.answers.spelling_maker import SpellingMaker
 from tests.strategies.files import NANOSECONDS, pcap
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-    from tests.answers.engine import Rows
 
 INTERFACES = ("left", "right")
 FAMILIES = ("joins", "windows", "merges")
@@ -50,31 +37,25 @@ MANY = 20
 FEW = 6
 
 
+Maker = type[QueryMaker]
+
+
 def pool(
-    seed: int, count: int, families: tuple[str, ...] = (), *, streaming: bool = False
-) -> tuple[str, QuerySet]:
+    chance: Random,
+    count: int,
+    families: tuple[str, ...] = (),
+    *,
+    maker: Maker = QueryMaker,
+    streaming: bool = False,
+) -> str:
     """A set of queries, of some families or of packets, that are accepted here and on Spark."""
-    chance = Random(seed)
     if families:
         made = LayerMaker(chance, INTERFACES, families).query_set(count)
     else:
-        made = QueryMaker(chance, INTERFACES).query_set(count)
-    texts = [text for text in made if _is_accepted(text, streaming=streaming)]
+        made = maker(chance, INTERFACES).query_set(count)
+    texts = [text for text in made if is_taken(text, INTERFACES, streaming=streaming)]
     assert len(texts) >= count * (1 - MOST_REFUSED)
-    text = ";\n".join(texts)
-    return text, _query_set(text)
-
-
-def _query_set(text: str) -> QuerySet:
-    return query_set([SourceFile("query", text)], INTERFACES)
-
-
-def _is_accepted(text: str, *, streaming: bool) -> bool:
-    try:
-        check(_query_set(text).plan, streaming=streaming, on_driver=True)
-    except GsqlError:
-        return False
-    return True
+    return ";\n".join(texts)
 
 
 def _mixture(chance: Random) -> bytes:
@@ -117,23 +98,6 @@ def _settings(chance: Random) -> Settings:
     )
 
 
-@dataclass(frozen=True)
-class Case:
-    """A pool, packets and settings of a seed: what the reference and the engine answer."""
-
-    seed: int
-    text: str
-    plan: Plan
-    settings: Settings
-    expected: dict[str, Answer]
-    here: Given
-    spooled: Spooled
-
-    def check(self, rows: dict[str, Rows]) -> None:
-        given = Given(rows, self.here.statistics)
-        assert_same_answers(self.expected, given, self.seed, self.settings, self.text)
-
-
 def _case(
     seed: int,
     count: int,
@@ -141,63 +105,50 @@ def _case(
     folder: Path,
     families: tuple[str, ...] = (),
     *,
+    maker: Maker = QueryMaker,
     streaming: bool = False,
 ) -> Case:
+    text = pool(Random(seed), count, families, maker=maker, streaming=streaming)
     chance = Random(seed)
-    text, queries = pool(seed, count, families, streaming=streaming)
-    settings, sources, decoded = _settings(chance), [], []
+    settings = _settings(chance)
     chosen = chance.choices(INTERFACES, k=chance.choice((1, 2, 3)))
-    for interface in (*chosen, *INTERFACES):
-        path = folder / f"capture{len(sources)}"
-        # of an interface without any capture nobody would know that it has ended
-        is_empty = len(sources) >= len(chosen)
-        path.write_bytes(pcap([]) if is_empty else _capture(chance, sparse=bool(families)))
-        sources.append(FileSource(interface, str(path)))
-        found = decode(path, settings.disorder_bytes or None, settings.slack_ns)
-        decoded.append(Source(found, interface))
-    cut = SpoolSettings(segment_rows=chance.choice((1, 20, 1 << 20)), sync=UNSYNCED)
-    write_spool(queries, sources, folder / "spool", settings, cut)
-    here = run(queries.plan, sources, settings)
-    spooled = Spooled(spark, folder / "spool")
-    case = Case(seed, text, queries.plan, settings, answers(text, decoded), here, spooled)
-    case.check(here.rows)
-    return case
+    captures = [(interface, _capture(chance, sparse=bool(families))) for interface in chosen]
+    segment_rows = chance.choice((1, 20, 1 << 20))
+    return case_of(Question(text, captures, settings, segment_rows), spark, INTERFACES, folder)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_queries(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = _case(seed, 5, spark, tmp_path)
-    case.check(case.spooled.answers())
+    case.check_batch()
 
 
 @pytest.mark.slow
 def test_queries_streamed(spark: SparkSession, tmp_path: Path) -> None:
-    _check_streamed(_case(20, 2, spark, tmp_path, streaming=True), tmp_path)
-
-
-def _check_streamed(case: Case, folder: Path) -> None:
-    """By Spark's state, and by whole windows, which alone keep the order of a merge."""
-    outputs = case.plan.outputs
-    stateful = [output.name for output in outputs if merge_seen_in(output) is None]
-    whole = [output.name for output in outputs if can_answer(case.plan, output)]
-    by_state = case.spooled.stream(folder / "state", stateful, micro_batches=5)
-    by_windows = case.spooled.whole_windows(folder / "windows", whole, micro_batches=5)
-    for given in (by_windows | by_state, by_state | by_windows):
-        case.check({name: kept.rows() for name, kept in given.items()})
+    _case(20, 2, spark, tmp_path, streaming=True).check_streamed(tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3, 15))
 def test_many_queries(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = _case(seed, MANY, spark, tmp_path)
-    case.check(case.spooled.answers())
+    case.check_batch()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("maker", [FunctionMaker, SpellingMaker])
+@pytest.mark.parametrize("seed", range(15, 18))
+def test_many_of_makers(seed: int, maker: Maker, spark: SparkSession, tmp_path: Path) -> None:
+    """Functions, parameters, WITH."""
+    case = _case(seed, MANY, spark, tmp_path, maker=maker)
+    case.check_batch()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(21, 31))
 def test_many_queries_streamed(seed: int, spark: SparkSession, tmp_path: Path) -> None:
-    _check_streamed(_case(seed, FEW, spark, tmp_path, streaming=True), tmp_path)
+    _case(seed, FEW, spark, tmp_path, streaming=True).check_streamed(tmp_path)
 
 
 # Joins, windows, merges
@@ -215,7 +166,7 @@ def _families() -> Iterator[Any]:
 def test_streams_of_families(
     families: tuple[str, ...], spark: SparkSession, tmp_path: Path
 ) -> None:
-    _check_streamed(_case(1, 2, spark, tmp_path, families, streaming=True), tmp_path)
+    _case(1, 2, spark, tmp_path, families, streaming=True).check_streamed(tmp_path)
 
 
 @pytest.mark.slow
@@ -225,7 +176,7 @@ def test_many_of_families(
     seed: int, families: tuple[str, ...], spark: SparkSession, tmp_path: Path
 ) -> None:
     case = _case(seed, MANY, spark, tmp_path, families)
-    case.check(case.spooled.answers())
+    case.check_batch()
 
 
 @pytest.mark.slow
@@ -234,4 +185,4 @@ def test_many_of_families(
 def test_many_streams_of_families(
     seed: int, families: tuple[str, ...], spark: SparkSession, tmp_path: Path
 ) -> None:
-    _check_streamed(_case(seed, FEW, spark, tmp_path, families, streaming=True), tmp_path)
+    _case(seed, FEW, spark, tmp_path, families, streaming=True).check_streamed(tmp_path)

@@ -173,7 +173,13 @@ class Run:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", [pytest.param("interfaces", marks=SLOW), "queries", "joins", "bands"]
+    "name",
+    [
+        pytest.param("interfaces", marks=SLOW),
+        "queries",
+        pytest.param("joins", marks=SLOW),
+        "bands",
+    ],
 )
 def test_rows_come_within_two_triggers_of_their_heartbeat(
     name: str, spark: SparkSession, tmp_path: Path

@@ -14,6 +14,7 @@ from signal import SIGTERM
 from tests import processes
 from tests.chaos.feeder import Feeder
 from tests.cli.command import COMMAND
+from tests.spark_session import ONE_COMPILER
 
 QUERIES = Path(__file__).parent / "queries.gsql"
 INTERFACES = ("east", "west")
@@ -22,7 +23,7 @@ START_SECONDS = 300
 END_SECONDS = 600
 MASTER = "local[2,8]"
 """A task whose Python worker was killed is tried again, up to eight times."""
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SHORT_LIVED = f"{ONE_COMPILER} -XX:+UseSerialGC"
 """For a Java that lives for seconds: what it would compile better it does not run often enough."""
 QUICK_START = {
     "spark.driver.memory": "1g",

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from tests.waiting import wait_until
 
@@ -50,7 +50,16 @@ def gigastream(
     return Result(done.returncode, done.stdout, errors)
 
 
-def account_so_far(process: subprocess.Popen[bytes]) -> dict[str, Any]:
+def write_all(stream: IO[bytes] | None, data: bytes) -> None:
+    """Write it to a pipe, which without a buffer is cut short where this process is stopped."""
+    assert stream is not None
+    left = memoryview(data)
+    while left:
+        left = left[stream.write(left) :]
+    stream.flush()
+
+
+def account_so_far(process: subprocess.Popen[Any]) -> dict[str, Any]:
     """What a run that reads packets and has `--stats json` tells of itself when it is asked to."""
     assert process.stderr is not None
     process.send_signal(signal.SIGUSR1)

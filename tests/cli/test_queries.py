@@ -92,6 +92,19 @@ def test_functions_lists_what_the_language_and_the_configuration_have() -> None:
     assert gigastream("functions", "sum").lines[1].endswith("ullong llong float  an aggregate")
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "ARG_MAX(any value, a number, a timestamp or an address)",
+        "STRING_AGG(a whole number, an address or a string, string CONST)",
+        "CAT_AGGR(string CONST, a whole number, an address or a string)",
+        "TIME_AVG(a number, from, to)",
+    ],
+)
+def test_functions_shows_every_argument_of_an_aggregate(shown: str) -> None:
+    assert gigastream("functions", shown.split("(")[0]).lines[1].startswith(shown + " ")
+
+
 def test_a_list_that_finds_no_room_is_told_in_words() -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(

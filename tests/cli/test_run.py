@@ -21,7 +21,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, SECONDS, gigastream, wait_until_read
+from cli.command import COMMAND, SECONDS, gigastream, wait_until_read, write_all
 
 QUERY = """SELECT tb, srcIP, count(*) AS packets, sum(len) AS bytes
     FROM IPV4 GROUP BY time/60 AS tb, srcIP"""
@@ -277,12 +277,10 @@ def test_rows_come_as_windows_close_and_ctrl_c_answers_the_open_ones() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert command.stdin is not None
     assert command.stdout is not None
     timer = threading.Timer(SECONDS, command.kill)
     timer.start()
-    command.stdin.write(content)
-    command.stdin.flush()
+    write_all(command.stdin, content)
     last_minute = max(row[0] for row in expected())
     closed = [row for row in expected() if row[0] < last_minute]
     # The pipe is still open: nothing has ended the input.

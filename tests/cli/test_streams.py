@@ -12,7 +12,7 @@ import pytest
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, gigastream
 
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 DEFINITIONS = """STREAM hosts {
     timestamp seen (increasing); INET address; string name; ushort port;
@@ -137,7 +137,7 @@ def test_a_silent_stream_fails_where_it_has_a_liveness(folder: Path) -> None:
     os.write(writer, "".join(HOSTS.splitlines(keepends=True)[:3]).encode())
     wait_until(lambda: out.exists() and out.read_bytes().count(b"\n") > 1000, "rows without it")
     os.close(writer)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     assert b"hosts" in errors
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,45 @@ def test_it_compiles_and_leaves_nothing(temporary: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[None]:
+    """A disk of its own at a folder."""
+    folder.mkdir(exist_ok=True)
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "gigastream-test", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("size", "folder", "variable"),
+    [("64k", "temporary", "TMPDIR"), ("8k", "cache", "XDG_CACHE_HOME")],
+)
+def test_a_full_disk_is_told_with_its_folder(
+    size: str, folder: str, variable: str, temporary: Path
+) -> None:
+    full = temporary.parent / folder
+    with small_disk(full, size):
+        with pytest.raises(CompileError) as refused:
+            compile_query_set(TEXT)
+        assert str(full) in str(refused.value)
+        assert "No space left on device" in str(refused.value)
+        assert variable in (refused.value.hint or "")
+        assert [path for path in full.rglob("*") if path.is_file()] == []
+
+
+def test_a_disk_that_is_full_for_the_compiler_is_not_our_code(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler_that(
+        "echo 'ld: final link failed: No space left on device'; exit 1", temporary, monkeypatch
+    )
+    assert refusal() == f"in {temporary} nothing can be compiled: No space left on device"
+
+
 def started() -> tuple[subprocess.Popen[bytes], list[int]]:
     """A caller whose compiler runs, and the processes that it has started."""
     program = f"from gigastream.codegen.compiler import *; compile_query_set({TEXT!r})"
@@ -86,8 +126,10 @@ def test_its_time_is_limited(temporary: Path, monkeypatch: pytest.MonkeyPatch) -
     left.mkdir()
     left.chmod(0o777)
     compiler_that(f"echo $$ >{left}/pid\n{ENDLESS}", temporary, monkeypatch)
+    (left / "pid").touch()
+    (left / "pid").chmod(0o666)
     seconds = 1
-    while not (left / "pid").exists():  # a busy machine starts it later
+    while not (left / "pid").read_text().endswith("\n"):  # a busy machine starts it later
         assert seconds < PATIENCE_S
         monkeypatch.setattr(compiler, "TIME_LIMIT_SECONDS", seconds)
         assert refusal() == f"the C compiler did not end within {seconds} s"

@@ -23,6 +23,8 @@ import gigastream
 from gigastream.codegen.kernel_filter import Instruction, kernel_filter
 from tests.engine.stepping import plan_of
 from tests.strategies import frames
+from tests.strategies.fragments import honest
+from tests.strategies.segments import Way
 from tests.strategies.tunnels import as_bytes
 
 Packet = tuple[float, bytes]
@@ -170,6 +172,28 @@ def test_no_packet_in_a_tunnel_is_missed(tunnels: str, condition: str) -> None:
     passed = passing(program, packets)
     assert rows_of(question, passed) == rows_of(question, packets)
     assert packets[-1] not in passed
+
+
+def test_no_fragment_is_missed() -> None:
+    question = "DEFINE { defragment 'yes'; } SELECT timestamp FROM UDP WHERE destPort = 53"
+    program = kernel_filter([plan_of(question, ("default",))])
+    assert program is not None
+    pieces = [frame for frames_ in honest().values() for frame in frames_]
+    packets = [(1e9 + at, data) for at, data in enumerate(pieces)]
+    assert len(rows_of(question, packets)) > 5
+    assert rows_of(question, passing(program, packets)) == rows_of(question, packets)
+
+
+def test_no_segment_is_missed_for_which_others_would_wait() -> None:
+    """Of a direction all are rejected or none, whatever else is asked of each."""
+    question = "SELECT timestamp FROM TCP WHERE srcPort = 4001 AND ttl > 64 AND data_length > 0"
+    program = kernel_filter([plan_of(f"DEFINE {{ tcp_order; }} {question}", ("default",))])
+    assert program is not None
+    packets = [(1e9 + at, Way(1 + at % 2).frame(at)) for at in range(10)]
+    assert passing(program, packets) == packets[::2]
+    as_they_come = kernel_filter([plan_of(question, ("default",))])
+    assert as_they_come is not None
+    assert passing(as_they_come, packets) == []
 
 
 def tcp_to(port: int) -> bytes:

@@ -61,8 +61,9 @@ class Captured:
     def number(self) -> int:
         return next(self._numbers)
 
-    def order(self, order: Order) -> None:
-        self._channel.sendall(frame(order))
+    def order(self, *orders: Order) -> None:
+        """All of them are there before it carries out the first, which may begin the reading."""
+        self._channel.sendall(b"".join(map(frame, orders)))
 
     def done(self, order: Order) -> OrderDone:
         """Give an order, and wait for the answer."""
@@ -105,14 +106,18 @@ class Captured:
     def attach(
         self, name: str, object_path: Path, *outputs: OutputSpec, **options: Any
     ) -> OrderDone:
-        order = AttachOrder(
+        return self.done(self.attach_order(name, object_path, *outputs, **options))
+
+    def attach_order(
+        self, name: str, object_path: Path, *outputs: OutputSpec, **options: Any
+    ) -> AttachOrder:
+        return AttachOrder(
             number=self.number(),
             name=name,
             object_path=str(object_path),
             outputs=outputs,
             **options,
         )
-        return self.done(order)
 
     def end(self) -> CaptureOver:
         """Order the end; how it was."""

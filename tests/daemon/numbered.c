@@ -23,6 +23,7 @@
 #define BATCH 64u
 #define MAX_FRAME 9018u
 #define TAG_BYTES 4u
+#define LATE 0.1 /* s */
 #define NS_PER_SECOND 1000000000.0
 
 static volatile sig_atomic_t is_over;
@@ -43,11 +44,13 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / NS_PER_SECOND;
 }
 
-static void wait_for(double time)
+/* How late it is already. */
+static double wait_for(double time)
 {
     double ahead = time - now();
     struct timespec pause = {.tv_nsec = (long)(ahead * NS_PER_SECOND)};
     if (ahead > 0.0001 && ahead < 1) nanosleep(&pause, NULL);
+    return ahead < 0 ? -ahead : 0;
 }
 
 static int open_device(const char *device)
@@ -118,7 +121,7 @@ static void prepare(unsigned size, unsigned vlan)
 int main(int count, char **words)
 {
     if (count < 7) return 2;
-    double rate = atof(words[2]), begin = now();
+    double rate = atof(words[2]), begin = now(), paced_from = begin, late;
     uint64_t total = strtoull(words[3], NULL, 10), sent = 0;
     uint32_t flows = (uint32_t)atoi(words[4]), first = count > 7 ? (uint32_t)atoll(words[7]) : 0;
     unsigned vlan = (unsigned)atoi(words[6]);
@@ -130,7 +133,9 @@ int main(int count, char **words)
         unsigned batch = total > 0 && total - sent < BATCH ? (unsigned)(total - sent) : BATCH;
         for (unsigned i = 0; i < batch; i++)
             number(frames[i], vlan, first + (uint32_t)(sent + i), flows);
-        wait_for(begin + (double)sent / rate);
+        /* Who stood still goes on at its pace: all at once would be packets of one second. */
+        late = wait_for(paced_from + (double)sent / rate);
+        if (late > LATE) paced_from += late;
         if (send_all(descriptor, batch) != 0) {
             fprintf(stderr, "numbered: %m\n");
             break;

@@ -20,12 +20,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from gigastream.daemon.input_messages import LinkSpec
 from gigastream.daemon.messages import (
     AttachOrder,
     CaptureReport,
     DetachOrder,
     FirstWindow,
-    LinkSpec,
     OverloadSettings,
 )
 from gigastream.engine.live import open_packet_sockets

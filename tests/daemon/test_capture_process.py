@@ -147,14 +147,9 @@ def test_what_cannot_be_carried_out_is_refused_and_changes_nothing(
 
 def test_a_tail_has_the_rows_of_its_query(waiting: Captured, folder: Path) -> None:
     """And is told that nothing follows."""
-    order = AttachOrder(
-        number=waiting.number(),
-        name="few",
-        object_path=str(object_of(folder, "few", FEW, ["default"])),
-    )
+    order = waiting.attach_order("few", object_of(folder, "few", FEW, ["default"]))
     tail = TailOrder(number=waiting.number(), query="few", set_name=None)
-    waiting.order(order)
-    waiting.order(tail)
+    waiting.order(order, tail)
     assert waiting.wait(OrderDone, lambda done: done.number == tail.number).error is None
     waiting.over()
     *rows, last = waiting.tail_rows(tail.number)
@@ -177,16 +172,12 @@ def test_a_set_that_fails_is_told_of(folder: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(RunningSet, "give", give)
     frames = object_of(folder, "frames", FRAMES, ["default"])
     with capturing(start_of(folder, files=FILES)) as capture:
-        for name in ("broken", "frames"):
-            order = AttachOrder(
-                number=capture.number(),
-                name=name,
-                object_path=str(frames),
-                outputs=(output_to(folder / f"{name}.csv"),),
-            )
-            capture.order(order)
+        orders = [
+            capture.attach_order(name, frames, output_to(folder / f"{name}.csv"))
+            for name in ("broken", "frames")
+        ]
         tail = TailOrder(number=capture.number(), query="frames", set_name="broken")
-        capture.order(tail)
+        capture.order(*orders, tail)
         over = capture.over()
     note = "broken: it has failed, and gets no more packets: /dev/x: Input/output error"
     assert [message.text for message in capture.said if isinstance(message, CaptureNote)] == [note]

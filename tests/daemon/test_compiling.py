@@ -4,13 +4,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from gigastream.compiled import read_object
 from gigastream.daemon.compiling import CompileRequest, answer
+from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import AddSet, QuerySetSpec, Request
+from gigastream.daemon.python_files import called_code, has_changed
+from gigastream.gsql.source import SourceFile
+from gigastream.plan import plan_queries
+from gigastream.query_texts import QueryTexts, check_texts
 from tests.room import files_no_larger_than
 
 TEXT = (
@@ -111,3 +118,71 @@ def test_what_no_loader_can_write_is_refused(tmp_path: Path) -> None:
         result = answer(msgspec.structs.replace(asked, spec=tables))
         assert said in result.check.message
         assert result.hint
+
+
+# ---- functions in Python ----
+
+PYTHON = """import pyarrow as pa
+import gigastream
+
+@gigastream.udf
+def same(x: pa.UInt32Array) -> pa.UInt32Array:
+    return x{}
+"""
+CALLING = "DEFINE { query_name q; } SELECT time, same(len) AS len FROM PKT"
+
+
+def in_python(file: Path, folder: Path | None = None, **more: Any) -> CompileRequest:
+    """Of a set that calls a function of a file, which is there then."""
+    file.write_text(PYTHON.format(""))
+    return structs.replace(
+        request(CALLING, folder),
+        spec=QuerySetSpec(name="set", text=CALLING, file="a.gsql", **more),
+        definitions=(str(file),),
+    )
+
+
+def test_where_packets_are_read_no_function_in_python_is_called(tmp_path: Path) -> None:
+    result = answer(in_python(tmp_path / "own.py"))
+    assert not result.check.ok
+    assert result.check.message.startswith("a.gsql:1:39: error: same is in Python, and where")
+    assert 'low-level-only, output = ["spool:/FOLDER", "duckdb:/FILE"]' in result.check.message
+
+
+def test_below_the_border_its_object_is_one_of_each_text(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    asked = in_python(file, tmp_path, low_level_only=True)
+    first, again = answer(asked), answer(asked)
+    assert first.check.ok
+    assert first.object_path == again.object_path
+    assert not has_changed(first.python)
+    file.write_text(PYTHON.format("  # another"))
+    assert has_changed(first.python)
+    other = answer(asked)
+    assert other.object_path != first.object_path
+    assert list(other.python) == [str(file)]
+    assert other.python != first.python
+    plan, _ = read_object(Path(first.object_path))
+    assert any(node.host_calls for node in plan.nodes)
+    file.unlink()
+    assert has_changed(first.python)
+
+
+def test_a_file_that_is_changed_while_a_set_is_compiled_is_told(tmp_path: Path) -> None:
+    """Its loaders would wait for a reload, and the reload would find nothing new."""
+    file = tmp_path / "own.py"
+    definitions = in_python(file).definitions
+    texts = QueryTexts((SourceFile("a.gsql", CALLING),), definitions=definitions)
+    plan = plan_queries(check_texts(texts).queries)
+    assert not has_changed(called_code(plan))
+    file.write_text(PYTHON.format("  # another"))
+    with pytest.raises(DaemonError, match=r"own\.py was changed while it was read"):
+        called_code(plan)
+
+
+def test_a_file_that_others_can_write_is_not_taken(tmp_path: Path) -> None:
+    asked = in_python(tmp_path / "own.py", low_level_only=True)
+    (tmp_path / "own.py").chmod(0o666)
+    result = answer(asked)
+    assert not result.check.ok
+    assert "own.py can be written by others: it is not loaded" in result.check.message

@@ -219,10 +219,11 @@ WRONG = [
     ),
     (f"{LINK}ring = MiB", "3: this is no TOML: ", 'texts, times and sizes stand in quotes: "30s"'),
     (f'{LINK}device = "eth1"', "3: this is no TOML: ", "a key stands once in its table"),
-    ("", "1: there is no [[link]] and no [[file]]: nothing to read", None),
+    ("", "1: there is no [[link]], no [[file]] and no [[stream]]: nothing to read", None),
     (f'{LINK}[overload]\npolicy = "dorp"', "4: policy: 'dorp' is none of", "did you mean drop?"),
     (f"{LINK}[overload]\nlow-percent = 80", "3: low-percent is less than high-percent", None),
     (f'{LINK}[metrics]\naddress = "here"', "4: 'here' is no HOST:PORT", "127.0.0.1:9464"),
+    (f'{LINK}[metrics]\naddress = "a..b:1"', "4: 'a..b:1' is no HOST:PORT", "127.0.0.1:9464"),
     (f"{LINK}[[query]]\n", "3: a query has either a file or a text", None),
     (f'{LINK}[[query]]\ntext = "x"', "3: a query with a text has a name, too", None),
     (
@@ -328,6 +329,15 @@ def test_a_policy_and_its_bounds_are_said_together(folder: Path) -> None:
         check_text(str(path))
     told = str(caught.value)
     assert all(part in told for part in ("low-percent is less", "most is from 1", "'dorp' is none"))
+
+
+def test_a_user_that_is_not_there_has_its_place_beside_what_else_is_wrong(folder: Path) -> None:
+    path = folder / "gigastream.toml"
+    path.write_text(f'usr = "x"\nuser = "nobody-there"\n{LINK}')
+    with pytest.raises(ConfigError) as caught:
+        check_text(str(path))
+    assert f"{path}:1: unknown key 'usr'" in str(caught.value)
+    assert f"{path}:2: there is no user 'nobody-there'" in str(caught.value)
 
 
 def test_all_that_is_wrong_is_said_at_once(folder: Path) -> None:

@@ -31,6 +31,7 @@ socket = "control.sock"
 device = "far"
 name = "up"
 ring = "8MiB"
+ring-block = "64kiB"
 [[query]]
 name = "talkers"
 text = "SELECT tb, srcIP, count(*) AS n FROM IP GROUP BY time/1 AS tb, srcIP"

@@ -48,7 +48,16 @@ REPORT = CaptureReport(
         SetStatistics(
             name="talkers",
             queries=("talkers", "silent"),
-            lftas=(LftaStatistics("talkers_low", "uplink", 1, 2, 3, 4, 76, 5),),
+            lftas=(
+                LftaStatistics(
+                    *("talkers_low", "uplink", 1, 2, 3, 4, 73, 5),
+                    fragments=4,
+                    datagrams=1,
+                    fragments_repeated=2,
+                    segments=50,
+                    gaps_no_room=3,
+                ),
+            ),
             operators=(OperatorStatistics("groups", "aggregate", 9, 8, None, 0, 1, 0),),
             outputs=(
                 OutputStatistics(
@@ -109,6 +118,25 @@ def test_the_account_of_a_link_adds_up() -> None:
     found = samples(STATUS)
     received = found["gigastream_received_packets_total"][("uplink", "eth0")]
     assert received == 106 == sum(found["gigastream_packets_total"].values())
+
+
+def test_fragments_are_lost_by_cause() -> None:
+    found = samples(STATUS)
+    lost = found["gigastream_lfta_fragments_dropped_total"]
+    assert {labels[0]: count for labels, count in lost.items() if count} == {"repeated": 2}
+    assert len(lost) == 5
+    given = 86 - found["gigastream_lfta_fragments_total"]["uplink", "talkers_low", "talkers"]
+    given += found["gigastream_lfta_datagrams_total"]["uplink", "talkers_low", "talkers"]
+    assert given == sum(found["gigastream_lfta_packets_total"].values())
+
+
+def test_gaps_are_given_up_by_cause() -> None:
+    gaps = samples(STATUS)["gigastream_lfta_gaps_total"]
+    assert {labels[0]: count for labels, count in gaps.items()} == {
+        "waited": 0,
+        "no_room": 3,
+        "ended": 0,
+    }
 
 
 def test_labels_of_hostile_paths_are_quoted() -> None:

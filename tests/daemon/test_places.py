@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
+from pwd import getpwnam
 
 import pytest
 
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec
-from gigastream.daemon.places import OutputPlaces, owner_hint, places_of
+from gigastream.daemon.places import OutputPlaces, PlacesError, owner_hint, places_of
 from gigastream.daemon.targets_of_sets import check_places, output_specs
 
 
@@ -109,6 +111,38 @@ def test_definitions_lie_where_no_set_writes() -> None:
     with pytest.raises(DaemonError, match=r"own.gsql lie in /srv/gs, below which"):
         places_of(config, Path("/srv/cache"), ())
     places_of(replace(config, definitions=("/etc/gigastream/own.gsql",)), Path("/srv/cache"), ())
+
+
+def _python(folder: Path, mode: int = 0o644) -> DaemonConfig:
+    """A file in Python of the configuration, which anybody may come to."""
+    file = folder / "own.py"
+    file.write_text("")
+    file.chmod(mode)
+    return DaemonConfig(definitions=(str(file),))
+
+
+def test_a_file_in_python_is_the_administrators_or_the_daemons(tmp_path: Path) -> None:
+    config = _python(tmp_path)
+    places_of(config, Path("/srv/cache"), ())
+    if os.geteuid() == 0:
+        os.chown(config.definitions[0], getpwnam(config.user).pw_uid, 0)
+        places_of(config, Path("/srv/cache"), ())
+        os.chown(config.definitions[0], 1, 1)
+        with pytest.raises(PlacesError, match=r"own\.py belongs to .*: it is not loaded") as caught:
+            places_of(config, Path("/srv/cache"), ())
+        assert caught.value.key == "definitions"
+
+
+def test_no_file_in_python_that_others_can_write(tmp_path: Path) -> None:
+    with pytest.raises(PlacesError, match="can be written by others") as caught:
+        places_of(_python(tmp_path, 0o666), Path("/srv/cache"), ())
+    assert caught.value.hint == (
+        "a file and a folder of root's, or nobody's, that nobody else can write"
+    )
+    with pytest.raises(PlacesError, match=r"none\.py: No such file"):
+        places_of(DaemonConfig(definitions=(f"{tmp_path}/none.py",)), Path("/srv/cache"), ())
+    with pytest.raises(PlacesError, match="below which sets that are added"):
+        places_of(replace(_python(tmp_path), folders=(tmp_path.parent,)), Path("/srv/cache"), ())
 
 
 def test_no_folder_of_the_system_is_given_away() -> None:

@@ -20,6 +20,7 @@ from gigastream.daemon.messages import (
 )
 from gigastream.daemon.places import OutputPlaces
 from gigastream.daemon.query_sets import QuerySets
+from gigastream.gsql.catalog.build import code_hash
 
 PLACES = OutputPlaces((Path("/out"),))
 
@@ -131,6 +132,32 @@ def test_an_output_that_is_taken_while_a_change_is_compiled(heirs: bool) -> None
         assert sets.states["a"].spec == spec("a", "1")
         with pytest.raises(DaemonError, match="there is a set called c"):
             await added
+
+    play(script)
+
+
+def test_what_clients_change_while_a_reload_compiles_stays(tmp_path: Path) -> None:
+    """Their sets are compiled anew for another text of functions in Python as they are by then."""
+    file = tmp_path / "own.py"
+
+    async def script(played: Played) -> None:
+        sets, changed = played.sets, spec("b", "2", "another")
+
+        async def compiled(asked: QuerySetSpec) -> CompileResult:
+            if asked.text == "new":
+                await sets.replace(changed, 7)
+                await sets.drop("c")
+            python = {str(file): code_hash(file)}
+            return CompileResult(check=CheckAnswer(ok=True), python=python)
+
+        played.compiler.compile = compiled  # type: ignore[assignment]
+        file.write_text("")
+        for name, path in ("a1", "b2", "c3", "d4"):
+            await sets.add(spec(name, path), 7, from_config=name == "a")
+        file.write_text("# another")
+        assert await sets.reload([spec("a", "1", "new")], 0) == (["changed a", "changed d"], [])
+        assert sets.states["b"].spec == changed
+        assert list(sets.states) == ["a", "b", "d"]
 
     play(script)
 

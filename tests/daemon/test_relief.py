@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from gigastream.daemon.messages import CaptureStart, LinkSpec, OverloadSettings
+from gigastream.daemon.input_messages import LinkSpec
+from gigastream.daemon.messages import CaptureStart, OverloadSettings
 from gigastream.daemon.relief import LOOK_S, Relief
 from gigastream.engine.engine import Engine
 from gigastream.settings import Settings

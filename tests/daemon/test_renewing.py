@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from gigastream.daemon.messages import LinkSpec
+from gigastream.daemon.input_messages import LinkSpec
 from gigastream.daemon.renewing import renew_rings
 from gigastream.engine.batch import EngineError
 from gigastream.engine.engine import Engine

@@ -45,23 +45,8 @@ def test_a_query_that_passes_rows_changes_with_the_next_packet_the_others_at_the
     tmp_path: Path,
 ) -> None:
     """Of rows with another value beside those that a run with each of them has."""
-    source = FileSource("default", str(DEMO_CAPTURE))
-    tails: Any = SimpleNamespace(write=lambda *_: None)
-    with Engine(SETTINGS) as engine:
-        around = Surroundings(engine, (source,), SETTINGS, tails)
-        engine.add_files([source])
-        old = RunningSet(_order(tmp_path, 100), around, None)
-        old.begin()
-        engine.start()
-        around.has_started = True
-        while engine.statistics()[0].read < 700:
-            _turn(engine, old)
-        new = RunningSet(_order(tmp_path, 1000), around, old)
-        new.begin()
-        moment = engine.statistics()[0].read
-        while _turn(engine, new):
-            pass
-        new.detach()
+    orders = [_order(tmp_path, MIXED, least) for least in (100, 1000)]
+    moment = _taken_over(*orders)
     before, after = (_whole(least) for least in (100, 1000))
     ids = [int(row["packet_id"]) for row in _rows(tmp_path / "rows" / "passing.csv")]
     assert ids == [i for i in before["passing"] if i < moment] + [
@@ -75,8 +60,51 @@ def test_a_query_that_passes_rows_changes_with_the_next_packet_the_others_at_the
     assert min(counts) < first <= max(counts)
 
 
-def _order(folder: Path, least: int) -> AttachOrder:
-    path = gigastream.compile(MIXED, folder / f"{least}.so", parameters={"least": least})
+def test_a_set_whose_windows_are_others(tmp_path: Path) -> None:
+    """Those of the older one that begin before the first of the new ones are answered, once."""
+    text = MIXED.replace("time/60 AS tb", "time/10 AS tb")
+    _taken_over(_order(tmp_path, MIXED, 1), _order(tmp_path, text, 2))
+    windows = [int(row["tb"]) for row in _rows(tmp_path / "rows" / "minutes.csv")]
+    minutes = [tb for tb in windows if tb < 10**8]
+    tens = [tb for tb in windows if tb > 10**8]
+    assert minutes == list(range(minutes[0], minutes[-1] + 1))
+    assert tens == list(range(tens[0], tens[-1] + 1))
+    assert 6 * minutes[-1] < tens[0] <= 6 * (minutes[-1] + 1)
+
+
+def test_a_query_that_has_ended_keeps_no_older_set(tmp_path: Path) -> None:
+    """LIMIT ended it before the other set began."""
+    text = f"{MIXED}; DEFINE {{ query_name few; }} SELECT tb, n FROM minutes LIMIT 1"
+    text = text.replace("time/60", "time/5")
+    _taken_over(_order(tmp_path, text, 1), _order(tmp_path, text, 2))
+    assert _rows(tmp_path / "rows" / "few.csv")
+
+
+def _taken_over(before: AttachOrder, after: AttachOrder) -> int:
+    """One set takes over from another; how many packets had been read by then."""
+    source = FileSource("default", str(DEMO_CAPTURE))
+    tails: Any = SimpleNamespace(write=lambda *_: None)
+    with Engine(SETTINGS) as engine:
+        around = Surroundings(engine, (source,), SETTINGS, tails)
+        engine.add_files([source])
+        old = RunningSet(before, around, None)
+        old.begin()
+        engine.start()
+        around.has_started = True
+        while engine.statistics()[0].read < 700:
+            _turn(engine, old)
+        new = RunningSet(after, around, old)
+        new.begin()
+        moment = engine.statistics()[0].read
+        while _turn(engine, new):
+            pass
+        assert new._old is None
+        new.detach()
+    return moment
+
+
+def _order(folder: Path, text: str, least: int) -> AttachOrder:
+    path = gigastream.compile(text, folder / f"{least}.so", parameters={"least": least})
     outputs = (OutputSpec(format="csv", path=str(folder / "rows")),)
     return AttachOrder(number=least, name="mixed", object_path=str(path), outputs=outputs)
 

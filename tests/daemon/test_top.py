@@ -122,6 +122,7 @@ def test_no_terminal(daemon: Daemon) -> None:
     assert "top needs a terminal" in refused.err
     assert "--once" in refused.err
     daemon.add("counts")
+    wait_until(lambda: bool(daemon.report().sets), "a report of the set")
     once = gigastream("top", "--once", "--socket", daemon.folder / "socket")
     assert once.code == 0
     assert "counts.counts" in once.out.decode()

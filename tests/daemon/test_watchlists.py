@@ -44,7 +44,10 @@ def test_a_list_is_read_anew_while_links_are_captured(
 
     try:
         wait_until(lambda: reads() == (1, 0), "the list")
-        names.write_text(f"{space.near},two\nbroken\n")
+        new = common_folder / "names.new"
+        new.write_text(f"{space.near},two\nbroken\n")
+        new.chmod(0o644)
+        new.rename(names)  # at once: an empty file would be read, too
         wait_until(lambda: reads() == (2, 0), "the list to be read again")
         before = daemon.read()
         daemon.send(50)

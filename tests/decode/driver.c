@@ -3,11 +3,15 @@
  *
  *   driver                  lines of `link len depth timestamp_ns hex` on stdin, one object each
  *   driver fuzz SECONDS     mutates the same lines; every frame in a buffer of exactly its size,
- *                           so that AddressSanitizer sees one byte too far; prints the count */
+ *                           so that AddressSanitizer sees one byte too far; prints the count, and
+ *                           how many datagrams were put together of them, segments held */
 #include <time.h>
 
 #include "checks.h"
+#include "turns.h"
+#include "wholes.h"
 
+#define MILLISECOND_NS 1000000
 #define OF_TUNNELS 10 /* a depth from here on: that all is decoded, and so many tunnels opened */
 #define LINE_BYTES (4u << 20)
 #define CORPUS_CAPACITY 4096
@@ -125,6 +129,8 @@ static void fuzz(char *line, struct frame *corpus, time_t seconds)
     uint32_t count = read_corpus(line, corpus);
     uint64_t state = 0x9e3779b97f4a7c15u, frames = 0;
     time_t end = time(NULL) + seconds;
+    struct gs_datagrams *datagrams = open_datagrams();
+    struct turns turns = open_turns();
     FILE *nowhere = fopen("/dev/null", "w");
 
     if (nowhere == NULL || count == 0) exit(2);
@@ -136,6 +142,10 @@ static void fuzz(char *line, struct frame *corpus, time_t seconds)
         struct gs_packet inner = opened(&frame, &packet);
 
         if (frame.link != 0) check_packet(&frame, &packet);
+        check_whole(datagrams, packet, 0);
+        if (inner.outer != NULL) check_whole(datagrams, inner, 1);
+        inner.timestamp_ns = (int64_t)frames * MILLISECOND_NS;
+        check_turn(&turns, &inner, inner.outer != NULL);
         print_packet(nowhere, &packet);
         print_packet(nowhere, &inner);
         free(frame.bytes);
@@ -143,7 +153,11 @@ static void fuzz(char *line, struct frame *corpus, time_t seconds)
     fclose(nowhere);
     for (uint32_t i = 0; i < count; i++)
         free(corpus[i].bytes);
-    printf("%" PRIu64 "\n", frames);
+    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", frames, datagrams->counts.datagrams,
+           turns.segments->counts.held);
+    end_datagrams(datagrams);
+    gs_datagrams_close(datagrams);
+    close_turns(&turns);
 }
 
 int main(int argc, char **argv)

@@ -67,7 +67,8 @@ class Case:
 def build(directory: Path) -> Path:
     """Compiles the driver with the sanitizers and as the house compiles; returns its path."""
     program = directory / "decode_driver"
-    sources = [HERE / "driver.c", *sorted((ROOT / "csrc/decode").glob("*.c"))]
+    stages = [ROOT / "csrc/decode", ROOT / "csrc/reassembly"]
+    sources = [HERE / "driver.c", *sorted(path for each in stages for path in each.glob("*.c"))]
     warnings = ("-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Werror")
     command = ["gcc", *warnings, *SANITIZED, f"-I{ROOT / 'csrc/abi'}", *sources, "-o", program]
     subprocess.run([str(word) for word in command], check=True)

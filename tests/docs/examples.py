@@ -6,7 +6,6 @@
 | `gsql` | the queries are right and run over the demo's capture |
 | `gsql` before `text` | and a terminal shows these rows |
 | `python` before `text` | the program prints this |
-| `gsql refused` | `check` refuses them, all for what is not supported yet |
 | `console` | what stands behind `$` is run in a shell, and shows what stands below it |
 
 A block whose first line is a comment that is a file's name is that file for the commands behind it.

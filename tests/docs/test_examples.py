@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 import tempfile
@@ -18,7 +17,6 @@ from docs.shell import Screen, Shell
 from docs.shown import matches
 
 import gigastream
-from gigastream.gsql.diagnostics import GsqlError
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXIT_CODE = "echo $?"
@@ -36,13 +34,13 @@ def _name(document: Path) -> str:
     return str(document.relative_to(ROOT))
 
 
-def _queries(words: str) -> list[object]:
+def _queries() -> list[object]:
     """Return the gsql blocks of all documents that are no files and show no rows."""
     return [
         pytest.param(block, id=f"{_name(document)}:{block.line}")
         for document in DOCUMENTS
         for block, behind in in_pairs(blocks(document))
-        if (block.language, block.words, block.file_name) == ("gsql", words, None)
+        if (block.language, block.words, block.file_name) == ("gsql", "", None)
         and (behind is None or behind.language != "text")
     ]
 
@@ -58,24 +56,14 @@ def _answers(language: str) -> list[object]:
 
 
 def test_there_are_examples() -> None:
-    assert len(_queries("")) > 5
+    assert len(_queries()) > 5
     assert len(_answers("gsql")) > 10
-    assert len(_queries("refused")) > 0
 
 
-@pytest.mark.parametrize("block", _queries(""))
+@pytest.mark.parametrize("block", _queries())
 def test_a_query_runs(block: Block) -> None:
     for _ in gigastream.run(block.text, str(DEMO_CAPTURE)):
         pass
-
-
-@pytest.mark.parametrize("block", _queries("refused"))
-def test_what_is_not_supported_yet_says_so(block: Block) -> None:
-    with pytest.raises(GsqlError) as raised:
-        gigastream.explain(block.text)
-    errors = [found for found in raised.value.diagnostics if found.severity == "error"]
-    assert {error.code for error in errors} == {"not-supported"}
-    assert len(errors) >= len(re.findall(r"\bSELECT\b|\bMERGE\b", block.text))
 
 
 @pytest.mark.parametrize(("block", "rows"), _answers("gsql"))

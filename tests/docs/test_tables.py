@@ -81,7 +81,7 @@ def test_the_aggregates_are_listed() -> None:
 def test_the_options_of_a_query_are_listed() -> None:
     ((_, *rows),) = rows_of(GSQL, "option in DEFINE")
     listed = {name for row in rows for name in quoted(row[0])}
-    assert listed == set(DEFINE_OPTIONS) - {"defragment", "tcp_order"}
+    assert listed == set(DEFINE_OPTIONS)
 
 
 def test_the_queries_that_ship_are_listed() -> None:
@@ -127,8 +127,8 @@ def test_every_folder_is_among_the_parts() -> None:
     assert set(listed) == folders - {"csrc/", "gigastream/"}
 
 
-def test_ten_changes_have_one_folder_each() -> None:
+def test_changes_have_one_folder_each() -> None:
     ((_, *rows),) = rows_of(ARCHITECTURE, "what is to change")
     folders = [quoted(row[1]) for row in rows]
-    assert len({folder for (folder,) in folders}) == 10
+    assert len({folder for (folder,) in folders}) == len(rows) > 9
     assert {folder for (folder,) in folders} <= set(folders_of_parts())

@@ -165,7 +165,7 @@ def test_the_house_s_own_tests_hold(tree: Path) -> None:
     python(tree, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_types_hold(tree: Path) -> None:
     python(tree, "-m", "mypy", "gigastream", "spark_sink")
 

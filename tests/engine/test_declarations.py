@@ -13,7 +13,7 @@ from tests.captures import ROOT
 
 # The tree's: an installed copy has no csrc beside it.
 declarations = runpy.run_path(str(ROOT / "gigastream/engine/build_native.py"))["declarations"]
-FUNCTION = re.compile(r"^\w[\w *]*?\b(gs_\w+)\(", re.MULTILINE)
+FUNCTION = re.compile(r"^(?!typedef\b)\w[\w *]*?\b(gs_\w+)\(", re.MULTILINE)
 CALLERS = ("gigastream", "tests/engine", "tests/live")
 TOP = """
 /* A comment (of a function()); */

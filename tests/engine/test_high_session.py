@@ -32,21 +32,29 @@ from tests.engine.whole_and_parts import (
 KEY = (3, 5)
 """Of the group hash: with the same one, groups leave in the same order."""
 BATCH_ROWS = (None, 1, 7)
-by_inputs = pytest.mark.parametrize("inputs", GOLDEN_INPUTS, ids=str)
-
-
-def _policies_and_batches() -> Iterator[Any]:
-    """Every policy, in batches of one size by default, in all of them when asked."""
-    for at, policy in enumerate(FLUSH_POLICIES):
-        for number, batch_rows in enumerate(BATCH_ROWS):
-            marks = () if number == at % len(BATCH_ROWS) else pytest.mark.slow
-            name = f"flush-{policy}-{batch_rows or 'default'}"
-            yield pytest.param(policy, batch_rows, id=name, marks=marks)
-
-
-by_policy_and_batch = pytest.mark.parametrize(
-    ("policy", "batch_rows"), list(_policies_and_batches())
+_LARGEST = (("default", "mixture"),)
+"""Compiled anew by each test, for most of a minute; its queries come apart once, and in a spool."""
+by_inputs = pytest.mark.parametrize(
+    "inputs",
+    [
+        pytest.param(each, marks=pytest.mark.slow if each == _LARGEST else ())
+        for each in GOLDEN_INPUTS
+    ],
+    ids=str,
 )
+
+
+def _ways() -> Iterator[Any]:
+    """Each input under one policy, in batches of one size, by default; in all ways when asked."""
+    ways = [(policy, rows) for rows in BATCH_ROWS for policy in FLUSH_POLICIES]
+    for at, inputs in enumerate(GOLDEN_INPUTS):
+        for number, (policy, batch_rows) in enumerate(ways):
+            marks = () if number == at % len(ways) else pytest.mark.slow
+            name = f"{inputs}-{policy}-{batch_rows or 'default'}"
+            yield pytest.param(inputs, policy, batch_rows, id=name, marks=marks)
+
+
+in_some_ways = pytest.mark.parametrize(("inputs", "policy", "batch_rows"), list(_ways()))
 
 
 def settings_of(policy: str | None, batch_rows: int | None) -> Settings:
@@ -110,8 +118,7 @@ def shown_of_answers(
 
 
 @pytest.mark.long
-@by_policy_and_batch
-@by_inputs
+@in_some_ways
 def test_apart_as_together(inputs: Inputs, policy: str, batch_rows: int | None) -> None:
     """The same rows and the same punctuation, in the same order."""
     settings = settings_of(policy, batch_rows)
@@ -121,8 +128,7 @@ def test_apart_as_together(inputs: Inputs, policy: str, batch_rows: int | None) 
 
 
 @pytest.mark.long
-@by_policy_and_batch
-@by_inputs
+@in_some_ways
 def test_the_low_level_does_not_know_what_is_above(
     inputs: Inputs, policy: str, batch_rows: int | None
 ) -> None:
@@ -138,6 +144,7 @@ def rows(pieces: Iterable[Piece]) -> dict[str, list[bytes]]:
     return {name: sorted(lines) for name, lines in found.items()}
 
 
+@pytest.mark.long
 @by_inputs
 def test_streams_may_come_one_after_the_other(inputs: Inputs) -> None:
     """How far one runs ahead of another is its affair; the answer waits for the last."""
@@ -147,6 +154,7 @@ def test_streams_may_come_one_after_the_other(inputs: Inputs) -> None:
     assert rows(run_high(inputs, settings, by_stream)) == rows(whole)
 
 
+@pytest.mark.long
 @by_inputs
 def test_what_comes_back_from_arrow_is_the_same(inputs: Inputs) -> None:
     """Rows as the spool has them: sliced, and with buffers of their own."""

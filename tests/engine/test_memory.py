@@ -32,7 +32,7 @@ SETTINGS = Settings(heartbeat_packets=1_000, output_punctuation=True, slack_ns=0
 KEYS = "SELECT tb, data, count(*) AS n FROM UDP GROUP BY time/60 AS tb, UDP_data AS data"
 LAST = "SELECT tb, srcPort, last(UDP_data) AS data FROM UDP GROUP BY time/60 AS tb, srcPort"
 
-VALUES = "SELECT tb, count(DISTINCT UDP_data) AS n FROM UDP GROUP BY time/60 AS tb"
+VALUES = "SELECT tb, {call} AS n FROM UDP GROUP BY time/60 AS tb"
 
 
 def plan(*queries: str) -> Plan:
@@ -139,17 +139,20 @@ def test_a_window_that_closes_gives_its_memory_back(tmp_path: Path) -> None:
     assert found.statistics.memory.held_bytes < MIB
 
 
+@pytest.mark.parametrize(
+    "call", ["count(DISTINCT UDP_data)", "histogram(UDP_data)", "count_diff(UDP_data)"]
+)
 def test_distinct_values_are_held_within_the_budget_and_leave_with_their_window(
-    tmp_path: Path,
+    tmp_path: Path, call: str
 ) -> None:
     keys, minutes = 4_000, 3
     capture = written(tmp_path, "minutes.pcap", minutes, keys)
-    whole = run(plan(VALUES), capture, limited(12 * MIB))
+    whole = run(plan(VALUES.format(call=call)), capture, limited(12 * MIB))
     assert (whole.refused, whole.partial_rows) == (0, 0)
     assert max(whole.held) > keys * KEY_BYTES
     assert whole.statistics.memory is not None
     assert whole.statistics.memory.held_bytes < MIB
-    cut = run(plan(VALUES), capture, limited(4 * MIB))
+    cut = run(plan(VALUES.format(call=call)), capture, limited(4 * MIB))
     assert 0 < cut.refused < minutes * keys
     assert max(cut.held) <= 4 * MIB
     assert cut.partial_rows == minutes

@@ -59,10 +59,11 @@ class Case:
     keeps: Callable[[Row], bool]
     closes: Callable[[Row], bool]
     is_high: bool = False
+    options: str = ""
 
     def text(self) -> str:
         return (
-            f"{ROWS if self.is_high else ''}DEFINE {{ query_name q; }} "
+            f"{ROWS if self.is_high else ''}DEFINE {{ query_name q; {self.options} }} "
             f"SELECT tb, srcIP, count(*) AS n, sum(len) AS s, moving_sum(len, 3) AS m, "
             f"running_sum(len) AS r FROM {'rows' if self.is_high else 'IPV4'} "
             f"GROUP BY {self.variable} AS tb, srcIP {self.having} CLOSING_WHEN {self.closing}"
@@ -200,6 +201,36 @@ def test_of_a_silent_hour_rows_that_are_wanted_come(tmp_path: Path) -> None:
     assert {row[4] for row in rows[4:-2]} == {None}
     first = EPOCH_NS // SECOND_NS // 10
     assert [row[0] - first for row in rows[:-1]] == list(range(361))
+
+
+FAR = 100_000_000
+"""Seconds: two packets that lie, so that the clock is believed."""
+
+
+def test_of_a_silence_that_a_timestamp_claims_so_many_windows_come(tmp_path: Path) -> None:
+    packets = [packet(at, source=host) for host in (1, 2) for at in (0, FAR)]
+    case = replace(CASES["never"], having="", keeps=every, options="max_silence 50;")
+    rows, counters = answered(case, sorted(packets, key=lambda each: each.timestamp_ns), tmp_path)
+    assert len(rows) == 2 * (1 + 50 + 1)
+    assert counters.passed_over == FAR // 10 - 1 - 50
+    assert [row[-1] for row in rows[-2:]] == [2 * row[-1] for row in rows[:2]], "they go on"
+
+
+def test_what_moves_has_settled_before_windows_are_passed_over(tmp_path: Path) -> None:
+    packets = [packet(0, source=1), packet(200, source=1)]
+    case = replace(CASES["never"], having="", keeps=every, options="max_silence 1;")
+    rows, counters = answered(case, packets, tmp_path)
+    assert [row[2] for row in rows] == [1, 0, 0, 0, 1], "moving_sum(len, 3) is of three windows"
+    assert [row[4] is None for row in rows] == [False, False, False, True, False]
+    assert counters.passed_over == 19 - 3
+
+
+def test_a_silence_in_which_nobody_knows_when_a_group_closes_ends(tmp_path: Path) -> None:
+    packets = [packet(at, source=1) for at in (0, FAR)]
+    case = replace(CASES["by the clock"], having="HAVING tb < 0", closing="tb < 0")
+    rows, counters = answered(case, packets, tmp_path)
+    assert rows == []
+    assert counters.passed_over == FAR // 10 - 1 - 100_000
 
 
 def test_behind_the_last_window_nothing_comes(tmp_path: Path) -> None:

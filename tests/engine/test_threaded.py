@@ -26,6 +26,7 @@ from tests.answers.inputs import INPUTS
 from tests.engine.stepping import plan_of
 from tests.engine.whole_and_parts import (
     GOLDEN_INPUTS,
+    INPUTS_OF_PARTS,
     Inputs,
     piece,
     pieces_above,
@@ -69,7 +70,7 @@ def _counted(lfta: LftaStatistics) -> LftaStatistics:
 
 
 @pytest.mark.parametrize("policy", FLUSH_POLICIES)
-@pytest.mark.parametrize("inputs", GOLDEN_INPUTS, ids=str)
+@pytest.mark.parametrize("inputs", INPUTS_OF_PARTS, ids=str)
 def test_two_threads_answer_like_one(inputs: Inputs, policy: str) -> None:
     """Each capture twice: as two sources of an interface, or as one of each of two parts."""
     plan, settings = (
@@ -88,7 +89,7 @@ def test_two_threads_answer_like_one(inputs: Inputs, policy: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("inputs", GOLDEN_INPUTS, ids=str)
+@pytest.mark.parametrize("inputs", INPUTS_OF_PARTS, ids=str)
 def test_below_the_border_an_interface_is_one_stream(inputs: Inputs) -> None:
     """What the parts' LFTAs put out is united, interface by interface, for a spool."""
     plan, settings = _plan(inputs), Settings(slots=64, batch_rows=7)

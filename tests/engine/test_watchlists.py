@@ -30,7 +30,8 @@ from gigastream.sources.files import FileSource
 from tests.answers.engine import Given, run, source
 from tests.answers.mixture import Mixture, packets_of
 from tests.oracle.query import packets
-from tests.strategies.files import NANOSECONDS, pcap
+from tests.strategies import frames
+from tests.strategies.files import NANOSECONDS, Packet, pcap
 from tests.waiting import wait_until
 
 LISTS = """
@@ -218,6 +219,17 @@ def test_a_line_that_is_wrong_is_left_out_and_told(
     assert _read() == (2, 1, 0, f"line 3: {BAD_LINES[line]}")
 
 
+@pytest.mark.parametrize("mib", [1, 2, 3])
+def test_a_line_of_megabytes_is_one_line(
+    mib: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However it is read in pieces, none of them is a row."""
+    monkeypatch.chdir(tmp_path)
+    long = "a" * (mib << 20) + "9.9.9.9,bad,1"
+    Path("nets.csv").write_text(f"{long}\n1.2.3.4,good,1\n1.2,wrong,1\n{long}\n::1,good,2\n{long}")
+    assert _read() == (2, 4, 0, "line 1: it is too long")
+
+
 def test_what_a_line_may_look_like(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("nets.csv").write_bytes(
@@ -225,6 +237,44 @@ def test_what_a_line_may_look_like(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         b"1.2.3.4/32,,,4294967295\n::ffff:1.2.3.4,\xff\xfe,,0\n0.0.0.0/0,,,1\n::/0,,,1\n"
     )
     assert _read() == (3, 0, 2, "")
+
+
+SIXES = """
+WATCHLIST sixes { IPV6 net (key); } FROM 'sixes.csv';
+"""
+
+
+@pytest.mark.parametrize("net", ["::/0", "::/80", "::fffe:0:0/95", "::ffff:0:0/96", "::/97"])
+def test_a_list_and_in_hold_the_same_of_ipv4_addresses_in_ipv6(
+    net: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sixes.csv").write_text(f"{net}\n")
+    sources = ["::ffff:1.2.3.4", "::1", "2001:db8::1", "::ffff:200.0.0.1"]
+    Path("some.pcap").write_bytes(pcap([_from(each) for each in sources], magic=NANOSECONDS))
+    texts = f"""
+DEFINE {{ query_name listed; }}
+SELECT packet_id, p.srcIP WATCHLIST_JOIN FROM IPV6 p, sixes w WHERE p.srcIP = w.net;
+DEFINE {{ query_name written; }}
+SELECT packet_id, srcIP FROM IPV6 WHERE srcIP IN IPV6_VAL'{net}'
+"""
+    given = run(_plan(tmp_path, texts, SIXES), [source(Path("some.pcap"))], Settings()).rows
+    assert given["listed"] == given["written"]
+    mapped = ipaddress.ip_network("::ffff:0:0/96")
+    wanted = [
+        number
+        for number, address in enumerate(map(ipaddress.ip_address, sources))
+        if address in ipaddress.ip_network(net)
+        and (address not in mapped or ipaddress.ip_network(net).prefixlen >= mapped.prefixlen)
+    ]
+    assert [int(row[0]) for row in given["listed"]] == wanted
+
+
+def _from(address: str) -> Packet:
+    payload = frames.udp(1, 2, b"")
+    ends = [ipaddress.IPv6Address(each).packed for each in (address, "2001:db8::2")]
+    ip = frames.ipv6(*ends, frames.UDP, payload)
+    return Packet(10**9, frames.ethernet(frames.ETHERTYPE_IPV6, ip))
 
 
 def test_numbers_are_of_their_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -403,6 +453,7 @@ def test_a_list_that_changes_is_taken_between_packets(
         wait_until(lambda: turn() == 400, "the packets")
         os.unlink("names.csv")
         wait_until(lambda: lists()[1] > 1, "the list to be missed")
+        told = capsys.readouterr().err  # once more is told, maybe, behind the folder
         os.mkdir("names.csv")
         pipe.write(400, 600)
         wait_until(lambda: turn() == 600, "the packets")
@@ -415,7 +466,6 @@ def test_a_list_that_changes_is_taken_between_packets(
             found.extend(e.batch.csv() for e in event if e.batch.row_count)
     labels = [line.rpartition(b",")[2].decode() for line in b"".join(found).splitlines()]
     assert labels == ["one"] * 200 + ["two"] * 400
-    told = capsys.readouterr().err
     assert told.count("No such file or directory; the list names stays as it was") == 1
 
 

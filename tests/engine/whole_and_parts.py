@@ -27,6 +27,10 @@ Inputs = tuple[tuple[str, str], ...]
 GOLDEN_INPUTS: tuple[Inputs, ...] = tuple(
     sorted({g.inputs for g in golden_queries(of_spools=True)})
 )
+INPUTS_OF_PARTS: tuple[Inputs, ...] = tuple(
+    sorted({g.inputs for g in golden_queries(of_spools=True) if not g.is_marked(OF_ONE_SOURCE)})
+)
+"""Those of queries that do not tell the sources of an interface apart."""
 
 
 @dataclass(frozen=True)

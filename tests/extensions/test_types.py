@@ -54,7 +54,7 @@ def test_every_type_low_and_high(declared: Path, tmp_path: Path) -> None:
 def test_texts_bytes_truths_and_nulls(declared: Path) -> None:
     """A text is made when the group leaves; a NULL among the arguments passes the row over."""
     query = """
-    SELECT tb, top(len > 100) AS any_large, text(TCP_data) AS text, bits(five(len)) AS bits,
+    SELECT tb, top(len > 100) AS any_large, longest(TCP_data) AS text, bits(five(len)) AS bits,
         pairs(CASE WHEN len > 100 THEN len END, CASE WHEN len < 300 THEN UINT(1) END) AS middle,
         sum(CASE WHEN len > 100 AND len < 300 THEN len ELSE 0 END) AS sum
     FROM TCP WHERE data_length > 0 GROUP BY time/600 AS tb

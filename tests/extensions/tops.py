@@ -48,8 +48,8 @@ static inline {c_type} gs_udaf_top_{key}_output(const void *state)
 _OTHERS = """
 /* of a text its longest beginning of 30 bytes; as it is, or made */
 struct text { uint8_t length, bytes[30]; };
-static inline void gs_udaf_text_string_init(void *state) { (void)state; }
-static inline void gs_udaf_text_string_update(void *state, struct gs_string value)
+static inline void gs_udaf_longest_string_init(void *state) { (void)state; }
+static inline void gs_udaf_longest_string_update(void *state, struct gs_string value)
 {
     struct text *text = state;
     struct gs_string kept = {text->bytes, text->length};
@@ -58,7 +58,7 @@ static inline void gs_udaf_text_string_update(void *state, struct gs_string valu
     text->length = (uint8_t)value.length;
     memcpy(text->bytes, value.bytes, value.length);
 }
-static inline bool gs_udaf_text_string_output(struct gs_scratch *scratch, const void *state,
+static inline bool gs_udaf_longest_string_output(struct gs_scratch *scratch, const void *state,
                                               struct gs_string *value)
 {
     const struct text *text = state;
@@ -99,7 +99,7 @@ static inline void gs_udaf_pairs_uint_uint_update(uint64_t *state, uint32_t a, u
 static inline uint64_t gs_udaf_pairs_uint_uint_output(const uint64_t *state) { return *state; }
 """
 _DECLARED = """
-string UDAF [PARTIAL] text fstring31 (string);
+string UDAF [PARTIAL] longest fstring31 (string);
 fstring5 UDAF [LFTA_LEGAL] bits fstring5 (fstring5);
 fstring5 FUN [LFTA_LEGAL] five (uint);
 ullong UDAF pairs ullong (uint, uint);

@@ -166,11 +166,12 @@ def entropy(counts: Counter[int]) -> float:
 
 def distinct_about(values: Iterable[int], k: int) -> float:
     """By the k least hashes."""
-    hashes = sorted({_splitmix64(value) for value in values})
+    hashes = sorted({splitmix64(value) for value in values})
     return float(len(hashes)) if len(hashes) < k else (k - 1) / (hashes[k - 1] / 2**64)
 
 
-def _splitmix64(value: int) -> int:
+def splitmix64(value: int) -> int:
+    """Sebastiano Vigna's: what the examples hash with."""
     mask = (1 << 64) - 1
     value = value + 0x9E3779B97F4A7C15 & mask
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & mask

@@ -18,7 +18,8 @@ import pytest
 
 from gigastream.records.flows.decoder import FlowDecoder
 from tests.captures import captures_directory
-from tests.waiting import wait_until
+from tests.flows.ports import free_port
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.skipif(
     shutil.which("nfcapd") is None, reason="nfdump is not installed: apt install nfdump"
@@ -64,9 +65,7 @@ def _text(value: Any) -> str:
 @contextmanager
 def _collector(folder: Path) -> Iterator[int]:
     """nfcapd; the port that it hears."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = free_port(socket.AF_INET, "127.0.0.1")
     words = ["nfcapd", "-w", str(folder), "-b", "127.0.0.1", "-p", str(port), "-t", "86400"]
     with (folder.parent / "nfcapd.log").open("wb") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log)
@@ -75,10 +74,10 @@ def _collector(folder: Path) -> Iterator[int]:
         yield port
         wait_until(lambda: _queued(port) == 0, "nfcapd to take what was sent")
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE_S) == 0
     finally:
         process.kill()
-        process.wait(60)
+        process.wait(PATIENCE_S)
 
 
 def _queued(port: int) -> int | None:
@@ -97,7 +96,9 @@ def _theirs(datagrams: list[tuple[bytes, bytes]], folder: Path) -> list[Flow]:
             wait_until(lambda: _queued(port) == 0, "nfcapd to take what was sent")
             sender.sendto(data, ("127.0.0.1", port))
     words = ["nfdump", "-R", str(folder), "-q", "-N", "-6", "-o", FORMAT]
-    shown = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    shown = subprocess.run(
+        words, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    ).stdout
     cells = (line.split("|") for line in shown.splitlines() if "|" in line)
     return [tuple(cell.strip() for cell in row) for row in cells]
 

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.functions.driver import Driver, inet_bytes, inet_text
+from tests.functions.published import crypto_pan
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -206,22 +207,10 @@ def test_bytes_and_bits(driver: Driver, x: bytes, n: int) -> None:
     assert driver.call("printable_string", x) == shown
 
 
-def crypto_pan(key: bytes, address: bytes) -> bytes:
-    """The paper's definition, over somebody else's AES."""
-    ciphers = pytest.importorskip("cryptography.hazmat.primitives.ciphers")
-    encrypt = ciphers.Cipher(ciphers.algorithms.AES(key[:16]), ciphers.modes.ECB()).encryptor()
-    pad = int.from_bytes(encrypt.update(key[16:]), "big")
-    width, value, flips = 8 * len(address), int.from_bytes(address, "big"), 0
-    for bit in range(width):
-        kept = value >> (width - bit) << (128 - bit) if bit else 0
-        block = kept | pad & ((1 << (128 - bit)) - 1)
-        flips = flips << 1 | encrypt.update(block.to_bytes(16, "big"))[0] >> 7
-    return (value ^ flips).to_bytes(len(address), "big")
-
-
 @settings(MANY, max_examples=20)
 @given(text=inets, key=st.binary(min_size=32, max_size=32))
 def test_anonymize(driver: Driver, text: str, key: bytes) -> None:
+    pytest.importorskip("cryptography")
     text = inet_text(inet_bytes(text))
     address = ipaddress.ip_address(text)
     wanted = str(ipaddress.ip_address(crypto_pan(key, address.packed)))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.functions.driver import Driver
+from tests.functions.published import xxh64
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -111,47 +112,3 @@ XXH64_SEED_0 = [
 @pytest.mark.parametrize(("x", "expected"), XXH64_SEED_0)
 def test_the_reference_hash_gives_the_published_values(x: bytes, expected: int) -> None:
     assert xxh64(x, 0) == expected
-
-
-P1, P2, P3, P4, P5 = (
-    0x9E3779B185EBCA87,
-    0xC2B2AE3D27D4EB4F,
-    0x165667B19E3779F9,
-    0x85EBCA77C2B2AE63,
-    0x27D4EB2F165667C5,
-)
-MASK = 2**64 - 1
-
-
-def _rotated(x: int, n: int) -> int:
-    return ((x << n) | ((x & MASK) >> (64 - n))) & MASK
-
-
-def _round(lane: int, word: bytes) -> int:
-    return _rotated((lane + int.from_bytes(word, "little") * P2) & MASK, 31) * P1 & MASK
-
-
-def xxh64(data: bytes, seed: int) -> int:
-    """XXH64 from its specification."""
-    hash_, rest = seed + P5, data
-    if len(data) >= 32:
-        lanes = [seed + P1 + P2, seed + P2, seed, seed - P1]
-        while len(rest) >= 32:
-            lanes = [_round(lane, rest[8 * i : 8 * i + 8]) for i, lane in enumerate(lanes)]
-            rest = rest[32:]
-        hash_ = sum(_rotated(lane, n) for lane, n in zip(lanes, (1, 7, 12, 18), strict=True))
-        for lane in lanes:
-            hash_ = (hash_ ^ _round(0, lane.to_bytes(8, "little"))) * P1 + P4 & MASK
-    hash_ = hash_ + len(data) & MASK
-    while len(rest) >= 8:
-        hash_ = _rotated(hash_ ^ _round(0, rest[:8]), 27) * P1 + P4 & MASK
-        rest = rest[8:]
-    if len(rest) >= 4:
-        word = int.from_bytes(rest[:4], "little")
-        hash_ = _rotated(hash_ ^ word * P1 & MASK, 23) * P2 + P3 & MASK
-        rest = rest[4:]
-    for byte in rest:
-        hash_ = _rotated(hash_ ^ byte * P5 & MASK, 11) * P1 & MASK
-    hash_ = (hash_ ^ hash_ >> 33) * P2 & MASK
-    hash_ = (hash_ ^ hash_ >> 29) * P3 & MASK
-    return hash_ ^ hash_ >> 32

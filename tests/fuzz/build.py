@@ -17,7 +17,7 @@ from tests.sanitize.worker import plan_of
 
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
-TARGETS = ("capture", "decode", "engine", "import")
+TARGETS = ("capture", "decode", "engine", "import", "reassembly")
 CLANG_NAMES = ("clang-14", "clang")
 CSRC = ROOT / "csrc"
 _FOLDERS = (f"-I{CSRC}", f"-I{CSRC / 'abi'}")
@@ -91,7 +91,8 @@ def build_objects(tools: Toolchain, folder: Path) -> list[Path]:
     for query_set in small_query_sets():
         text, made = folder / f"{query_set.name}.c", folder / f"{query_set.name}.so"
         text.write_text(generate(plan_of(query_set)))
-        jobs[made] = [*words, "-o", made, text, "-lm"]
+        headers = (f"-I{each}" for each in query_set.include)
+        jobs[made] = [*words, *headers, "-o", made, text, "-lm"]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for _ in pool.map(lambda one: _compile(tools, one), jobs.values()):
             pass

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,10 +19,12 @@ from tests.capture.capture_files import (
 )
 from tests.decode.harness import Frame, read_cases
 from tests.fuzz.small_sets import small_query_sets
+from tests.strategies.fragments import honest, hostile
 
 CASES = Path(__file__).parents[1] / "decode" / "cases"
 CAPTURE_WAYS = 4
 NANOSECONDS = 0xA1B23C4D
+ETHERNET = 1
 OF_LINK = {1: 1, 2: 101, 3: 0, 4: 108, 5: 113, 6: 276, 7: 9, 8: 105, 9: 127, 10: 228, 11: 229}
 OF_LINK |= {12: 104, 13: 107, 14: 192, 15: 258, 16: 117, 17: 239, 18: 242, 19: 123, 20: 6, 21: 10}
 """LINKTYPE_ number of each enum gs_link."""
@@ -55,6 +58,9 @@ def seeds(target: str) -> Iterator[bytes]:
     if target == "decode":
         for frame in frames():
             yield bytes((frame.link, 0)) + frame.bytes
+    elif target == "reassembly":
+        for pieces in (honest() | hostile()).values():
+            yield b"".join(struct.pack("!BBH", ETHERNET, 1, len(piece)) + piece for piece in pieces)
     elif target == "import":
         yield from (bytes((kind, 64 + kind)) + bytes(range(100)) * 4 for kind in range(12))
     else:

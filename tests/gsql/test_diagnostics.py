@@ -7,6 +7,7 @@ import pytest
 
 from gigastream.gsql.diagnostics import (
     MAX_ERRORS,
+    Diagnostic,
     DiagnosticSink,
     GsqlError,
     closest,
@@ -14,6 +15,7 @@ from gigastream.gsql.diagnostics import (
     printable,
 )
 from gigastream.gsql.source import SourceFile, Span, decode
+from gigastream.gsql.syntax.parser import parse_queries
 
 
 def rendered(text: str, start: int, end: int) -> str:
@@ -49,6 +51,16 @@ def test_a_long_line_is_cut_around_the_caret() -> None:
     caret = rows[2].index("^")
     assert rows[1][caret : caret + 4] == "here"
     assert rows[2][caret:] == "^~~~"
+
+
+def test_what_a_message_quotes_is_one_line_without_control_characters() -> None:
+    sink = DiagnosticSink()
+    query = "SELECT (x = '\x1b[31m'\n OR y)::int FROM IPV4"
+    parse_queries(query, "a.gsql", sink)
+    assert "hint: CAST((x = '\ufffd[31m'  OR y) AS int)" in sink.render()
+    span = Span(SourceFile("a.gsql", query), 0, 6)
+    told = Diagnostic("error", "no-order", "\x1b[31m of\nrows", span).render()
+    assert told.startswith("a.gsql:1:1: error: \ufffd[31m of rows\n")
 
 
 def test_messages_come_in_the_order_of_their_places() -> None:

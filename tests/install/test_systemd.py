@@ -160,7 +160,7 @@ def test_rows_come_to_a_reader(service: Booted) -> None:
 
     def has_come() -> bool:
         send(service)
-        return '"n":' in rows.read_text()
+        return rows.exists() and '"n":' in rows.read_text()
 
     wait_until(has_come, "rows")
     service.run("systemctl", "stop", "reader")
@@ -199,7 +199,7 @@ def test_a_reload_changes_what_is_different(service: Booted) -> None:
     config.write_text(f"{right}{more}colour = 3\n")
     refused = service.run("systemctl", "reload", UNIT)
     assert refused.returncode != 0
-    assert re.search(rf"{CONFIG}:\d+: unknown key 'colour'", service.journal("-u", UNIT))
+    wait_until(lambda: is_told(service, rf"{CONFIG}:\d+: unknown key 'colour'"), "the error")
     assert service.shows(UNIT, "ActiveState") == "active"
     assert processes(service)[0] == main
     assert "set more, of the configuration" in ask(service, "status")

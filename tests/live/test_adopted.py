@@ -23,7 +23,7 @@ from gigastream.sources.files import SourceError
 from gigastream.sources.live import LiveSettings, adopted_rings
 from tests.engine.stepping import plan_of
 from tests.live.adopted import BLOCK_BYTES, SETTINGS, TURN_PACKETS, settings_of
-from tests.live.namespace import Namespace, wait_until
+from tests.live.namespace import Namespace, wait_for_delivery, wait_until
 from tests.processes import program
 
 CLONE_NEWNET = 0x40000000
@@ -69,6 +69,7 @@ def test_readers_that_are_killed_take_nothing_along_but_what_they_had_in_hand(
 
 def send(space: Namespace, count: int) -> None:
     space.run(sys.executable, "-c", SEND, space.near, count, LENGTH)
+    wait_for_delivery()
 
 
 @contextmanager

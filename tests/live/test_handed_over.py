@@ -27,6 +27,7 @@ from tests.live.namespace import (
     ROOT,
     Namespace,
     folder_for_all,
+    wait_for_delivery,
 )
 from tests.processes import program
 
@@ -52,6 +53,7 @@ def precious() -> Iterator[Path]:
 
 def send(space: Namespace, length: int) -> None:
     space.run(sys.executable, "-c", SEND, space.near, length, SENT)
+    wait_for_delivery()
 
 
 @pytest.mark.privileged

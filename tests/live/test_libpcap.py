@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -90,6 +91,7 @@ def test_beside_a_ring_and_a_file(space: Namespace, tmp_path: Path) -> None:
 @pytest.mark.parametrize("device", ["any", "far"])
 def test_packets_that_are_ahead_of_the_clock_are_carried(space: Namespace, device: str) -> None:
     """Whoever captures them: none is lost, and the step is told."""
+    begun = time.monotonic_ns()
     behind = space.start(
         *(*program("tests.live.ahead"), device, -3600),
         stdin=subprocess.PIPE,
@@ -101,4 +103,6 @@ def test_packets_that_are_ahead_of_the_clock_are_carried(space: Namespace, devic
     replay(space, DEMO_CAPTURE, "--topspeed")
     source = json.loads(behind.communicate(timeout=PATIENCE_S)[0])
     assert source["read"] == source["decoded"] == source["carried"] > 0
-    assert (source["clock_steps"], round(source["clock_step_ns"] / 1e9)) == (1, 3600)
+    assert source["clock_steps"] == 1
+    took = time.monotonic_ns() - begun  # what may lie between a packet and a reading of the clock
+    assert abs(source["clock_step_ns"] - 3600e9) < took

@@ -129,13 +129,14 @@ def test_groups_that_stay_below_keep_the_mark(tmp_path: Path, flush: str) -> Non
     assert {1, 2, 3} <= {tb for tb, is_marked in marks.items() if is_marked} <= {1, 2, 3, 4, 5}
 
 
+@pytest.mark.parametrize("counted", ["*", "DISTINCT len"])
 @pytest.mark.parametrize(("range_", "slide"), [(30, 10), (60, 10), (25, 10), (20, 20)])
 def test_every_window_that_contains_the_gap_is_marked(
-    tmp_path: Path, range_: int, slide: int
+    tmp_path: Path, range_: int, slide: int, counted: str
 ) -> None:
     text = (
-        f"SELECT wid_start, count(*) AS n FROM IPV4 [RANGE {range_}, SLIDE {slide}, WA time] "
-        "GROUP BY srcIP"
+        f"SELECT wid_start, count({counted}) AS n FROM IPV4 "
+        f"[RANGE {range_}, SLIDE {slide}, WA time] GROUP BY srcIP"
     )
     rows = told(tmp_path, text)
     marks = {(w + 1) * slide - range_ - FIRST: missing == WEST for (w, _), missing in rows}

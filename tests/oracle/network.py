@@ -27,6 +27,7 @@ class Network:
     """
 
     version: int
+    at: int
     fields: Fields
     addresses: tuple[Ip, Ip] | tuple[Ipv6, Ipv6]
     inet: tuple[Inet, Inet]
@@ -58,6 +59,7 @@ def _parse_ipv4(frame: Frame, at: int) -> Network | None:
     payload_end = at + total if total else max(frame.end, payload_at)
     return Network(
         version=4,
+        at=at,
         fields=_ipv4_fields(header, header_bytes),
         addresses=(_ip(header["src"]), _ip(header["dst"])),
         inet=(inet_of_ipv4(header["src"]), inet_of_ipv4(header["dst"])),
@@ -113,6 +115,7 @@ def _parse_ipv6(frame: Frame, at: int) -> Network | None:
     }
     return Network(
         version=6,
+        at=at,
         fields=fields,
         addresses=(Ipv6(header["src"]), Ipv6(header["dst"])),
         inet=(Inet(header["src"]), Inet(header["dst"])),

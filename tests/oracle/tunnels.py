@@ -153,9 +153,13 @@ OF_LINK_NETWORK_AND_PORTS = frozenset(
 
 def inside(record: Record, decapsulate: str) -> Layers | None:
     """The same, as a query says it: `vxlan,gre`, `all`, `gre:2`."""
+    return parse_inside(record, *names_of(decapsulate))
+
+
+def names_of(decapsulate: str) -> tuple[Collection[str], int]:
+    """Which tunnels are opened, and how many of them."""
     names, _, depth = decapsulate.partition(":")
-    tunnels = NAMES if names == "all" else names.split(",")
-    return parse_inside(record, tunnels, int(depth or 4))
+    return NAMES if names == "all" else names.split(","), int(depth or 4)
 
 
 def parse_inside(record: Record, tunnels: Collection[str], depth: int) -> Layers | None:
@@ -164,19 +168,25 @@ def parse_inside(record: Record, tunnels: Collection[str], depth: int) -> Layers
     if outermost is None or innermost is None:
         return None
     for _ in range(depth):
-        inner = _opened(innermost, tunnels)
+        inner = opened(innermost, tunnels)
         if inner is None:
             break
         innermost = inner
     if innermost is outermost:
         return outermost
+    return with_outer(innermost, outermost)
+
+
+def with_outer(innermost: Layers, outermost: Layers) -> Layers:
+    """The packet with the fields of the one that was captured."""
     own = outermost.as_protocol("DataProtocol") or outermost.as_protocol("IP")
     fields = own or outermost.packet
     outer = {f"outer_{name}": fields[name] for name in OF_LINK_NETWORK_AND_PORTS & fields.keys()}
-    return replace(innermost, outer=outer)
+    packet = innermost.packet | {"caplen": outermost.packet["caplen"]}
+    return replace(innermost, packet=packet, outer=outer)
 
 
-def _opened(layers: Layers, tunnels: Collection[str]) -> Layers | None:
+def opened(layers: Layers, tunnels: Collection[str]) -> Layers | None:
     """The packet in the tunnel that a packet is of, or None."""
     found = _tunnel(layers)
     if found is None or found[0] not in tunnels:

@@ -188,6 +188,12 @@ def test_a_condition_without_a_value_matches_nothing() -> None:
 # Merges and unions
 
 
+def test_what_has_no_value_is_not_asked_behind_the_first_that_has_one() -> None:
+    given = asked("SELECT coalesce(64, 100 / (64 - 64)) AS kept FROM UDP", eth=[udp(0, 1)])
+    assert given.rows == [(64,)]
+    assert asked("SELECT 100 / (64 - 64) AS none FROM UDP", eth=[udp(0, 1)]).rows == []
+
+
 def test_a_merge_of_packets_has_those_that_its_reader_can_use() -> None:
     merge = (
         "DEFINE {{ query_name m; visibility {}; }} MERGE a.time : b.time FROM left.IP a, right.IP b"

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from captures import ROOT
 from plan.planned import checked
 
 from gigastream.plan.explain import explain
@@ -19,6 +20,7 @@ from gigastream.plan.lowering import lower
 from gigastream.plan.plan import Plan
 from gigastream.plan.rules import RULES
 
+FUNCTIONS = ROOT / "examples" / "extensions" / "words.py"
 Rule = Callable[[Plan], Plan]
 
 
@@ -35,7 +37,7 @@ def sections(rule: Rule) -> list[tuple[str, list[str]]]:
 
 def before(rule: Rule, text: str) -> Plan:
     """The plan of a text as the rule gets it."""
-    plan = lower(checked(text))
+    plan = lower(checked(text, definitions=FUNCTIONS))
     for earlier in RULES[: RULES.index(rule)]:
         plan = earlier(plan)
     return plan

@@ -289,6 +289,67 @@ def test_a_page_header_of_lists_within_lists_is_none(tmp_path: Path) -> None:
             list(parquet_rows.rows(file.fileno(), ["count"]))
 
 
+@pytest.mark.parametrize("says", [0, 1, 4, 6, 63])
+@pytest.mark.parametrize("which", range(4))
+def test_a_footer_of_another_number_of_rows_is_damage(
+    which: int, says: int, tmp_path: Path
+) -> None:
+    """Of the file, of each of two columns, of their group: 21 are meant."""
+    path = tmp_path / "rows.parquet"
+    table = pyarrow.table({"count": list(range(21)), "other": ["one", "two", "six"] * 7})
+    parquet.write_table(table, path, compression="none", write_statistics=False)
+    data = bytearray(path.read_bytes())
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    written = b"\x16" + bytes([2 * 21])  # a field of 64 bits behind the one before it
+    places = [at for at in range(footer, len(data)) if data[at : at + 2] == written]
+    assert len(places) == 4
+    data[places[which] + 1] = 2 * says
+    path.write_bytes(data)
+    with path.open("rb") as file, pytest.raises(ArrowError, match=r"rows|values"):
+        list(parquet_rows.rows(file.fileno(), ["count", "other"]))
+
+
+def test_rows_of_parquet_without_the_columns_are_counted_too(tmp_path: Path) -> None:
+    path = tmp_path / "none.parquet"
+    parquet.write_table(pyarrow.table({"other": list("abcde")}), path)
+    with path.open("rb") as file:
+        assert len(list(parquet_rows.rows(file.fileno(), ["count"]))) == 5
+    nothing = pyarrow.table({"list": [[1], [2]]})
+    parquet.write_table(nothing, path)
+    with path.open("rb") as file, pytest.raises(ArrowError, match="no column of plain values"):
+        list(parquet_rows.rows(file.fileno(), ["count"]))
+
+
+def test_statistics_of_parquet_that_do_not_fit_end_no_process(tmp_path: Path) -> None:
+    """Arrow's library ends it: histograms of levels that the schema has not."""
+    data = _parquet(GOOD)
+    optional, required = b"\x25\x02\x18\x05count", b"\x25\x00\x18\x05count"
+    assert data.count(optional) == 1
+    found = _asked(tmp_path, "a.parquet", data.replace(optional, required))
+    assert "histogram size mismatch" in str(found.source.damage)
+
+
+@pytest.mark.parametrize(
+    ("footer", "why"),
+    [
+        (b"\x36\x02\x19\xfc" + b"\xff" * 9 + b"\x7f" + bytes(99), "it does not end"),
+        (b"\x49\xfc\x80\x80\x20" + bytes(1 << 19), "more than 262,144 structs"),
+        (b"\x16" + b"\xff" * 20, "more than 64 bits"),
+        (b"\x1c" * 99, "within each other"),
+        (b"\x36\x04\x19\x0c\x00", "says that it has 2 rows: there are 0"),
+        (b"\x49\x0c\x00", "its footer lacks something"),
+        (b"\x36\x02\x19\x1c\x00\x00", "its footer lacks something"),
+        # lists where structs are meant: of a column, of its data; a struct where groups are
+        (b"\x36\x02\x19\x1c\x19\x1c\x39\x0c\x00\x26\x02\x00\x00", "its footer lacks something"),
+        (b"\x36\x02\x1c\x00\x00", "says that it has 1 rows: there are 0"),
+        (b"\x36\x04", "it does not end"),
+    ],
+)
+def test_footers_of_parquet_that_are_none(tmp_path: Path, footer: bytes, why: str) -> None:
+    data = b"PAR1" + footer + struct.pack("<I", len(footer)) + b"PAR1"
+    assert why in str(_asked(tmp_path, "a.parquet", data).source.damage)
+
+
 def test_parquet_needs_a_plain_file(tmp_path: Path) -> None:
     found = _asked(tmp_path, "a.parquet.gz", gzip.compress(_parquet(GOOD)))
     assert "parquet is read from a plain file alone" in str(found.source.damage)

@@ -12,6 +12,7 @@
 #include "arrow/batch.h"
 #include "gigastream.h"
 #include "output/rows.h"
+#include "runtime/attached_set.h"
 
 static uint64_t allocations, failing, balance;
 static bool fails_from;
@@ -175,11 +176,30 @@ static int add_sources(struct gs_engine *engine, int count, char **files, struct
     return GS_OK;
 }
 
+/* The list of networks, which packets of the set meet if it has one. */
+static int give_list(struct gs_attached_set *set, struct gs_error *error)
+{
+    static const uint8_t types[] = {GS_INET, GS_STRING, GS_UINT, GS_STRING};
+    static const uint8_t is_key[] = {1, 0, 0, 0};
+    static const int32_t columns[] = {0, 1, 2, 3};
+    struct gs_watchlist_shape shape = {4, types, is_key, 1 << 20, {1, 2}};
+    uint8_t lines[] = "10.0.0.0/8,hall,1,\n::/0,,2,six\n10.20.0.0/16,\"lib\"\"rary\",3,x\nwrong\n";
+    struct gs_watchlist_text text = {lines, sizeof lines - 1, columns, 4};
+    struct gs_watchlist *list;
+    if (set->query_set->watchlist_count == 0) return GS_OK;
+    int status = gs_watchlist_new(&shape, &list, error);
+    if (status == GS_OK) status = gs_watchlist_add(list, &text, error);
+    if (status == GS_OK) status = gs_attached_give_watchlist(set, 0, list, error);
+    if (status != GS_OK) gs_watchlist_free(list);
+    return status;
+}
+
 static int start(struct gs_engine *engine, struct gs_attached_set *set, int count, char **files,
                  struct gs_error *error)
 {
     GS_RETURN_IF_ERROR(add_sources(engine, count, files, error));
     GS_RETURN_IF_ERROR(gs_engine_attach(engine, set, error));
+    GS_RETURN_IF_ERROR(give_list(set, error));
     return gs_engine_start(engine, error);
 }
 
@@ -265,6 +285,8 @@ static int beside(const char *object, int count, char **files, uint64_t right, s
     if (status == GS_OK) status = add_sources(engine, count, files, error);
     for (int i = 0; i < 2 && status == GS_OK; i++)
         status = gs_engine_attach(engine, sets[i], error);
+    for (int i = 0; i < 2 && status == GS_OK; i++)
+        status = give_list(sets[i], error);
     if (status == GS_OK) status = gs_engine_start(engine, error);
     if (status == GS_OK) status = run_both(engine, sets, text, each, error);
     if (status == GS_OK) status = judge(sets, each, right, error);

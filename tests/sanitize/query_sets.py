@@ -10,21 +10,28 @@ from gigastream.gsql.source import SourceFile
 
 HERE = Path(__file__).parent
 PREFIXES = HERE.parent / "functions" / "prefixes.csv"
-_INTERFACES = "-- interfaces "
+ROOT = HERE.parent.parent
+_INTERFACES, _DEFINITIONS = "-- interfaces ", "-- definitions "
 
 
 @dataclass(frozen=True)
 class QuerySet:
-    """A file of queries; a comment line `-- interfaces a b` names what it reads."""
+    """Queries; comment lines `-- interfaces a b`, `-- definitions a.gsql` say what they read."""
 
     path: Path
     text: str
     interfaces: tuple[str, ...]
+    definitions: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """The file's name."""
         return self.path.stem
+
+    @property
+    def include(self) -> tuple[Path, ...]:
+        """Where the C of its definitions is."""
+        return tuple(Path(path).parent for path in self.definitions)
 
     @property
     def source_file(self) -> SourceFile:
@@ -40,9 +47,13 @@ class QuerySet:
 def read_query_set(path: str | Path) -> QuerySet:
     """Read a query set."""
     text = Path(path).read_text()
-    named = [line for line in text.splitlines() if line.startswith(_INTERFACES)]
-    interfaces = named[0].removeprefix(_INTERFACES).split() if named else ["default"]
-    return QuerySet(Path(path), text, tuple(interfaces))
+    definitions = tuple(str(ROOT / name) for name in _words(text, _DEFINITIONS))
+    return QuerySet(Path(path), text, _words(text, _INTERFACES) or ("default",), definitions)
+
+
+def _words(text: str, begin: str) -> tuple[str, ...]:
+    named = [line for line in text.splitlines() if line.startswith(begin)]
+    return tuple(word for line in named for word in line.removeprefix(begin).split())
 
 
 def query_sets() -> list[QuerySet]:

@@ -22,6 +22,7 @@ from tests.strategies.files import pcapng
 HERE, CSRC = Path(__file__).parent, ROOT / "csrc"
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", *SANITIZERS]
+INCLUDES = [f"-I{CSRC}", f"-I{CSRC / 'abi'}", f"-I{include_directory()}"]
 WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "strdup", "free", "mmap", "munmap")
 WRAP = "-Wl," + ",".join(f"--wrap={name}" for name in WRAPPED)
 PACKETS = 200
@@ -29,6 +30,8 @@ FEW = 20
 """Of which every allocation fails, some 17,000 runs: a packet more makes some hundreds."""
 SOME = 200
 """Runs that the quick test makes: the first ones, and those evenly among the rest."""
+KEPT_PACKETS, KEPT_STEP = 30, 7
+"""Of some 3,700 runs, which are short."""
 SLICES = 16
 FAILED = (4, 5)
 """GS_ERROR; GS_REFUSED where a source could not be opened."""
@@ -61,20 +64,35 @@ def _first_records(capture: bytes, count: int) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The engine and a query set whose allocations can be made to fail, over two captures."""
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The engine, whose allocations can be made to fail."""
     if not runtime_libraries():
         pytest.skip("the compiler has no libasan")
-    folder = tmp_path_factory.mktemp("faults")
-    program, query_set = folder / "faults", folder / "query_set.so"
-    includes = [f"-I{CSRC}", f"-I{CSRC / 'abi'}", f"-I{include_directory()}"]
-    (folder / "query_set.c").write_text(generate(plan_of(read_query_set(HERE / "faults.gsql"))))
-    shared = [*FLAGS, "-w", "-fPIC", "-shared", *includes, WRAP, "-o", str(query_set)]
-    compiling = subprocess.Popen(["gcc", *shared, str(folder / "query_set.c"), "-lm"])
+    built = tmp_path_factory.mktemp("engine") / "faults"
     sources = map(str, [HERE / "faults.c", *sorted(CSRC.rglob("*.c"))])
-    options = [*FLAGS, "-Wall", "-Wextra", *includes, WRAP, "-rdynamic", "-o", str(program)]
+    options = [*FLAGS, "-Wall", "-Wextra", *INCLUDES, WRAP, "-rdynamic", "-o", str(built)]
     subprocess.run(["gcc", *options, *sources, "-ldl", "-lm", "-lpthread"], check=True)
-    assert compiling.wait() == 0
+    return built
+
+
+@pytest.fixture(scope="module")
+def run(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Of every operator."""
+    return _runs_of(program, "faults", tmp_path_factory.mktemp("faults"))
+
+
+@pytest.fixture(scope="module")
+def run_kept(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Of what keeps states, values and packets."""
+    return _runs_of(program, "kept", tmp_path_factory.mktemp("kept"))
+
+
+def _runs_of(program: Path, name: str, folder: Path) -> Run:
+    """Runs of a query set, whose allocations fail too, over two captures."""
+    query_set = folder / "query_set.so"
+    (folder / "query_set.c").write_text(generate(plan_of(read_query_set(HERE / f"{name}.gsql"))))
+    shared = [*FLAGS, "-w", "-fPIC", "-shared", *INCLUDES, WRAP, "-o", str(query_set)]
+    subprocess.run(["gcc", *shared, str(folder / "query_set.c"), "-lm"], check=True)
 
     def captures(packets: int) -> list[str]:
         plain, other = folder / f"plain-{packets}.pcap", folder / f"other-{packets}.pcapng"
@@ -122,6 +140,13 @@ def test_some_allocations_fail(run: Run, mode: str) -> None:
     _check(outcomes, right)
     if mode == "once":
         assert any(outcome.message == ONE_OF_TWO for outcome in outcomes)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mode", ["once", "from"])
+def test_what_is_kept_is_kept_or_counted(run_kept: Run, mode: str) -> None:
+    """When a window is over no row is left that could be refused: nothing is lost by then."""
+    _check(run_kept(mode, 1, KEPT_STEP, KEPT_PACKETS), _right(run_kept, KEPT_PACKETS))
 
 
 @pytest.mark.slow

@@ -58,7 +58,8 @@ def test_many_captures(driver: Path, query_set: QuerySet, settings: tuple[str, .
 
 def _check(driver: Path, query_set: QuerySet, files: list[Path], settings: tuple[str, ...]) -> None:
     # Portable: valgrind does not know every instruction of the newest processors.
-    object_path = compile_query_set(generate(plan_of(query_set)), portable=True)
+    text = generate(plan_of(query_set))
+    object_path = compile_query_set(text, portable=True, headers=query_set.include)
     command = [*VALGRIND, str(driver), str(object_path), *settings, str(len(query_set.interfaces))]
     done = subprocess.run(
         [*command, *map(str, files)], capture_output=True, text=True, errors="replace", check=False

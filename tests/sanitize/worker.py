@@ -15,10 +15,11 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from zlib import crc32
 
 from gigastream.engine.events import Event
-from gigastream.engine.statistics import Statistics
+from gigastream.engine.statistics import LOST_FRAGMENTS, Statistics
 from gigastream.gsql.types import Type
 from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
@@ -65,17 +66,18 @@ def plan_of(query_set: QuerySet) -> Plan:
     texts = QueryTexts(
         (query_set.source_file,),
         query_set.parameters,
+        query_set.definitions,
         interfaces={name: {} for name in query_set.interfaces},
     )
     return plan_queries(check_texts(texts).queries)
 
 
-def run(plan: Plan, job: Job) -> Outcome:
+def run(plan: Plan, job: Job, include: tuple[Path, ...] = ()) -> Outcome:
     """Do a job; an error of ours is an outcome, too."""
     started, answer, faults = time.monotonic(), Answer(plan), []
     try:
         with delivered(job) as sources:
-            code, message = _run(plan, job, sources, answer)
+            code, message = _run(plan, job, sources, answer, include)
     except Exception as error:
         code, message = getattr(error, "exit_code", 1), f"{type(error).__name__}: {error}"
         if not type(error).__module__.startswith(OURS):
@@ -94,11 +96,16 @@ def run(plan: Plan, job: Job) -> Outcome:
     )
 
 
-def _run(plan: Plan, job: Job, sources: list[FileSource], answer: Answer) -> tuple[int, str]:
+def _run(
+    plan: Plan, job: Job, sources: list[FileSource], answer: Answer, include: tuple[Path, ...]
+) -> tuple[int, str]:
     settings = Settings(use_mmap=job.how == "mmap", **job.settings)
     low = replace(settings, low_level_only=True) if job.is_apart else settings
-    with Session(plan, sources, low, SessionOptions(low_taps=job.is_apart)) as session:
-        events = _above(plan, sources, settings, session) if job.is_apart else session.batches()
+    options = SessionOptions(low_taps=job.is_apart, include=include)
+    with Session(plan, sources, low, options) as session:
+        events = session.batches()
+        if job.is_apart:
+            events = _above(plan, sources, settings, session, include)
         try:
             for event in events:
                 answer.take(event)
@@ -111,11 +118,15 @@ def _run(plan: Plan, job: Job, sources: list[FileSource], answer: Answer) -> tup
 
 
 def _above(
-    plan: Plan, sources: list[FileSource], settings: Settings, session: Session
+    plan: Plan,
+    sources: list[FileSource],
+    settings: Settings,
+    session: Session,
+    include: tuple[Path, ...],
 ) -> Iterator[Event]:
     """What the high level alone makes of the low level alone."""
     interfaces = list(dict.fromkeys(source.interface for source in sources))
-    with HighSession(plan, interfaces, settings) as high:
+    with HighSession(plan, interfaces, settings, include=include) as high:
         for event in session.batches():
             batch, interface = event.batch, event.interface or ""
             rows = batch.to_arrow() if batch.row_count else None
@@ -133,8 +144,8 @@ def _unbalanced(statistics: Statistics) -> list[str]:
         if s.read != s.undecodable + s.filtered + s.late + s.skew + s.sampled_out + s.decoded:
             wrong.append(s)
     for low in statistics.lftas:
-        kept = low.prefiltered + low.rejected + low.no_value + low.accepted
-        if decoded[low.interface] != low.not_of_protocol + kept:
+        lost = sum(getattr(low, name) for name in LOST_FRAGMENTS)
+        if decoded[low.interface] != low.decoded or lost + 2 * low.datagrams > low.fragments:
             wrong.append(low)
     return [f"does not add up: {part}" for part in wrong]
 
@@ -146,10 +157,11 @@ def _leaks() -> int:
 
 def main() -> None:
     """Answer jobs to the end of the input."""
-    plan = plan_of(read_query_set(sys.argv[1]))
+    query_set = read_query_set(sys.argv[1])
+    plan = plan_of(query_set)
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     for line in os.fdopen(os.dup(0), buffering=1):
-        answers.write(run(plan, Job.from_line(line)).to_line())
+        answers.write(run(plan, Job.from_line(line), query_set.include).to_line())
     answers.write(f"{_leaks()}\n")
     answers.flush()
     os._exit(0)

@@ -19,7 +19,7 @@ import pytest
 
 from gigastream.spool import Access
 from tests.cli.command import COMMAND
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 TOKEN = "0123456789abcdef-of-the-tests"
 _CERTIFICATE = (
@@ -166,7 +166,7 @@ class Server:
         """Stop it in good order; return its exit code."""
         assert self.process is not None
         self.process.terminate()
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE_S)
 
 
 @contextmanager

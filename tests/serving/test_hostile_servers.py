@@ -199,8 +199,6 @@ def test_a_line_without_end_is_given_up(root: Path, keys: Keys, access: Access) 
 def test_who_never_answers_is_away(
     root: Path, keys: Keys, access: Access, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_host, "ANSWER_SECONDS", 0.2)
-    monkeypatch.setattr(server_host, "LEAST_BYTES_PER_SECOND", 1 << 30)
     is_over = Event()
 
     def never(question: Mapping[str, Any]) -> Iterator[bytes]:
@@ -210,7 +208,9 @@ def test_who_never_answers_is_away(
             return
 
     with lying(keys, root, signature=never) as url:
-        track = the_track(url, access)
+        track = the_track(url, access)  # with time enough: all but one thing is answered
+        monkeypatch.setattr(server_host, "ANSWER_SECONDS", 0.2)
+        monkeypatch.setattr(server_host, "LEAST_BYTES_PER_SECOND", 1 << 30)
         assert track.poll() == []
         assert track.away is not None
         assert track.damage == []

@@ -135,7 +135,7 @@ def answering_here(hosts: Network, folder: Path) -> Iterator[subprocess.Popen[st
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("state", ["memory", "spool"])
+@pytest.mark.parametrize("state", ["memory", pytest.param("spool", marks=pytest.mark.slow)])
 def test_a_job_over_hosts(folder: Path, state: str) -> None:
     """On Spark, and here: the engine follows the same servers to their end."""
     with network([EAST, WEST, SLOW], QUERY) as hosts, answering_here(hosts, folder) as here:
@@ -218,7 +218,7 @@ def number_of(path: Path) -> int:
     return int(path.name.removesuffix(".compact"))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_without_heartbeats_a_silent_host_holds_all_rows(folder: Path) -> None:
     """And with it nothing is lost: its first packets let them go."""
     with network([EAST, WEST], QUERY, ("--time", "none")) as hosts:

@@ -23,7 +23,7 @@ from gigastream.spool.shipped_object import (
     object_number,
 )
 from tests.cli.command import COMMAND
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 EVERY = ("--every", "20ms")
 
@@ -58,7 +58,7 @@ class ShipProcess:
         """End it in good order; return its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE_S)
 
     def ended(self) -> int:
         """Wait until it ends by itself; return its exit code."""

@@ -29,6 +29,7 @@ def writing_on(root: Path) -> Iterator[None]:
     ours, its = context.Pipe()
     process = context.Process(target=write_on, args=(root, "period", its))
     process.start()
+    its.close()  # so that one that fails is not waited for
     ours.recv()
     try:
         yield

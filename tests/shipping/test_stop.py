@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gigastream.shipping.stop import Stop
+from tests.waiting import PATIENCE_S
 
 WAITED_SECONDS = 0.02
 
@@ -45,7 +46,7 @@ def test_a_stop_comes_at_any_step_of_a_wait() -> None:
         interrupted = Interrupted(Stop(), step)
         waiting = threading.Thread(target=interrupted.wait, daemon=True)
         waiting.start()
-        waiting.join(20)
+        waiting.join(PATIENCE_S)
         assert not waiting.is_alive(), f"set at step {step}, it waits for ever"
         if not interrupted.was_set:
             assert step > 5, "no step of it was seen"
@@ -58,8 +59,8 @@ def test_it_stays_set() -> None:
     assert not stop.wait(0)
     stop.set()
     stop.set()
-    assert stop.wait(60)
-    assert stop.wait(60)
+    assert stop.wait(PATIENCE_S)
+    assert stop.wait(PATIENCE_S)
     assert stop.is_set()
 
 
@@ -67,5 +68,5 @@ def test_another_thread_ends_a_wait() -> None:
     stop = Stop()
     other = threading.Timer(0.05, stop.set)
     other.start()
-    assert stop.wait(60)
+    assert stop.wait(PATIENCE_S)
     other.join()

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
+from tests.waiting import PATIENCE_S
+
 PASSWORD = "open sesame"
 USER = "gigastream"
 _ORDINARY = ("postgres", "nobody")
@@ -64,11 +66,16 @@ def down(uri: str) -> Iterator[None]:
 def _start(owner: pwd.struct_passwd | None, folder: Path) -> None:
     options = f"-c listen_addresses='' -k {folder} -c fsync=off"
     log = folder / "log"
-    _run(owner, "pg_ctl", "-D", folder / "data", "-w", "-l", log, "-o", options, "start")
+    _run(owner, "pg_ctl", *_waiting(folder), "-l", log, "-o", options, "start")
 
 
 def _stop(owner: pwd.struct_passwd | None, folder: Path) -> None:
-    _run(owner, "pg_ctl", "-D", folder / "data", "-w", "-m", "immediate", "stop")
+    _run(owner, "pg_ctl", *_waiting(folder), "-m", "immediate", "stop")
+
+
+def _waiting(folder: Path) -> tuple[str | Path, ...]:
+    """Longer than the minute that pg_ctl gives a server: a busy machine is no fault."""
+    return "-D", folder / "data", "-w", "-t", str(PATIENCE_S)
 
 
 def _ordinary_user() -> pwd.struct_passwd | None:

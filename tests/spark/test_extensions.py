@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 
 DECLARED = (str(DEFINITIONS),)
 EXPECTED = rows(segments())
+JOINED = """
+DEFINE { query_name sent; visibility internal; }
+SELECT tb, srcIP, max(srcPort) AS port, count(*) AS n FROM TCP GROUP BY time/60 AS tb, srcIP;
+DEFINE { query_name texts; visibility internal; }
+SELECT time/60 AS tb, srcIP, srcPort, TCP_data AS data FROM TCP;
+DEFINE { query_name joined; }
+SELECT t.tb, t.srcIP, word_behind(t.data, 'GET') AS word, s.n, ephemeral[t.srcPort] AS late
+FROM texts t, sent s
+WHERE t.tb = s.tb AND t.srcIP = s.srcIP AND ephemeral[s.port]
+"""
 
 
 @pytest.fixture
@@ -81,3 +91,20 @@ def test_forged_states(spark: SparkSession, spool: Path, tmp_path: Path) -> None
         with (tmp_path / f"{name}.csv").open(newline="") as file:
             expected = sorted(list(csv.reader(file))[1:])
         assert sorted([cell or "" for cell in row] for row in found) == expected, name
+
+
+@pytest.mark.long
+def test_functions_over_a_join(spark: SparkSession, capture: Path, tmp_path: Path) -> None:  # noqa: F811
+    """By the same C as here, in a batch and in a stream; a PARTIAL one drops rows of no value."""
+    words = ("run", "-q", "--definitions", DEFINITIONS, "-e", JOINED, "-r", capture)
+    root = tmp_path / "spool"
+    done = gigastream(*words, "--segment-rows", "300", "-o", f"spool:{root}")
+    assert done.code == 0, done.err
+    done = gigastream(*words, "-o", "csv")
+    expected = sorted(line.split(",") for line in done.lines[1:])
+    assert {row[2] for row in expected} == {"/0", "/1", "/2"}
+    assert {row[4] for row in expected} == {"true", "false"}
+    spooled = Spooled(spark, root, DECLARED)
+    assert sorted(spooled.answers()["joined"]) == expected
+    kept = spooled.stream(tmp_path / "checkpoints", micro_batches=2)["joined"]
+    assert sorted(kept.rows()) == expected

@@ -47,6 +47,13 @@ def test_importing_the_package_loads_nothing_heavy(module: str) -> None:
     assert run(program, PYTHONPATH=str(ROOT)).returncode == 0
 
 
+@pytest.mark.parametrize("module", ["address_text", "apart"])
+def test_a_module_needs_no_other_to_be_imported_before_it(module: str) -> None:
+    """As the first test of a run imports it."""
+    done = run(f"import spark_sink.{module}", PYTHONPATH=str(ROOT))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_every_name_is_where_it_is_said_to_be() -> None:
     for name in spark_sink.__all__:
         assert getattr(spark_sink, name).__name__ == name
@@ -94,6 +101,29 @@ for each in sent:
     Reader(io.BytesIO(dumps(each))).load()
 print(len(sent), "sent")
 """
+
+
+_SENT_IN_PYTHON = """
+import pickle
+import sys
+import pyarrow as pa
+from pyspark.cloudpickle import dumps
+import spark_sink
+from gigastream.batch_calls import BatchCall
+from gigastream.gsql.python_code import PythonCode
+from spark_sink.python_functions import answering
+spark_sink.ship_with_tasks()
+text = "import gigastream\\n@gigastream.udf\\ndef f(x):\\n    return x.take([1, 0])"
+call = BatchCall("f", pa.uint32(), (False,), False, False, PythonCode("f.py", text))
+sent = dumps(answering(call, (pa.uint32(),)))
+for module in [m for m in sys.modules if m.partition(".")[0] in ("gigastream", "spark_sink")]:
+    sys.modules[module] = None
+print(pickle.loads(sent)(pa.array([7, 8])).field("value").to_pylist())
+"""
+
+
+def test_a_function_in_python_runs_where_nothing_of_ours_is() -> None:
+    assert run(_SENT_IN_PYTHON, PYTHONPATH=str(ROOT)).stdout == "[8, 7]\n"
 
 
 def test_what_is_sent_names_no_module_of_ours() -> None:

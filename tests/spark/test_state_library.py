@@ -94,7 +94,7 @@ def test_rows_and_partial_states_of_a_type(name: str, declared: Path) -> None:
 
 
 def test_texts_are_of_any_length(declared: Path) -> None:
-    query = "SELECT t, text(x) AS a FROM rows GROUP BY t;" + (
+    query = "SELECT t, longest(x) AS a FROM rows GROUP BY t;" + (
         "DEFINE { query_name rows; visibility internal; } SELECT time AS t, TCP_data AS x FROM TCP"
     )
     library = state_library(aggregate(declared, query, "query"))

@@ -18,7 +18,7 @@ from typing import IO
 
 import pytest
 from captures import DEMO_CAPTURE, ROOT
-from cli.command import COMMAND, gigastream
+from cli.command import COMMAND, gigastream, write_all
 from spark_command import written
 from spark_command.written import QUERY, SETS, answered_here, in_order, parquet
 from spark_session import why_no_spark
@@ -89,8 +89,7 @@ def test_ctrl_c_answers_what_came_through_the_pipe(tmp_path: Path) -> None:
     command = started(
         *("run", "-e", QUERY, "-r", "-", "--slack", "0.1s", "--on", "spark"), directory=tmp_path
     )
-    assert command.stdin is not None
-    command.stdin.write(DEMO_CAPTURE.read_bytes())
+    write_all(command.stdin, DEMO_CAPTURE.read_bytes())
     last = max(row["tb"] for row in answered_here())
     closed = [row for row in answered_here() if row["tb"] < last]
     # the pipe is still open: windows leave by punctuation

@@ -20,7 +20,7 @@ from spark_sink.warm.channel import HELLO
 from tests.waiting import wait_until
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.slow,
     pytest.mark.skipif(why_no_spark() is not None, reason=str(why_no_spark())),
 ]
 _TWO_LOOKS_S = 2.5
@@ -64,6 +64,7 @@ def is_there_after_want(runtime: Path, server: int) -> bool:
     limits = resource.prlimit(server, resource.RLIMIT_NOFILE)
     resource.prlimit(server, resource.RLIMIT_NOFILE, (0, limits[1]))
     with connected(the_socket(runtime)) as connection:
+        connection.settimeout(SECONDS)
         time.sleep(_TWO_LOOKS_S)
         resource.prlimit(server, resource.RLIMIT_NOFILE, limits)
         return connection.recv(1) == HELLO and servers_pid(the_socket(runtime)) == server

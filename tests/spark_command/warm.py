@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, Result, gigastream
+from cli.command import COMMAND, Result, gigastream, write_all
 
 from spark_sink.session import WARM
 from spark_sink.warm import place
@@ -47,8 +47,7 @@ def asking(runtime: Path, temporary: Path, *words: str) -> Iterator[subprocess.P
             bufsize=0,
         )
     try:
-        assert caller.stdin is not None
-        caller.stdin.write(DEMO_CAPTURE.read_bytes())
+        write_all(caller.stdin, DEMO_CAPTURE.read_bytes())
         yield caller
     finally:
         caller.kill()

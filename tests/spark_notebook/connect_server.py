@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from processes import descendants, kill, wait_until_gone
+from spark_session import ONE_COMPILER
 from waiting import wait_until
 
-_STARTED = re.compile(r"Spark Connect server started at: \S+:(\d+)")
+_STARTED = re.compile(r"Spark Connect server started at: \S+:(\d+)\n")  # the whole line
 _SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _SETTINGS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": ONE_COMPILER,
     "spark.driver.memory": "1g",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",

@@ -28,6 +28,7 @@ def run_and_kill(root: Path, sync: Sync, seconds: float, said: int) -> None:
     ours, its = context.Pipe()
     process = context.Process(target=write_on, args=(root, sync, its))
     process.start()
+    its.close()  # so that one that fails is not waited for
     for _ in range(said):
         ours.recv()
     time.sleep(seconds)

@@ -72,9 +72,17 @@ def ipv6_fragment(following: int, offset: int, more: bool) -> bytes:
     return struct.pack("!BBHI", following, 0, offset << 3 | more, 7)
 
 
-def tcp(source: int, destination: int, payload: bytes = b"", flags: int = 0x18) -> bytes:
+def tcp(
+    source: int,
+    destination: int,
+    payload: bytes = b"",
+    flags: int = 0x18,
+    *,
+    sequence: int = 1,
+) -> bytes:
     """A TCP segment without options."""
-    return struct.pack("!HHIIHHHH", source, destination, 1, 2, 5 << 12 | flags, 512, 0, 0) + payload
+    word = 5 << 12 | flags
+    return struct.pack("!HHIIHHHH", source, destination, sequence, 2, word, 512, 0, 0) + payload
 
 
 def udp(source: int, destination: int, payload: bytes = b"", length: int | None = None) -> bytes:

@@ -74,7 +74,7 @@ FLOATING: dict[str, Callable[[float, float], float]] = {
 def binary(sign: str, left: Typed, right: Typed) -> Typed:
     """An operator over two expressions."""
     if left.is_loose and right.is_loose:
-        return constant("number", WHOLE[sign](_number(left), _number(right)))
+        return _loose(sign, left, right)
     if "float" in (left.type, right.type):
         return _floating(sign, left, right)
     moved = _moves(sign, left, right)
@@ -85,6 +85,14 @@ def binary(sign: str, left: Typed, right: Typed) -> Typed:
         return cast(folded, "timestamp") if moved else folded
     result = replace(result, order=order)
     return cast(result, "timestamp") if moved else result
+
+
+def _loose(sign: str, left: Typed, right: Typed) -> Typed:
+    """A number without a type again; where there is none, what has no value in any row."""
+    try:
+        return constant("number", WHOLE[sign](_number(left), _number(right)))
+    except NoValueError:
+        return _folded(_whole(sign, settled(left), settled(right)))
 
 
 def _folded(whole: Typed) -> Typed:
@@ -183,6 +191,8 @@ def _order(sign: str, left: Typed, right: Typed) -> str:
     """The temporal type of an operation, as far as queries here need it."""
     if left.order == CONSTANT and right.order == CONSTANT:
         return CONSTANT
+    if sign != "&" and not (_is_bound(left.constant) and _is_bound(right.constant)):
+        return VARYING
     if right.order == CONSTANT:
         return _with_constant(sign, left.order, right.constant)
     if left.order == CONSTANT:
@@ -193,6 +203,11 @@ def _order(sign: str, left: Typed, right: Typed) -> str:
         )
     both = right.order if sign == "+" else FLIPPED.get(right.order, VARYING)
     return left.order if sign in ("+", "-") and left.order == both else VARYING
+
+
+def _is_bound(value: Value) -> bool:
+    """False of a constant that punctuation, of 64 signed bits, cannot be moved by."""
+    return not isinstance(value, int) or -(2**63) < value < 2**63 - 1
 
 
 def _clears_low_bits(mask: Value) -> bool:

@@ -14,9 +14,11 @@ from tests.answers.reference.aggregates import (
     aggregate,
     at_extreme,
     of_distinct,
+    separated,
 )
 from tests.answers.reference.functions import choice, function
 from tests.answers.reference.running import over
+from tests.answers.reference.sampling import STATEFUL, AtHand
 from tests.answers.reference.syntax import (
     Call,
     Case,
@@ -30,6 +32,7 @@ from tests.answers.reference.syntax import (
     Prefix,
 )
 from tests.answers.reference.typed import VARYING, Typed, cast, constant, settled
+from tests.answers.reference.udafs import UDAFS, udaf
 
 Resolve = Callable[[Name], Typed]
 
@@ -51,6 +54,8 @@ class Binder:
     grouped: Mapping[Node, Typed] = field(default_factory=dict)
     grouping: Callable[[Sequence[Node]], Typed] | None = None
     """What `grouping(x, …)` is, where groups are spoken of."""
+    supergroup: AtHand | None = None
+    """Where a query samples."""
 
     def typed(self, node: Node) -> Typed:
         """The expression; KeyError or AssertionError for what this reference does not know."""
@@ -101,24 +106,41 @@ class Binder:
         if node.name == "grouping":
             assert self.grouping is not None, "grouping in the wrong clause"
             return self.grouping(node.arguments)
+        if node.name == "count_distinct$":
+            return self._asked().count()
+        if node.name in STATEFUL:
+            arguments = [self.typed(argument) for argument in node.arguments]
+            return self._asked().call(node.name, arguments)
         if node.name not in NAMES:
             return function(node.name, [self.typed(argument) for argument in node.arguments])
         assert self.collect is not None, f"{node.name} in the wrong clause"
         assert self.rows is not None
-        inner = Binder(self.rows, self.parameters)
+        inner = Binder(self.rows, self.parameters, supergroup=self.supergroup)
         arguments = [inner.typed(argument) for argument in node.arguments]
-        if node.name == "time_avg":
+        if node.name in ("time_avg", "flow_weight"):
             arguments = [_together(arguments)]
         windows = arguments[1].constant if node.name.startswith("moving") else 1
         assert isinstance(windows, int)
         if node.filter is not None:
             arguments = _selected(inner.typed(node.filter), arguments)
-        if node.name in AT_EXTREME:
+        if node.name in ("string_agg", "cat_aggr"):
+            separator = inner.typed(node.arguments[node.name == "string_agg"])
+            found = separated(arguments[node.name == "cat_aggr"], separator)
+        elif node.name in UDAFS:
+            constants = [inner.typed(argument).constant for argument in node.arguments]
+            found = udaf(node.name, arguments, constants)
+        elif node.name in AT_EXTREME:
             found = at_extreme(node.name, *arguments)
         else:
             found = aggregate(node.name, arguments[0] if arguments else None)
         found = of_distinct(found) if node.distinct else found
+        if node.name == "sum$":
+            return self._asked().sum(self.collect(replace(node, name="sum"), found))
         return self.collect(node, over(node.name, windows, found))
+
+    def _asked(self) -> AtHand:
+        assert self.supergroup is not None
+        return self.supergroup
 
 
 def _together(arguments: list[Typed]) -> Typed:

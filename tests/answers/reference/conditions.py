@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.answers.reference.arithmetic import met_type
 from tests.answers.reference.syntax import Prefix
-from tests.answers.reference.typed import Typed, cast, constant, counted, settled
+from tests.answers.reference.typed import Typed, cast, constant, counted
 from tests.answers.reference.types import ADDRESSES, MAPPED, NoValueError, Value, is_whole
 
 COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -42,7 +42,7 @@ def comparable(left: Typed, right: Typed) -> tuple[Typed, Typed]:
     if "timestamp" in (left.type, right.type):
         return counted(left), counted(right)
     if all(is_whole(side.type) or side.is_loose for side in (left, right)):
-        return settled(left), settled(right)
+        return left, right
     if left.type == right.type:
         return left, right
     type_ = met_type(left, right)
@@ -66,7 +66,7 @@ def membership(operand: Typed, values: Sequence[Typed]) -> Typed:
 
 
 def in_prefix(operand: Typed, prefix: Prefix) -> Typed:
-    """Whether an address begins with a prefix; one of IPv4 lies behind 96 bits of an INET."""
+    """Whether an address is in a prefix: IPv4 behind 96 bits, and in none of IPv6 (§8, INET)."""
     assert operand.type in ADDRESSES
     address, bits = _bytes(prefix.address), prefix.bits
     if isinstance(prefix.address, int):
@@ -77,7 +77,8 @@ def in_prefix(operand: Typed, prefix: Prefix) -> Typed:
         if value is None:
             return None
         assert isinstance(value, int | bytes)
-        return _first_bits(_bytes(value), bits) == _first_bits(address, bits)
+        is_other = bits < 96 and _bytes(value).startswith(MAPPED)
+        return not is_other and _first_bits(_bytes(value), bits) == _first_bits(address, bits)
 
     return Typed("bool", read)
 

@@ -155,9 +155,14 @@ def _cast(cursor: Cursor) -> Node:
     cursor.accept("CAST", "(")
     operand = expression(cursor)
     cursor.expect("AS")
-    type_ = cursor.word()
+    type_ = type_named(cursor.word())
     cursor.expect(")")
-    return Cast(operand, type_ if type_.upper() in ("IP", "IPV6", "INET") else type_.lower())
+    return Cast(operand, type_)
+
+
+def type_named(word: str) -> str:
+    """A type by its name, in any case."""
+    return word.upper() if word.upper() in ("IP", "IPV6", "INET") else word.lower()
 
 
 def _constant_word(cursor: Cursor) -> Node | None:
@@ -190,6 +195,8 @@ def _filter(cursor: Cursor) -> Node | None:
 def _arguments(cursor: Cursor, closing: str) -> tuple[Node, ...]:
     if cursor.accept("*"):
         cursor.expect(closing)
+        return ()
+    if cursor.accept(closing):
         return ()
     arguments = cursor.separated(expression)
     cursor.expect(closing)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.answers.reference.cursor import Cursor
@@ -48,10 +49,21 @@ def from_clause(cursor: Cursor, kind: str) -> tuple[From, Window | None]:
         items[-1] = replace(last, window=None)
     if at_window(cursor):
         window = parse_window(cursor)
+    return _tree(kind, items), window
+
+
+def let_through(cursor: Cursor) -> tuple[From, Window | None]:
+    """Packets and what lets them through: the query's window stands behind either."""
+    items = cursor.separated(_input)
+    window = next((item.window for item in items if item.window is not None), None)
+    return _tree("INNER", [replace(item, window=None) for item in items]), window
+
+
+def _tree(kind: str, items: Sequence[From]) -> From:
     tree = items[0]
     for item in items[1:]:
         tree = Join(kind, tree, item)
-    return tree, window
+    return tree
 
 
 def _joined(cursor: Cursor) -> From:

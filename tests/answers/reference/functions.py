@@ -10,12 +10,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.answers.reference.arithmetic import binary, met_type
+from tests.answers.reference.lookups import LOOKUPS
 from tests.answers.reference.sql_functions import BUILDERS, concat, found, like
-from tests.answers.reference.typed import CONSTANT, VARYING, Typed, cast, settled, without_order
+from tests.answers.reference.typed import (
+    CONSTANT,
+    VARYING,
+    Typed,
+    cast,
+    counted,
+    settled,
+    without_order,
+)
 from tests.answers.reference.types import MAPPED, NoValueError, Value, fitted, is_whole, meet
 
 CASTS = {"int", "uint", "llong", "ullong", "float"}
 UNITS_NS = {"ms": 10**6, "s": 10**9, "sec": 10**9, "min": 60 * 10**9, "hour": 3600 * 10**9}
+UNITS_NS["day"] = 24 * UNITS_NS["hour"]
 
 
 def function(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -157,6 +167,8 @@ def _extreme(choose: Callable[[Any, Any], Any]) -> Callable[[Typed, Typed], Type
     def build(left: Typed, right: Typed) -> Typed:
         if left.is_loose and right.is_loose:
             left, right = settled(left), settled(right)
+        if left.type != right.type:
+            left, right = counted(left), counted(right)
         type_ = left.type if left.type == right.type else met_type(left, right)
         type_ = "uint" if type_ == "ushort" else type_
         orders = {left.order, right.order} - {CONSTANT}
@@ -216,7 +228,7 @@ def _suffix(value: bytes, count: int) -> bytes:
 
 
 def _list_entry(value: bytes, separator: bytes, at: int) -> bytes:
-    parts = value.split(separator)
+    parts = value.split(separator) if separator else []  # of nothing there are no entries
     return parts[at] if at < len(parts) else b""
 
 
@@ -231,6 +243,24 @@ def _strtoip(value: bytes) -> int:
         return int(ipaddress.IPv4Address(value.decode("latin-1")))
     except ValueError:
         raise NoValueError from None
+
+
+def _extracted(operand: Typed, pattern: Typed) -> Typed:
+    """The first match, where the leftmost one is the longest one too; else no value."""
+    assert isinstance(pattern.constant, bytes)
+    program = re.compile(re.sub(rb"\$$", rb"\\Z", pattern.constant), re.DOTALL)
+
+    def part(value: bytes) -> bytes:
+        match = program.search(value)
+        if match is None:
+            raise NoValueError
+        return match[0]
+
+    return _strict("string", part, operand)
+
+
+def _has_byte(place: int, byte: int, value: bytes) -> bool:
+    return place < len(value) and value[place] == byte
 
 
 def _string(compute: Callable[..., Any], type_: str = "string") -> Callable[..., Typed]:
@@ -251,6 +281,7 @@ _OF_MANY: dict[str, Callable[[Sequence[Typed]], Typed]] = {
 }
 
 _BUILDERS: dict[str, Callable[..., Typed]] = {
+    **LOOKUPS,
     "sqrt": _floating(math.sqrt),
     "pow": _floating(math.pow),
     "exp": _floating(math.exp),
@@ -269,6 +300,9 @@ _BUILDERS: dict[str, Callable[..., Typed]] = {
     "prefix": _prefix,
     "time_bucket": _time_bucket,
     "~": found,
+    "str_regex_match": found,
+    "regexp_matches": found,
+    "str_extract_regex": _extracted,
     "str_length": _string(len, "uint"),
     "str_truncate": _string(lambda value, count: value[:count]),
     "str_suffix": _string(_suffix),
@@ -278,5 +312,9 @@ _BUILDERS: dict[str, Callable[..., Typed]] = {
     "to_hex_string": _to_hex,
     "strtoip": _string(_strtoip, "IP"),
     "str_exists_substr": _string(lambda value, part: part in value, "bool"),
+    "str_match_offset": _string(
+        lambda place, part, value: place <= len(value) and value[place:].startswith(part), "bool"
+    ),
+    "byte_match_offset": _string(_has_byte, "bool"),
     "str_match_start": _string(lambda value, part: value.startswith(part), "bool"),
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.answers.reference.fields import all_fields, field
-from tests.answers.reference.sources import Answer, Column, Source, Tuple
+from tests.answers.reference.sources import AS_THEY_ARE, Answer, Column, Source, Tuple, View
 from tests.answers.reference.syntax import Input, Name, Table, Window
 from tests.answers.reference.typed import INCREASING, VARYING, Typed, passed_on
 from tests.oracle.packet import FieldAbsentError, Packet
@@ -21,8 +21,8 @@ class Captures:
     """The captures that all queries of a set read."""
 
     sources: Sequence[Source]
-    decapsulate: str = ""
-    """The tunnels that the query opens, as it says it."""
+    view: View = AS_THEY_ARE
+    """How the query sees packets."""
 
     def tuples(self, table: Table, names: set[str]) -> Iterator[Tuple]:
         """The packets of a protocol that have these fields; each source's are numbered."""
@@ -30,9 +30,7 @@ class Captures:
         for source in self.sources:
             if table.interface in ("", source.interface):
                 ordinal = interfaces.index(source.interface)
-                chosen = (
-                    t for t in source.tuples(table.name, self.decapsulate) if _has_all(t.row, names)
-                )
+                chosen = (t for t in source.tuples(table.name, self.view) if _has_all(t.row, names))
                 for number, found in enumerate(chosen):
                     timestamp, position = found.place
                     yield Tuple((timestamp, ordinal, position), found.row, number)

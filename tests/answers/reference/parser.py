@@ -6,8 +6,13 @@ from __future__ import annotations
 from functools import cache
 
 from tests.answers.reference.cursor import Cursor
-from tests.answers.reference.expressions import at_window, expression, name, primary
-from tests.answers.reference.from_clause import from_clause, join_prefix, parse_window
+from tests.answers.reference.expressions import at_window, expression, name, primary, type_named
+from tests.answers.reference.from_clause import (
+    from_clause,
+    join_prefix,
+    let_through,
+    parse_window,
+)
 from tests.answers.reference.grouping import group_by
 from tests.answers.reference.syntax import Item, Literal, Name, OrderItem, Query
 from tests.answers.reference.tokens import tokens
@@ -66,9 +71,11 @@ def _select(cursor: Cursor, query: Query) -> None:
         query.items = cursor.separated(_item)
     window = parse_window(cursor) if at_window(cursor) else None
     query.filtered = _filtered(cursor)
+    query.listed = cursor.accept("WATCHLIST_JOIN")
     kind = join_prefix(cursor)
     cursor.expect("FROM")
-    query.source, behind = from_clause(cursor, kind)
+    is_one_sided = query.listed or query.filtered is not None
+    query.source, behind = let_through(cursor) if is_one_sided else from_clause(cursor, kind)
     query.window = window or behind
     _clauses(cursor, query)
 
@@ -105,7 +112,7 @@ def _define(cursor: Cursor, query: Query) -> None:
 def _parameters(cursor: Cursor, query: Query) -> None:
     cursor.expect("{")
     while not cursor.accept("}"):
-        parameter, type_ = cursor.word().lower(), cursor.word().lower()
+        parameter, type_ = cursor.word().lower(), type_named(cursor.word())
         value = primary(cursor)
         assert isinstance(value, Literal)
         query.parameters[parameter] = Literal(type_, value.value)
@@ -117,10 +124,16 @@ def _clauses(cursor: Cursor, query: Query) -> None:
         query.where = expression(cursor)
     if cursor.accept("GROUP", "BY"):
         query.group_by, query.sets = group_by(cursor, _item)
+    if cursor.accept("SUPERGROUP"):
+        query.supergroup = cursor.separated(Cursor.word)
     if cursor.accept("HAVING"):
         query.having = expression(cursor)
     if cursor.accept("CLOSING_WHEN"):
         query.closing_when = expression(cursor)
+    if cursor.accept("CLEANING_WHEN"):
+        query.cleaning_when = expression(cursor)
+    if cursor.accept("CLEANING_BY"):
+        query.cleaning_by = expression(cursor)
     if cursor.accept("ORDER", "BY"):
         query.order_by = cursor.separated(_order_item)
     if cursor.accept("LIMIT"):

@@ -16,7 +16,8 @@ from tests.answers.reference.inputs import Captures, InputReader
 from tests.answers.reference.joins import JoinReader
 from tests.answers.reference.merges import is_by_names, merge, readers_of
 from tests.answers.reference.parser import parse_set
-from tests.answers.reference.running import Members, going_on, step_of
+from tests.answers.reference.running import MAX_SILENCE, Members, going_on, step_of
+from tests.answers.reference.sampling import AtHand, Met, Sampling, asks_supergroup, samples
 from tests.answers.reference.sources import (
     DEFAULT_INTERFACE,
     Answer,
@@ -24,6 +25,7 @@ from tests.answers.reference.sources import (
     Row,
     Source,
     Tuple,
+    View,
 )
 from tests.answers.reference.syntax import (
     Call,
@@ -31,7 +33,9 @@ from tests.answers.reference.syntax import (
     Literal,
     Name,
     Node,
+    Operation,
     Query,
+    conjuncts_of,
     inputs_of,
     names_of,
     names_shown,
@@ -39,6 +43,7 @@ from tests.answers.reference.syntax import (
 )
 from tests.answers.reference.typed import DECREASING, Typed, at, passed_on, settled, timed
 from tests.answers.reference.types import NoValueError
+from tests.answers.reference.watchlists import ListReader
 from tests.answers.reference.windows import COLUMNS as WINDOW_COLUMNS
 from tests.answers.reference.windows import Windows, windows_of
 from tests.models.order import OrderKey, sort_rows
@@ -77,7 +82,7 @@ def _all(
         ready = [n for n, q in waiting.items() if not _read(q) & waiting.keys()]
         for name in ready:
             query = waiting.pop(name)
-            captures = Captures(sources, query.options.get("decapsulate", ""))
+            captures = Captures(sources, View.of(query.options))
             found[name] = _answer(query, captures, found, merges.get(name))
     return found
 
@@ -100,6 +105,7 @@ class _Evaluation:
         self.query = query
         self.parameters = {**_defines(query), **query.parameters}
         self.variables: dict[str, Typed] = {}
+        self.at_hand = AtHand()
         self.group_by = query.items if query.distinct else query.group_by
         self.filter: FilterReader | None = None
         inputs = [InputReader(item, captures, found) for item in inputs_of(query.source)]
@@ -108,8 +114,10 @@ class _Evaluation:
         if query.window is not None:
             self.windows = windows_of(query.window, self.source)
 
-    def _reader(self, inputs: list[InputReader]) -> InputReader | JoinReader:
+    def _reader(self, inputs: list[InputReader]) -> InputReader | JoinReader | ListReader:
         query = self.query
+        if query.listed:
+            return ListReader(*inputs)
         if query.filtered is not None:
             column, ticks = query.filtered
             self.filter = FilterReader(*inputs, column.name, ticks)
@@ -144,9 +152,12 @@ class _Evaluation:
             found = self.filter
             pairs = Binder(lambda name: found.resolve(name, self._row_name), self.parameters)
             return found.tuples(self.query.where, pairs.typed)
+        if isinstance(self.source, ListReader):
+            return self.source.tuples(self.query.where, binder.typed)
         if isinstance(self.source, JoinReader):
             return (Tuple((), row) for row in self.source.rows(binder.typed))
-        condition = None if self.query.where is None else binder.typed(self.query.where)
+        parts = [part for part in conjuncts_of(self.query.where) if not asks_supergroup(part)]
+        condition = binder.typed(Operation("AND", tuple(parts))) if parts else None
         return _selected(condition, self.source.tuples())
 
     # Selection
@@ -179,8 +190,12 @@ class _Evaluation:
         closes = self._condition(query.closing_when, over_groups, columns)
         keys = self._order_keys(over_groups, columns)
         per = [_with_names(over_groups, columns).typed(node) for node in query.per]
-        groups = self._groups(calls) if closes is None else self._going_on(calls, closes)
-        kept = [group for group in groups if _is_kept(having, group)]
+        kept: Iterable[Row]
+        if samples(query):
+            kept = self._sampled(calls, over_groups, having, columns)
+        else:
+            groups = self._groups(calls) if closes is None else self._going_on(calls, closes)
+            kept = [group for group in groups if _is_kept(having, group)]
         extra = [*(key for key, _ in keys), *per, *self._closed_by()]
         width = len(columns)
         rows = list(_valued([*(c.typed for c in columns), *extra], kept))
@@ -260,7 +275,8 @@ class _Evaluation:
             return references[name.name]
 
         return Binder(
-            resolve, self.parameters, calls.collect, self._row_name, grouped, self._grouping
+            *(resolve, self.parameters, calls.collect, self._row_name, grouped, self._grouping),
+            self.at_hand,
         )
 
     def _condition(
@@ -296,7 +312,40 @@ class _Evaluation:
         def is_closed(row: Row) -> bool:
             return closes.read(row) is True
 
-        return list(going_on(self._members(calls), place, steps, results, is_closed))
+        most = int(self.query.options.get("max_silence", MAX_SILENCE))
+        return list(going_on(self._members(calls), place, steps, most, results, is_closed))
+
+    def _sampled(
+        self, calls: _Calls, binder: Binder, having: Typed | None, columns: Sequence[Column]
+    ) -> Iterator[Row]:
+        """The groups of a sample, each while its supergroup is at hand."""
+        query, names = self.query, [name.lower() for name in self._names()]
+        of_rows = replace(binder, resolve=self._row_name, grouped={})
+        asked = [part for part in conjuncts_of(query.where) if asks_supergroup(part)]
+        if self.windows is not None:
+            window = len(self.group_by)
+        else:
+            window = next(at for at, typed in enumerate(self._references()) if typed.is_temporal)
+        self.at_hand.results = lambda rows: _of_each(calls.found, rows)
+        sampling = Sampling(
+            at_hand=self.at_hand,
+            admission=[of_rows.typed(part) for part in asked],
+            cleaning_when=self._condition(query.cleaning_when, binder, columns),
+            cleaning_by=self._condition(query.cleaning_by, binder, columns),
+            having=having,
+            arguments=[call.argument for call in calls.found if call.argument is not None],
+            window=window,
+            supergroup=[names.index(name.lower()) for name in query.supergroup],
+        )
+        return sampling.groups(self._in_order())
+
+    def _in_order(self) -> Iterator[tuple[Row, Met]]:
+        """The rows by what orders them, each behind the key of its group."""
+        keys = list(map(timed, self.variables.values()))
+        for item in sorted(self._where(), key=lambda item: item.place):
+            for key in _valued(keys, [item.row]):
+                for window in self._windows_of(item):
+                    yield (*key, *window), Met(item.place, item.row)
 
     def _members(self, calls: _Calls) -> dict[Row, Members]:
         """The tuples of each group: a tuple without a value for any of it is dropped."""
@@ -349,6 +398,12 @@ def _results(calls: Sequence[Aggregate], members: Members) -> Iterator[Row]:
         yield tuple(call.result(values(members)) for call, values in zip(calls, read, strict=True))
     except NoValueError:
         return
+
+
+def _of_each(calls: Sequence[Aggregate], rows: Sequence[Met]) -> Row:
+    members = [(met.place, met.values) for met in rows]
+    read = zip(calls, _read_by(calls), strict=True)
+    return tuple(call.result(values(members)) for call, values in read)
 
 
 def _over(calls: Sequence[Aggregate], history: Sequence[Members]) -> Row:

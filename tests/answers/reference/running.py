@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import islice, pairwise
 from typing import Any
 
 from tests.answers.reference.aggregates import Aggregate, Positioned
@@ -33,9 +34,28 @@ def over(name: str, windows: int, aggregate: Aggregate) -> Aggregate:
         return replace(aggregate, over=_time_average)
     if name == "running_sum_max":
         return replace(aggregate, over=greatest)
+    if name in _MOVED:
+        return replace(aggregate, over=lambda history: _state(name, map(result, history)))
     if name in ("first", "last", "any_value", "running_sum"):
         return replace(aggregate, over=lambda history: result(_all(history)))
     return replace(aggregate, over=moving)
+
+
+_MOVED: dict[str, Callable[[int], int]] = {
+    "fading": lambda left: left // 2,
+    "idle": lambda windows: windows + 1,
+}
+"""RUNNING UDAFs: what is left of a state when the window moves."""
+
+
+def _state(name: str, windows: Iterable[int | None]) -> int | None:
+    """Of what each window has seen; NULL before the first row."""
+    state: int | None = None
+    for seen in windows:
+        state = None if state is None else _MOVED[name](state)
+        if seen is not None:
+            state = seen if name == "idle" else (state or 0) + seen
+    return state
 
 
 def _time_average(history: Sequence[Window]) -> float:
@@ -88,23 +108,28 @@ def _nanoseconds(length: Node) -> int:
     return int(number) * seconds * 1_000_000_000
 
 
+MAX_SILENCE = 100_000
+"""Silent windows that are put out, one after the other, where DEFINE says nothing."""
+
+
 def going_on(
     members: Mapping[Row, Members],
     place: int,
     steps: int,
+    most: int,
     results: Callable[[list[Members]], Row],
     closes: Callable[[Row], bool],
 ) -> Iterator[Row]:
     """A row for each group and window from its first one to that in which it closes.
 
     `members` are the rows of (group, window), whose window stands at `place` of the key; `steps` is
-    how far the next one is, below 0 where they fall.
+    how far the next one is, below 0 where they fall; `most` how many silent ones follow each other.
     """
     windows: dict[int, dict[Row, Members]] = {}
     for key, rows in members.items():
         windows.setdefault(key[place], {})[(*key[:place], *key[place + 1 :])] = rows
     standing: dict[Row, list[Members]] = {}
-    for window in _each(sorted(windows, reverse=steps < 0), steps):
+    for window in _each(sorted(windows, reverse=steps < 0), steps, most):
         found = windows.get(window, {})
         for group in dict.fromkeys((*standing, *found)):
             history = standing.setdefault(group, [])
@@ -119,8 +144,8 @@ def going_on(
                 del standing[group]
 
 
-def _each(windows: Sequence[int], steps: int) -> Iterator[int]:
-    """Every window from the first one that was seen to the last."""
-    if windows:
-        yield from range(windows[0], windows[-1], steps)
-        yield windows[-1]
+def _each(windows: Sequence[int], steps: int, most: int) -> Iterator[int]:
+    """Every window from the first one that was seen to the last; of a silence `most`."""
+    for window, following in pairwise(windows):
+        yield from islice(range(window, following, steps), most + 1)
+    yield from windows[-1:]

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.answers.reference.syntax import Table
 from tests.answers.reference.typed import Typed
+from tests.oracle.fragments import Datagrams, wholes
 from tests.oracle.packet import Layers
 from tests.oracle.query import Decoded
+from tests.oracle.segments import Segments, in_order
 from tests.oracle.tunnels import inside
 from tests.oracle.values import Inet, Ip, Ipv6, Mac, Timestamp
 
@@ -29,27 +31,54 @@ class Tuple:
     """Of a packet, among the tuples of its source, from 0."""
 
 
+@dataclass(frozen=True)
+class View:
+    """How a query sees packets, by its DEFINE."""
+
+    decapsulate: str = ""
+    defragment: bool = False
+    tcp_order: bool = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> View:
+        """What these options say."""
+        wanted = (options.get(name) in ("yes", "true") for name in ("defragment", "tcp_order"))
+        return cls(options.get("decapsulate", ""), *wanted)
+
+
+AS_THEY_ARE = View()
+
+
 class Source:
     """A capture, taken apart, and the interface that it is read for."""
 
     def __init__(self, decoded: Decoded, interface: str = DEFAULT_INTERFACE) -> None:
         self.interface = interface
         self._decoded = decoded
-        self._tuples: dict[tuple[str, str], list[Tuple]] = {}
-        self._inside: dict[str, list[Layers]] = {"": decoded.layers}
+        self._tuples: dict[tuple[str, View], list[Tuple]] = {}
+        self._seen: dict[View, list[Layers]] = {AS_THEY_ARE: decoded.layers}
 
-    def tuples(self, protocol: str, decapsulate: str = "") -> list[Tuple]:
+    def tuples(self, protocol: str, view: View = AS_THEY_ARE) -> list[Tuple]:
         """Its packets of a protocol, each behind (timestamp, position in the source)."""
-        key = protocol, decapsulate
+        key = protocol, view
         if key not in self._tuples:
-            self._tuples[key] = list(self._as_protocol(protocol, decapsulate))
+            self._tuples[key] = list(self._as_protocol(protocol, view))
         return self._tuples[key]
 
-    def _as_protocol(self, protocol: str, decapsulate: str) -> Iterator[Tuple]:
-        if decapsulate not in self._inside:
-            opened = (inside(layers.record, decapsulate) for layers in self._decoded.layers)
-            self._inside[decapsulate] = [layers for layers in opened if layers is not None]
-        for layers in self._inside[decapsulate]:
+    def _see(self, view: View) -> list[Layers]:
+        layers = self._decoded.layers
+        datagrams = Datagrams() if view.defragment else None
+        if view.tcp_order:
+            return list(in_order(layers, view.decapsulate, Segments(), datagrams))
+        if datagrams is not None:
+            return list(wholes(layers, view.decapsulate, datagrams))
+        opened = (inside(each.record, view.decapsulate) for each in layers)
+        return [each for each in opened if each is not None]
+
+    def _as_protocol(self, protocol: str, view: View) -> Iterator[Tuple]:
+        if view not in self._seen:
+            self._seen[view] = self._see(view)
+        for layers in self._seen[view]:
             packet = layers.as_protocol(protocol)
             if packet is not None:
                 record = layers.record

@@ -202,7 +202,8 @@ PARTS: dict[str, Callable[[Typed], Typed]] = {
     "microsecond": _of_minute(10**3),
     "nanosecond": _of_minute(1, "ullong"),
 }
-WIDTHS = {"second": SECOND, "minute": 60 * SECOND, "hour": 3600 * SECOND, "day": DAY}
+WIDTHS = {"microsecond": 10**3, "millisecond": 10**6, "second": SECOND, "minute": 60 * SECOND}
+WIDTHS |= {"hour": 3600 * SECOND, "day": DAY}
 
 
 def _extract(part: Typed, operand: Typed) -> Typed:
@@ -274,6 +275,19 @@ def _within(*networks: str) -> Callable[[Typed], Typed]:
     )
 
 
+def text(operand: Typed) -> Typed:
+    """As outputs print it: an INET that holds an IPv4 address as that."""
+    type_ = settled(operand).type
+
+    def printed(value: Any) -> bytes:
+        if type_ not in ("IP", "IPV6", "INET"):
+            return b"%d" % value
+        prefix = "::ffff:" if type_ == "IPV6" and value.startswith(MAPPED) else ""
+        return f"{prefix}{_address(value)}".encode()
+
+    return _row("string", printed, operand)
+
+
 BUILDERS: dict[str, Callable[..., Typed]] = {
     "length": _of_strings(len, "uint"),
     "strpos": _of_strings(lambda x, part: x.find(part) + 1, "uint"),
@@ -299,6 +313,7 @@ BUILDERS: dict[str, Callable[..., Typed]] = {
     "to_base64": _of_strings(base64.b64encode),
     "from_base64": _of_strings(_from_base64),
     "printable": _of_strings(lambda x: re.sub(rb"[^ -~]", b".", x)),
+    "text": text,
     "is_private": _within("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
     "is_multicast": _within("224.0.0.0/4", "ff00::/8"),
     "is_loopback": _within("127.0.0.0/8", "::1/128"),

@@ -208,6 +208,8 @@ class Query:
     merged: list[Name] = field(default_factory=list)
     filtered: tuple[Name, int] | None = None
     """Of a FILTER_JOIN: its column and its ticks."""
+    listed: bool = False
+    """Whether it is a WATCHLIST_JOIN."""
     where: Node | None = None
     group_by: list[Item] = field(default_factory=list)
     """Every group variable once."""
@@ -215,6 +217,9 @@ class Query:
     """The grouping sets, as places in `group_by`; none where there is no CUBE or its like."""
     having: Node | None = None
     closing_when: Node | None = None
+    supergroup: list[str] = field(default_factory=list)
+    cleaning_when: Node | None = None
+    cleaning_by: Node | None = None
     order_by: list[OrderItem] = field(default_factory=list)
     limit: int | None = None
     per: list[Node] = field(default_factory=list)

@@ -12,7 +12,7 @@ _PATTERN = re.compile(
     | (?P<typed>(?:IP_VAL|IPV6_VAL|L?HEX)'[^']*')
     | (?P<string>'(?:[^']|'')*')
     | (?P<number>\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+(?:ULL|UL)?)
-    | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
+    | (?P<word>[A-Za-z_][A-Za-z0-9_]*(?:\$(?=\())?)
     | (?P<sign><>|!=|<=|>=|<<|>>|[-+*/%&|^~<>=()\[\]{},;:.$\#!])
     """,
     re.VERBOSE | re.IGNORECASE,
