@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Protocol
 
@@ -18,7 +18,7 @@ from gigastream.records.formats import (
     format_of_name,
     rows_of,
 )
-from gigastream.records.record_input import RecordInput, wait_for_reader
+from gigastream.records.record_input import SHORT, RecordInput, wait_for_reader
 from gigastream.sources.decompress import MAGIC_BYTES as COMPRESSED_BYTES
 from gigastream.sources.decompress import DamagedStreamError, Decompression, compression_of
 
@@ -27,6 +27,10 @@ END_MARKER = "_END"
 _UNFINISHED = (".tmp", ".part")
 _LOOK_EVERY_S = 0.2
 _OPEN = os.O_RDONLY | os.O_CLOEXEC
+_OPEN_IN_FOLDER = _OPEN | os.O_NONBLOCK | os.O_NOFOLLOW
+"""Who may write to a folder must not choose which of our files are read, nor keep us waiting."""
+_Identity = tuple[int, int]
+"""Inode and time of change: what tells a file from the one that had its name before."""
 
 
 class RecordPlaceError(Exception):
@@ -123,64 +127,94 @@ def _is_damaged(decompression: Decompression) -> bool:
 class RecordFolder:
     """A folder that files are renamed into, each of which is taken once."""
 
-    def __init__(self, path: str, format_name: str | None) -> None:
-        """Look at nothing yet."""
-        self._path, self._format = path, format_name
-        self._taken: dict[str, tuple[int, int]] = {}
+    def __init__(self, path: str, format_name: str | None, *, is_awaited: bool = False) -> None:
+        """Look at nothing yet. `is_awaited`: one that cannot be read is looked for again."""
+        self._path, self._format, self._is_awaited = path, format_name, is_awaited
+        self._taken: dict[str, _Identity] = {}
+        self.absence: str | None = None
+        """Why it cannot be read at the moment."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Why nothing comes of it."""
+        return [] if self.absence is None else [f"{self.absence}; it is waited for"]
 
     def deliver(self, feed: RecordFeed) -> None:
         """Add the rows of all files as they come, the oldest first, until END_MARKER is there."""
         while True:
-            has_end, files = self._new()
-            for name in files:
-                self._file(name, feed)
+            with ExitStack() as opened:
+                folder, has_end, files = self._new(opened)
+                has_taken = all(self._has_taken(folder, *file, feed) for file in files)
             if has_end and not files:
                 return
             feed.flush()
-            if not files:
+            if not files or not has_taken:
                 wait_for_reader(feed.pipe.descriptor, _LOOK_EVERY_S)
 
     def close(self) -> None:
         """Nothing stays open."""
 
-    def _new(self) -> tuple[bool, list[str]]:
-        """Whether the end is there, and the files that were not taken, by time and name."""
-        found: dict[str, tuple[int, int]] = {}
-        order: list[tuple[int, str]] = []
-        has_end = False
-        try:
-            with os.scandir(self._path) as entries:
-                for entry in entries:
-                    has_end = has_end or entry.name == END_MARKER
-                    identity = _identity(entry)
-                    if identity is None:
-                        continue
-                    found[entry.name] = identity
-                    if self._taken.get(entry.name) != identity:
-                        order.append((identity[1], entry.name))
-        except OSError as problem:
-            raise RecordPlaceError(problem.strerror or str(problem)) from None
-        self._taken = found  # those that are there no more need not be known
-        return has_end, [name for _, name in sorted(order)]
+    def _new(self, opened: ExitStack) -> tuple[int, bool, list[tuple[str, _Identity]]]:
+        """The open folder, whether its end is there, what was not taken of it, by time and name.
 
-    def _file(self, name: str, feed: RecordFeed) -> None:
-        """Add one file's rows; what is wrong with it is a record that is none, and no more."""
-        path = os.path.join(self._path, name)
+        Its files are asked for below the descriptor: one that is moved in the middle of a look is
+        still the one that was listed. What was taken of a folder that cannot be read stays known:
+        it may be the same again.
+        """
         try:
-            descriptor = os.open(path, _OPEN | os.O_NONBLOCK)
+            folder = os.open(self._path, _OPEN | os.O_DIRECTORY)
+            opened.callback(os.close, folder)
+            with os.scandir(folder) as entries:
+                listed = [(entry.name, _listed(entry)) for entry in entries]
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            if not self._is_awaited and problem.errno not in SHORT:
+                raise RecordPlaceError(reason) from None
+            self.absence = reason
+            return -1, False, []
+        self.absence = None
+        found = {name: identity for name, identity in listed if identity is not None}
+        new = [item for item in found.items() if self._taken.get(item[0]) != item[1]]
+        there = {name for name, _ in listed}
+        self._taken = {name: each for name, each in self._taken.items() if name in there}
+        new.sort(key=lambda item: (item[1][1], item[0]))
+        return folder, END_MARKER in there, new
+
+    def _has_taken(self, folder: int, name: str, identity: _Identity, feed: RecordFeed) -> bool:
+        """Add one file's rows; what is wrong with it is a record that is none, and no more.
+
+        False: there is no descriptor left for it, nor for those behind it.
+        """
+        path = os.path.join(self._path, name)
+        self._taken[name] = identity
+        try:
+            descriptor = os.open(name, _OPEN_IN_FOLDER, dir_fd=folder)
+            opened = _identity(os.fstat(descriptor))
+            if opened is None:
+                os.close(descriptor)
+                raise RecordPlaceError("it is no file any more")
+            self._taken[name] = opened  # another one may have got its name since it was seen
             deliver_file(descriptor, path, self._format or format_of_name(name), feed)
         except BrokenPipeError:
             raise
         except (OSError, RecordPlaceError, DamagedStreamError) as problem:
+            if isinstance(problem, OSError) and problem.errno in SHORT:
+                del self._taken[name]
+                self.absence = problem.strerror
+                return False
             feed.add(str(problem), path)
+        return True
 
 
-def _identity(entry: os.DirEntry[str]) -> tuple[int, int] | None:
-    """What tells a file from the one that had its name before; None of what is no whole file."""
+def _listed(entry: os.DirEntry[str]) -> _Identity | None:
+    """The identity of an entry; None of what is no whole file of the folder's own."""
     if entry.name.startswith((".", "_")) or entry.name.endswith(_UNFINISHED):
         return None
     try:
-        found = entry.stat()
+        return _identity(entry.stat(follow_symlinks=False))
     except OSError:
         return None
+
+
+def _identity(found: os.stat_result) -> _Identity | None:
     return (found.st_ino, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None

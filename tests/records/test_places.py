@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import socket
 import struct
 import subprocess
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from cli.command import COMMAND, gigastream
 from records.asked import DEFINITIONS, LINE, START_NS, answer, row, source_of
 
 import gigastream as library
+from gigastream.gsql.source import SourceFile
+from gigastream.records.places import deliver_file
 from gigastream.settings import Settings
 from gigastream.sources.files import SourceError
 from tests.waiting import wait_until
@@ -163,7 +167,8 @@ def test_a_folder_is_followed_until_its_end(tmp_path: Path) -> None:
         (tmp_path / "new").write_text(f"{HEAD}\n{_line(f'file{number}')}")
         (tmp_path / "new").rename(folder / f"{number}.csv")
         wait_until(lambda n=number: f"file{n}" in _text(out), f"the rows of file {number}")
-    (folder / "broken.parquet").write_bytes(b"PAR1")
+    (tmp_path / "new").write_bytes(b"PAR1")
+    (tmp_path / "new").rename(folder / "broken.parquet")
     (tmp_path / "new").write_text(f"{HEAD}\n{_line('another')}")
     (tmp_path / "new").rename(folder / "0.csv")
     wait_until(lambda: "another" in _text(out), "what has the name of a file that was taken")
@@ -174,8 +179,67 @@ def test_a_folder_is_followed_until_its_end(tmp_path: Path) -> None:
     assert b"broken.parquet: it ends without Parquet's footer" in errors
 
 
+@pytest.mark.parametrize("becomes", ["a file", "a link", "a pipe"])
+def test_what_is_another_when_its_turn_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, becomes: str
+) -> None:
+    """It is read once, or is none; who may write to the folder leads nobody, and stops nobody."""
+    folder, other = tmp_path / "in", tmp_path / "other.csv"
+    folder.mkdir()
+    other.write_text(f"{HEAD}\n{_line('new')}")
+    for age, name in enumerate(("a", "b", "c")):
+        (folder / f"{name}.csv").write_text(f"{HEAD}\n{_line(name)}")
+        os.utime(folder / f"{name}.csv", (age, age))
+
+    def deliver(descriptor: int, label: str, *rest: Any) -> None:
+        if label.endswith("a.csv"):
+            _replace(folder / "b.csv", becomes, other)
+            (folder / "_END").touch()
+        deliver_file(descriptor, label, *rest)
+
+    monkeypatch.setattr("gigastream.records.places.deliver_file", deliver)
+    found = answer(folder, SourceFile("query", "SELECT name FROM events"))
+    assert found.lines == (["a", "new", "c"] if becomes == "a file" else ["a", "c"])
+    assert found.source.undecodable == (0 if becomes == "a file" else 1)
+
+
+def _replace(path: Path, becomes: str, other: Path) -> None:
+    path.unlink()
+    if becomes == "a file":
+        other.rename(path)
+    elif becomes == "a link":
+        path.symlink_to(other)
+    else:
+        os.mkfifo(path)
+
+
+def test_links_pipes_and_devices_of_a_folder_are_passed_over(tmp_path: Path) -> None:
+    folder, other = tmp_path / "in", tmp_path / "other.csv"
+    folder.mkdir()
+    other.write_text(f"{HEAD}\n{GOOD}\n")
+    (folder / "link.csv").symlink_to(other)
+    (folder / "device.csv").symlink_to("/dev/zero")
+    os.mkfifo(folder / "pipe.csv")
+    (folder / "_END").touch()
+    found = answer(folder)
+    assert (found.source.read, found.lines) == (0, [])
+
+
 def _text(path: Path) -> str:
     return path.read_text() if path.exists() else ""
+
+
+def test_more_places_than_files_may_be_open(tmp_path: Path) -> None:
+    """Told with the place and what to do; pipes, since a file may end before all are open."""
+    place = tmp_path / "one.csv"
+    os.mkfifo(place)
+    many = ("--stream", f"events={place}") * 60
+    few = partial(resource.setrlimit, resource.RLIMIT_NOFILE, (40, 40))
+    result = gigastream(*RUN, *NAMES, *many, preexec_fn=few)
+    assert result.code == 2
+    message, hint = result.err.splitlines()[-2:]
+    assert message == f"gigastream: {place}: Too many open files"
+    assert hint.startswith("hint: a greater limit of open files (ulimit -n)")
 
 
 # A port
@@ -238,7 +302,9 @@ def test_a_port_that_is_taken(port: int) -> None:
     assert f"tcp://127.0.0.1:{port}: Address already in use" in done.err
 
 
-@pytest.mark.parametrize("place", ["tcp://", "tcp://host", "tcp://:90", "tcp://h:x", "tcp://h:1/x"])
+@pytest.mark.parametrize(
+    "place", ["tcp://", "tcp://host", "tcp://:90", "tcp://h:x", "tcp://h:1/x", "tcp://a..b:90"]
+)
 def test_what_is_no_address(place: str) -> None:
     with pytest.raises(SourceError, match="is no address to listen on"):
         source_of(place)
