@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -251,7 +252,9 @@ def _files_of(spools: Sequence[Spool]) -> Iterator[Path]:
     """Yield the files of those that are folders here."""
     for spool in spools:
         if "://" not in spool.path:
-            yield from filter(Path.is_file, Path(spool.path).rglob("*"))
+            # What its writer moves or deletes meanwhile is passed over.
+            for folder, _, names in os.walk(spool.path):
+                yield from (Path(folder, name) for name in names)
 
 
 def _is_cut(session: SpoolSession) -> bool:
