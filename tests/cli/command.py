@@ -8,10 +8,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 # -P: the package that is installed, whatever the working directory holds.
 COMMAND = (sys.executable, "-P", "-m", "gigastream")
@@ -48,6 +51,20 @@ def gigastream(
     assert "Traceback" not in errors
     assert "a fault in Gigastream itself" not in errors
     return Result(done.returncode, done.stdout, errors)
+
+
+@contextmanager
+def started(*words: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A run, killed where the test fails or waits for what never comes."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "run", *words], **pipes, **options) as command:
+        timer = threading.Timer(PATIENCE_S, command.kill)
+        timer.start()
+        try:
+            yield command
+        finally:
+            timer.cancel()
+            command.kill()
 
 
 def write_all(stream: IO[bytes] | None, data: bytes) -> None:

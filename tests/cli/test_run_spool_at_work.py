@@ -7,35 +7,18 @@ import json
 import os
 import signal
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, gigastream, wait_until_read
+from cli.command import COMMAND, gigastream, started, wait_until_read
 from cli.spooled import QUERY, Rows, csv_rows, entries, read, segments, write
 
 from gigastream.spool import END, Spool
 from tests.waiting import PATIENCE_S, wait_until
 
 # A writer at work
-
-
-@contextmanager
-def started(*words: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
-    """A run, killed where the test fails or waits for what never comes."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*COMMAND, "run", *words], **pipes, **options) as command:
-        timer = threading.Timer(PATIENCE_S, command.kill)
-        timer.start()
-        try:
-            yield command
-        finally:
-            timer.cancel()
-            command.kill()
 
 
 def writer(root: Path, *words: str) -> AbstractContextManager[subprocess.Popen[bytes]]:

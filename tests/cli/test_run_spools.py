@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from captures import DEMO_CAPTURE
-from cli.command import COMMAND, Result, gigastream, wait_until_read
+from cli.command import COMMAND, Result, gigastream, started, wait_until_read
 
 from tests.answers.inputs import INPUTS
 from tests.waiting import PATIENCE_S
@@ -103,10 +104,21 @@ def test_each_that_falls_silent_is_told(tmp_path: Path) -> None:
     spools = [tmp_path / "a", tmp_path / "b"]
     for spool in spools:
         stopped_writer(query, spool)
-    words = [word for spool in spools for word in ("--spool", spool)]
-    found = gigastream("run", *words, "--liveness", "200ms", "--on-failure", "end", "-o", "json")
-    for spool in spools:
-        assert f"query_low of default of {spool} has failed" in found.err
+    words = [word for spool in spools for word in ("--spool", str(spool))]
+    words += ["--liveness", "200ms", "-o", "json"]
+    wanted = {f"query_low of default of {spool} has failed" for spool in spools}
+    told = set[str]()
+    # Both are waited for: a run that the first to fail ends need not hear of the other.
+    with started(*words, "--on-failure", "wait") as reading:
+        assert reading.stderr is not None
+        while told != wanted:
+            line = reading.stderr.readline().decode()
+            assert line, f"the run has ended, and has told of {told} alone"
+            told |= {text for text in wanted if text in line}
+        reading.send_signal(signal.SIGINT)
+        reading.communicate(timeout=PATIENCE_S)
+    ended = gigastream("run", *words, "--on-failure", "end")
+    assert any(text in ended.err for text in wanted)
 
 
 def test_each_is_given_once(tmp_path: Path) -> None:
