@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow
@@ -283,14 +283,23 @@ def test_on_a_filesystem_of_several_hosts_the_lock_tells_nothing(
         assert Spool(tmp_path / "spool").has_writer() is told
 
 
-def test_who_looks_for_a_writer_keeps_none_out(tmp_path: Path) -> None:
+def test_who_looks_for_a_writer_keeps_none_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who asks is out of the way when the writer tries for the third time."""
     write_run(tmp_path, 1)
     asking = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(asking, fcntl.LOCK_SH)
-    timer = threading.Timer(0.02, os.close, (asking,))
-    timer.start()
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            os.close(asking)
+
+    monkeypatch.setattr(lock, "time", SimpleNamespace(sleep=pause))
     write_run(tmp_path, 1)
-    timer.join()
+    assert len(pauses) == 2
 
 
 def test_one_run_at_a_time(tmp_path: Path) -> None:
