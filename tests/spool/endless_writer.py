@@ -21,10 +21,11 @@ _OF_A_SEGMENT = 100
 """Batches, and a few more: they have 5,000 rows."""
 
 
-def write_on(root: Path, sync: Sync, connection: Connection) -> None:
+def write_on(root: Path, sync: Sync, connection: Connection, holds: bool = False) -> None:
     """Say that the run has begun, then write for ever: row n is n, the bounds after it n + 1.
 
-    That a segment is listed is said, too.
+    That a segment is cut is said, too. With `holds` those behind it are not listed, and then it is
+    said that there is one of them.
     """
     with SpoolWriter(root, SETTINGS[sync]) as writer:
         track = open_track(writer)
@@ -37,3 +38,7 @@ def write_on(root: Path, sync: Sync, connection: Connection) -> None:
             track.write(batch, (n, NOTHING), n, sequence)
             if sequence - first == _OF_A_SEGMENT:
                 connection.send("writes")
+                if holds:
+                    writer._publisher.submit_segment = lambda _: None  # type: ignore[method-assign]
+            if holds and sequence - first == 2 * _OF_A_SEGMENT:
+                connection.send("holds")

@@ -16,17 +16,20 @@ from tests.spool.endless_writer import Sync, write_on
 from tests.spool.made import Kept, all_numbers, folder_of, numbers, only_track, write_run
 
 KILLS = 25
+HOLDS = 3
+"""The kill that leaves a whole segment which nothing lists, however quick the listing is."""
 
 
-def run_and_kill(root: Path, sync: Sync, seconds: float, said: int) -> None:
+def run_and_kill(root: Path, sync: Sync, seconds: float, said: int, holds: bool) -> None:
     """Have a forked writer write for a while, from when it has said so much.
 
-    Nothing: from its start; then that its run has begun, and that it has listed a segment.
+    Nothing: from its start; then that its run has begun, that it has cut a segment and, if it
+    holds, that it has left one unlisted.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([write_on.__module__])
     ours, its = context.Pipe()
-    process = context.Process(target=write_on, args=(root, sync, its))
+    process = context.Process(target=write_on, args=(root, sync, its, holds))
     process.start()
     its.close()  # so that one that fails is not waited for
     for _ in range(said):
@@ -79,8 +82,9 @@ def test_a_killed_writer_leaves_a_spool_that_is_right(tmp_path: Path, sync: Sync
         # Every fifth may not come further than the imports, or into the recovery of the last.
         begun = kill % 5 > 0
         # However slow a start is: half of the others are in the midst of segments.
-        said = begun + (begun and kill % 2)
-        run_and_kill(tmp_path, sync, chance.uniform(0, 0.05), said)
+        holds = kill == HOLDS
+        said = begun + (begun and kill % 2) + holds
+        run_and_kill(tmp_path, sync, chance.uniform(0, 0.05), said, holds)
         told = len(reader.losses)
         reader.check()
         new = reader.losses[told:]
