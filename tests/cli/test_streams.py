@@ -132,9 +132,9 @@ def test_a_silent_stream_fails_where_it_has_a_liveness(folder: Path) -> None:
     named = ("--stream", f"hosts=csv:{pipe}", "-e", query)
     liveness = ("--liveness", "200ms", "--on-failure", "go-on")
     command = [*COMMAND, *map(os.fspath, (*words, *named, *liveness))]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE)
-    writer = os.open(pipe, os.O_WRONLY)
+    writer = os.open(pipe, os.O_RDWR)  # a run that has given it up may end before we write
     os.write(writer, "".join(HOSTS.splitlines(keepends=True)[:3]).encode())
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
     wait_until(lambda: out.exists() and out.read_bytes().count(b"\n") > 1000, "rows without it")
     os.close(writer)
     _, errors = process.communicate(timeout=PATIENCE_S)
