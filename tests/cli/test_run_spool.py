@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.parquet
@@ -15,10 +17,14 @@ from captures import DEMO_CAPTURE
 from cli.command import gigastream
 from cli.spooled import PACKETS, QUERY, Rows, csv_rows, entries, read, segments, write
 
+from gigastream.cli.main import run_command_line
 from tests.answers.golden import golden_queries
 from tests.answers.inputs import INPUTS
 from tests.engine.whole_and_parts import GOLDEN_INPUTS, Inputs
 from tests.oracle.rows import difference
+
+BY_ROWS = ("--segment-age", "1h")
+"""Nor do segments end because the machine has paused."""
 
 # The same rows
 
@@ -149,12 +155,31 @@ def test_columns_of_one_name_are_not_told_apart(asks: bool, tmp_path: Path) -> N
     assert "hint: write it again with this version" in done.err
 
 
+def test_a_folder_that_its_writer_moves_meanwhile_is_passed_over(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A query set is made beside its place; one that retention has emptied goes."""
+    making, scandir, moved = copy / "sets" / ".making-1", os.scandir, list[Path]()
+    making.mkdir()
+
+    def moves_before(path: Any = ".") -> Any:
+        if not moved and not isinstance(path, int) and Path(path) == making:
+            moved.append(making.rename(copy / "sets" / "000002"))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", moves_before)
+    assert run_command_line(["run", "-q", "--spool", str(copy), "-o", "csv"]) == 0
+    assert moved
+    assert capfd.readouterr().err == ""
+
+
 # The account
 
 
 def test_the_account_says_what_was_written_and_what_was_read(tmp_path: Path) -> None:
     root = tmp_path / "spool"
     words = ("-e", PACKETS, "-r", DEMO_CAPTURE, "--segment-rows", "500", "--batch-rows", "100")
+    words += BY_ROWS
     wrote = json.loads(write(root, *words, "--stats", "json").err)
     assert (wrote["rows"], wrote["operators"]) == (2010, [])
     assert wrote["lftas"][0]["accepted"] == 2010
@@ -174,7 +199,7 @@ def test_the_account_says_what_was_written_and_what_was_read(tmp_path: Path) -> 
 def test_settings_are_options_and_keys_of_a_configuration(tmp_path: Path) -> None:
     config = tmp_path / "gigastream.toml"
     config.write_text("segment-rows = 500\nbatch-rows = 100\nsync = '10ms'\n")
-    words = ("-e", PACKETS, "-r", DEMO_CAPTURE, "-c", config)
+    words = ("-e", PACKETS, "-r", DEMO_CAPTURE, "-c", config, *BY_ROWS)
     write(tmp_path / "a", *words)
     write(tmp_path / "b", *words, "--segment-rows", "1000")
     write(tmp_path / "c", *words, "--segment-rows", "1000", "--segment-bytes", "1kB")
@@ -279,7 +304,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     """As a limit of a file's size, which the system reports alike."""
     root = tmp_path / "spool"
     done = gigastream(
-        "run", "-e", PACKETS, "-r", DEMO_CAPTURE, "-o", f"spool:{root}",
+        "run", "-e", PACKETS, "-r", DEMO_CAPTURE, "-o", f"spool:{root}", *BY_ROWS,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
     )  # fmt: skip
     assert done.code == 1
