@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -327,6 +328,12 @@ def test_a_set_has_all_interfaces_of_its_engine() -> None:
 # ---- objects and memory ----
 
 
+@pytest.fixture
+def nothing_left() -> None:
+    """What other tests have left in circles would go whenever the collector comes by."""
+    gc.collect()
+
+
 def mapped_objects() -> int:
     """Objects of query sets that are loaded."""
     lines = Path("/proc/self/maps").read_text().splitlines()
@@ -346,6 +353,7 @@ def held_batches() -> tuple[bytes, list[NativeBatch]]:
     return text, batches
 
 
+@pytest.mark.usefixtures("nothing_left")
 def test_batches_outlive_their_set_and_its_object() -> None:
     before = mapped_objects()
     text, batches = held_batches()
@@ -360,6 +368,7 @@ def test_batches_outlive_their_set_and_its_object() -> None:
     assert mapped_objects() == before
 
 
+@pytest.mark.usefixtures("nothing_left")
 def test_hundreds_of_sets_leave_nothing() -> None:
     objects, used = mapped_objects(), memory.statistics(None).held_bytes
     with reading() as going:
@@ -376,6 +385,7 @@ def test_hundreds_of_sets_leave_nothing() -> None:
         assert memory.statistics(None).held_bytes == used
 
 
+@pytest.mark.usefixtures("nothing_left")
 def test_tables_that_do_not_fit_are_refused_and_the_others_go_on() -> None:
     held = memory.statistics(LITTLE.memory_bytes).held_bytes
     with reading(LITTLE) as going:
@@ -428,6 +438,7 @@ def test_a_set_that_was_never_attached_has_nothing() -> None:
         assert_nothing_of(queries)
 
 
+@pytest.mark.usefixtures("nothing_left")
 def test_a_set_that_was_refused_has_nothing_and_holds_nothing() -> None:
     held = memory.statistics(LITTLE.memory_bytes).held_bytes
     great = replace(LITTLE, slots=1 << 22)
