@@ -174,10 +174,11 @@ def show(name: str, found: Sequence[Sample]) -> bool:
 
 
 def _growth(parts: Sequence[Sequence[Sample]], what: str) -> float:
-    """From the first half's most to the second's; 1 where there is no second."""
+    """From the first half's most to the second's; 1 where one has nothing to compare."""
     peaks = [max(getattr(each, what) for each in span) for span in parts]
     half = len(peaks) // 2
-    return float(max(peaks[half:]) / max(peaks[:half])) if half else 1.0
+    first = max(peaks[:half], default=0)
+    return max(peaks[half:]) / first if first else 1.0
 
 
 def main(arguments: Sequence[str]) -> int:
