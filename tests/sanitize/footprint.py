@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import struct
 import sys
 import threading
@@ -89,9 +90,10 @@ def _pour(writer: int, count: int, samples: list[int], forges_times: bool) -> No
 
 
 def _pieces(count: int, forges_times: bool) -> Iterator[bytearray]:
+    chance = random.Random(1)  # of five million at random two may be the same
     for _ in range(0, count, PIECE_PACKETS):
         piece = bytearray(_packet() * PIECE_PACKETS)
-        addresses = os.urandom(8 * PIECE_PACKETS)
+        addresses = chance.randbytes(8 * PIECE_PACKETS)
         for byte in range(8):
             piece[SOURCE_ADDRESS + byte :: PACKET_BYTES] = addresses[byte::8]
         for byte in range(4 if forges_times else 0):
