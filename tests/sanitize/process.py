@@ -16,7 +16,7 @@ from types import TracebackType
 from tests.sanitize.jobs import Job, Outcome
 from tests.sanitize.tree import environment
 
-START_SECONDS = 180
+START_SECONDS = 600
 """The query set is compiled by the first answer."""
 # A leak of ours has a frame in the engine's files or in a query set.
 _REPORT = re.compile(r"(?:Direct|Indirect) leak of .*?(?=\n\n)", re.DOTALL)
