@@ -30,10 +30,15 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 os.environ.setdefault("GIGASTREAM_SPARK_ARCHIVE", "off")
 
 # How long an example takes, or how many are thrown away before one fits, is a matter of luck and of
-# what else the machine does: neither makes a test fail.
-hypothesis.settings.register_profile(
-    "gigastream", deadline=None, suppress_health_check=list(hypothesis.HealthCheck)
-)
+# what else the machine does: neither makes a test fail. Nor does which examples are drawn: they are
+# the same in each run but those of --slow, which looks for new ones.
+for _name in ("gigastream", "gigastream --slow"):
+    hypothesis.settings.register_profile(
+        _name,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        derandomize=_name == "gigastream",
+    )
 hypothesis.settings.load_profile("gigastream")
 
 
@@ -44,6 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     time_limit.watch(config)
+    if config.getoption("--slow"):
+        hypothesis.settings.load_profile("gigastream --slow")
 
 
 @pytest.hookimpl(trylast=True)
