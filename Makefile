@@ -22,7 +22,7 @@ OF_ENGINE := $(addprefix tests/,engine capture decode output functions live answ
 # How many at once; the tests of a file stay together
 JOBS ?= 2
 PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
-# How many seconds each target is fuzzed
+# How many seconds each target is fuzzed: with inputs of that time, with SEED=1 with the same again
 TIME ?= 60
 # The C compiler leaks too, in modules that are gone by then: leaks are counted in Python alone.
 # There __tls_get_addr is left alone: of GCC before 13 the interceptor takes some blocks for those of
@@ -57,7 +57,8 @@ chaos: $(VENV)/installed ## kill the driver, workers, the writer and its server 
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tests.chaos --kills $(N)
 
 fuzz: $(VENV)/installed ## try random inputs on every target, each for TIME=60 seconds, two at a time
-	@$(BIN)/python -m tests.fuzz --seconds $(TIME) --jobs $(JOBS)
+	@$(BIN)/python -m tests.fuzz --seconds $(TIME) --jobs $(JOBS) \
+	$(if $(filter file,$(origin SEED)),,--seed $(SEED))
 
 queries: $(VENV)/installed ## ask N pools of forty queries at random: make queries FAMILY=joins SEED=7 N=50
 	@PYTHONPATH=.:tests $(BIN)/python -m tests.answers.by_hand $(FAMILY) $(SEED) $(N) --on $(ON)

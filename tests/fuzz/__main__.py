@@ -43,17 +43,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="of each target")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seed", type=int, help="the same inputs each time; else others")
     parser.add_argument("targets", nargs="*", default=[*TARGETS, *PYTHON_TARGETS])
     arguments = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
-    runs = [*_c_runs(arguments.targets, arguments.seconds)]
-    runs += [*_python_runs(arguments.targets, arguments.seconds)]
+    runs = [*_c_runs(arguments.targets, arguments.seconds, arguments.seed)]
+    runs += [*_python_runs(arguments.targets, arguments.seconds, arguments.seed)]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         sound = [*pool.map(lambda run: run(), runs)]
     return 0 if all(sound) else 1
 
 
-def _c_runs(names: list[str], seconds: float) -> Iterator[Run]:
+def _c_runs(names: list[str], seconds: float, seed: int | None) -> Iterator[Run]:
     wanted = [name for name in names if name in TARGETS]
     tools = fuzzing()
     if wanted and tools is None:
@@ -62,21 +63,24 @@ def _c_runs(names: list[str], seconds: float) -> Iterator[Run]:
     if tools is not None and wanted:
         engine = build_engine(tools, WORK)
         for name in wanted:
-            yield partial(_fuzz, name, tools, seconds, engine)
+            yield partial(_fuzz, name, tools, seconds, seed, engine)
 
 
-def _fuzz(name: str, tools: Toolchain, seconds: float, engine: list[Path]) -> bool:
+def _fuzz(
+    name: str, tools: Toolchain, seconds: float, seed: int | None, engine: list[Path]
+) -> bool:
     """Run libFuzzer on a target; what it finds is written into the corpus."""
     fresh = WORK / name
     fresh.mkdir(exist_ok=True)
-    for number, seed in enumerate(seeds(name)):
-        (fresh / f"seed{number}").write_bytes(seed)
+    for number, content in enumerate(seeds(name)):
+        (fresh / f"seed{number}").write_bytes(content)
     kept = CORPUS / name
     kept.mkdir(parents=True, exist_ok=True)
     program = build(name, tools, WORK, engine)
     objects = build_objects(tools, WORK) if name == "engine" else []
     options = {
         "max_total_time": int(seconds),
+        "seed": seed or 0,  # 0: by the clock
         "max_len": LONGEST_INPUT_BYTES,
         "rss_limit_mb": MEMORY_MIB,
         "timeout": HANGS_SECONDS,
@@ -88,14 +92,15 @@ def _fuzz(name: str, tools: Toolchain, seconds: float, engine: list[Path]) -> bo
     return _tell(name, command, environment(objects))
 
 
-def _python_runs(names: list[str], seconds: float) -> Iterator[Run]:
+def _python_runs(names: list[str], seconds: float, seed: int | None) -> Iterator[Run]:
     for name in names:
         if name in PYTHON_TARGETS:
             command = [*program("tests.fuzz.in_process"), name, str(seconds)]
             cache = {"XDG_CACHE_HOME": str(WORK / "cache")}
             where = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
             surroundings = {**os.environ, **cache, "PYTHONPATH": where}
-            yield partial(_tell, name, [*command, str(CORPUS / name)], surroundings)
+            command += [str(CORPUS / name), *([] if seed is None else [str(seed)])]
+            yield partial(_tell, name, command, surroundings)
 
 
 def _tell(name: str, command: list[str], surroundings: dict[str, str]) -> bool:
