@@ -79,6 +79,21 @@ class Namespace:
         for end in (self.near, self.far):
             self.run("sysctl", "-qw", f"net.ipv6.conf.{end}.disable_ipv6=1")
             self.ip("link", "set", end, "arp", "off", "mtu", 9000, "up")
+        self.wait_until_up(self.near, self.far)
+
+    def wait_until_up(self, *devices: str) -> None:
+        """Wait until they send: what is sent into one before that is dropped, and nobody says so.
+
+        The kernel lets a device send a little after it is up, when others leave it the time.
+        """
+        wait_until(lambda: set(devices) <= set(self._up()), f"{devices} to be up")
+
+    def _up(self) -> Iterator[str]:
+        words = ["ip", "-n", self.name, "-j", "link", "show"]
+        said = subprocess.run(words, check=True, timeout=600, capture_output=True).stdout
+        for link in json.loads(said):
+            if link["operstate"] == "UP":
+                yield link["ifname"]
 
     def index_of(self, device: str) -> int:
         """The number by which the kernel knows a device."""

@@ -268,6 +268,7 @@ def test_a_link_that_is_down_when_its_ring_is_adopted_is_read_when_it_is_up(
             with reader(space, settings, sockets) as one:
                 assert {source.link for source in one.sources()} == {"down"}
                 space.ip("link", "set", space.far, "up")
+                space.wait_until_up(space.near, space.far)
                 one.turn_until_link_is("up")
                 send(space, 20)
                 one.turn_until_read(20)

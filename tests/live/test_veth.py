@@ -255,6 +255,7 @@ def test_a_link_that_flaps(space: Namespace, tmp_path: Path, removal: bool) -> N
             space.ip("link", "set", space.far, "down")
             wait_until(lambda: "far is down" in run.told(), "to hear that it is down")
             space.ip("link", "set", space.far, "up")
+            space.wait_until_up(space.near, space.far)
         wait_until(lambda: "far is up" in run.told(), "to hear that it is up")
         second = replay(space, DEMO_CAPTURE, "--topspeed")
         account = run.stop()
