@@ -362,6 +362,8 @@ def neighbours(space: Namespace) -> Iterator[Namespace]:
             host.ip("addr", "add", f"10.99.0.{number}/24", "dev", end)
             host.ip("link", "set", end, "arp", "on", "up")
             host.ip("link", "set", "lo", "up")
+        for host, end in ((other, space.near), (space, space.far)):
+            host.wait_until_up(end)
         for host, end, number, peer in (
             (other, space.near, 2, hardware_address(space, space.far)),
             (space, space.far, 1, hardware_address(other, space.near)),
