@@ -209,6 +209,27 @@ class Running:
         """What stderr says so far."""
         return self._read(1)
 
+    def wait_until_read(self, interface: str, packets: int) -> None:
+        """Wait until it has so many of an interface: a file is read no further once it ends."""
+
+        def read() -> int:
+            sources = self._account_so_far()["sources"]
+            return sum(each["read"] for each in sources if each["interface"] == interface)
+
+        wait_until(lambda: read() >= packets, f"{packets} packets of {interface}")
+
+    def _account_so_far(self) -> dict[str, Any]:
+        before = len(self._accounts())
+        self.process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: len(self._accounts()) > before, "its account")
+        found: dict[str, Any] = json.loads(self._accounts()[-1])
+        return found
+
+    def _accounts(self) -> list[str]:
+        """Those that are whole."""
+        lines = self._read(1).splitlines(keepends=True)
+        return [line for line in lines if line.startswith("{") and line.endswith("\n")]
+
     def stop(self) -> dict[str, Any]:
         """Ctrl-C; the account."""
         wait_until(lambda: ends_well(self.process), "signals to be minded")
