@@ -200,11 +200,11 @@ def test_where_threads_are_short_it_looks_again(
     (tmp_path / "first.csv").unlink()
     (tmp_path / "first.csv.gz").write_bytes(gzip.compress(plain))
     (tmp_path / END_MARKER).touch()
-    waits, opened = list[float](), list[int]()
+    waits, opened = list[float](), list[set[str]]()
 
     class Thread(threading.Thread):
         def start(self) -> None:
-            opened.append(len(os.listdir("/proc/self/fd")))
+            opened.append(set(os.listdir("/proc/self/fd")))
             if len(waits) < 2:
                 raise RuntimeError("can't start new thread")
             super().start()
@@ -214,4 +214,4 @@ def test_where_threads_are_short_it_looks_again(
     with followed(RecordFolder(str(tmp_path), None)) as found:
         pass
     assert (len(waits), found.problem, found.count("first")) == (2, None, 1)
-    assert len(set(opened)) == 1
+    assert opened[2] <= opened[1] <= opened[0]  # less where others' are gone
