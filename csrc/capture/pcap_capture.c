@@ -242,13 +242,19 @@ static bool is_ready(const struct gs_capture *capture, int timeout_ms)
     return poll(&wanted, 1, timeout_ms) > 0;
 }
 
-/* After finish, where nothing was given: all that had come in has been read. */
-static bool is_over(const struct gs_capture *capture)
+/* All that will come in has been handed over. */
+static bool is_drained(const struct gs_capture *capture)
+{
+    return capture->is_finished && gs_monotonic_ns() >= capture->drained_at_ns;
+}
+
+/* After finish, where nothing was given: all that had come in has been read. Whether it was drained
+ * is asked before libpcap is: who is held up behind that has not seen what came meanwhile. */
+static bool is_over(const struct gs_capture *capture, bool was_drained)
 {
     if (capture->count > 0) return false;
     if (!capture->is_finished) return capture->is_lost;
-    return capture->is_lost || capture->is_past ||
-           (!capture->may_have_more && gs_monotonic_ns() >= capture->drained_at_ns);
+    return capture->is_lost || capture->is_past || (!capture->may_have_more && was_drained);
 }
 
 static void dispatch(struct gs_capture *capture)
@@ -269,8 +275,9 @@ static int libpcap_next_burst(struct gs_capture *capture, struct gs_packet *pack
     capture->count = capture->filled = 0;
     *count = 0;
     if (!capture->may_have_more && timeout_ms != 0) (void)is_ready(capture, timeout_ms);
+    bool was_drained = is_drained(capture);
     if (!capture->is_lost) dispatch(capture);
-    if (is_over(capture)) return GS_END;
+    if (is_over(capture, was_drained)) return GS_END;
     *count = capture->count;
     return capture->count > 0 ? GS_OK : GS_AGAIN;
 }

@@ -140,15 +140,21 @@ class RecordFolder:
         return [] if self.absence is None else [f"{self.absence}; it is waited for"]
 
     def deliver(self, feed: RecordFeed) -> None:
-        """Add the rows of all files as they come, the oldest first, until END_MARKER is there."""
+        """Add the rows of all files as they come, the oldest first, until END_MARKER is there.
+
+        A list of many names is made in pieces: one that has the marker may lack what was renamed
+        into the folder before it. One that is begun when the marker has been seen has everything.
+        """
+        had_end = False
         while True:
             with ExitStack() as opened:
                 folder, has_end, files = self._new(opened)
                 has_taken = all(self._has_taken(folder, *file, feed) for file in files)
-            if has_end and not files:
+            if had_end and has_end and not files:
                 return
+            had_end = has_end
             feed.flush()
-            if not files or not has_taken:
+            if not has_taken or not (files or has_end):
                 wait_for_reader(feed.pipe.descriptor, _LOOK_EVERY_S)
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports for programs that hear datagrams."""
+"""Ports for programs that hear datagrams, or listen."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ _PORTS = range(20_000, 32_000)
 """Below those that the kernel gives to whoever binds to none: nobody takes one that is not used."""
 
 
-def free_port(family: socket.AddressFamily, host: str) -> int:
+def free_port(
+    family: socket.AddressFamily, host: str, kind: socket.SocketKind = socket.SOCK_DGRAM
+) -> int:
     """One that nobody has now."""
     for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
-        with socket.socket(family, socket.SOCK_DGRAM) as trial, suppress(OSError):
+        with socket.socket(family, kind) as trial, suppress(OSError):
             trial.bind((host, port))
             return port
     raise OSError("all ports are taken")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program: root opens a packet socket and a file, and reads neither before it is nobody.
 
-    python -m tests.live.handed_over DEVICE FILE COUNT
+    python -m tests.live.handed_over DEVICE FILE COUNT IN_FILE
 
 The query is compiled first. It says "bound" and waits for a line; then it says "captures" when
-nothing of root is left and the link is read. After COUNT packets of the link it says as JSON what
-it may not open any more, the rows and the counters.
+nothing of root is left and the link is read. After COUNT packets of the link and IN_FILE of the
+file, in any order, it says as JSON what it may not open any more, the rows and the counters.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def refusals(device: str, path: str) -> list[str]:
     return found
 
 
-def main(device: str, path: str, count: str) -> None:
+def main(device: str, path: str, count: str, in_file: str) -> None:
     """Run."""
+    wanted = int(count), int(in_file)
     plan = plan_of(QUERY, (device, "file"))
     link, file = packet_socket(device), os.open(path, os.O_RDONLY)
     print("bound", flush=True)
@@ -70,7 +71,8 @@ def main(device: str, path: str, count: str) -> None:
         while goes_on:
             goes_on = engine.run(1000, 100)
             rows += [e.batch.csv().decode() for e in queries.taken() if e.batch.row_count]
-            if engine.statistics()[0].read >= int(count):
+            read = [source.read for source in engine.statistics()]
+            if all(so_far >= all_of_it for so_far, all_of_it in zip(read, wanted, strict=True)):
                 engine.stop()
         sources = [asdict(source) for source in engine.statistics()]
     said = {"user": os.getresuid(), "refused": refusals(device, path)}

@@ -79,6 +79,21 @@ class Namespace:
         for end in (self.near, self.far):
             self.run("sysctl", "-qw", f"net.ipv6.conf.{end}.disable_ipv6=1")
             self.ip("link", "set", end, "arp", "off", "mtu", 9000, "up")
+        self.wait_until_up(self.near, self.far)
+
+    def wait_until_up(self, *devices: str) -> None:
+        """Wait until they send: what is sent into one before that is dropped, and nobody says so.
+
+        The kernel lets a device send a little after it is up, when others leave it the time.
+        """
+        wait_until(lambda: set(devices) <= set(self._up()), f"{devices} to be up")
+
+    def _up(self) -> Iterator[str]:
+        words = ["ip", "-n", self.name, "-j", "link", "show"]
+        said = subprocess.run(words, check=True, timeout=600, capture_output=True).stdout
+        for link in json.loads(said):
+            if link["operstate"] == "UP":
+                yield link["ifname"]
 
     def index_of(self, device: str) -> int:
         """The number by which the kernel knows a device."""
@@ -193,6 +208,27 @@ class Running:
     def told(self) -> str:
         """What stderr says so far."""
         return self._read(1)
+
+    def wait_until_read(self, interface: str, packets: int) -> None:
+        """Wait until it has so many of an interface: a file is read no further once it ends."""
+
+        def read() -> int:
+            sources = self._account_so_far()["sources"]
+            return sum(each["read"] for each in sources if each["interface"] == interface)
+
+        wait_until(lambda: read() >= packets, f"{packets} packets of {interface}")
+
+    def _account_so_far(self) -> dict[str, Any]:
+        before = len(self._accounts())
+        self.process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: len(self._accounts()) > before, "its account")
+        found: dict[str, Any] = json.loads(self._accounts()[-1])
+        return found
+
+    def _accounts(self) -> list[str]:
+        """Those that are whole."""
+        lines = self._read(1).splitlines(keepends=True)
+        return [line for line in lines if line.startswith("{") and line.endswith("\n")]
 
     def stop(self) -> dict[str, Any]:
         """Ctrl-C; the account."""

@@ -114,6 +114,7 @@ def test_a_link_with_rings_that_goes_down(space: Namespace, tmp_path: Path) -> N
         space.ip("link", "set", space.far, "down")
         wait_until(lambda: run.told().count("is down") == 2, "to hear that it is down")
         space.ip("link", "set", space.far, "up")
+        space.wait_until_up(space.near, space.far)
         wait_until(lambda: run.told().count("is up") == 2, "to hear that it is up")
         second = replay(space, DEMO_CAPTURE, "--topspeed")
         run.stop()

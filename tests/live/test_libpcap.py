@@ -21,7 +21,14 @@ from tests.live.namespace import (
     totals,
     wait_until,
 )
-from tests.live.test_veth import DEMO_CAPTURE, Tcpdump, answer_of_file, replay, rows_of
+from tests.live.test_veth import (
+    DEMO_CAPTURE,
+    DEMO_PACKETS,
+    Tcpdump,
+    answer_of_file,
+    replay,
+    rows_of,
+)
 from tests.processes import program
 
 pytestmark = [pytest.mark.privileged, needs("tcpreplay", "tcpdump")]
@@ -81,11 +88,12 @@ def test_beside_a_ring_and_a_file(space: Namespace, tmp_path: Path) -> None:
     words = ["-i", "any", "-i", space.far, "-r", f"old={DEMO_CAPTURE}", "-e", query]
     with running(space, *words, folder=tmp_path) as run:
         sent = replay(space, DEMO_CAPTURE, "--pps", "4000")
+        run.wait_until_read("old", DEMO_PACKETS)
         run.stop()
         counts = Counter[str]()
         for row in run.rows():
             counts[row["interface"]] += row["n"]
-    assert counts == {space.near: sent, space.far: 2 * sent, "old": sent}
+    assert counts == {space.near: sent, space.far: 2 * sent, "old": DEMO_PACKETS}
 
 
 @pytest.mark.parametrize("device", ["any", "far"])

@@ -27,8 +27,11 @@ pytestmark = [pytest.mark.privileged, needs("tcpreplay")]
 DEMO_CAPTURE = Path(__file__).resolve().parents[2] / "demo" / "demo.pcap"
 DEMO_PACKETS = 2010
 LOOPS, TURNS = 40, 4
-RING = ("--ring", "8MiB")
-"""Less than half of what is sent: who does not read it loses packets; but all of one turn."""
+RING = ("--ring", "8MiB", "--ring-block", "256kiB", "--retire", "500ms")
+"""Less than half of what is sent: who does not read it loses packets; but all of one turn.
+
+That is so where a turn takes many seconds, too: each block is given that time to be filled.
+"""
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow
 import pytest
-from cli.command import COMMAND, gigastream
+from cli.command import COMMAND, account_so_far, gigastream
 from records.asked import DEFINITIONS, LINE, START_NS, answer, row, source_of
 
 import gigastream as library
@@ -26,7 +26,8 @@ from gigastream.gsql.source import SourceFile
 from gigastream.records.places import deliver_file
 from gigastream.settings import Settings
 from gigastream.sources.files import SourceError
-from tests.waiting import wait_until
+from tests.flows.ports import free_port
+from tests.waiting import PATIENCE_S, wait_until
 
 RUN = ("run", "--definitions", DEFINITIONS, "-o", "csv")
 NAMES = ("-e", "SELECT name FROM events")
@@ -173,7 +174,7 @@ def test_a_folder_is_followed_until_its_end(tmp_path: Path) -> None:
     (tmp_path / "new").rename(folder / "0.csv")
     wait_until(lambda: "another" in _text(out), "what has the name of a file that was taken")
     (folder / "_END").touch()
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert b"read 5 = undecodable 1 + decoded 4" in errors
     assert b"broken.parquet: it ends without Parquet's footer" in errors
@@ -245,12 +246,6 @@ def test_more_places_than_files_may_be_open(tmp_path: Path) -> None:
 # A port
 
 
-@pytest.fixture
-def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
-
-
 def _connect(port: int) -> socket.socket:
     found: list[socket.socket] = []
 
@@ -265,10 +260,11 @@ def _connect(port: int) -> socket.socket:
     return found[0]
 
 
-def test_several_peers_at_once_in_any_format(tmp_path: Path, port: int) -> None:
+def test_several_peers_at_once_in_any_format(tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
+    port = free_port(socket.AF_INET, "127.0.0.1", socket.SOCK_STREAM)
     place = f"events=tcp://127.0.0.1:{port}"
-    words = [*RUN[:-1], f"csv:{out}", *NAMES, "--stream", place]
+    words = [*RUN[:-1], f"csv:{out}", *NAMES, "--stream", place, "--stats", "json"]
     process = subprocess.Popen([*COMMAND, *map(os.fspath, words)], stderr=subprocess.PIPE)
     one, two, three, dying = (_connect(port) for _ in range(4))
     one.sendall(f"{HEAD}\n{_line('one')}".encode())
@@ -287,16 +283,22 @@ def test_several_peers_at_once_in_any_format(tmp_path: Path, port: int) -> None:
     wait_until(lambda: "two" in _text(out), "the row in Arrow")
     one.sendall(_line("more").encode())
     wait_until(lambda: "more" in _text(out), "that the others' ends are not its own")
+    wait_until(lambda: _counted(process) == (4, 2), "what broke off to be counted")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
-    assert b"decoded 4" in errors
-    assert b"undecodable 2" in errors
     one.close()
 
 
-def test_a_port_that_is_taken(port: int) -> None:
-    with socket.create_server(("127.0.0.1", port)):
+def _counted(process: subprocess.Popen[bytes]) -> tuple[int, int]:
+    """Records so far, and what is none."""
+    (source,) = account_so_far(process)["sources"]
+    return source["decoded"], source["undecodable"]
+
+
+def test_a_port_that_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
         done = gigastream(*RUN, *NAMES, "--stream", f"events=tcp://127.0.0.1:{port}")
     assert done.code == 2
     assert f"tcp://127.0.0.1:{port}: Address already in use" in done.err

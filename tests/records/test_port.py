@@ -18,7 +18,7 @@ from gigastream.records import port as port_module
 from gigastream.records.feed import Pipe, RecordFeed
 from gigastream.records.peer import RecordPeer
 from gigastream.records.port import RecordPort
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 STREAM = source_of("-").stream
 LINES = "{}\n{}\n".format(
@@ -55,7 +55,7 @@ class Delivery:
 
     def join(self) -> None:
         for thread in self._threads:
-            thread.join(300)
+            thread.join(PATIENCE_S)
             assert not thread.is_alive()
 
 

@@ -135,15 +135,16 @@ def test_what_gives_nothing_is_refused_and_left_as_it_was(
 ) -> None:
     """By whoever looks before, and by who does not: nobody waits for it."""
     descriptor = make()
-    before = sorted(os.listdir("/proc/self/fd"))
+    before = set(os.listdir("/proc/self/fd"))
     source = FileSource("default", "given", descriptor)
     for look in (source.check, lambda: answer(source)):
         with pytest.raises(SourceError) as refused:
             look()
         assert str(refused.value).startswith(message)
-    assert sorted(os.listdir("/proc/self/fd")) == before
+    # Others' descriptors may go meanwhile, with objects that nobody needs any more.
+    assert set(os.listdir("/proc/self/fd")) <= before
     if 0 <= descriptor < 2**31:
-        os.close(descriptor)
+        os.close(descriptor)  # it is there still
 
 
 def test_a_descriptor_is_one_source(tmp_path: Path) -> None:
