@@ -47,6 +47,8 @@ FILES = "parquet"
 _MEMORY = "memory"
 """A sink that Spark finds in no list."""
 _BEGINNING = "Initializing sources"
+_GIVEN_UP = "Python worker failed to connect back"
+_STARTS = 5
 _WATCH_SECONDS = 0.02
 _ONE_VALUE = ("kafka", "text")
 """Sinks that take one column, `value`: a row goes there as JSON."""
@@ -95,19 +97,29 @@ def start(
     """Start a streaming query, and return once its sources are there.
 
     Each has a Python process of its own, to which Spark gives ten seconds; several at once may
-    need more on a machine that is busy. Raises JobError where the checkpoint cannot be used.
+    need more on a machine that is busy, and one that did is given another start. Raises JobError
+    where the checkpoint cannot be used.
     """
-    make_ready(checkpoint)
-    query = (
+    asked = (
         writer.queryName(name)
         .outputMode("append")
         .option("checkpointLocation", checkpoint)
         .trigger(**trigger)
-        .start()
     )
-    while query.isActive and query.status["message"] == _BEGINNING:
-        time.sleep(_WATCH_SECONDS)
+    for starts_left in reversed(range(_STARTS)):
+        make_ready(checkpoint)
+        query = asked.start()
+        while query.isActive and query.status["message"] == _BEGINNING:
+            time.sleep(_WATCH_SECONDS)
+        if not starts_left or not _was_too_slow(query):
+            break
+        query.stop()  # wait for its end: it has its name so long
     return query
+
+
+def _was_too_slow(query: StreamingQuery) -> bool:
+    """Whether Spark has given a Python process up that had not come so far."""
+    return _GIVEN_UP in str(query.exception() or "")
 
 
 def check_format(session: SparkSession, sink: Sink) -> None:

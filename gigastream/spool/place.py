@@ -73,12 +73,7 @@ class Place:
             infos = self.files.get_file_info(fs.FileSelector(folder))
             kept = (info for info in infos if info.type == fs.FileType.File)
             return {info.base_name: int(info.size) for info in kept}
-        with os.scandir(folder) as found:
-            return {
-                each.name: each.stat(follow_symlinks=False).st_size
-                for each in found
-                if each.is_file(follow_symlinks=False)
-            }
+        return _sizes_here(folder)
 
     def size_bytes(self, path: str) -> int:
         """Return a file's size. Raises FileNotFoundError, NoFileError."""
@@ -250,6 +245,25 @@ class Place:
             yield way
         finally:
             os.close(way)
+
+
+def _sizes_here(folder: str) -> dict[str, int]:
+    """The sizes of the files in a folder, all of the one that was there when it was opened.
+
+    What is renamed or deleted since it was listed is not there: a shipper writes each object under
+    another name first. A folder that is moved meanwhile still has what was listed.
+    """
+    sizes = {}
+    way = os.open(folder, _LIST)
+    try:
+        with os.scandir(way) as found:
+            for each in found:
+                with suppress(FileNotFoundError):
+                    if each.is_file(follow_symlinks=False):
+                        sizes[each.name] = each.stat(follow_symlinks=False).st_size
+    finally:
+        os.close(way)
+    return sizes
 
 
 def _sync_names(way: int) -> None:

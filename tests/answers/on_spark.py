@@ -25,6 +25,7 @@ from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 from gigastream.spool import Spool, SpoolSettings
 from gigastream.spool.plan import plan_of_spools
+from spark_sink import sinks
 from spark_sink.dataframes import dataframe
 from spark_sink.options import access_of
 from spark_sink.refusals import check
@@ -230,5 +231,4 @@ def start(
     """A streaming query whose rows are kept."""
     kept = Kept(schema)
     writer = frame.writeStream.foreachBatch(kept.write)
-    writer = writer.option("checkpointLocation", str(checkpoint))
-    return writer.trigger(**trigger).start(), kept
+    return sinks.start(writer, str(checkpoint), str(checkpoint), trigger), kept

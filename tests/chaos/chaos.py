@@ -167,8 +167,9 @@ def _kill_all(scene: Scene, kills: int, report: Report) -> None:
     kinds = _kinds(scene.chance)
     while report.kills.total() < kills:
         kind = next(kinds)
-        killed = scene.kill(kind)
-        report.kills[kind] += killed and 1
+        while not (killed := scene.kill(kind)):
+            scene.say(f"no kill: {kind} has ended by itself")
+        report.kills[kind] += 1
         scene.say(f"kill {report.kills.total()}: {kind} ({killed} processes)")
 
 

@@ -34,6 +34,8 @@ SLOW_LINE = ("root", "tbf", "rate", "512kbit", "burst", "16kb", "latency", "2s")
 SECOND_MS = 1000
 TRIGGERS = 2
 """Within so many rows come out: that of the heartbeat that proves them, and the one behind it."""
+ALL_IS_KEPT = ("--conf", "spark.sql.streaming.minBatchesToRetain=1000000")
+"""Of the offsets of a job, which are looked at when it is over, Spark keeps the last hundred."""
 QUERY = """
 DEFINE { query_name talkers; }
 SELECT s, srcIP, count(*) AS packets FROM UDP GROUP BY time AS s, srcIP;
@@ -62,7 +64,7 @@ class Job:
         files = ("--checkpoint", folder / "checkpoint", "--log", folder / "log")
         self._command = hosts.space.command(
             *(*COMMAND, "spark", *hosts.spools, *hosts.access, *files),
-            *("-o", f"parquet:{folder / 'rows'}", "--master", "local[2]", *words),
+            *("-o", f"parquet:{folder / 'rows'}", "--master", "local[2]", *ALL_IS_KEPT, *words),
         )
 
     def rows(self, query: str) -> list[Row]:

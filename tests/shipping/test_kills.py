@@ -17,9 +17,11 @@ from spool.endless_writer import write_on
 from spool.made import all_numbers, only_track, write_run
 
 from tests.cli.command import gigastream
+from tests.waiting import wait_until
 
 KILLS = 12
 KILLS_TO_S3 = 5
+LEAST_ROWS = 1000
 
 
 @contextmanager
@@ -38,6 +40,10 @@ def writing_on(root: Path) -> Iterator[None]:
         process.join()
 
 
+def rows_listed(root: Path) -> int:
+    return sum(entry.rows for entry in only_track(root).poll())
+
+
 def kill_often(kills: int, shipper: ShipProcess, reader: ShippedReader) -> None:
     chance = random.Random(kills)
     for _ in range(kills):
@@ -53,7 +59,7 @@ def check_all(root: Path, destination: str | Path, reader: ShippedReader) -> Non
     assert gigastream("ship", root, str(destination)).code == 0
     wanted = all_numbers(only_track(root))
     reader.wait_for(len(wanted))
-    assert reader.rows == len(wanted) > 1000
+    assert reader.rows == len(wanted) > LEAST_ROWS
     assert all_numbers(track_at(destination)) == wanted
 
 
@@ -67,6 +73,7 @@ def killed_and_begun(folder: Path, there: str, kills: int) -> str:
     shipper.kill()
     with writing_on(root):
         kill_often(kills, shipper, reader)
+        wait_until(lambda: rows_listed(root) > LEAST_ROWS, "rows of the writer")
     check_all(root, there, reader)
     return shipper.said()
 

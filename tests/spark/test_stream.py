@@ -25,11 +25,14 @@ from gigastream.spool.layout import READERS
 from spark_sink import places
 from spark_sink.errors import SpoolSourceError
 from spark_sink.offsets import END_MS, from_json
+from spark_sink.sinks import start
 from spark_sink.source import SpoolStreamReader
 from spark_sink.streaming import Stateful
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+AT_ONCE = {"processingTime": "0 seconds"}
 
 
 @pytest.fixture(autouse=True)
@@ -385,13 +388,8 @@ def counts_per_minute(spark: SparkSession, root: Path, **options: str) -> DataFr
 def answers(frame: DataFrame, checkpoint: Path, **trigger: Any) -> list[tuple[int, ...]]:
     """What has come out when the query has read all there is: minute, packets, bytes."""
     name = f"answers_{abs(hash(str(checkpoint)))}"
-    query = (
-        frame.writeStream.format("memory")
-        .queryName(name)
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(**(trigger or {"processingTime": "0 seconds"}))
-        .start()
-    )
+    writer = frame.writeStream.format("memory")
+    query = start(writer, str(checkpoint), name, trigger or AT_ONCE)
     try:
         if trigger:
             query.awaitTermination()
@@ -446,13 +444,8 @@ def test_a_query_goes_on_where_its_checkpoint_is(spark: SparkSession, tmp_path: 
     output, checkpoint = tmp_path / "output", tmp_path / "checkpoint"
 
     def run() -> list[tuple[int, int]]:
-        query = (
-            frame.writeStream.format("parquet")
-            .option("checkpointLocation", str(checkpoint))
-            .trigger(availableNow=True)
-            .start(str(output))
-        )
-        query.awaitTermination()
+        writer = frame.writeStream.format("parquet").option("path", str(output))
+        start(writer, str(checkpoint), "goes_on", {"availableNow": True}).awaitTermination()
         schema = "tb bigint, packets bigint"
         rows = spark.read.schema(schema).parquet(str(output)).collect()
         return sorted((row.tb - START_S // 60, row.packets) for row in rows)
@@ -485,13 +478,8 @@ def test_rows_behind_the_answer_of_their_window_are_counted(
 ) -> None:
     spool = Written(tmp_path / "spool")
     spool.write("eth0", [(packets(1), seconds(1)), (packets(70), seconds(70))])
-    query = (
-        counts_per_minute(spark, tmp_path / "spool")
-        .writeStream.format("memory")
-        .queryName("late_rows")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .start()
-    )
+    writer = counts_per_minute(spark, tmp_path / "spool").writeStream.format("memory")
+    query = start(writer, str(tmp_path / "checkpoint"), "late_rows", AT_ONCE)
     try:
         query.processAllAvailable()
         spool.write("eth1", [(packets(2, 80), seconds(80))])
@@ -508,15 +496,13 @@ def test_rows_behind_the_answer_of_their_window_are_counted(
 def test_heartbeats_are_rows_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     silent_link(tmp_path / "spool")
     seen: list[Sequence[Any]] = []
-    query = (
+    writer = (
         spark.readStream.format("gigastream")
         .load(str(tmp_path / "spool"))
         .selectExpr("unix_millis(_hb) AS hb", "time", "srcIP", "len")
         .writeStream.foreachBatch(lambda frame, _: seen.extend(frame.collect()))
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
     )
+    query = start(writer, str(tmp_path / "checkpoint"), "heartbeats", {"availableNow": True})
     query.awaitTermination()
     heartbeats = [tuple(row) for row in seen if row[0] is not None]
     assert heartbeats == [(START_S * 1000 + 120_000, None, None, None)]

@@ -8,9 +8,10 @@ they are installed, and the script writes down what it was asked to run.
 from __future__ import annotations
 
 import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from spark_sink.programs import worker_python
 
 PACKAGES = ("gigastream", "spark_sink", "pyspark_gigastream")
 _CUSTOMIZE = f"""\
@@ -52,7 +53,8 @@ def bare_python(folder: Path) -> BarePython:
     folder.mkdir()
     python = BarePython(folder)
     (folder / "sitecustomize.py").write_text(_CUSTOMIZE)
-    words = {"log": folder / "runs", "folder": folder, "python": sys.executable}
+    # Spark gives a worker ten seconds to start, and out of its archive PySpark is compiled anew.
+    words = {"log": folder / "runs", "folder": folder, "python": worker_python()}
     quoted = {name: shlex.quote(str(word)) for name, word in words.items()}
     python.program.write_text(_SCRIPT.format(**quoted))
     python.program.chmod(0o755)

@@ -3,23 +3,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO
 
 import pytest
 from captures import DEMO_CAPTURE, ROOT
 from cli.command import COMMAND, gigastream, write_all
 from spark_command import written
+from spark_command.warm import unread
 from spark_command.written import QUERY, SETS, answered_here, in_order, parquet
 from spark_session import why_no_spark
 
@@ -45,14 +43,6 @@ def wait_for(is_so: Callable[[], bool], command: subprocess.Popen[bytes]) -> Non
         assert command.poll() is None, "the command ended"
         assert time.monotonic() < deadline, "it took too long"
         time.sleep(0.1)
-
-
-def unread(pipe: IO[bytes] | None) -> int:
-    """How many bytes of a pipe nobody has taken."""
-    assert pipe is not None
-    counted = bytearray(4)
-    fcntl.ioctl(pipe.fileno(), termios.FIONREAD, counted)
-    return int.from_bytes(counted, sys.byteorder)
 
 
 def ended(command: subprocess.Popen[bytes], directory: Path) -> str:

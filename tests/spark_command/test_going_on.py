@@ -17,6 +17,7 @@ from spark_command.written import SETS, answered_here
 
 from spark_sink.job_errors import JobError
 from spark_sink.run import run_query
+from spark_sink.sinks import start
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,14 +34,13 @@ def spool(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written.spool(tmp_path_factory.mktemp("spool") / "demo", ALL)
 
 
-def windows(rows: DataFrame, name: str) -> Counter[int]:
+def windows(rows: DataFrame, name: str, checkpoint: Path) -> Counter[int]:
     """What a streaming job of append mode gives: by the second of its begin, a window's total."""
     totals = rows.groupBy(F.window("at", f"{WINDOW_S} seconds")).agg(F.sum("n").alias("n"))
-    writer = totals.select("window.start", "n").writeStream.format("memory").queryName(name)
-    query = writer.outputMode("append").trigger(availableNow=True).start()
-    query.awaitTermination()
+    writer = totals.select("window.start", "n").writeStream.format("memory")
+    start(writer, str(checkpoint), name, {"availableNow": True}).awaitTermination()
     found = rows.sparkSession.table(name).select(F.unix_seconds("start"), "n").collect()
-    return Counter({int(start): int(n) for start, n in found})
+    return Counter({int(second): int(n) for second, n in found})
 
 
 def here(query: str, column: str, ticks_s: int, weight: str | None) -> Counter[int]:
@@ -52,17 +52,22 @@ def here(query: str, column: str, ticks_s: int, weight: str | None) -> Counter[i
     return found
 
 
-def test_minutes_are_put_together_in_a_stream(spark: SparkSession, spool: Path) -> None:
+def test_minutes_are_put_together_in_a_stream(
+    spark: SparkSession, spool: Path, tmp_path: Path
+) -> None:
     """A minute's event time is within it: the last of ten is not of the next ten."""
     rows = run_query(spool, output="talkers", spark=spark, event_time="at")
-    found = windows(rows.withColumnRenamed("packets", "n"), "put_together")
+    found = windows(rows.withColumnRenamed("packets", "n"), "put_together", tmp_path)
     assert found == here("talkers", "tb", 60, "packets")
     assert len(found) > 1
 
 
-def test_packets_are_put_together_in_a_stream(spark: SparkSession, spool: Path) -> None:
+def test_packets_are_put_together_in_a_stream(
+    spark: SparkSession, spool: Path, tmp_path: Path
+) -> None:
     rows = run_query(spool, output="resets", spark=spark, event_time="at")
-    assert windows(rows.withColumn("n", F.lit(1)), "of_packets") == here("resets", "time", 1, None)
+    found = windows(rows.withColumn("n", F.lit(1)), "of_packets", tmp_path)
+    assert found == here("resets", "time", 1, None)
 
 
 def test_rows_without_time_are_told(spark: SparkSession, spool: Path) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,7 @@ pytest.importorskip("pyspark")
 from pyspark.accumulators import _start_update_server
 
 from spark_sink.session import silence_hang_ups
-
-SECONDS = 60
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -37,10 +35,7 @@ def said(words: bytes, server: Any, capfd: pytest.CaptureFixture[str]) -> str:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(server.server_address)
         connection.sendall(words)
-    deadline = time.monotonic() + SECONDS
-    while not is_over:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: bool(is_over), "the end of the connection")
     return capfd.readouterr().err
 
 

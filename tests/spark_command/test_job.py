@@ -29,7 +29,7 @@ from spark_sink.job import Job, JobOptions, Printing, run_job
 from spark_sink.job_errors import JobError
 from spark_sink.progress_log import ProgressLog
 from spark_sink.run import run_query
-from spark_sink.sinks import parse_sink
+from spark_sink.sinks import parse_sink, start
 from tests.waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -330,7 +330,9 @@ def test_a_notebook_gets_a_stream(spark: SparkSession, spool: Path, tmp_path: Pa
     lines = Queue[str]()
     log = ProgressLog(every_s=3600, tell=lines.put)
     spark.streams.addListener(log)
-    query = rows.writeStream.format("memory").queryName("talkers").start()
+    at_once = {"processingTime": "0 seconds"}
+    checkpoint = str(tmp_path / "checkpoint")
+    query = start(rows.writeStream.format("memory"), checkpoint, "talkers", at_once)
     try:
         query.processAllAvailable()
         assert plain_rows(spark.table("talkers")) == here("talkers")

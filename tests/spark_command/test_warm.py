@@ -27,6 +27,7 @@ from spark_command.warm import (
     environment,
     servers_pid,
     the_socket,
+    unread,
 )
 from spark_command.written import QUERY, SETS, answered_here, in_order
 from spark_session import why_no_spark
@@ -104,7 +105,8 @@ def test_a_caller_that_is_killed_leaves_nothing(runtime: Path, tmp_path: Path) -
     asked(runtime, tmp_path, *BOTH)
     server, folders = servers_pid(the_socket(runtime)), "gigastream-run-*"
     with asking(runtime, tmp_path, "-e", SETS) as caller:
-        wait_until(lambda: any(tmp_path.glob(f"{folders}/checkpoints")), "its queries")
+        # Rows have come: its threads are there, all of them.
+        wait_until(lambda: (tmp_path / "out").stat().st_size > 0, "closed windows")
         threads = _threads(server)
         caller.kill()
     wait_until(lambda: _threads(server) < threads, "the end of its queries")
@@ -124,6 +126,7 @@ def test_a_signal_to_the_caller_answers_the_open_windows(
     rows = tmp_path / "out"
     with asking(runtime, tmp_path, "-e", QUERY, "-o", "json") as caller:
         wait_until(lambda: rows.read_bytes().count(b"\n") == len(closed), "closed windows")
+        wait_until(lambda: unread(caller.stdin) == 0, "all to be read")
         caller.send_signal(number)
         assert caller.wait(SECONDS) == 0
     assert in_order(map(json.loads, rows.read_text().splitlines())) == answered_here()

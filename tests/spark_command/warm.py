@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import socket
 import struct
 import subprocess
+import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from captures import DEMO_CAPTURE
 from cli.command import COMMAND, Result, gigastream, write_all
@@ -52,6 +56,14 @@ def asking(runtime: Path, temporary: Path, *words: str) -> Iterator[subprocess.P
     finally:
         caller.kill()
         caller.communicate()
+
+
+def unread(pipe: IO[bytes] | None) -> int:
+    """How many bytes of a pipe nobody has taken."""
+    assert pipe is not None
+    counted = bytearray(4)
+    fcntl.ioctl(pipe.fileno(), termios.FIONREAD, counted)
+    return int.from_bytes(counted, sys.byteorder)
 
 
 def the_name() -> str:

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from spark.readers import packets
 from spark.written import Written, seconds
 
+from spark_sink.sinks import start
 from spark_sink.table_options import keep_options, table_options, with_kept_options
 
 if TYPE_CHECKING:
@@ -112,12 +113,16 @@ def test_a_table_shows_what_has_come_since(
     assert spark.table(f"{database}.low").count() == 2
 
 
-def test_a_table_is_read_as_a_stream(spark: SparkSession, database: str, spool: Path) -> None:
+def test_a_table_is_read_as_a_stream(
+    spark: SparkSession, database: str, spool: Path, tmp_path: Path
+) -> None:
     """With options of that time behind the table's."""
     spark.sql(f"CREATE TABLE {database}.low USING gigastream LOCATION '{spool}'")
     reader = spark.readStream.option("maxSegmentsPerTrigger", "1")
     rows = reader.table(f"{database}.low").where("_hb IS NULL")
-    query = rows.writeStream.format("memory").queryName("low_of_table").start()
+    at_once = {"processingTime": "0 seconds"}
+    writer = rows.writeStream.format("memory")
+    query = start(writer, str(tmp_path / "checkpoint"), "low_of_table", at_once)
     try:
         query.processAllAvailable()
         assert spark.table("low_of_table").count() == 3
