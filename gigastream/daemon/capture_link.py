@@ -72,11 +72,6 @@ class CaptureLink:
         """Whether it hears orders."""
         return self._writer is not None
 
-    @property
-    def silent_s(self) -> float:
-        """Since when it has said nothing."""
-        return asyncio.get_running_loop().time() - self.spoke_at
-
     async def run(self) -> int:
         """Hear it until it is gone; its exit code."""
         try:

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import asyncio
 
+from gigastream.daemon.capture_link import CaptureLink
 from gigastream.daemon.keeping import AT_ONCE_S, Keeper
 from gigastream.daemon.messages import AttachOrder, OrderDone
 
 _CRASHES = 3
 """At once, and in a row, after which a set is sought out."""
 _LEAST_S = 1.0
-_SILENT_S = 3.0
-"""More than between two reports."""
+_LOOK_S = 0.1
+"""For a report, of which there is one a second."""
 
 
 class Trial:
@@ -40,9 +41,23 @@ class Trial:
         if done.error is None:
             await asyncio.sleep(self._watched_s)
         link = self._keeper.link
-        while link is not None and link.is_open and link.silent_s > _SILENT_S:
-            await asyncio.sleep(_LEAST_S)  # until it speaks, or the watchdog ends it
+        if link is not None and done.error is None:
+            await _next_report(link)
         if link is None or not link.is_open:
             return None
         self.suspect = None
         return done
+
+
+async def _next_report(link: CaptureLink) -> None:
+    """Wait for it, or until the watchdog has ended a process that says nothing.
+
+    Who stood still until now, alone or with its host, has not yet done what the set makes it do.
+    """
+    before = _reported_ns(link)
+    while link.is_open and _reported_ns(link) == before:
+        await asyncio.sleep(_LOOK_S)
+
+
+def _reported_ns(link: CaptureLink) -> int | None:
+    return None if link.last_report is None else link.last_report.at_ns

@@ -81,7 +81,9 @@ def browser() -> Iterator[Any]:
     need(str(CHROMIUM))
     driver = pytest.importorskip("playwright.sync_api")
     with driver.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=str(CHROMIUM), args=list(_FLAGS))
+        chromium = started.chromium.launch(
+            executable_path=str(CHROMIUM), args=list(_FLAGS), timeout=1000 * PATIENCE_S
+        )
         try:
             yield chromium
         finally:

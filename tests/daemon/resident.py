@@ -29,6 +29,10 @@ COUNTS = (
     "SELECT tb, count(*) AS n FROM PKT WHERE len >= $least GROUP BY time AS tb"
 )
 
+GREAT_RING = ("--ring", "256MiB", "--ring-block", "1MiB")
+"""Of 256 blocks, which take a tenth of a second each, or more: no packet is dropped where the
+capture process stands still for twenty seconds."""
+
 
 @dataclass
 class Daemon:

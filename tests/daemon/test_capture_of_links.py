@@ -142,7 +142,8 @@ class Site:
 def site(space: Namespace, folder: Path, tmp_path: Path) -> Iterator[Site]:
     tcpdump = Tcpdump(space, tmp_path / "seen.pcap")
     with inside(space):
-        settings = LiveSettings()
+        # A tenth of a second may take a block: so many last while who reads stands still.
+        settings = LiveSettings(block_bytes=1 << 16)
         sockets = open_packet_sockets(space.far, settings)
     link = LinkSpec(interface="default", device=space.far, sockets=sockets, settings=settings)
     try:

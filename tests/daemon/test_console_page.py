@@ -73,8 +73,9 @@ def shown(daemon: Daemon, traffic: None, chromium: Any) -> Iterator[Shown]:
     """The page of a daemon that has a query."""
     daemon.add("talkers", TALKERS)
     with console(daemon.folder / "socket") as made:
-        page = chromium.new_context().new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        context = chromium.new_context()
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -172,9 +173,9 @@ def test_a_narrow_page_shows_all_of_a_window(shown: Shown) -> None:
 def test_a_query_that_has_no_window_yet(daemon: Daemon, shown: Shown) -> None:
     shown.wait_for("#rows td", "10.20.0.")
     assert not shown.page.is_visible("#waiting")
-    daemon.add("hours", "SELECT tb, count(*) AS n FROM IP GROUP BY time/360000 AS tb")
-    shown.page.click("#sets tr:has-text('hours') td")
-    shown.wait_for("#title", "hours")
+    daemon.add("decades", "SELECT tb, count(*) AS n FROM IP GROUP BY time/1000000000 AS tb")
+    shown.page.click("#sets tr:has-text('decades') td")
+    shown.wait_for("#title", "decades")
     assert shown.page.is_visible("#waiting")
     assert shown.text("#waiting") == "waiting for the first window"
 

@@ -15,15 +15,15 @@ import pytest
 from gigastream.cli.ctl_tail import batches_of
 from gigastream.daemon.client import ControlClient
 from gigastream.daemon.messages import DropSet, TailQuery
-from tests.daemon.resident import COUNTS, Daemon, end, started
+from tests.daemon.resident import COUNTS, GREAT_RING, Daemon, end, started
 from tests.daemon.test_losses import sending
 from tests.live.namespace import Namespace
 from tests.processes import descendants, wait_until_gone
 from tests.waiting import PATIENCE_S, wait_until
 
 COLUMNS = 100
-ERA = "time/100000000"
-"""Three years."""
+ERA = "time/1000000000"
+"""Thirty years."""
 WIDE = "DEFINE { query_name wide; } SELECT " + ", ".join(
     f"ULLONG(len) + {n} AS c{n}" for n in range(COLUMNS)
 )
@@ -92,25 +92,31 @@ def test_the_socket_is_removed_from_a_folder_of_its_own(
         end(daemon)
 
 
-def test_a_watcher_who_is_too_slow_is_told_how_many_rows_it_lost(daemon: Daemon) -> None:
+def test_a_watcher_who_is_too_slow_is_told_how_many_rows_it_lost(
+    space: Namespace, common_folder: Path
+) -> None:
     """Rows that came and rows that were lost are all there were."""
-    daemon.add("wide", f"{WIDE} FROM PKT")
-    with ControlClient(daemon.folder / "socket") as client:
-        lines = client.tail(TailQuery(query="wide"))
-        with sending(daemon.space) as sender:
-            wait_until(lambda: daemon.read() >= ENOUGH, "packets")
-        sent = int(sender.communicate()[0])
-        wait_until(lambda: daemon.report().sets[0].rows["wide"] >= sent, "all rows")
-        daemon.ask(DropSet(name="wide"))
-        came = lost = 0
-        for line in lines:
-            lost += line.lost
-            if line.arrow:
-                stream = pyarrow.ipc.open_stream(base64.b64decode(line.arrow))
-                came += stream.read_all().num_rows
-        assert lost > 0
-        assert came + lost == sent
-    assert daemon.stop() == 0
+    daemon = started(space, common_folder, *GREAT_RING)
+    try:
+        daemon.add("wide", f"{WIDE} FROM PKT")
+        with ControlClient(daemon.folder / "socket") as client:
+            lines = client.tail(TailQuery(query="wide"))
+            with sending(daemon.space) as sender:
+                wait_until(lambda: daemon.read() >= ENOUGH, "packets")
+            sent = int(sender.communicate()[0])
+            wait_until(lambda: daemon.report().sets[0].rows["wide"] >= sent, "all rows")
+            daemon.ask(DropSet(name="wide"))
+            came = lost = 0
+            for line in lines:
+                lost += line.lost
+                if line.arrow:
+                    stream = pyarrow.ipc.open_stream(base64.b64decode(line.arrow))
+                    came += stream.read_all().num_rows
+            assert lost > 0
+            assert came + lost == sent
+        assert daemon.stop() == 0
+    finally:
+        end(daemon)
 
 
 def test_rows_of_a_window_that_was_cut_say_so(daemon: Daemon) -> None:

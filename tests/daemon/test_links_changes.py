@@ -24,13 +24,12 @@ from tests.daemon.links import (
     totals,
     wait_for_all,
 )
-from tests.daemon.resident import Daemon, end, started
+from tests.daemon.resident import GREAT_RING, Daemon, end, started
 from tests.live.namespace import Namespace
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.privileged
 METRICS = "127.0.0.1:9464"
-GREAT_RING = ("--ring", "256MiB", "--ring-block", "1MiB")
 
 
 @pytest.fixture
@@ -69,8 +68,9 @@ def test_sets_come_and_go_under_load(measured: Daemon, times: int, rate: int) ->
 
 @pytest.mark.long
 @pytest.mark.parametrize("times", [4, pytest.param(50, marks=pytest.mark.slow)])
-def test_a_parameter_is_set_under_load(daemon: Daemon, times: int) -> None:
+def test_a_parameter_is_set_under_load(measured: Daemon, times: int) -> None:
     """Every window comes once, and whole."""
+    daemon = measured
     daemon.add("numbers", NUMBERS, first_window="cut")
     with sending(daemon.space, size=200) as sender:
         wait_until((daemon.folder / "out" / "numbers.csv").exists, "a window")
@@ -90,7 +90,7 @@ def test_a_reload_leaves_what_is_the_same_alone(space: Namespace, common_folder:
     config = common_folder / "gigastream.toml"
 
     def write(**sets: str) -> None:
-        parts = [f"[[link]]\ndevice = '{space.near}'\n"]
+        parts = [f"[[link]]\ndevice = '{space.near}'\nring = '256MiB'\n"]
         for name, text in sets.items():
             output = f"first-window = 'cut'\noutput = ['csv:{common_folder}/out/{name}.csv']"
             parts.append(f"[[query]]\nname = '{name}'\n{output}\ntext = '''{text}'''\n")

@@ -200,12 +200,13 @@ def test_panels_do_not_lie_on_each_other() -> None:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = probe.getsockname()[1]
-    end = serve_metrics(lambda: STATUS, "127.0.0.1", free)
-    yield free
-    end()
+    with socket.socket() as held:  # so that nobody else is given it meanwhile
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        free = held.getsockname()[1]
+        end = serve_metrics(lambda: STATUS, "127.0.0.1", free)
+        yield free
+        end()
 
 
 def test_it_is_served(port: int) -> None:

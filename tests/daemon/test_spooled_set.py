@@ -349,6 +349,7 @@ def test_a_spool_that_was_taken_away_is_made_again_as_soon_as_it_can_be(work: Wo
     """Though it could not be at first: where it was something else was in the way."""
     with work.attached(FRAMES, DEMO_CAPTURE, SpoolSettings(segment_rows=50)) as going:
         going.read(300)
+        wait_until(lambda: work.listed() > 0, "rows in the one that is taken")
         work.root.rename(work.root.with_name("taken"))
         work.root.touch()
         going.read(300)
@@ -372,8 +373,10 @@ def test_a_spool_that_was_taken_away_is_made_again_as_soon_as_it_can_be(work: Wo
 def test_old_segments_go_while_the_set_is_at_work(kept: dict[str, int], work: Work) -> None:
     how = SpoolSettings(segment_rows=50, keep_margin_ns=0, **kept)
     with work.attached(FRAMES, DEMO_CAPTURE, how) as going:
-        going.read(400)
+        going.read(100)  # one segment, which may go at once
         (track,) = Spool(work.root).tracks()
+        track.commit("slow", 0)  # the others wait for it
+        going.read(300)
         track.commit("slow", 3)
         # What a reader has not committed stays; then it goes, without a row that would cause it.
         wait_until(lambda: segments(work)[:1] == [3], "retention to come to the reader")

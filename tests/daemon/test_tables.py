@@ -189,7 +189,6 @@ def test_a_loader_that_is_still_at_its_end_is_waited_for(
     try:
         filled.daemon.ask(DropSet(name="t"))
         filled.add(lake, name="u")
-        filled.send()
         wait_until(
             lambda: any(
                 each.rows or "another loader" in (each.why or "")
@@ -198,8 +197,10 @@ def test_a_loader_that_is_still_at_its_end_is_waited_for(
             ),
             "the next loader",
         )
+        filled.send()
     finally:
-        os.kill(old.pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # it is ended where it does not end by itself
+            os.kill(old.pid, signal.SIGCONT)
     wait_until(lambda: len(filled.daemon.status().tables) == 1, "the old one to be gone")
     filled.wait_for_rows("dataset")
     assert filled.daemon.stop() == 0

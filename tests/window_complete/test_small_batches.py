@@ -116,6 +116,11 @@ def test_a_query_that_reads_can_be_stopped(
             stopped.wait(PATIENCE_S)
             yield batch
 
+    def goes_on_when_told() -> None:
+        """Else it might read on before it is."""
+        query._is_stopped.wait(PATIENCE_S)
+        stopped.set()
+
     read_now = small_batches.read
     monkeypatch.setattr(small_batches, "read", slow)
     root = str(written.spool(tmp_path / "spool", captures=LINKS))
@@ -124,7 +129,7 @@ def test_a_query_that_reads_can_be_stopped(
     asked = SpoolQuery("query", plan, plan.outputs[0], read, str(tmp_path / "checkpoint"))
     query = WindowCompleteQuery(asked, kept, {"processingTime": "0 milliseconds"}).start()
     wait_until(lambda: bool(asked_for), "the first segment")
-    threading.Timer(0.2, stopped.set).start()
+    threading.Thread(target=goes_on_when_told).start()
     query.stop()
     query.check()
     assert (len(asked_for), kept.tables) == (1, {})
