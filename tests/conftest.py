@@ -11,6 +11,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 import time_limit
+from day import day_of_run
 from spark_session import spark  # noqa: F401
 
 _NOT_ASKED_FOR = pytest.mark.skip(reason="slow: run by `make test-all` (pytest --slow)")
@@ -28,6 +29,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 # No test leaves a process behind that makes an archive of Java's classes; its own turn it on.
 os.environ.setdefault("GIGASTREAM_SPARK_ARCHIVE", "off")
+
+# Workers inherit it.
+day_of_run()
 
 # How long an example takes, or how many are thrown away before one fits, is a matter of luck and of
 # what else the machine does: neither makes a test fail. Nor does which examples are drawn: they are

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import logging
 import os
 import pwd
@@ -51,6 +52,13 @@ machine is: 500 queries are 40 s of work, and minutes where ten others want the 
 SOURCE, RESULT = "query_set.c", "query_set.so"
 UNUSED_USER = 0x60000000
 """First of a range of user ids that no system gives to anybody."""
+_PROCESSES = 1 << 22
+"""Linux numbers none beyond."""
+_AT_ONCE = 64
+"""Compilers of one process, each under a user id of its own: its end is that of all of its user."""
+_nth = itertools.count()
+_PRIME = 65521
+"""So that those of a process and of its neighbours begin to look for one at different places."""
 _SCRATCH = "gigastream-compile-"
 _STALE_SECONDS = 2 * TIME_LIMIT_SECONDS
 _OUT_OF_TIME = "CPU time limit exceeded"
@@ -95,8 +103,7 @@ def compile_query_set(text: str, *, headers: Sequence[Path] = (), portable: bool
     compiler = find_compiler()
     flags = (*FLAGS, *_effort(text), *(() if portable else NATIVE), *_sanitizer_flags())
     try:
-        target = cache_directory() / f"{_key(text, compiler, flags, headers)}.so"
-        if not os.path.lexists(target):
+        while not os.path.lexists(target := _target(text, compiler, flags, headers)):
             _compile(text, compiler, flags, headers, target)
         check_file(target, "remove it, and it is compiled again")
     except UntrustedError as error:
@@ -151,14 +158,24 @@ def _sanitizer_flags() -> tuple[str, ...]:
     return (f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-O1", "-g")
 
 
+def _target(text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path]) -> Path:
+    return cache_directory() / f"{_key(text, compiler, flags, headers)}.so"
+
+
 def _key(text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for part in (text, compiler, str(os.stat(compiler).st_mtime_ns), _processor(), *flags):
         digest.update(part.encode() + b"\0")
     for folder in (include_directory(), *headers):
-        for header in sorted(folder.glob("*.h")):
-            digest.update(header.name.encode() + header.read_bytes())
+        for header in _headers_in(folder):
+            with suppress(FileNotFoundError):  # an editor's, which has come and gone
+                digest.update(header.name.encode() + header.read_bytes())
     return digest.hexdigest()[:32]
+
+
+def _headers_in(folder: Path) -> list[Path]:
+    """No folders, and no links to nowhere: an editor locks what it changes by such a one."""
+    return [path for path in sorted(folder.glob("*.h")) if path.is_file()]
 
 
 @cache
@@ -190,6 +207,8 @@ def _compile(
                 raise CompileError(missing, LACKING_HINT) from None
             error.hint = _hint_of_headers(headers)
             raise
+        if _target(text, compiler, flags, headers) != target:
+            return  # a header is another one by now: who knows which of them was compiled
         with _opened_result(work / RESULT, user) as result, _disk_told(target.parent, "kept"):
             _install(result, target)
 
@@ -240,11 +259,13 @@ def compiler_user() -> int | None:
     """
     if os.geteuid() != 0:
         return None
-    wanted = UNUSED_USER + os.getpid() % 0x10000000
-    if _can_become(wanted):
-        return wanted
+    own = os.getpid() + next(_nth) % _AT_ONCE * _PROCESSES
+    if _can_become(UNUSED_USER + own):
+        return UNUSED_USER + own
     for ids in mapped_ids("uid"):
-        for user in range(ids.stop - 1, max(ids.start, _HOST_USERS // 2) - 1, -1):
+        others = range(max(ids.start, _HOST_USERS // 2), ids.stop)
+        for at in range(len(others)):
+            user = others[(own % _PRIME + at) % len(others)]
             if _can_become(user) and not _is_somebody(user):
                 return user
     _log.warning(
@@ -282,8 +303,9 @@ def _readable_headers(work: Path, headers: Sequence[Path]) -> list[Path]:
     copies = [Path(f"include{number}") for number in range(len(headers))]
     for folder, copy in zip(headers, copies, strict=True):
         (work / copy).mkdir()
-        for header in folder.glob("*.h"):
-            shutil.copy(header, work / copy)
+        for header in _headers_in(folder):
+            with suppress(FileNotFoundError):
+                shutil.copy(header, work / copy)
     for path in work.rglob("*"):
         os.chmod(path, 0o755 if path.is_dir() else 0o644)
     return copies

@@ -254,6 +254,7 @@ def seconds_to_tick(begun_s: float, now_s: float, period_s: float) -> float:
     """How long until the multiple of a period that follows `begun_s`, as Spark's triggers are.
 
     What a micro-batch takes is no part of it: behind one that took longer the next begins at once.
+    Of a clock that was set back meanwhile it is no longer than the period.
     """
     due_s = begun_s + period_s - begun_s % period_s if period_s > 0 else 0.0
-    return max(LOOK_PERIOD_S, due_s - now_s)
+    return max(LOOK_PERIOD_S, min(due_s - now_s, period_s))

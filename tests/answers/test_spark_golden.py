@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ from spark_sink.window_complete.due import can_answer
 from tests.answers.golden import NOT_STREAMED, Golden, golden_queries
 from tests.answers.inputs import INPUTS
 from tests.answers.on_spark import BOTH_WAYS, UNSYNCED, QuerySet, Spooled, query_set, write_spool
+from tests.day import day_of_run
 from tests.oracle.rows import difference
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ MOST_OUTPUTS, DAYS = 30, 3
 def _due(names: list[str]) -> list[str]:
     if len(names) <= MOST_OUTPUTS:
         return names
-    return names[date.today().toordinal() % DAYS :: DAYS]
+    return names[day_of_run() % DAYS :: DAYS]
 
 
 # In micro-batches
@@ -182,7 +182,7 @@ def _streamed() -> Iterator[Any]:
     parts = len(outputs) // 3
     for at, (golden, name) in enumerate(outputs):
         variant = VARIANTS[at % len(VARIANTS)]
-        is_due = at % parts == date.today().toordinal() % parts or name in ALWAYS
+        is_due = at % parts == day_of_run() % parts or name in ALWAYS
         marks = () if is_due else pytest.mark.slow
         yield pytest.param(golden, name, variant, id=f"{name}-{variant.name}", marks=marks)
 

@@ -7,7 +7,6 @@ Few by default; twelve large pools with --slow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from tests.answers.mixture import Mixture, packets_of
 from tests.answers.query_maker import QueryMaker
 from tests.answers.spark_case import Case, Question, case_of, is_taken
 from tests.answers.spelling_maker import SpellingMaker
+from tests.day import day_of_run
 from tests.strategies.files import NANOSECONDS, pcap
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def test_many_queries_streamed(seed: int, spark: SparkSession, tmp_path: Path) -
 def _families() -> Iterator[Any]:
     """Another family every day; all of them when asked."""
     for at, family in enumerate(FAMILIES):
-        is_due = at == date.today().toordinal() % len(FAMILIES)
+        is_due = at == day_of_run() % len(FAMILIES)
         yield pytest.param((family,), id=family, marks=() if is_due else pytest.mark.slow)
 
 

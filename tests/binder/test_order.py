@@ -236,8 +236,28 @@ def test_the_inverse_is_the_least_bound_that_reaches(
         assert function.forward(least - 1) < value
     for x in (least + data.draw(st.integers(-100, 100)), data.draw(values)):
         found = _held(expression, function, [x])
-        if found is not None and NONE < x < END:
+        # where a step between leaves the range of bounds, less is promised
+        if found is not None and NONE < x < END and function.forward(x) == found:
             assert (found >= value) == (x >= least)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("((rising_ullong * 3) / 3)", 1 << 62),
+        ("((rising_ullong + 70) - 70)", END - 1),
+        ("((falling_ullong * 3) >> 1)", -(1 << 62)),
+    ],
+)
+def test_beyond_the_range_of_bounds_less_is_promised(text: str, value: int) -> None:
+    """Of an ullong a step between may leave it where the values themselves do not."""
+    expression = bound(text)
+    function = monotone(expression)
+    assert function is not None
+    assert function.inverse(value) in (NONE, END)
+    found = _held(expression, function, [value])
+    assert found is not None
+    assert function.forward(value) < found
 
 
 def test_special_bounds_pass() -> None:

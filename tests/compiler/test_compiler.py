@@ -10,8 +10,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -209,6 +211,80 @@ def test_root_compiles_as_a_user_who_can_change_nothing_afterwards(
     assert (made.stat().st_uid, made.stat().st_mode & 0o777) == (0, 0o600)
 
 
+@pytest.mark.privileged
+def test_a_compiler_that_ends_leaves_another_thread_its_own(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = temporary.parent / "marks"
+    marks.mkdir()
+    marks.chmod(0o777)
+    begun, ended = marks / "begun", marks / "ended"
+    compiler_that(
+        f"if grep -q gs_other query_set.c; then touch {begun}; wanted={ended}; "
+        f'else wanted={begun}; fi\nwhile [ ! -e $wanted ]; do sleep 0.01; done\nexec cc "$@"',
+        temporary,
+        monkeypatch,
+    )
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(compile_query_set, "int gs_other;\n")
+        try:
+            compile_query_set(TEXT)
+        finally:
+            ended.touch()
+        assert other.result().is_file()
+
+
+def test_compilers_at_once_have_a_user_each_where_few_are_mapped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(compiler, "mapped_ids", lambda _: [range(65536)])
+    monkeypatch.setattr(compiler, "_can_become", lambda user: user < 65536)
+    users = {compiler.compiler_user() for _ in range(64)}
+    assert len(users) == 64
+
+
+def test_what_an_editor_leaves_beside_headers_is_none(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lock is a link to nowhere; what it writes first may be gone once it was listed."""
+    headers = temporary.parent / "headers"
+    headers.mkdir(mode=0o755)
+    (headers / "own.h").write_text(TEXT)
+    (headers / ".#own.h").symlink_to("somebody@host.1234")
+    (headers / "old.h").mkdir()
+    text = '#include "own.h"\n'
+    made = compile_query_set(text, headers=[headers])
+    listed = compiler._headers_in
+    monkeypatch.setattr(compiler, "_headers_in", lambda of: [*listed(of), of / "gone.h"])
+    assert compile_query_set(text, headers=[headers]) == made
+    made.unlink()
+    assert compile_query_set(text, headers=[headers]) == made
+
+
+def test_a_header_that_is_saved_meanwhile_is_compiled_and_not_what_it_was(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = temporary.parent / "headers"
+    headers.mkdir(mode=0o755)
+    header, run, runs = headers / "own.h", compiler._run, []
+    header.write_text("int gs_old;\n")
+
+    def save_and_run(*words: Any) -> None:
+        if not runs:
+            header.write_text("int gs_new;\n")
+        runs.append(words)
+        run(*words)
+
+    monkeypatch.setattr(compiler, "_run", save_and_run)
+    made = compile_query_set('#include "own.h"\n', headers=[headers]).read_bytes()
+    assert (b"gs_new" in made, b"gs_old" in made) == (True, False)
+    header.write_text("int gs_old;\n")
+    made = compile_query_set('#include "own.h"\n', headers=[headers]).read_bytes()
+    assert (b"gs_new" in made, b"gs_old" in made) == (False, True)
+    assert len(runs) == 3
+
+
 def test_an_old_folder_is_removed_and_a_young_one_is_not(temporary: Path) -> None:
     for name, age in (("old", 10**5), ("young", 0)):
         folder = temporary / f"gigastream-compile-{name}"
@@ -285,7 +361,9 @@ def test_root_of_a_user_namespace_compiles(
 def test_the_compiler_gets_a_user_that_is_mapped(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "\n65535\n" in said_under(65536, PRINT_USER, temporary, monkeypatch)
+    said = said_under(65536, PRINT_USER, temporary, monkeypatch).splitlines()
+    (user,) = (int(line) for line in said if line.isdecimal())
+    assert 32768 <= user < 65536
 
 
 @pytest.mark.privileged

@@ -2,9 +2,10 @@
 /* Decodes frames and prints every field of each as a JSON object, absent ones as null.
  *
  *   driver                  lines of `link len depth timestamp_ns hex` on stdin, one object each
- *   driver fuzz SECONDS     mutates the same lines; every frame in a buffer of exactly its size,
- *                           so that AddressSanitizer sees one byte too far; prints the count, and
- *                           how many datagrams were put together of them, segments held */
+ *   driver fuzz SECONDS     mutates the same lines, for so long of the processor's time; every
+ *                           frame in a buffer of exactly its size, so that AddressSanitizer sees
+ *                           one byte too far; prints the count, and how many datagrams were put
+ *                           together of them, segments held */
 #include <time.h>
 
 #include "checks.h"
@@ -124,17 +125,17 @@ static struct frame mutant(const struct frame *corpus, uint32_t count, uint64_t 
     return frame;
 }
 
-static void fuzz(char *line, struct frame *corpus, time_t seconds)
+static void fuzz(char *line, struct frame *corpus, int seconds)
 {
     uint32_t count = read_corpus(line, corpus);
     uint64_t state = 0x9e3779b97f4a7c15u, frames = 0;
-    time_t end = time(NULL) + seconds;
+    clock_t end = clock() + (clock_t)seconds * CLOCKS_PER_SEC;
     struct gs_datagrams *datagrams = open_datagrams();
     struct turns turns = open_turns();
     FILE *nowhere = fopen("/dev/null", "w");
 
     if (nowhere == NULL || count == 0) exit(2);
-    for (; frames % 1024 != 0 || time(NULL) < end; frames++) {
+    for (; frames % 1024 != 0 || clock() < end; frames++) {
         struct frame frame = mutant(corpus, count, &state);
         struct gs_packet packet = decoded(&frame, GS_DEPTH_TRANSPORT);
 

@@ -15,7 +15,7 @@ Change = Callable[[bytes], bytes]
 
 def forge(root: Path, change: Change) -> int:
     """Change every opaque value of a spool; return how many rows had one."""
-    return sum(_forged(manifest, change) for manifest in root.glob("streams/**/manifest-*"))
+    return sum(_forged(manifest, change) for manifest in sorted(root.glob("streams/**/manifest-*")))
 
 
 def _forged(manifest: Path, change: Change) -> int:

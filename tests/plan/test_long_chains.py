@@ -18,9 +18,10 @@ from gigastream.gsql.order.inference import Monotone
 from gigastream.plan.base_time import MAX_WAYS, base_times
 from gigastream.plan.nodes import Node, quantities_of
 from gigastream.plan.operators.low_node import LowNode
+from tests.waiting import PATIENCE_S
 
 LENGTH = 40
-SECONDS = 120
+SECONDS = PATIENCE_S
 PACKETS = "SELECT time AS t, len FROM TCP"
 MINUTES = "SELECT tb, count(*) AS n FROM {} GROUP BY t/60 AS tb"
 

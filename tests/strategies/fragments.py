@@ -29,9 +29,12 @@ def datagram_4(id_: int = 7, size: int = 100, port: int = 53, source: str = "10.
 
 
 def datagram_6(size: int = 2000) -> Any:
-    """The same of IPv6, with the header that says where it is to be cut."""
+    """The same of IPv6, with the header that says where it is to be cut.
+
+    One of another size is another one: without an id of its own scapy gives it one at random.
+    """
     ends = {"src": "2001:db8::1", "dst": "2001:db8::2"}
-    head = IPv6(**ends) / IPv6ExtHdrFragment() / IPv6ExtHdrDestOpt()
+    head = IPv6(**ends) / IPv6ExtHdrFragment(id=size) / IPv6ExtHdrDestOpt()
     return head / UDP(sport=5353, dport=5353) / (b"x" * size)
 
 

@@ -170,3 +170,4 @@ def test_a_period_ends_at_the_clocks_multiples() -> None:
     assert seconds_to_tick(1003.0, 1003.5, 5.0) == 1.5
     assert 0 < seconds_to_tick(1003.0, 1007.5, 5.0) < 0.1, "behind what took longer: at once"
     assert 0 < seconds_to_tick(1003.0, 1003.0, 0.0) < 0.1, "at once: between two looks"
+    assert seconds_to_tick(5003.0, 1403.0, 5.0) == 5.0, "the clock was set back by an hour"
