@@ -8,11 +8,11 @@ import signal
 from collections import Counter
 from pathlib import Path
 
-import hypothesis
 import pytest
 import time_limit
 from day import day_of_run
 from spark_session import spark  # noqa: F401
+from tried_examples import choose_examples
 
 _NOT_ASKED_FOR = pytest.mark.skip(reason="slow: run by `make test-all` (pytest --slow)")
 _NOT_LONG = pytest.mark.skip(reason="long: run by .ci/run and `make test-all` (pytest --long)")
@@ -33,18 +33,6 @@ os.environ.setdefault("GIGASTREAM_SPARK_ARCHIVE", "off")
 # Workers inherit it.
 day_of_run()
 
-# How long an example takes, or how many are thrown away before one fits, is a matter of luck and of
-# what else the machine does: neither makes a test fail. Nor does which examples are drawn: they are
-# the same in each run but those of --slow, which looks for new ones.
-for _name in ("gigastream", "gigastream --slow"):
-    hypothesis.settings.register_profile(
-        _name,
-        deadline=None,
-        suppress_health_check=list(hypothesis.HealthCheck),
-        derandomize=_name == "gigastream",
-    )
-hypothesis.settings.load_profile("gigastream")
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the tests marked long, too")
@@ -53,8 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     time_limit.watch(config)
-    if config.getoption("--slow"):
-        hypothesis.settings.load_profile("gigastream --slow")
+    choose_examples(at_random=config.getoption("--slow"))
 
 
 @pytest.hookimpl(trylast=True)

@@ -91,6 +91,7 @@ def tuning_of(chance: Random) -> Settings:
         burst=chance.choice((1, 3, 64, 256)),
         batch_rows=chance.choice((1, 2, None)),
         use_mmap=chance.random() < 0.5,
+        hash_key=(chance.randrange(1 << 64), chance.randrange(1 << 64)),
     )
 
 
