@@ -22,7 +22,7 @@ OF_ENGINE := $(addprefix tests/,engine capture decode output functions live answ
 # How many at once; the tests of a file stay together
 JOBS ?= 2
 PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
-# How many seconds each target is fuzzed: with inputs of that time, with SEED=1 with the same again
+# How many seconds each target is fuzzed: with inputs of that time, with SEED=1 from the same ones on
 TIME ?= 60
 # The C compiler leaks too, in modules that are gone by then: leaks are counted in Python alone.
 # There __tls_get_addr is left alone: of GCC before 13 the interceptor takes some blocks for those of

@@ -59,6 +59,8 @@ _AT_ONCE = 64
 _nth = itertools.count()
 _PRIME = 65521
 """So that those of a process and of its neighbours begin to look for one at different places."""
+_TURNS = 8
+"""Of a compiler whose headers have changed meanwhile."""
 _SCRATCH = "gigastream-compile-"
 _STALE_SECONDS = 2 * TIME_LIMIT_SECONDS
 _OUT_OF_TIME = "CPU time limit exceeded"
@@ -103,8 +105,14 @@ def compile_query_set(text: str, *, headers: Sequence[Path] = (), portable: bool
     compiler = find_compiler()
     flags = (*FLAGS, *_effort(text), *(() if portable else NATIVE), *_sanitizer_flags())
     try:
-        while not os.path.lexists(target := _target(text, compiler, flags, headers)):
+        for _ in range(_TURNS):
+            target = _target(text, compiler, flags, headers)
+            if os.path.lexists(target):
+                break
             _compile(text, compiler, flags, headers, target)
+        else:
+            message = "the headers change while they are compiled"
+            raise CompileError(message, _hint_of_headers(headers))
         check_file(target, "remove it, and it is compiled again")
     except UntrustedError as error:
         raise CompileError(str(error), error.hint) from None

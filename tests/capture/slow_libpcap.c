@@ -22,7 +22,8 @@ static int state, descriptor; /* 0: nothing; 1: what comes is late; 2: it is the
 void come_late(int milliseconds);
 void come_late(int milliseconds)
 {
-    takes.tv_nsec = milliseconds * 1000000L;
+    takes.tv_sec = milliseconds / 1000;
+    takes.tv_nsec = milliseconds % 1000 * 1000000L;
     state = 1;
 }
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ import pyarrow.csv
 import pytest
 from psycopg.rows import dict_row
 
+from gigastream.daemon.loader_progress import PROGRESS
 from gigastream.daemon.messages import DropSet, SetParameter, SpoolSpec
 from gigastream.sinks import SINKS
 from tests.cli.command import COMMAND
@@ -182,25 +184,20 @@ def test_a_loader_that_is_still_at_its_end_is_waited_for(
     _, lake = places(common_folder)
     filled.add(lake)
     filled.wait_for_rows("dataset")
-    old = filled.state("dataset")
-    assert old is not None
-    assert old.pid is not None
-    os.kill(old.pid, signal.SIGSTOP)
-    try:
-        filled.daemon.ask(DropSet(name="t"))
+    [own] = (filled.daemon.folder / "cache" / PROGRESS).glob("*.lock")
+    filled.daemon.ask(DropSet(name="t"))
+    with own.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # as the old one, which has ended, for as long as we like
         filled.add(lake, name="u")
         wait_until(
             lambda: any(
-                each.rows or "another loader" in (each.why or "")
+                "another loader" in (each.why or "")
                 for each in filled.daemon.status().tables
                 if each.set_name == "u"
             ),
             "the next loader",
         )
         filled.send()
-    finally:
-        with suppress(ProcessLookupError):  # it is ended where it does not end by itself
-            os.kill(old.pid, signal.SIGCONT)
     wait_until(lambda: len(filled.daemon.status().tables) == 1, "the old one to be gone")
     filled.wait_for_rows("dataset")
     assert filled.daemon.stop() == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -71,6 +72,9 @@ def _fuzz(
 ) -> bool:
     """Run libFuzzer on a target; what it finds is written into the corpus."""
     fresh = WORK / name
+    if seed is not None:  # what other runs have found would make it another one
+        fresh = WORK / f"{name}-seeded"
+        shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(exist_ok=True)
     for number, content in enumerate(seeds(name)):
         (fresh / f"seed{number}").write_bytes(content)
@@ -80,7 +84,7 @@ def _fuzz(
     objects = build_objects(tools, WORK) if name == "engine" else []
     options = {
         "max_total_time": int(seconds),
-        "seed": seed or 0,  # 0: by the clock
+        "seed": 0 if seed is None else seed or 1,  # 0: by the clock
         "max_len": LONGEST_INPUT_BYTES,
         "rss_limit_mb": MEMORY_MIB,
         "timeout": HANGS_SECONDS,

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import pytest
 
 from gigastream.spool import Access
 from tests.cli.command import COMMAND
+from tests.flows import ports
 from tests.waiting import PATIENCE_S, wait_until
 
 TOKEN = "0123456789abcdef-of-the-tests"
@@ -27,11 +27,6 @@ _CERTIFICATE = (
     *("-days", "2", "-subj", "/CN=localhost"),
 )
 LOCAL_NAMES = ("DNS:localhost", "IP:127.0.0.1")
-
-
-_PORTS = range(20_000, 32_000)
-_names: list[socket.socket] = []
-"""What says of the ports that this process was given that they are: nobody gets them again."""
 
 
 @dataclass(frozen=True)
@@ -79,21 +74,8 @@ def make_keys(folder: Path, names: Sequence[str] = LOCAL_NAMES) -> Keys:
 
 
 def free_port() -> int:
-    """A port that nobody has now, below those that the kernel gives to whoever connects.
-
-    While a server is away no client of anybody takes its port, nor connects to itself by it. Nor is
-    it given once more, here or to the tests of another process: before its server listens it would
-    be free for them, and who has asked that server is not asked to believe another one.
-    """
-    for port in random.SystemRandom().sample(_PORTS, len(_PORTS)):
-        name = socket.socket(socket.AF_UNIX)
-        with socket.socket() as trial, suppress(OSError):
-            name.bind(f"\0gigastream-tests-port-{port}")  # one alone has it, until it ends
-            trial.bind(("127.0.0.1", port))
-            _names.append(name)
-            return port
-        name.close()
-    raise OSError("all ports are taken")
+    """A port for a server of the tests, which nobody else is given."""
+    return ports.free_port(socket.AF_INET, "127.0.0.1", socket.SOCK_STREAM)
 
 
 @dataclass

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from itertools import count, repeat
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ from gigastream.spool import (
 )
 from gigastream.spool.entry import encode
 from gigastream.spool.query_set import encode_schema
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, wait_until
 
 Answer = Callable[[Mapping[str, Any]], Iterator[bytes]]
 
@@ -213,13 +214,16 @@ def test_who_never_answers_is_away(
         monkeypatch.setattr(server_host, "ANSWER_SECONDS", 0.2)
         monkeypatch.setattr(server_host, "LEAST_BYTES_PER_SECOND", 1 << 30)
         # All else it would answer: who is asked once more would be there again.
-        monkeypatch.setattr(server_host, "ASK_AGAIN_SECONDS", PATIENCE_S)
+        again = SimpleNamespace(sleep=lambda _seconds: is_over.wait())
+        monkeypatch.setattr(server_host, "time", again)
         assert track.poll() == []
         assert track.away is not None
         assert track.damage == []
         with pytest.raises(SpoolAwayError):
             list(track._place.names(track.folder))  # nobody waits a second time
+        monkeypatch.setattr(server_host, "ANSWER_SECONDS", PATIENCE_S)
         is_over.set()
+        wait_until(lambda: track.poll() is not None and track.away is None, "it to be there again")
 
 
 def test_another_server_of_flight_is_none(keys: Keys, access: Access) -> None:
