@@ -93,7 +93,7 @@ def _check(
     assert_same_answers(expected, found, tuning, chosen, pool.text)
     for statistics in found.statistics.sources:
         name = statistics.interface.removeprefix("STREAM ")
-        if name in STREAMS:
+        if name in STREAMS and name in pool.text:  # what no query reads is not read to its end
             assert statistics.undecodable == given_records[name].undecodable
             assert statistics.decoded == len(streams[name].rows)
 

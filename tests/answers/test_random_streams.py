@@ -89,6 +89,13 @@ def test_a_pool_of_queries(
     check(pool(families, seed, QUERIES), captures, tuning, folder)
 
 
+def test_a_key_of_zeros_hashes_too(folder: Path) -> None:
+    """All hashes were the same, and rows of joins came twice."""
+    captures = _files(links_of(Links(0, conversations=1, seconds=3)))
+    tuning = Settings(hash_key=(0, 0), slots=1, burst=1, batch_rows=1)
+    check(pool(("joins",), 2, QUERIES), captures, tuning, folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("families", FAMILIES, ids="-".join)
 @settings(at_random, max_examples=30, derandomize=False)
