@@ -111,8 +111,7 @@ class Settings:
     use_mmap: bool = False
     """Map plain files instead of reading them."""
     hash_key: tuple[int, int] | None = None
-    """Of the group hash, each word made odd; None: random for each process. Fixed, a run can be
-    repeated exactly."""
+    """Of the group hash; None: random for each process. Fixed, a run can be repeated exactly."""
     low_level_only: bool = False
     """Only count what the low level puts out: how fast it is alone."""
     output_punctuation: bool = False

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ def engine_settings(s: Settings, *, is_resident: bool = False) -> Any:
     native.heartbeat_packets = s.heartbeat_packets if s.is_periodic else 0
     native.is_on_demand = s.is_on_demand
     native.is_resident = is_resident
-    native.hash_key = _odd(s.hash_key) if s.hash_key else _random_key()
+    native.hash_key = s.hash_key or _random_key()
     native.link_types = link_types(s)[0]
     return native
 
@@ -92,7 +92,7 @@ def set_settings(s: Settings) -> Any:
     native.slot_count = s.slots or 0
     native.max_groups = s.max_groups or NO_LIMIT
     native.max_rows = s.max_rows or NO_LIMIT
-    native.hash_key = _odd(s.hash_key) if s.hash_key else _random_key()
+    native.hash_key = s.hash_key or _random_key()
     native.memory = account(s.memory_bytes)
     native.low_level_only = s.low_level_only
     native.output_punctuation = s.output_punctuation or s.deliver_every_burst
@@ -107,9 +107,4 @@ def default_slots(plan: Plan, interfaces: int) -> int:
 
 def _random_key() -> list[int]:
     """The hash's key, new for every process, so that nobody can construct collisions."""
-    return _odd(int.from_bytes(os.urandom(8), "little") for _ in range(2))
-
-
-def _odd(key: Iterable[int]) -> list[int]:
-    """The hash multiplies by it: by 0 all hashes would be 0."""
-    return [word | 1 for word in key]
+    return [int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2)]

@@ -89,8 +89,8 @@ def test_a_pool_of_queries(
     check(pool(families, seed, QUERIES), captures, tuning, folder)
 
 
-def test_a_key_of_zeros_hashes_too(folder: Path) -> None:
-    """All hashes were the same, and rows of joins came twice."""
+def test_where_all_hashes_are_the_same_no_row_comes_twice(folder: Path) -> None:
+    """A join in a band asks for each part of it that is in reach: a row is in one of them."""
     captures = _files(links_of(Links(0, conversations=1, seconds=3)))
     tuning = Settings(hash_key=(0, 0), slots=1, burst=1, batch_rows=1)
     check(pool(("joins",), 2, QUERIES), captures, tuning, folder)

@@ -33,6 +33,8 @@ def write_meet(
                 f"const struct {prefix}_row{other.port} *m = "
                 f"(const struct {prefix}_row{other.port} *)met;"
             )
+            if granules.pair is not None:  # two granules of one hash share a chain
+                lines.add(f"if ({granules.of_value('m->values')} != granule) continue;")
             _write_match(lines, context, side, other)
             _write_pair_out(lines, prefix, side)
     _write_keep(lines, prefix, side, granules)
