@@ -187,6 +187,7 @@ def test_check_and_explain_know_it_without_a_source(folder: Path) -> None:
     assert gigastream("check", *words, cwd=folder).lines == ["query: seen timestamp, name string"]
     done = gigastream("explain", *words, cwd=folder)
     assert b"the records of STREAM hosts" in done.out
+    assert b"from the record" in done.out
     (folder / "links.toml").write_text('[interface.eth0]\nrole = "edge"\n')
     done = gigastream("check", "-c", "links.toml", *words, cwd=folder)
     assert (done.code, done.err) == (0, "")

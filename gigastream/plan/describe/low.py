@@ -41,7 +41,7 @@ def reader_details(node: LowNode, plan: Plan) -> Iterator[Detail]:
     of_burst = () if node.filter is not None else plan.early_fields
     early = [field.field for field in read if field.accessor in of_burst]
     late = [field.field for field in read if field.accessor not in of_burst]
-    yield "reads", _early_and_late(early, late)
+    yield "reads", _early_and_late(early, late, node.source)
     yield "feeds", _shared_by(node, plan)
     rows = [] if node.row_column is None else [f"at each {counted(node.row_unit, 'tuple')}"]
     changes = (f"when timestamp {function.forward_text} grows" for function in node.needs)
@@ -110,8 +110,11 @@ def _signature(node: LowNode, plan: Plan) -> tuple[str, ...]:
     return tuple(f"bit {bit}: {expression_text(plan.prefilter[bit])}" for bit in node.signature)
 
 
-def _early_and_late(early: Sequence[str], late: Sequence[str]) -> tuple[str, ...]:
-    found = [(early, "from the burst's columns"), (late, "from the packet")]
+def _early_and_late(
+    early: Sequence[str], late: Sequence[str], source: ProtocolSource
+) -> tuple[str, ...]:
+    one = "record" if is_of_stream(source.interface) else "packet"
+    found = [(early, "from the burst's columns"), (late, f"from the {one}")]
     return tuple(f"{', '.join(names)} {where}" for names, where in found if names)
 
 
