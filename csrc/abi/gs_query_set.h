@@ -21,7 +21,7 @@
 #include "gs_tunnels.h"
 #include "gs_value_lists.h"
 
-#define GS_ABI_VERSION 16
+#define GS_ABI_VERSION 17
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
@@ -81,6 +81,7 @@ struct gs_lfta_table {
 
 struct gs_host;
 struct gs_lfta_ops;
+struct gs_members;
 struct gs_watchlist;
 
 /* The part of an LFTA that generated code sees; the engine's struct begins with it. */
@@ -93,6 +94,7 @@ struct gs_lfta {
     void *const *handles;                         /* of the query set */
     const struct gs_watchlist *const *watchlists; /* likewise */
     struct gs_join_filter *filter;                /* of a FILTER_JOIN, or NULL */
+    struct gs_members *members;                   /* who fills one table with it; NULL: nobody */
     uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
 
@@ -107,6 +109,10 @@ enum gs_flush_policy {
 struct gs_lfta_ops {
     uint32_t kind;
     uint32_t view; /* of the set's, whose packets it sees */
+    /* Who has the table that it fills together with others (gs_members.h), itself perhaps; which
+     * of them it is, and the number of its predicate. NULL: it has one alone, or none. */
+    const struct gs_lfta_ops *table_of;
+    uint32_t member, predicate;
     uint32_t slot_size;
     uint32_t slot_count;     /* asked by the query, 0: the engine's default */
     bool is_adaptive;        /* its table becomes smaller, too, where it is larger than need be */
@@ -122,7 +128,8 @@ struct gs_lfta_ops {
     const struct gs_join_filter_ops *filter; /* NULL: it is no FILTER_JOIN */
     uint32_t need_count;                     /* length of the vector of `needs` */
     const char *const *interfaces; /* names it is bound to, NULL-terminated; NULL: every one */
-    /* Runs the LFTA over a burst whose columns are filled. */
+    /* Runs the LFTA over a burst whose columns are filled, and who fills its table too. NULL:
+     * who has the table does so. */
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
     /* Appends the partial row of a slot to lfta->output, which has room. */
     void (*emit)(struct gs_lfta *lfta, const void *slot, const gs_bound *window);

@@ -23,14 +23,14 @@ struct period {
 static bool look_back(struct gs_lfta_state *lfta, struct period *period)
 {
     struct gs_table_growth *growth = &lfta->growth;
-    const struct gs_lfta_counters *counters = &lfta->base.counters;
-    period->accepted = counters->accepted - growth->accepted_before;
-    period->evicted = counters->evicted - growth->evicted_before;
+    uint64_t accepted = gs_table_accepted(lfta), evicted = gs_table_evicted(lfta);
+    period->accepted = accepted - growth->accepted_before;
+    period->evicted = evicted - growth->evicted_before;
     uint64_t entered = period->evicted + growth->occupied - growth->occupied_before;
     period->met = entered < period->accepted ? period->accepted - entered : 0;
     if (period->accepted < 2 * (uint64_t)lfta->base.table.slot_count) return false;
-    growth->accepted_before = counters->accepted;
-    growth->evicted_before = counters->evicted;
+    growth->accepted_before = accepted;
+    growth->evicted_before = evicted;
     growth->occupied_before = growth->occupied;
     return true;
 }

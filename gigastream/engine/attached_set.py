@@ -20,6 +20,7 @@ from gigastream.engine.turns import Turn
 from gigastream.engine.watchlists import Watchlists
 from gigastream.plan import Plan
 from gigastream.plan.base_time import base_times
+from gigastream.plan.rules.share_groups import unshared
 from gigastream.settings import Settings
 
 NOTHING = -(1 << 63)
@@ -54,6 +55,7 @@ class AttachedSet:
         left out, and counted (cut_rows). `turn` has its number whenever it has its turn.
         """
         settings = settings or Settings()
+        plan = plan if settings.share_groups else unshared(plan)
         self.memory_bytes = settings.memory_bytes
         """The setting."""
         self._nodes = [node.name for node in plan.nodes]

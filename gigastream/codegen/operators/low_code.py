@@ -12,10 +12,12 @@ from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_schema
 from gigastream.codegen.context import CodeContext, view_of, views_of
 from gigastream.codegen.interfaces import write_interfaces
+from gigastream.codegen.member_sets import member_set
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
 from gigastream.plan.operators.low_node import LowNode
+from gigastream.plan.operators.partial_aggregate import PartialAggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,13 @@ class LowCode:
         columns = ", ".join(map(str, temporal)) or "0"
         lines.add(f"static const uint32_t {prefix}_temporal[] = {{{columns}}};")
         interfaces = write_interfaces(lines, prefix, node)
+        has_table = self.has_table and not node.has_table_of_another
         with lines.block(f"static const struct gs_lfta_ops {prefix}_ops =", "};"):
             lines.add(
                 f".kind = GS_LFTA_{self.kind},",
                 f".view = {view},",
-                f".slot_size = {f'sizeof(struct {prefix}_slot)' if self.has_table else '0'},",
+                *self._table_of(context, node),
+                f".slot_size = {f'sizeof(struct {prefix}_slot)' if has_table else '0'},",
                 f".slot_count = {options.aggregate_slots or 0},",
                 f".is_adaptive = {str(options.aggregate_slots == ADAPTIVE_SLOTS).lower()},",
                 f".flush_policy = {(options.flush or FlushPolicy.SLOW).constant},",
@@ -80,12 +84,24 @@ class LowCode:
                 f".filter = {'NULL' if node.filter is None else f'&{prefix}_filter'},",
                 f".need_count = {len(node.needs)},",
                 f".interfaces = {interfaces},",
-                f".burst = {prefix}_burst,",
-                f".emit = {f'{prefix}_emit' if self.has_table else 'NULL'},",
+                f".burst = {'NULL' if node.has_table_of_another else f'{prefix}_burst'},",
+                f".emit = {f'{prefix}_emit' if has_table else 'NULL'},",
                 f".bounds = {prefix}_bounds,",
                 f".needs = {prefix}_needs,",
             )
         lines.add("")
+
+    def _table_of(self, context: CodeContext, node: LowNode) -> list[str]:
+        """Whose table it fills, where several do."""
+        if not isinstance(node, PartialAggregate) or not node.table_of:
+            return []
+        owner = next(other for other in context.plan.low if other.name == node.table_of[0])
+        members = member_set(context.plan, node)
+        return [
+            f".table_of = &{self.prefix(context, owner)}_ops,",
+            f".member = {members.member(node)},",
+            f".predicate = {members.predicate_of(node)},",
+        ]
 
 
 def _row_members(node: LowNode, temporal: Sequence[int]) -> list[str]:

@@ -43,6 +43,11 @@ class LowNode(Node):
         return conditions(() if self.filter is None else self.filter.expressions)
 
     @property
+    def has_table_of_another(self) -> bool:
+        """Whether it fills a table with others of which it is not the first (share_groups)."""
+        return False
+
+    @property
     def row_column(self) -> int | None:
         """The column that is made of the number of the tuple, where a window counts rows."""
         return None

@@ -33,6 +33,12 @@ class PartialAggregate(LowNode):
 
     groups: tuple[GroupVariable, ...]
     accumulators: tuple[Accumulator, ...]
+    table_of: tuple[str, ...] = ()
+    """The LFTAs that fill one table together, this one among them; the first has the table."""
+
+    @property
+    def has_table_of_another(self) -> bool:
+        return self.name not in self.table_of[:1] and bool(self.table_of)
 
     @property
     def bounds(self) -> tuple[Monotone | None, ...]:
@@ -70,9 +76,14 @@ class PartialAggregate(LowNode):
         yield from packet_details(self, plan)
         yield "groups", tuple(map(group_text, self.groups))
         yield "keeps", kept(self.groups, self.accumulators)
-        yield "table", (slots_text(self.options),)
+        yield "table", (slots_text(self.options), *self._shared_text())
         yield "flush", (flush_text(self.options),)
         yield from reader_details(self, plan)
+
+    def _shared_text(self) -> tuple[str, ...]:
+        others = [name for name in self.table_of if name != self.name]
+        names = ", ".join(others)
+        return (f"one with that of {names}: the groups are the same",) if others else ()
 
     @property
     def made_of(self) -> tuple[str, ...]:
