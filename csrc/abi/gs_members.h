@@ -9,6 +9,12 @@
 
 #define GS_MEMBERS_MAX 32
 
+struct gs_member {
+    const struct gs_lfta_ops *owner; /* who has the table, itself perhaps */
+    uint32_t number;                 /* which of them it is */
+    uint32_t predicate;              /* the number of its predicate */
+};
+
 struct gs_members {
     uint64_t accepted, evicted; /* of the table: packets of any predicate, slots */
     /* Groups of each predicate that are in the table, by window. */

@@ -80,9 +80,6 @@ struct gs_lfta_table {
 };
 
 struct gs_host;
-struct gs_lfta_ops;
-struct gs_members;
-struct gs_watchlist;
 
 /* The part of an LFTA that generated code sees; the engine's struct begins with it. */
 struct gs_lfta {
@@ -108,11 +105,8 @@ enum gs_flush_policy {
 
 struct gs_lfta_ops {
     uint32_t kind;
-    uint32_t view; /* of the set's, whose packets it sees */
-    /* Who has the table that it fills together with others (gs_members.h), itself perhaps; which
-     * of them it is, and the number of its predicate. NULL: it has one alone, or none. */
-    const struct gs_lfta_ops *table_of;
-    uint32_t member, predicate;
+    uint32_t view;                  /* of the set's, whose packets it sees */
+    const struct gs_member *member; /* of several that fill one table (gs_members.h), or NULL */
     uint32_t slot_size;
     uint32_t slot_count;     /* asked by the query, 0: the engine's default */
     bool is_adaptive;        /* its table becomes smaller, too, where it is larger than need be */
@@ -128,8 +122,7 @@ struct gs_lfta_ops {
     const struct gs_join_filter_ops *filter; /* NULL: it is no FILTER_JOIN */
     uint32_t need_count;                     /* length of the vector of `needs` */
     const char *const *interfaces; /* names it is bound to, NULL-terminated; NULL: every one */
-    /* Runs the LFTA over a burst whose columns are filled, and who fills its table too. NULL:
-     * who has the table does so. */
+    /* Runs the LFTA over a burst whose columns are filled; NULL: who has its table does. */
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
     /* Appends the partial row of a slot to lfta->output, which has room. */
     void (*emit)(struct gs_lfta *lfta, const void *slot, const gs_bound *window);

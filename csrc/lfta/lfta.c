@@ -379,7 +379,7 @@ static uint32_t default_slots(const struct gs_lfta_state *lfta,
     if (settings->memory == NULL) return slots;
     uint64_t share =
         gs_memory_limit(settings->memory) / FIRST_TABLES_PART / (settings->table_count + 1);
-    if (lfta->base.ops->table_of != NULL && share > MEMBERS_BYTES) share = MEMBERS_BYTES;
+    if (lfta->base.ops->member != NULL && share > MEMBERS_BYTES) share = MEMBERS_BYTES;
     while (slots > LEAST_SLOTS && gs_table_bytes(lfta, slots) > share)
         slots /= 2;
     return slots;
@@ -421,7 +421,7 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
         GS_RETURN_IF_ERROR(
             gs_join_filter_open(ops->filter, &lfta->holder, &lfta->base.filter, error));
     if (ops->kind != GS_LFTA_AGGREGATION) return GS_OK;
-    if (ops->table_of != NULL && ops->table_of != ops) return GS_OK; /* it is another's */
+    if (ops->member != NULL && ops->member->owner != ops) return GS_OK; /* it is another's */
     uint64_t wanted = settings->slot_count > 0 ? (uint64_t)settings->slot_count : ops->slot_count;
     if (wanted > 0) return gs_table_open(lfta, power_of_two(wanted), error);
     lfta->growth.is_wanted = true;

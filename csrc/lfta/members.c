@@ -12,7 +12,7 @@ int gs_lfta_join(struct gs_lfta_state *lfta, struct gs_lfta_state *owner, struct
         return gs_fail(error, GS_ERROR, "no memory for a table of several queries");
     lfta->owner = owner;
     lfta->base.members = owner->base.members;
-    lfta->base.members->lftas[lfta->base.ops->member] = &lfta->base;
+    lfta->base.members->lftas[lfta->base.ops->member->number] = &lfta->base;
     return GS_OK;
 }
 
@@ -20,7 +20,7 @@ uint32_t gs_lfta_groups_in(const struct gs_lfta_state *lfta, uint32_t window)
 {
     const struct gs_members *members = lfta->base.members;
     if (members == NULL) return lfta->base.table.windows[window].group_count;
-    return members->groups[lfta->base.ops->predicate][window];
+    return members->groups[lfta->base.ops->member->predicate][window];
 }
 
 uint64_t gs_table_groups(const struct gs_lfta_state *lfta)

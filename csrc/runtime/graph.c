@@ -50,7 +50,7 @@ static bool is_bound_to(const struct gs_lfta_ops *ops, const char *interface)
 /* An LFTA that fills the table of another has none. */
 static bool has_table(const struct gs_lfta_ops *ops)
 {
-    return ops->table_of == NULL || ops->table_of == ops;
+    return ops->member == NULL || ops->member->owner == ops;
 }
 
 static uint32_t count_ports(const struct gs_query_set *query_set, const char *const *interfaces,
@@ -173,10 +173,10 @@ static void ask_port(void *maker, uint32_t column, gs_bound value)
 static int join_table(struct gs_graph *graph, uint32_t at, struct gs_error *error)
 {
     struct gs_lfta_state *lfta = &graph->lftas[at];
-    const struct gs_lfta_ops *table_of = lfta->base.ops->table_of;
-    if (table_of == NULL) return GS_OK;
+    const struct gs_member *member = lfta->base.ops->member;
+    if (member == NULL) return GS_OK;
     uint32_t owner = 0;
-    while (owner < at && (graph->lftas[owner].base.ops != table_of ||
+    while (owner < at && (graph->lftas[owner].base.ops != member->owner ||
                           graph->ports[owner].interface != graph->ports[at].interface))
         owner++;
     return gs_lfta_join(lfta, &graph->lftas[owner], error);

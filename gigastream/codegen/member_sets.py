@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in the table that several LFTAs fill: predicates, what each keeps, whose rows it makes."""
+"""What is in the table that several LFTAs fill: their predicates, what it keeps, their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.accumulators import Accumulator, expression_key
+from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Predicate:
+class MemberPredicate:
     """LFTAs of one predicate, whose number is a bit in packets and slots."""
 
     number: int
@@ -24,14 +26,14 @@ class Predicate:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class MemberCells:
     """Predicates with consecutive numbers for which a slot keeps the same: an array of cells."""
 
     number: int
     first: int
     """The number of its first predicate."""
     accumulators: tuple[Accumulator, ...]
-    predicates: tuple[Predicate, ...]
+    predicates: tuple[MemberPredicate, ...]
 
     @property
     def mask(self) -> str:
@@ -40,10 +42,10 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class MemberRows:
     """LFTAs whose rows are made of a cell in the same way, of a predicate each."""
 
-    cells: Cells
+    cells: MemberCells
     members: tuple[tuple[int, int], ...]
     """Number of the predicate, and which of the set it is."""
     node: PartialAggregate
@@ -54,7 +56,7 @@ class MemberSet:
     """The LFTAs that fill one table, the one that has it first."""
 
     nodes: tuple[PartialAggregate, ...]
-    cells: tuple[Cells, ...]
+    cells: tuple[MemberCells, ...]
     arguments: tuple[Expression, ...]
     """Distinct: what accumulators are told of a packet."""
 
@@ -63,16 +65,16 @@ class MemberSet:
         return self.nodes[0]
 
     @property
-    def predicates(self) -> tuple[Predicate, ...]:
+    def predicates(self) -> tuple[MemberPredicate, ...]:
         """By their numbers."""
         return tuple(predicate for cells in self.cells for predicate in cells.predicates)
 
-    def predicate_of(self, node: PartialAggregate) -> int:
+    def predicate_of(self, node: LowNode) -> int:
         """The number of an LFTA's predicate."""
         member = self.member(node)
         return next(p.number for p in self.predicates if member in p.members)
 
-    def member(self, node: PartialAggregate) -> int:
+    def member(self, node: LowNode) -> int:
         """Which of the set an LFTA is."""
         return [other.name for other in self.nodes].index(node.name)
 
@@ -81,10 +83,10 @@ class MemberSet:
         keys = [expression_key(e) for e in self.arguments]
         return [keys.index(expression_key(e)) for e in accumulator.expressions]
 
-    def rows(self) -> list[Rows]:
+    def rows(self) -> list[MemberRows]:
         """How the rows of all members are made."""
         found: dict[object, list[tuple[int, int]]] = {}
-        made: dict[object, tuple[Cells, PartialAggregate]] = {}
+        made: dict[object, tuple[MemberCells, PartialAggregate]] = {}
         for cells in self.cells:
             for predicate in cells.predicates:
                 for turn, member in enumerate(predicate.members):
@@ -92,13 +94,13 @@ class MemberSet:
                     key = (turn, cells.number, _row_key(self.owner, cells, node))
                     found.setdefault(key, []).append((predicate.number, member))
                     made.setdefault(key, (cells, node))
-        return [Rows(made[key][0], tuple(found[key]), made[key][1]) for key in found]
+        return [MemberRows(made[key][0], tuple(found[key]), made[key][1]) for key in found]
 
 
-def member_set(plan: Plan, owner: PartialAggregate) -> MemberSet:
-    """What is in the table that an LFTA has for all that fill it."""
-    known = {node.name: node for node in plan.low if isinstance(node, PartialAggregate)}
-    nodes = tuple(known[name] for name in owner.table_of)
+def member_set(plan: Plan, owner: LowNode) -> MemberSet:
+    """What is in the table that an LFTA fills with others."""
+    known = {node.name: node for node in plan.low}
+    nodes = tuple(cast("PartialAggregate", known[name]) for name in owner.table_of)
     asked: dict[object, list[int]] = {}
     for member, node in enumerate(nodes):
         asked.setdefault(_predicate_key(node), []).append(member)
@@ -109,14 +111,14 @@ def member_set(plan: Plan, owner: PartialAggregate) -> MemberSet:
         key = tuple(map(accumulator_key, own))
         alike.setdefault(key, []).append(members)
         kept[key] = own
-    cells: list[Cells] = []
+    cells: list[MemberCells] = []
     first = 0
-    for key, groups in alike.items():
+    for kind, groups in alike.items():
         predicates = tuple(
-            Predicate(first + at, tuple(members), nodes[members[0]])
+            MemberPredicate(first + at, tuple(members), nodes[members[0]])
             for at, members in enumerate(groups)
         )
-        cells.append(Cells(len(cells), first, kept[key], predicates))
+        cells.append(MemberCells(len(cells), first, kept[kind], predicates))
         first += len(predicates)
     told = {expression_key(e): e for own in kept.values() for a in own for e in a.expressions}
     return MemberSet(nodes, tuple(cells), tuple(told.values()))
@@ -134,13 +136,13 @@ def group_places(owner: PartialAggregate, node: PartialAggregate) -> list[int]:
     return [keys.index(expression_key(group.expression)) for group in node.groups]
 
 
-def accumulator_places(cells: Cells, node: PartialAggregate) -> list[int]:
+def accumulator_places(cells: MemberCells, node: PartialAggregate) -> list[int]:
     """Which accumulator of a cell each accumulator of an LFTA is."""
     keys = list(map(accumulator_key, cells.accumulators))
     return [keys.index(accumulator_key(a)) for a in node.accumulators]
 
 
-def _row_key(owner: PartialAggregate, cells: Cells, node: PartialAggregate) -> object:
+def _row_key(owner: PartialAggregate, cells: MemberCells, node: PartialAggregate) -> object:
     types = tuple((str(c.type), c.nullable) for c in node.schema.columns)
     return tuple(group_places(owner, node)), tuple(accumulator_places(cells, node)), types
 

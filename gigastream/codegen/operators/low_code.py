@@ -17,7 +17,6 @@ from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
 from gigastream.plan.operators.low_node import LowNode
-from gigastream.plan.operators.partial_aggregate import PartialAggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +65,13 @@ class LowCode:
         columns = ", ".join(map(str, temporal)) or "0"
         lines.add(f"static const uint32_t {prefix}_temporal[] = {{{columns}}};")
         interfaces = write_interfaces(lines, prefix, node)
+        member = self._write_member(lines, context, node)
         has_table = self.has_table and not node.has_table_of_another
         with lines.block(f"static const struct gs_lfta_ops {prefix}_ops =", "};"):
             lines.add(
                 f".kind = GS_LFTA_{self.kind},",
                 f".view = {view},",
-                *self._table_of(context, node),
+                f".member = {member},",
                 f".slot_size = {f'sizeof(struct {prefix}_slot)' if has_table else '0'},",
                 f".slot_count = {options.aggregate_slots or 0},",
                 f".is_adaptive = {str(options.aggregate_slots == ADAPTIVE_SLOTS).lower()},",
@@ -91,17 +91,20 @@ class LowCode:
             )
         lines.add("")
 
-    def _table_of(self, context: CodeContext, node: LowNode) -> list[str]:
-        """Whose table it fills, where several do."""
-        if not isinstance(node, PartialAggregate) or not node.table_of:
-            return []
+    def _write_member(self, lines: Lines, context: CodeContext, node: LowNode) -> str:
+        """Which it is of those that fill one table: its address in C."""
+        if not node.table_of:
+            return "NULL"
+        prefix = self.prefix(context, node)
         owner = next(other for other in context.plan.low if other.name == node.table_of[0])
         members = member_set(context.plan, node)
-        return [
-            f".table_of = &{self.prefix(context, owner)}_ops,",
-            f".member = {members.member(node)},",
-            f".predicate = {members.predicate_of(node)},",
-        ]
+        number, predicate = members.member(node), members.predicate_of(node)
+        if owner is node:
+            lines.add(f"static const struct gs_lfta_ops {prefix}_ops;")
+        has_it = f"&{self.prefix(context, owner)}_ops"
+        numbers = f"{{{has_it}, {number}, {predicate}}}"
+        lines.add(f"static const struct gs_member {prefix}_member = {numbers};")
+        return f"&{prefix}_member"
 
 
 def _row_members(node: LowNode, temporal: Sequence[int]) -> list[str]:

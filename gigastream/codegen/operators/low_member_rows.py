@@ -9,8 +9,8 @@ from gigastream.codegen.columns import put
 from gigastream.codegen.expressions import CValue
 from gigastream.codegen.keys import from_bound
 from gigastream.codegen.member_sets import (
+    MemberRows,
     MemberSet,
-    Rows,
     accumulator_places,
     group_places,
 )
@@ -43,7 +43,7 @@ def write_member_rows(lines: Lines, prefix: str, members: MemberSet) -> None:
     lines.add("")
 
 
-def _write_row(lines: Lines, name: str, prefix: str, members: MemberSet, rows: Rows) -> None:
+def _write_row(lines: Lines, name: str, prefix: str, members: MemberSet, rows: MemberRows) -> None:
     head = (
         f"static void {name}(struct gs_lfta *lfta, const struct {prefix}_slot *slot, "
         f"const struct {prefix}_cell_{rows.cells.number} *cell, const gs_bound *window)"
@@ -61,15 +61,13 @@ def _write_row(lines: Lines, name: str, prefix: str, members: MemberSet, rows: R
     lines.add("")
 
 
-def _values(members: MemberSet, rows: Rows) -> list[CValue]:
+def _values(members: MemberSet, rows: MemberRows) -> list[CValue]:
     _, windows = groups_apart(members.owner)
     values = []
     for place, group in zip(group_places(members.owner, rows.node), rows.node.groups, strict=True):
         e = group.expression
         if place in windows:
-            values.append(
-                CValue(from_bound(f"window[{windows.index(place)}]", e.type, e.temporal))
-            )
+            values.append(CValue(from_bound(f"window[{windows.index(place)}]", e.type, e.temporal)))
         else:
             values.append(CValue(f"slot->g{place}"))
     for place in accumulator_places(rows.cells, rows.node):
@@ -78,7 +76,7 @@ def _values(members: MemberSet, rows: Rows) -> list[CValue]:
     return values
 
 
-def _write_put(lines: Lines, prefix: str, kinds: list[Rows]) -> None:
+def _write_put(lines: Lines, prefix: str, kinds: list[MemberRows]) -> None:
     head = (
         f"static void {prefix}_put(const struct gs_members *members, "
         f"const struct {prefix}_slot *slot, uint32_t passed, const gs_bound *window)"
@@ -86,7 +84,7 @@ def _write_put(lines: Lines, prefix: str, kinds: list[Rows]) -> None:
     with lines.block(head):
         for number, rows in enumerate(kinds):
             cells = rows.cells
-            of = {predicate: member for predicate, member in rows.members}
+            of = dict(rows.members)
             mask = sum(1 << predicate for predicate in of)
             each = "bits != 0; bits &= bits - 1"
             with lines.block(f"for (uint32_t bits = passed & {mask:#x}u; {each})"):

@@ -15,7 +15,7 @@ from gigastream.codegen.accumulators import handed_over, low_writer_of, met
 from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.keys import equal, size_rank, to_bound, write_has_time, write_hash
-from gigastream.codegen.member_sets import Cells, MemberSet, Predicate, member_set
+from gigastream.codegen.member_sets import MemberCells, MemberPredicate, MemberSet, member_set
 from gigastream.codegen.operators.low_member_rows import groups_apart, write_member_rows
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
@@ -59,7 +59,7 @@ def _write_types(lines: Lines, prefix: str, members: MemberSet) -> None:
     lines.add("")
 
 
-def _cell_members(cells: Cells) -> list[tuple[str, str]]:
+def _cell_members(cells: MemberCells) -> list[tuple[str, str]]:
     """Of accumulators that have a value from the first row on."""
     found = []
     for index, accumulator in enumerate(cells.accumulators):
@@ -112,7 +112,7 @@ def _write_candidates(lines: Lines, context: CodeContext, members: MemberSet) ->
     lines.add("uint64_t candidates = any;")
 
 
-def _of(predicate: Predicate) -> str:
+def _of(predicate: MemberPredicate) -> str:
     """From here on `lfta` is the one that counts for a predicate."""
     return f"struct gs_lfta *const lfta = members->lftas[{predicate.members[0]}];"
 
@@ -227,11 +227,11 @@ def _write_collision(lines: Lines, prefix: str) -> None:
             lines.add("lfta->host->lfta_evict(lfta, row->slot, window);")
 
 
-def _each(cells: Cells, bits: str) -> str:
+def _each(cells: MemberCells, bits: str) -> str:
     return f"for (uint32_t bits = {bits} & {cells.mask}; bits != 0; bits &= bits - 1)"
 
 
-def _cell(prefix: str, cells: Cells) -> str:
+def _cell(prefix: str, cells: MemberCells) -> str:
     place = f"__builtin_ctz(bits) - {cells.first}"
     return f"struct {prefix}_cell_{cells.number} *cell = &slot->c{cells.number}[{place}];"
 
@@ -240,7 +240,7 @@ def _arguments(members: MemberSet, accumulator: Accumulator) -> list[str]:
     return [f"row->x{at}" for at in members.arguments_of(accumulator)]
 
 
-def _write_start(lines: Lines, members: MemberSet, cells: Cells) -> None:
+def _write_start(lines: Lines, members: MemberSet, cells: MemberCells) -> None:
     lines.add("(void)cell;")
     for index, accumulator in enumerate(cells.accumulators):
         writer, at = low_writer_of(accumulator), f"cell->a{index}"
@@ -248,7 +248,7 @@ def _write_start(lines: Lines, members: MemberSet, cells: Cells) -> None:
         lines.add(*met(accumulator, at, x, writer.start(at, handed_over(accumulator, x)), None))
 
 
-def _write_add(lines: Lines, prefix: str, members: MemberSet, cells: Cells) -> None:
+def _write_add(lines: Lines, prefix: str, members: MemberSet, cells: MemberCells) -> None:
     lines.add("(void)cell;")
     tests = [
         low_writer_of(a).overflow(f"cell->a{index}", _arguments(members, a), a)
@@ -265,14 +265,14 @@ def _write_add(lines: Lines, prefix: str, members: MemberSet, cells: Cells) -> N
     for index, accumulator in enumerate(cells.accumulators):
         writer, at = low_writer_of(accumulator), f"cell->a{index}"
         x = _arguments(members, accumulator)
-        values = handed_over(accumulator, x)
-        lines.add(*met(accumulator, at, x, writer.start(at, values), writer.add(at, values)))
+        told = handed_over(accumulator, x)
+        lines.add(*met(accumulator, at, x, writer.start(at, told), writer.add(at, told)))
 
 
 # ---- counters ----
 
 
-def _followed(members: MemberSet) -> list[Predicate]:
+def _followed(members: MemberSet) -> list[MemberPredicate]:
     return [predicate for predicate in members.predicates if len(predicate.members) > 1]
 
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
 from gigastream.gsql.expressions import ROW_NUMBER, Expression, FieldRef, walk
 from gigastream.gsql.order.inference import Monotone, monotone
@@ -30,6 +30,8 @@ class LowNode(Node):
     """Those of the plan's prefilter that a packet must pass before the LFTA sees it."""
     needs: tuple[Monotone, ...] = ()
     """What the consumers look at, over the packet's timestamp: a change is worth a punctuation."""
+    table_of: tuple[str, ...] = ()
+    """The LFTAs that fill one table together, this one among them; the first has the table."""
     options: QueryOptions = field(default=QueryOptions(), hash=False, compare=False)
 
     @property
@@ -43,9 +45,18 @@ class LowNode(Node):
         return conditions(() if self.filter is None else self.filter.expressions)
 
     @property
+    def table_key(self) -> object:
+        """Equal for two that may fill one table (share_groups); None: it must have its own."""
+        return None
+
+    def with_table(self, names: tuple[str, ...]) -> Self:
+        """The same, which fills a table with LFTAs of these names, itself among them."""
+        return replace(self, table_of=names)
+
+    @property
     def has_table_of_another(self) -> bool:
-        """Whether it fills a table with others of which it is not the first (share_groups)."""
-        return False
+        """Whether it fills a table with others of which it is not the first."""
+        return bool(self.table_of) and self.table_of[0] != self.name
 
     @property
     def row_column(self) -> int | None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import GroupVariable
-from gigastream.plan.accumulators import Accumulator
+from gigastream.plan.accumulators import Accumulator, expression_key
 from gigastream.plan.base_time import BaseTimes
+from gigastream.plan.costs import is_total_and_cheap
 from gigastream.plan.describe.aggregates import kept, kept_columns
 from gigastream.plan.describe.clauses import group_text
 from gigastream.plan.describe.low import packet_details, reader_details
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
 
 
+def _is_plain(accumulator: Accumulator) -> bool:
+    if accumulator.functions or accumulator.keeps_values:
+        return False
+    return all(is_total_and_cheap(e) for e in accumulator.expressions)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialAggregate(LowNode):
     """Partial groups, which an Aggregate completes above the border."""
@@ -33,12 +40,21 @@ class PartialAggregate(LowNode):
 
     groups: tuple[GroupVariable, ...]
     accumulators: tuple[Accumulator, ...]
-    table_of: tuple[str, ...] = ()
-    """The LFTAs that fill one table together, this one among them; the first has the table."""
 
     @property
-    def has_table_of_another(self) -> bool:
-        return self.name not in self.table_of[:1] and bool(self.table_of)
+    def table_key(self) -> object:
+        """The order of the groups says nothing, but that of the temporal ones, which are compared.
+
+        What is kept of a packet must be there for every packet, of a fixed size and no function's.
+        """
+        groups = [group.expression for group in self.groups]
+        is_plain = all(map(_is_plain, self.accumulators))
+        is_wide = any(e.type.is_wide for e in groups)
+        if not is_plain or is_wide or self.filter is not None or self.row_column is not None:
+            return None
+        temporal = tuple(expression_key(e) for e in groups if e.temporal.is_temporal)
+        others = sorted(repr(expression_key(e)) for e in groups if not e.temporal.is_temporal)
+        return temporal, tuple(others), self.options.of_table
 
     @property
     def bounds(self) -> tuple[Monotone | None, ...]:
@@ -83,7 +99,7 @@ class PartialAggregate(LowNode):
     def _shared_text(self) -> tuple[str, ...]:
         others = [name for name in self.table_of if name != self.name]
         names = ", ".join(others)
-        return (f"one with that of {names}: the groups are the same",) if others else ()
+        return (f"one with {names}: the groups are the same",) if others else ()
 
     @property
     def made_of(self) -> tuple[str, ...]:
