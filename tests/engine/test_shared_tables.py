@@ -132,26 +132,21 @@ def test_a_sum_that_is_full_leaves_for_its_own_predicate_alone(tmp_path: Path) -
     assert full["q1_low"].rows_out == full["q1_low"].accepted > 20
 
 
-def promises(plan: Plan, given: list[FileSource], settings: Settings) -> dict[str, list[object]]:
+Promise = tuple[object, Counter[bytes]]
+"""Bounds, and the rows before them that follow the bounds before."""
+
+
+def promises(plan: Plan, given: list[FileSource], settings: Settings) -> dict[str, list[Promise]]:
     """Of each query what was promised, and behind which rows."""
-    found: dict[str, list[object]] = {}
+    found: dict[str, list[Promise]] = {}
     with Session(plan, given, replace(settings, output_punctuation=True)) as session:
         for event in session.batches():
-            said = found.setdefault(event.query, [Counter()])
-            said[-1].update(event.batch.csv().splitlines())
-            said += [tuple(event.batch.bounds), Counter()]
-    return {query: _merged(said) for query, said in found.items()}
-
-
-def _merged(said: list[object]) -> list[object]:
-    """Without promises that say again what was said, their rows put together."""
-    merged = said[:1]
-    for bounds, rows in zip(said[1::2], said[2::2], strict=True):
-        if len(merged) > 1 and merged[-2] == bounds:
-            merged[-1] = merged[-1] + rows
-        else:
-            merged += [bounds, rows]
-    return merged
+            said, bounds = found.setdefault(event.query, []), tuple(event.batch.bounds)
+            rows = Counter(event.batch.csv().splitlines())
+            if said and said[-1][0] == bounds and not rows:
+                continue
+            said.append((bounds, rows))
+    return found
 
 
 def test_each_promises_by_the_windows_that_it_has_groups_in(tmp_path: Path) -> None:
