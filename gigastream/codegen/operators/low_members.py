@@ -191,14 +191,11 @@ def _write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
         "members->accepted++;",
         "gs_members_count(accepted, row->passed);",
         "const uint32_t control = row->tag | (window + 1);",
-        f"struct {prefix}_slot *slot = &slots[row->slot];",
+        "uint32_t place = row->slot;",
+        f"struct {prefix}_slot *slot = &slots[place];",
     )
-    match = ["slot->control == control"]
-    match += [equal(owner.groups[i].expression.type, f"slot->g{i}", f"row->g{i}") for i in keys]
-    with lines.block(f"if (GS_UNLIKELY(!({' && '.join(match)})))"):
-        _write_collision(lines, prefix)
-        lines.add("slot->control = control;", "slot->passed = 0;")
-        lines.add(*(f"slot->g{i} = row->g{i};" for i in keys))
+    with lines.block(f"if (GS_UNLIKELY(!({_match(owner, keys)})))"):
+        _write_second_slot(lines, owner, keys)
     lines.add("const uint32_t begun = row->passed & slot->passed;")
     lines.add("const uint32_t fresh = row->passed & ~slot->passed;")
     with lines.block("if (fresh != 0)"):
@@ -213,18 +210,32 @@ def _write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
             _write_add(lines, prefix, members, cells)
 
 
-def _write_collision(lines: Lines, prefix: str) -> None:
+def _match(owner: PartialAggregate, keys: list[int]) -> str:
+    """C condition: the slot has the packet's group."""
+    types = [(owner.groups[i].expression.type, i) for i in keys]
+    same = [equal(type_, f"slot->g{i}", f"row->g{i}") for type_, i in types]
+    return " && ".join(["slot->control == control", *same])
+
+
+def _write_second_slot(lines: Lines, owner: PartialAggregate, keys: list[int]) -> None:
+    """A group that pushes another out makes as many rows as that has predicates: two slots."""
+    lines.add("place ^= slot_mask & 1;", "slot = &slots[place];")
+    with lines.block(f"if (!({_match(owner, keys)}))"):
+        is_free = "slots[row->slot].control == GS_SLOT_EMPTY || slot->control != GS_SLOT_EMPTY"
+        lines.add(f"if ({is_free}) place = row->slot;", "slot = &slots[place];")
+        _write_collision(lines)
+        lines.add("slot->control = control;", "slot->passed = 0;")
+        lines.add(*(f"slot->g{i} = row->g{i};" for i in keys))
+
+
+def _write_collision(lines: Lines) -> None:
     with lines.block("if (slot->control == GS_SLOT_EMPTY)"):
-        lines.add("lfta->host->lfta_occupy(lfta, row->slot, window);")
+        lines.add("lfta->host->lfta_occupy(lfta, place, window);")
     with lines.block("else"):
-        lines.add("gs_members_count(evicted, slot->passed);")
-        lines.add("/* the resident is of the same window: neither windows nor bitmaps change */")
-        same = "(slot->control & 0xff) == window + 1 && !table->leaves_in_order"
-        with lines.block(f"if (GS_LIKELY({same}))"):
-            lines.add(f"{prefix}_emit(lfta, slot, table->windows[window].values);")
-            lines.add("members->evicted++;")
-        with lines.block("else"):
-            lines.add("lfta->host->lfta_evict(lfta, row->slot, window);")
+        lines.add(
+            "gs_members_count(evicted, slot->passed);",
+            "lfta->host->lfta_evict(lfta, place, window);",
+        )
 
 
 def _each(cells: MemberCells, bits: str) -> str:
