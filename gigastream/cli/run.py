@@ -7,7 +7,6 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +44,7 @@ from gigastream.cli.stderr import is_terminal
 from gigastream.cli.streams import check_read, streams_of
 from gigastream.cli.without_effect import refuse_without_effect
 from gigastream.config import Config
+from gigastream.late_dataclass import replace
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS
 from gigastream.ownership import UntrustedError

@@ -7,7 +7,6 @@ import argparse
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +36,7 @@ from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import query_texts
 from gigastream.cli.stderr import say
 from gigastream.config import Config
+from gigastream.late_dataclass import replace
 from gigastream.options import SPOOL_OPTIONS
 from gigastream.outputs import Failure, path_of
 from gigastream.outputs.delivery import Delivered

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.opening import link_types
+from gigastream.late_dataclass import dataclass
 from gigastream.records.source import OpenStream, StreamSource
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, NoRoomError, OpenSource, SourceError

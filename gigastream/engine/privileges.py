@@ -12,12 +12,12 @@ import os
 import pwd
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import check
+from gigastream.late_dataclass import dataclass
 from gigastream.ownership import is_mapped
 from gigastream.sources.files import SourceError
 

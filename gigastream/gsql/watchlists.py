@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, field
 
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass, field
 
 MAX_COLUMNS, MAX_KEYS = 32, 8
 """GS_LIST_COLUMNS, GS_LIST_KEYS of csrc/abi/gs_watchlist.h."""

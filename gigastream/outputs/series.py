@@ -17,9 +17,9 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from gigastream.late_dataclass import dataclass
 from gigastream.outputs.whole_lines import whole_lines_end
 
 LINE_FORMATS = ("csv", "json", "table")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import replace
 
 from gigastream.gsql.expressions import (
     AggregateRef,
@@ -26,6 +25,7 @@ from gigastream.gsql.expressions import (
 )
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import replace
 
 _WORDS = {"AND", "OR"}
 _CALLS = {"COALESCE", "NULLIF", "GREATEST", "LEAST"}

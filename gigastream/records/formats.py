@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 
+from gigastream.late_dataclass import dataclass
 from gigastream.records.flow_capture import PCAP, PCAPNG
 from gigastream.records.record_input import RecordInput
 

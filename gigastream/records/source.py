@@ -13,13 +13,13 @@ import stat
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
 from gigastream.gsql.catalog.catalog import RecordLayout, RecordStream
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.gsql.stream_names import stream_interface
+from gigastream.late_dataclass import dataclass
 from gigastream.records.feed import Pipe, RecordFeed
 from gigastream.records.flow_port import UDP_PREFIX, FlowPort, check_flow_port, open_flow_port
 from gigastream.records.formats import FORMATS, rows_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -33,6 +32,7 @@ from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type, type_named
 from gigastream.gsql.watchlists import Watchlist
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.paths import configs_directory
 
 SHIPPED = ("packet.gsql", "functions.gsql", "sketches.gsql", "sampling.gsql", "flows.gsql")
