@@ -20,11 +20,6 @@ import signal
 import sys
 import time
 
-TYPE_CHECKING = False  # typing's own
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 TIMED_OUT, NOT_RUN, BY_SIGNAL = 124, 126, 128
 """Exit codes besides the compiler's own; the last has the signal's number added."""
 CPU_SECONDS = 120
@@ -40,7 +35,7 @@ class Guarded:
 
     def __init__(
         self,
-        command: Sequence[str],
+        command: tuple[str, ...],
         folder: str,
         scratch: str,
         user: int | None,
