@@ -313,16 +313,24 @@ def _replace(of: Any, /, **changes: Any) -> Any:
 
 def _asdict(of: Any) -> dict[str, Any]:
     """The values of an object by name; of objects within it, too."""
-    from dataclasses import asdict
-
-    return asdict(of)
+    return {one.name: _plain(getattr(of, one.name), _asdict) for one in _fields(of)}
 
 
 def _astuple(of: Any) -> tuple[Any, ...]:
     """The values of an object in order; of objects within it, too."""
-    from dataclasses import astuple
+    return tuple(_plain(getattr(of, one.name), _astuple) for one in _fields(of))
 
-    return astuple(of)
+
+def _plain(value: Any, made_of: Callable[[Any], Any]) -> Any:
+    """A value of an object; whoever has given up reading files loads no module for it."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_plain(item, made_of) for item in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_plain(item, made_of) for item in value)
+    if isinstance(value, dict):
+        pairs = ((_plain(key, made_of), _plain(item, made_of)) for key, item in value.items())
+        return type(value)(pairs)
+    return made_of(value) if _is_dataclass(value) and not isinstance(value, type) else value
 
 
 if not TYPE_CHECKING:

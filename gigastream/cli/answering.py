@@ -53,6 +53,7 @@ class Status(Protocol):
     def finish(self) -> None: ...
 
 
+SPOOL = "spool"
 Account = Callable[[Delivered], str]
 """The account of a run so far."""
 Writer = Callable[[], str | None]
@@ -67,6 +68,16 @@ def wanted_output(arguments: argparse.Namespace, config: Config) -> str:
     if sys.stdout is None:
         raise UsageError("stdout is closed: the rows have no place", "-o FORMAT:PATH")
     return default_format(sys.stdout.isatty())
+
+
+def spool_root(wanted: str) -> Path | None:
+    """Return PATH of `spool:PATH`, None for other outputs; UsageError where there is no path."""
+    name, _, path = wanted.partition(":")
+    if name != SPOOL:
+        return None
+    if not path:
+        raise UsageError("a spool is a folder", f"-o {SPOOL}:PATH")
+    return Path(path)
 
 
 def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str], writer: Writer) -> RowTarget:

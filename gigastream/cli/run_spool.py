@@ -22,6 +22,7 @@ from gigastream.cli.answering import (
     open_outputs,
     paths_written,
     position_of,
+    spool_root,
     summarise,
     tell_if_asked,
     wanted_output,
@@ -52,18 +53,7 @@ if TYPE_CHECKING:
     from gigastream.sessions.spool_session import SpoolSession
     from gigastream.spool import Spool, SpoolError, SpoolSettings
 
-SPOOL = "spool"
 _GO_ON = "the same command goes on with a link, and reads a file anew"
-
-
-def spool_root(wanted: str) -> Path | None:
-    """Return PATH of `spool:PATH`, None for other outputs; UsageError where there is no path."""
-    name, _, path = wanted.partition(":")
-    if name != SPOOL:
-        return None
-    if not path:
-        raise UsageError("a spool is a folder", f"-o {SPOOL}:PATH")
-    return Path(path)
 
 
 # ---- into a spool ----

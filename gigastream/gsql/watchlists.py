@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 
 from gigastream.gsql.source import NOWHERE, Span
@@ -55,6 +54,8 @@ class Watchlist:
 
 def names_in(line: bytes) -> tuple[str, ...] | None:
     """The names that a line of a file has; None where it is no line of names."""
+    import csv
+
     try:
         text = line.decode("utf-8-sig").rstrip("\r")
         (cells,) = csv.reader([text], strict=True, skipinitialspace=True)

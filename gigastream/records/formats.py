@@ -15,6 +15,8 @@ Row = tuple[int, Sequence[object] | str]
 """The number of a record or line, and its fields as they arrived or why it is none."""
 Rows = Callable[[RecordInput, Sequence[str]], Iterator[Row]]
 MAGIC_BYTES = 8
+TCP_PREFIX, UDP_PREFIX = "tcp://", "udp://"
+"""Of places that are ports."""
 
 
 @dataclass(frozen=True, slots=True)

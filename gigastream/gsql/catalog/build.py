@@ -17,7 +17,6 @@ from gigastream.gsql.catalog.protocols import (
     build_protocols,
     resolved_type,
 )
-from gigastream.gsql.catalog.python_files import python_functions
 from gigastream.gsql.catalog.python_functions import PythonAggregate, PythonFunction
 from gigastream.gsql.catalog.stateful import stateful_functions
 from gigastream.gsql.catalog.streams import build_streams
@@ -112,6 +111,8 @@ def load_catalog(
 
 def _in_python(file: str | Path | StoredDefinitions, sink: DiagnosticSink) -> Iterable[Function]:
     """The functions of a file in Python; of a stored one the types alone are known."""
+    from gigastream.gsql.catalog.python_files import python_functions
+
     if isinstance(file, StoredDefinitions):
         code = STORED_CODE + hashlib.sha256(file.text.encode(errors="replace")).hexdigest()
         return python_functions(SourceFile(file.name, file.text), code, sink)
