@@ -28,7 +28,6 @@ from gigastream.cli.answering import (
     wanted_output,
 )
 from gigastream.cli.arguments import split_words
-from gigastream.cli.devices import device_lines
 from gigastream.cli.ending import told_when_slow
 from gigastream.cli.errors import UsageError, complain
 from gigastream.cli.failures import with_failures
@@ -67,6 +66,8 @@ if TYPE_CHECKING:
 def execute(arguments: argparse.Namespace) -> int:
     """Answer the queries."""
     if arguments.list_links:
+        from gigastream.cli.devices import device_lines
+
         print("\n".join(device_lines()))
         return 0
     if arguments.warm_end:
