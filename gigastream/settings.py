@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import index
 
 from gigastream.flush_policy import FLUSH_POLICIES
+from gigastream.late_dataclass import dataclass
 from gigastream.link_types import LinkTypes, check_link_types
 from gigastream.liveness import POLICIES, Liveness
 from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps

@@ -7,7 +7,6 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +23,11 @@ from gigastream.cli.answering import (
     open_output,
     open_outputs,
     position_of,
+    spool_root,
     summarise,
     wanted_output,
 )
 from gigastream.cli.arguments import split_words
-from gigastream.cli.devices import device_lines
 from gigastream.cli.ending import told_when_slow
 from gigastream.cli.errors import UsageError, complain
 from gigastream.cli.failures import with_failures
@@ -39,12 +38,11 @@ from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import config_of, default_query, plan_of, query_texts
 from gigastream.cli.run_arguments import add_arguments, refuse_beside_warm_end
 from gigastream.cli.run_identity import refuse_tables_of_links, run_over_captures
-from gigastream.cli.run_on_spark import answer_on_spark, end_warm, refuse_on_spark
-from gigastream.cli.run_spool import read_spool, spool_root, write_spool
 from gigastream.cli.stderr import is_terminal
 from gigastream.cli.streams import check_read, streams_of
 from gigastream.cli.without_effect import refuse_without_effect
 from gigastream.config import Config
+from gigastream.late_dataclass import replace
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS
 from gigastream.ownership import UntrustedError
@@ -68,18 +66,27 @@ if TYPE_CHECKING:
 def execute(arguments: argparse.Namespace) -> int:
     """Answer the queries."""
     if arguments.list_links:
+        from gigastream.cli.devices import device_lines
+
         print("\n".join(device_lines()))
         return 0
     if arguments.warm_end:
+        from gigastream.cli.run_on_spark import end_warm
+
         refuse_beside_warm_end(arguments)
         return end_warm()
     config = config_of(arguments)
     settings = settings_of(arguments, config)
     wanted = wanted_output(arguments, config)
     root = spool_root(wanted)
-    refuse_on_spark(arguments, root)
+    if arguments.on == "spark" or arguments.warm or arguments.warm_idle is not None:
+        from gigastream.cli.run_on_spark import refuse_on_spark
+
+        refuse_on_spark(arguments, root)
     refuse_without_effect(arguments, settings, writes_spool=root is not None)
     if arguments.spool is not None:
+        from gigastream.cli.run_spool import read_spool
+
         return read_spool(arguments, config, settings)
     refuse_tables_of_links(arguments, wanted)
     paths, bpf_filter = split_words(arguments.words)
@@ -107,10 +114,14 @@ def execute(arguments: argparse.Namespace) -> int:
             "-o spool:PATH here, and gigastream spark --spool PATH beside it",
         )
     if root is not None:
+        from gigastream.cli.run_spool import write_spool
+
         return verdict(*write_spool(arguments, config, plan, texts, sources, settings, root))
     inputs = inputs_of(arguments, config, plan, texts, sources)
     writer = partial(run_over_captures, arguments, plan, sources, settings)
     if arguments.on == "spark":
+        from gigastream.cli.run_on_spark import answer_on_spark
+
         output = open_output(wanted, plan, inputs, writer)
         return verdict(*answer_on_spark(arguments, plan, texts, sources, settings, output))
     answering = _answer if not has_links(sources) else answer_links

@@ -8,7 +8,6 @@ so that an LFTA's signature is an AND of words over 64 packets and packets are c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
@@ -26,6 +25,7 @@ from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import INTERFACE_NAME, ROW_NUMBER, Expression, FieldRef
 from gigastream.gsql.reassembly import Reassembly
 from gigastream.gsql.stream_names import is_of_stream
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan

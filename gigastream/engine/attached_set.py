@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from gigastream.engine.opening import check_tables, compiled, default_slots, set
 from gigastream.engine.statistics import LftaStatistics, ListStatistics, OperatorStatistics
 from gigastream.engine.turns import Turn
 from gigastream.engine.watchlists import Watchlists
+from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
 from gigastream.plan.base_time import base_times
 from gigastream.settings import Settings

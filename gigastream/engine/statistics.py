@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.words import counted
 
 NONE, END = -(1 << 63), (1 << 63) - 1

@@ -16,8 +16,8 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from gigastream.late_dataclass import dataclass
 from gigastream.sources.decompress import (
     MAGIC_BYTES,
     Decompression,

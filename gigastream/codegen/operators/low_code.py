@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gigastream.codegen.bounds import write_carried
@@ -15,6 +14,7 @@ from gigastream.codegen.interfaces import write_interfaces
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.operators.low_node import LowNode
 
 

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, zero
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue, ExpressionWriter
@@ -19,6 +17,7 @@ from gigastream.codegen.unpack import (
 from gigastream.codegen.watchlists import column_of, write_lookup
 from gigastream.gsql.expressions import Expression, FieldRef, FunctionCall, ListValue, walk
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import replace
 from gigastream.plan.accumulators import expression_key
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -18,7 +17,6 @@ from gigastream.gsql.catalog.protocols import (
     build_protocols,
     resolved_type,
 )
-from gigastream.gsql.catalog.python_files import python_functions
 from gigastream.gsql.catalog.python_functions import PythonAggregate, PythonFunction
 from gigastream.gsql.catalog.stateful import stateful_functions
 from gigastream.gsql.catalog.streams import build_streams
@@ -33,6 +31,7 @@ from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type, type_named
 from gigastream.gsql.watchlists import Watchlist
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.paths import configs_directory
 
 SHIPPED = ("packet.gsql", "functions.gsql", "sketches.gsql", "sampling.gsql", "flows.gsql")
@@ -112,6 +111,8 @@ def load_catalog(
 
 def _in_python(file: str | Path | StoredDefinitions, sink: DiagnosticSink) -> Iterable[Function]:
     """The functions of a file in Python; of a stored one the types alone are known."""
+    from gigastream.gsql.catalog.python_files import python_functions
+
     if isinstance(file, StoredDefinitions):
         code = STORED_CODE + hashlib.sha256(file.text.encode(errors="replace")).hexdigest()
         return python_functions(SourceFile(file.name, file.text), code, sink)
