@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,9 @@ WALL, PROCESSOR = "seconds", "processor_seconds"
 
 Contender = Callable[[], float]
 """One run; gives nanoseconds per packet and raises RunError."""
+
+Samples = Mapping[str, Sequence[float]]
+"""What the counted runs of each contender gave."""
 
 
 class RunError(Exception):
@@ -61,24 +64,29 @@ class Turns:
     failures: dict[str, str] = field(default_factory=dict)
 
 
-def in_turn(contenders: Mapping[str, Contender], runs: int) -> Turns:
-    """Run all contenders once unmeasured, then `runs` times in turn."""
+def in_turn(
+    contenders: Mapping[str, Contender], runs: int, enough: Callable[[Samples], bool] | None = None
+) -> Turns:
+    """Run all contenders once unmeasured, then `runs` times in turn, or until that is enough."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
-    turns = Turns()
+    failures: dict[str, str] = {}
     for round_number in range(runs + 1):
-        for name in [name for name in contenders if name not in turns.failures]:
+        for name in [name for name in contenders if name not in failures]:
             try:
                 sample = contenders[name]()
             except (RunError, BuildError) as error:
-                turns.failures[name] = str(error)
+                failures[name] = str(error)
+                del samples[name]
                 continue
             samples[name] += [sample] if round_number else []
-    turns.timings = {
-        name: Timing(tuple(values))
-        for name, values in samples.items()
-        if name not in turns.failures
-    }
-    return turns
+        if not samples or (enough and enough(samples)):
+            break
+    return Turns({name: Timing(tuple(values)) for name, values in samples.items()}, failures)
+
+
+def widest_spread(samples: Samples) -> float:
+    """By which share the slowest run of a contender is above its quickest, of the worst one."""
+    return max((max(values) / min(values) - 1 for values in samples.values()), default=0.0)
 
 
 def pin(core: int | None) -> int:

@@ -7,9 +7,11 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from generate import Synthetic, generate
-from join_real import DEFAULT_MINUTES, DEFAULT_PACKETS, join, real_captures_folder
+from join_real import DEFAULT_MINUTES, DEFAULT_PACKETS, join, real_captures_folder, repeat
 
-REAL = "real"
+REAL, SHORT_REAL = "real", "short-real"
+PACKETS_PER_MINUTE = 2_000_000
+"""Of the large synthetic captures; a smaller one has fewer minutes, and in each as many groups."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Capture:
 
 def synthetic_workloads(packets: int) -> dict[str, Synthetic]:
     """The synthetic captures by name, scaled to so many packets."""
-    uniform = Synthetic(packets=packets)
+    minutes = max(1, packets // PACKETS_PER_MINUTE)
+    uniform = Synthetic(packets=packets, minutes=minutes)
     return {
         "uniform-66k": replace(uniform, groups=66_000),
         "uniform-260k": uniform,
@@ -42,15 +45,18 @@ def synthetic_workloads(packets: int) -> dict[str, Synthetic]:
 class Workloads:
     """Captures by name in one folder."""
 
-    def __init__(self, folder: Path, packets: int) -> None:
+    def __init__(self, folder: Path, packets: int, real_packets: int | None = None) -> None:
         self._folder = folder
         self._synthetic = synthetic_workloads(packets)
+        self._real_packets = packets if real_packets is None else real_packets
         folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, name: str) -> Capture | None:
         """The capture of that name, made now if need be; None if its material is not here."""
         if name == REAL:
             return self._real()
+        if name == SHORT_REAL:
+            return self._short_real()
         settings = self._synthetic[name]
         stem = "-".join(str(value) for value in astuple(settings))
         path = self._folder / f"synthetic-{stem}.pcap"
@@ -61,12 +67,25 @@ class Workloads:
         return Capture(name, path, settings.packets)
 
     def _real(self) -> Capture | None:
+        """The short one again and again, until a query's start is nothing beside its packets."""
+        once = self._short_real()
+        if once is None:
+            return None
+        times = -(-self._real_packets // once.packets)
+        path = self._folder / f"repeated-{times}-{once.path.name}"
+        if not path.exists():
+            partial = path.with_suffix(".partial")
+            repeat(once.path, partial, times, DEFAULT_MINUTES)
+            partial.replace(path)
+        return Capture(REAL, path, times * once.packets)
+
+    def _short_real(self) -> Capture | None:
         folder = real_captures_folder()
         if folder is None:
             return None
         found = sorted(self._folder.glob("real-*.pcap"))
         path = found[0] if found else self._join(folder)
-        return Capture(REAL, path, int(path.stem.split("-")[1]))
+        return Capture(SHORT_REAL, path, int(path.stem.split("-")[1]))
 
     def _join(self, folder: Path) -> Path:
         partial = self._folder / "real.partial"
