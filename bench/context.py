@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from measure import Contender, Samples, Turns, in_turn, widest_spread
 from report import Figure
 from workloads import Capture, Workloads
-
 
 STEADY = 0.05
 """Of runs whose times differ by no more, two say as much as five."""
@@ -45,6 +44,11 @@ class Bench:
         return 0 < self.least_runs <= runs and widest_spread(samples) <= STEADY
 
 
+def ends(rounds: Sequence[float]) -> dict[str, float]:
+    """The least and the greatest of the rounds, as a figure has them; nothing of a single one."""
+    return {"least": min(rounds), "greatest": max(rounds)} if len(rounds) > 1 else {}
+
+
 def speed(capture: Capture, turns: Turns, name: str) -> Figure:
     """The rate of one contender, or why there is none."""
     timing = turns.timings.get(name)
@@ -53,7 +57,7 @@ def speed(capture: Capture, turns: Turns, name: str) -> Figure:
         return Figure(capture.name, name, None, "Mpacket/s", note=note)
     rates = [1000 / sample for sample in timing.samples_ns]
     rate = timing.million_packets_per_second
-    return Figure(capture.name, name, rate, "Mpacket/s", least=min(rates), greatest=max(rates))
+    return Figure(capture.name, name, rate, "Mpacket/s", **ends(rates))
 
 
 def speeds(capture: Capture, turns: Turns) -> list[Figure]:
@@ -103,4 +107,4 @@ def time_ratio(
     pair = (turns.timings[one], turns.timings[other])
     rounds = [a / b for a, b in zip(*(timing.samples_ns for timing in pair), strict=True)]
     ratio = pair[0].median_ns / pair[1].median_ns
-    return replace(figure, value=ratio, least=min(rounds), greatest=max(rounds))
+    return replace(figure, value=ratio, **ends(rounds))

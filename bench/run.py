@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from against import WITHOUT_PAIRS, BothTrees, tree_of
 from build import HERE, BuildError
 from context import Bench
 from measure import RunError, pin
@@ -52,6 +53,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure Gigastream beside hand-written loops.")
     parser.add_argument("questions", nargs="*", metavar="QUESTION", help=", ".join(QUESTIONS))
     parser.add_argument("--long", action="store_true", help="larger captures, every run, no clock")
+    parser.add_argument("--against", metavar="COMMIT", help="our rates beside those of then")
     parser.add_argument("--json", type=Path, help="append one line of JSON per figure")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="summary and pictures")
     parser.add_argument("--folder", type=Path, default=DEFAULT_FOLDER, help="where captures are")
@@ -90,15 +92,30 @@ def _about(size: Size, core: int) -> str:
     return f"Commit {commit}, {packets}, at most {size.runs} runs of each, core {core}."
 
 
+def _bench(options: argparse.Namespace, size: Size) -> Bench:
+    known = (_workloads(options, size), size.runs, options.time_limit, size.least_runs)
+    if options.against is None:
+        return Bench(*known)
+    tree, caches = tree_of(options.against, options.folder), options.folder / "caches"
+    return BothTrees(*known, tree=tree, caches=caches)
+
+
 def _ask(name: str, bench: Bench) -> list[Figure]:
     try:
-        return QUESTIONS[name].ask(bench)
+        figures = QUESTIONS[name].ask(bench)
+        if not isinstance(bench, BothTrees):
+            return figures
+        pairs = list(bench.pairs)
+        bench.pairs.clear()
+        return pairs
     except RunError as error:
         return [Figure("", name, None, "", 1.0, note=str(error), is_answer=True)]
 
 
 def _ask_all(options: argparse.Namespace, bench: Bench, minutes: float, session: Session) -> None:
     names = options.questions or list(QUESTIONS)
+    if options.against:
+        names = [name for name in names if name not in WITHOUT_PAIRS]
     end = time.monotonic() + 60 * minutes
     for number, name in enumerate(names):
         now = time.monotonic()
@@ -120,9 +137,8 @@ def _run(options: argparse.Namespace) -> int:
     print(f"{about} Captures in {options.folder}", file=sys.stderr)
     if missing:
         print(f"without the engine: {missing}", file=sys.stderr)
-    workloads = _workloads(options, size)
-    bench = Bench(workloads, size.runs, options.time_limit, size.least_runs)
-    session = Session(about)
+    bench = _bench(options, size)
+    session = Session(f"{about} Beside {options.against}." if options.against else about)
     try:
         _ask_all(options, bench, size.minutes, session)
     finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which bounds hold: a page in Markdown with a table of verdicts and a picture for each question.
+"""Which bounds hold: a page in Markdown with a table of verdicts, and a picture a question.
 
 python bench/summary.py FIGURES.jsonl --out FOLDER   # again, from what `--json` has written
 """

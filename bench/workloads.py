@@ -12,6 +12,8 @@ from join_real import DEFAULT_MINUTES, DEFAULT_PACKETS, join, real_captures_fold
 REAL, SHORT_REAL = "real", "short-real"
 PACKETS_PER_MINUTE = 2_000_000
 """Of the large synthetic captures; a smaller one has fewer minutes, and in each as many groups."""
+FOR_SLOW_TOOLS = ((10, 1_000_000), (50, 200_000))
+"""By what the large captures are divided, and how few packets would measure our start alone."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ def synthetic_workloads(packets: int) -> dict[str, Synthetic]:
     """The synthetic captures by name, scaled to so many packets."""
     minutes = max(1, packets // PACKETS_PER_MINUTE)
     uniform = Synthetic(packets=packets, minutes=minutes)
+    few, fewer = (max(packets // n, min(packets, least)) for n, least in FOR_SLOW_TOOLS)
     return {
         "uniform-66k": replace(uniform, groups=66_000),
         "uniform-260k": uniform,
@@ -35,10 +38,10 @@ def synthetic_workloads(packets: int) -> dict[str, Synthetic]:
         "mixed-260k": replace(uniform, packets=packets * 2 // 5, snap_bytes=0),
         "quarter-260k": replace(uniform, packets=packets // 4),
         "one-minute": replace(uniform, packets=packets // 5, minutes=1),
-        "tenth-26k": replace(uniform, packets=packets // 10, groups=26_000),
+        "tenth-26k": replace(uniform, packets=few, groups=26_000),
         "half-an-hour": replace(uniform, groups=max(1, packets // 10_000), minutes=30),
         "one-packet": replace(uniform, packets=1),
-        "fiftieth-5k": replace(uniform, packets=packets // 50, groups=5_200),
+        "fiftieth-5k": replace(uniform, packets=fewer, groups=5_200),
     }
 
 
