@@ -37,7 +37,7 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """`goal`, `target`, `floor` or `below`; empty where nothing was set or measured."""
+        """The hardest bound that holds, or `below`; empty where nothing was set or measured."""
         return self._verdict_of(self.value)
 
     @property
@@ -57,9 +57,10 @@ class Figure:
     def _verdict_of(self, value: float | None) -> str:
         if value is None or self.floor is None:
             return ""
-        bounds = (("goal", self.goal), ("target", self.target), ("floor", self.floor))
-        reached = (name for name, bound in bounds if self.holds(bound, value))
-        return next(reached, "below")
+        bounds = {"goal": self.goal, "target": self.target, "floor": self.floor}
+        reached = {name: b for name, b in bounds.items() if b is not None and self.holds(b, value)}
+        hardest = max if self.higher_is_better else min
+        return hardest(reached, key=lambda name: reached[name]) if reached else "below"
 
     def holds(self, bound: float | None, value: float | None = None) -> bool:
         """Whether the figure, or another value in its place, is within a bound that there is."""
