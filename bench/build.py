@@ -43,5 +43,7 @@ def _compile(compiler: str, source: Path, target: Path, libraries: tuple[str, ..
     command = [compiler, *FLAGS, "-o", str(partial), str(source), *links]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise BuildError(f"{source.name}: {done.stderr.strip()}")
+        lines = done.stderr.strip().splitlines() or ["the compiler failed"]
+        said = next((line for line in lines if "error:" in line), lines[0])
+        raise BuildError(f"{source.name}: {said.split('error: ')[-1]}")
     partial.replace(target)

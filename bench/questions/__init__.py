@@ -9,6 +9,7 @@ from questions import (
     heartbeats,
     inet,
     limit,
+    live,
     low_level,
     memory,
     patterns,
@@ -39,4 +40,5 @@ QUESTIONS = {
     "heartbeats": heartbeats,
     "table-sizes": table_sizes,
     "memory": memory,
+    "live": live,
 }
