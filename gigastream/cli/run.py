@@ -49,7 +49,7 @@ from gigastream.ownership import UntrustedError
 from gigastream.records.source import AnySource
 from gigastream.settings import Settings
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
-from gigastream.sources.files import are_finite
+from gigastream.sources.files import are_finite, are_small
 from gigastream.sources.live import LiveSource
 from gigastream.timestamps import EXTERNAL
 from gigastream.words import are, counted
@@ -107,7 +107,7 @@ def execute(arguments: argparse.Namespace) -> int:
     ends = ends_of(arguments, plan)
     settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
     if not any(path.endswith(OBJECT_SUFFIX) for path in paths):
-        _compile(plan, texts.include, arguments.quiet)
+        _compile(plan, texts.include, arguments.quiet, is_brief=are_small(sources))
     if arguments.on == "spark" and arguments.interface:
         raise UsageError(
             "a link is captured by a process that can do nothing else",
@@ -150,7 +150,7 @@ def _refuse_what_is_answered_here(arguments: argparse.Namespace) -> None:
         )
 
 
-def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool) -> None:
+def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool, *, is_brief: bool) -> None:
     """Compile for the session that is opened next, where somebody sees that it takes its time."""
     if quiet or not is_terminal():
         return
@@ -158,7 +158,7 @@ def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool) -> None:
     from gigastream.codegen.query_set import generate
 
     with told_when_slow("compiling …"), suppress(CompileError):  # the session says it
-        compile_query_set(generate(plan), headers=include)
+        compile_query_set(generate(plan), headers=include, is_brief=is_brief)
 
 
 def _asked(

@@ -22,7 +22,7 @@ from gigastream.sessions.pace import Pace
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
 from gigastream.settings import Settings
-from gigastream.sources.files import FileSource
+from gigastream.sources.files import FileSource, are_small
 from gigastream.sources.live import LiveSource
 from gigastream.sources.packets import PacketSource
 
@@ -65,6 +65,7 @@ class Session(Closing):
                     options.include,
                     interfaces=interfaces,
                     low_taps=options.low_taps,
+                    is_brief=are_small(sources),
                 )
             )
             self._engine = opened.enter_context(Engine(settings))
