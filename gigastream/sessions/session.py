@@ -27,6 +27,7 @@ from gigastream.sources.live import LiveSource
 from gigastream.sources.packets import PacketSource
 
 if TYPE_CHECKING:
+    from gigastream.engine.statistics import StageCosts
     from gigastream.sessions.changes import Firsts, Succession
 
 PACKET_BUDGET = 1 << 20
@@ -93,6 +94,14 @@ class Session(Closing):
     def stop(self) -> None:
         """End the input here: the open windows are answered. May be called by a signal handler."""
         self._stopped = True
+
+    def measure_stages(self) -> None:
+        """Measure from now on what each stage costs."""
+        self._engine.measure_stages()
+
+    def stage_costs(self) -> StageCosts:
+        """What the stages have cost since."""
+        return self._engine.stage_costs()
 
     def change(self, plan: Plan) -> Firsts:
         """Let another plan answer from here on: the same queries with other parameters.

@@ -33,8 +33,8 @@ _READ_ONLY = os.O_RDONLY | os.O_CLOEXEC
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_.:-]*)=(.+)", re.DOTALL)
 
 
-SMALL_BYTES = 4 << 20
-"""Forty thousand packets: what the compiler takes longer for faster code than is saved by it."""
+SMALL_BYTES = 8 << 20
+"""Eighty thousand packets: faster code would save less than the compiler takes longer for it."""
 
 
 class SourceError(Exception):
