@@ -26,6 +26,8 @@ LONG_FUNCTION = 1 << 16
 """Characters of C in one function from which the compiler is to be quick."""
 SANITIZE = "GIGASTREAM_SANITIZE"
 """Environment: what setup.py builds the engine with, queries are compiled with (make sanitize)."""
+OPTIMIZE = "GIGASTREAM_OPTIMIZE"
+"""Environment: `always` compiles for small captures as for large ones (the tests do)."""
 _TURNS = 8
 """Of a compiler whose headers have changed meanwhile."""
 _given: dict[str, Path] = {}
@@ -53,6 +55,7 @@ def compile_query_set(
         return _given[text]
     compiler = find_compiler()
     flags = (*FLAGS, *_effort(text), *(() if portable else NATIVE), *_sanitizer_flags())
+    is_brief &= os.environ.get(OPTIMIZE) != "always"
     if is_brief and not os.path.lexists(_target(text, compiler, flags, headers)):
         flags = (*FLAGS, *BRIEF, *NATIVE, *_sanitizer_flags())
     try:
