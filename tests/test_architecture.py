@@ -257,3 +257,29 @@ HEAVY = ("pyarrow", "pyspark", "numpy", "ctypes", "subprocess", "tomllib")
 def test_the_command_line_loads_nothing_heavy(module: str) -> None:
     program = f"import gigastream, gigastream.cli.run, sys; sys.exit('{module}' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+UNUSED_BY_A_SMALL_RUN = {
+    *("asyncio", "concurrent.futures", "csv", "dataclasses", "fractions", "http", "inspect"),
+    *("logging", "msgspec", "numpy", "pandas", "pyarrow", "pyspark", "secrets", "socket", "ssl"),
+    *("subprocess", "tempfile", "tomllib", "traceback", "urllib.request", "xml"),
+    *("gigastream.cli.run_on_spark", "gigastream.cli.run_spool", "gigastream.codegen.compiler_run"),
+    *("gigastream.gsql.catalog.python_files", "gigastream.records.open_stream"),
+    *("gigastream.spool", "spark_sink"),
+}
+SMALL_RUN = """
+import sys
+from gigastream.cli.main import run_command_line
+words = ["run", sys.argv[1], "-r", sys.argv[2], "-q", "-o", "csv:/dev/null"]
+assert run_command_line(words) == 0
+print(*sys.modules)
+"""
+
+
+def test_a_run_of_a_query_that_was_compiled_loads_what_it_uses() -> None:
+    query, capture = ROOT / "demo" / "refused.gsql", ROOT / "demo" / "demo.pcap"
+    words = [sys.executable, "-c", SMALL_RUN, str(query), str(capture)]
+    subprocess.run(words, check=True, capture_output=True)  # compiled from here on
+    loaded = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
+    assert "gigastream.sessions.session" in loaded
+    assert set(loaded) & UNUSED_BY_A_SMALL_RUN == set()

@@ -198,6 +198,7 @@ static void run_burst(struct gs_engine *engine, struct gs_source *source, struct
     bool is_sampled = engine->sampling.shift > 0 && !source->config.is_records;
     gs_decode_burst(packets, count, is_sampled ? GS_DEPTH_TRANSPORT : engine->depth);
     if (is_sampled) count = sample(engine, source, packets, count);
+    gs_stages_mark(&engine->stages, GS_STAGE_DECODE);
     if (count == 0) return;
     burst.packets = packets;
     burst.count = count;
@@ -219,8 +220,11 @@ static uint64_t run_source(struct gs_engine *engine, struct gs_source *source, u
     uint32_t first, count;
     uint64_t records;
     gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
+    gs_stages_begin(&engine->stages);
     bool reached = gs_source_take(source, &limits, &first, &count, &records);
+    gs_stages_mark(&engine->stages, GS_STAGE_READ);
     if (count > 0) run_burst(engine, source, burst, source->packets + first, count);
+    gs_stages_end(&engine->stages, records);
     if (interface->records_to_heartbeat != UINT64_MAX) interface->records_to_heartbeat -= records;
     if (reached || interface->records_to_heartbeat == 0)
         gs_engine_advance_due(engine, source->interface);
@@ -289,6 +293,7 @@ static void settle(struct gs_engine *engine)
 
 static void step(struct gs_engine *engine)
 {
+    struct gs_stage_span span = gs_stages_enter(&engine->stages);
     for (uint32_t s = 0; s < engine->set_count; s++) {
         struct gs_attached_set *set = engine->sets[s];
         if (set->graph.failed) continue;
@@ -297,14 +302,17 @@ static void step(struct gs_engine *engine)
         if (set->settings.deliver_every_burst) gs_graph_flush_output(&set->graph);
         gs_attached_end_turn(set);
     }
+    gs_stages_leave(&engine->stages, GS_STAGE_HIGH, span);
 }
 
 /* The input is over; what is due leaves a batch at a time, as fast as it is taken. */
 static int drain(struct gs_engine *engine)
 {
     int status = GS_END;
+    struct gs_stage_span span = gs_stages_enter(&engine->stages);
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_drain(engine->sets[s], NULL) == GS_OK) status = GS_OK;
+    gs_stages_leave(&engine->stages, GS_STAGE_HIGH, span);
     return status;
 }
 
@@ -331,7 +339,9 @@ static int run_once(struct gs_engine *engine, uint64_t packet_budget, int timeou
         return has_output(engine) ? GS_AGAIN : wait_for_sources(engine, timeout_ms, error);
     }
     if (is_ahead_of_replay(engine, source)) return GS_AGAIN;
+    struct gs_stage_span span = gs_stages_enter(&engine->stages);
     int status = gs_engine_make_ready(engine, source, error);
+    gs_stages_leave(&engine->stages, GS_STAGE_OPEN, span);
     if (status == GS_AGAIN && source->is_waiting && !source->is_pipe)
         return wait_for_sources(engine, timeout_ms, error);
     if (status == GS_AGAIN) return GS_OK;
@@ -374,6 +384,27 @@ int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *
                        GS_SAMPLING_SHIFT_MAX);
     engine->sampling.shift = shift;
     return GS_OK;
+}
+
+void gs_engine_measure_stages(struct gs_engine *engine)
+{
+    gs_stages_ask(&engine->stages);
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        gs_graph_measure(&engine->sets[s]->graph, &engine->stages);
+}
+
+void gs_engine_stages(const struct gs_engine *engine, struct gs_stage_costs *costs)
+{
+    uint64_t ns[GS_STAGE_COUNT];
+    gs_stages_read(&engine->stages, ns);
+    *costs = (struct gs_stage_costs){.packets = engine->stages.packets,
+                                     .read_ns = ns[GS_STAGE_READ],
+                                     .decode_ns = ns[GS_STAGE_DECODE],
+                                     .unpack_ns = ns[GS_STAGE_UNPACK],
+                                     .lfta_ns = ns[GS_STAGE_LFTA],
+                                     .flush_ns = ns[GS_STAGE_FLUSH],
+                                     .high_ns = ns[GS_STAGE_HIGH],
+                                     .open_ns = ns[GS_STAGE_OPEN]};
 }
 
 void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns)

@@ -5,6 +5,7 @@
 #ifndef GS_RUNTIME_ENGINE_STATE_H
 #define GS_RUNTIME_ENGINE_STATE_H
 
+#include "../base/stages.h"
 #include "attached_set.h"
 #include "sampling.h"
 #include "source.h"
@@ -45,6 +46,7 @@ struct gs_engine {
     struct gs_filter filters[GS_FILTER_MAX];
     uint32_t filter_count;
     struct gs_sampling sampling;
+    struct gs_stages stages;
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;
     int waker;        /* run returns where it can be read; -1: there is none */

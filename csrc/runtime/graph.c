@@ -274,6 +274,15 @@ void gs_graph_ask(const struct gs_graph *graph, uint32_t n, uint32_t column, gs_
     if (op != NULL && column < op->node->schema->column_count) gs_operator_ask(op, column, value);
 }
 
+void gs_graph_measure(struct gs_graph *graph, struct gs_stages *stages)
+{
+    graph->stages = stages;
+    for (uint32_t n = 0; n < node_count(graph); n++) {
+        if (graph->unions[n] != NULL) graph->unions[n]->stages = stages;
+        if (graph->operators[n] != NULL) graph->operators[n]->stages = stages;
+    }
+}
+
 void gs_graph_ask_for_time(struct gs_graph *graph)
 {
     for (uint32_t at = 0; at < graph->port_count; at++)

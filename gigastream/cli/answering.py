@@ -346,7 +346,7 @@ def account_of(
     if arguments.stats == "json":
         return as_json(statistics, delivered, seconds, streams)
     text = as_text(statistics, delivered, seconds, streams)
-    if arguments.stats in (None, "text"):
+    if arguments.stats in (None, "text", "stages"):
         return text
     return "\n".join([text, *recommendations(statistics), table(statistics, seconds)])
 

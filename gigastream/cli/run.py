@@ -38,7 +38,8 @@ from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import config_of, default_query, plan_of, query_texts
 from gigastream.cli.run_arguments import add_arguments, refuse_beside_warm_end
 from gigastream.cli.run_identity import refuse_tables_of_links, run_over_captures
-from gigastream.cli.stderr import is_terminal
+from gigastream.cli.stages import TimedOutput, stage_table
+from gigastream.cli.stderr import is_terminal, say
 from gigastream.cli.streams import check_read, streams_of
 from gigastream.cli.without_effect import refuse_without_effect
 from gigastream.config import Config
@@ -49,7 +50,7 @@ from gigastream.ownership import UntrustedError
 from gigastream.records.source import AnySource
 from gigastream.settings import Settings
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
-from gigastream.sources.files import are_finite
+from gigastream.sources.files import are_finite, are_small
 from gigastream.sources.live import LiveSource
 from gigastream.timestamps import EXTERNAL
 from gigastream.words import are, counted
@@ -87,6 +88,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.spool is not None:
         from gigastream.cli.run_spool import read_spool
 
+        _refuse_stages(arguments)
         return read_spool(arguments, config, settings)
     refuse_tables_of_links(arguments, wanted)
     paths, bpf_filter = split_words(arguments.words)
@@ -104,10 +106,12 @@ def execute(arguments: argparse.Namespace) -> int:
     _refuse_pace_without_times(settings, sources)
     if root is not None or arguments.on == "spark":
         _refuse_what_is_answered_here(arguments)
+    if has_links(sources):
+        _refuse_stages(arguments)
     ends = ends_of(arguments, plan)
     settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
     if not any(path.endswith(OBJECT_SUFFIX) for path in paths):
-        _compile(plan, texts.include, arguments.quiet)
+        _compile(plan, texts.include, arguments.quiet, is_brief=are_small(sources))
     if arguments.on == "spark" and arguments.interface:
         raise UsageError(
             "a link is captured by a process that can do nothing else",
@@ -143,6 +147,7 @@ def _refuse_pace_without_times(settings: Settings, sources: Sequence[AnySource])
 def _refuse_what_is_answered_here(arguments: argparse.Namespace) -> None:
     if arguments.windows is not None:
         raise UsageError("--windows counts what is answered here", "--count, or --duration")
+    _refuse_stages(arguments)
     if arguments.trace is not None:
         raise UsageError(
             "--trace follows heartbeats to what is answered here",
@@ -150,7 +155,12 @@ def _refuse_what_is_answered_here(arguments: argparse.Namespace) -> None:
         )
 
 
-def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool) -> None:
+def _refuse_stages(arguments: argparse.Namespace) -> None:
+    if arguments.stats == "stages":
+        raise UsageError("--stats stages is of captures that are answered here", "--stats")
+
+
+def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool, *, is_brief: bool) -> None:
     """Compile for the session that is opened next, where somebody sees that it takes its time."""
     if quiet or not is_terminal():
         return
@@ -158,7 +168,7 @@ def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool) -> None:
     from gigastream.codegen.query_set import generate
 
     with told_when_slow("compiling …"), suppress(CompileError):  # the session says it
-        compile_query_set(generate(plan), headers=include)
+        compile_query_set(generate(plan), headers=include, is_brief=is_brief)
 
 
 def _asked(
@@ -252,9 +262,13 @@ def _answer(
     from gigastream.sessions.shape import SessionOptions
 
     opened = outputs()
+    timed = TimedOutput(opened.rows) if arguments.stats == "stages" else None
     started = time.monotonic()
 
     with Session(plan, sources, settings, SessionOptions(include=include)) as session:
+        if timed is not None:
+            opened = replace(opened, rows=timed)
+            session.measure_stages()
 
         def account(delivered: Delivered) -> str:
             seconds = time.monotonic() - started
@@ -267,7 +281,10 @@ def _answer(
         )
         delivered = answer(session, plan, opened, status, account, settings, ends)
         statistics = session.statistics()
+        costs = session.stage_costs()
     summarise(arguments, statistics, delivered, time.monotonic() - started)
+    if timed is not None:
+        say(stage_table(costs, timed.ns))
     return statistics, delivered
 
 

@@ -20,10 +20,14 @@ FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden",
 COMPLETE = ("-Wl,-z,defs",)
 """What a header of the user's lacks is told here, not by the loader."""
 NATIVE = ("-march=native",)
+BRIEF = ("-O0",)
+"""Takes half the time; a packet then takes several times as long."""
 LONG_FUNCTION = 1 << 16
 """Characters of C in one function from which the compiler is to be quick."""
 SANITIZE = "GIGASTREAM_SANITIZE"
 """Environment: what setup.py builds the engine with, queries are compiled with (make sanitize)."""
+OPTIMIZE = "GIGASTREAM_OPTIMIZE"
+"""Environment: `always` compiles for small captures as for large ones (the tests do)."""
 _TURNS = 8
 """Of a compiler whose headers have changed meanwhile."""
 _given: dict[str, Path] = {}
@@ -38,16 +42,22 @@ class CompileError(Exception):
         self.hint = hint
 
 
-def compile_query_set(text: str, *, headers: Sequence[Path] = (), portable: bool = False) -> Path:
+def compile_query_set(
+    text: str, *, headers: Sequence[Path] = (), portable: bool = False, is_brief: bool = False
+) -> Path:
     """The shared object of a query set's C text, from the cache where it is there.
 
     `headers` are folders with the accessors of user protocols. `portable` leaves out what only
-    this machine's processor has. Raises CompileError.
+    this machine's processor has. `is_brief`: little is to be run by it, so that what the compiler
+    would make faster pays less than the time it takes. Raises CompileError.
     """
     if text in _given:
         return _given[text]
     compiler = find_compiler()
     flags = (*FLAGS, *_effort(text), *(() if portable else NATIVE), *_sanitizer_flags())
+    is_brief &= os.environ.get(OPTIMIZE) != "always"
+    if is_brief and not os.path.lexists(_target(text, compiler, flags, headers)):
+        flags = (*FLAGS, *BRIEF, *NATIVE, *_sanitizer_flags())
     try:
         for _ in range(_TURNS):
             target = _target(text, compiler, flags, headers)

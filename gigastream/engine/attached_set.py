@@ -43,6 +43,7 @@ class AttachedSet:
         high_level_only: bool = False,
         is_low_elsewhere: bool = False,
         only_whole: bool = False,
+        is_brief: bool = False,
         turn: Turn | None = None,
     ) -> None:
         """Load a plan.
@@ -51,7 +52,8 @@ class AttachedSet:
         protocols name. `taps` names nodes whose streams come out as well; with `low_taps` every
         LFTA's batches do. `is_low_elsewhere`: nothing of the low level is compiled, which another
         process runs. `only_whole`: rows of windows that were running when it came, or went, are
-        left out, and counted (cut_rows). `turn` has its number whenever it has its turn.
+        left out, and counted (cut_rows). `is_brief`: its sources are small. `turn` has its number
+        whenever it has its turn.
         """
         settings = settings or Settings()
         self.memory_bytes = settings.memory_bytes
@@ -60,7 +62,7 @@ class AttachedSet:
         self._times = base_times(plan)
         self._error = ffi.new("struct gs_error *")
         self._known_outputs: dict[str, list[int]] = {}
-        path = compiled(plan, include, is_low_elsewhere=is_low_elsewhere)
+        path = compiled(plan, include, is_low_elsewhere=is_low_elsewhere, is_brief=is_brief)
         native = set_settings(settings)
         native.default_slot_count = default_slots(plan, interfaces)
         native.low_taps, native.high_level_only = low_taps, high_level_only

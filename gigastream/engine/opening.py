@@ -24,15 +24,17 @@ DEFAULT_BATCH_ROWS = 4096
 NO_LIMIT = (1 << 64) - 1
 
 
-def compiled(plan: Plan, include: Sequence[Path], *, is_low_elsewhere: bool = False) -> Path:
+def compiled(
+    plan: Plan, include: Sequence[Path], *, is_low_elsewhere: bool = False, is_brief: bool = False
+) -> Path:
     """The object of a plan. EngineError says why there is none.
 
     `include` are folders of C headers that user protocols name. `is_low_elsewhere`: nothing of the
-    low level is compiled, which another process runs.
+    low level is compiled, which another process runs. `is_brief`: there is little to run it over.
     """
     text = generate(plan, high_level_only=is_low_elsewhere)
     try:
-        return compile_query_set(text, headers=include)
+        return compile_query_set(text, headers=include, is_brief=is_brief)
     except CompileError as problem:
         raise EngineError(str(problem), problem.hint) from None
 

@@ -373,3 +373,35 @@ def test_where_only_root_is_mapped_it_is_said(
     said = said_under(1, PRINT_USER, temporary, monkeypatch)
     assert "the compiler runs as the same user as this process" in said
     assert "\n0\n" in said
+
+
+# ---- for small captures ----
+
+
+def test_what_is_run_briefly_is_compiled_quickly_unless_it_is_there(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(compiler.OPTIMIZE)
+    monkeypatch.delenv(compiler.SANITIZE, raising=False)
+    quick = compile_query_set(TEXT, is_brief=True)
+    full = compile_query_set(TEXT)
+    assert quick != full
+    assert compile_query_set(TEXT, is_brief=True) == full
+    full.unlink()
+    assert compile_query_set(TEXT, is_brief=True) == quick
+
+
+def test_the_guard_is_a_fork_of_one_thread_and_a_program_beside_others(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forked, made = [], compiler_run._forked
+
+    def fork(guarded: guard.Guarded) -> tuple[int, str]:
+        forked.append(guarded)
+        return made(guarded)
+
+    monkeypatch.setattr(compiler_run, "_forked", fork)
+    for count in (1, 2):
+        monkeypatch.setattr(compiler_run.threading, "active_count", lambda count=count: count)
+        compile_query_set(f"{TEXT}int gs_of_{count};\n")
+    assert len(forked) == 1
