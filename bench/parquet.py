@@ -51,9 +51,12 @@ def _write(capture: Path, path: Path) -> None:
 
     partial = path.with_suffix(".partial")
     writer = None
-    for batch in gigastream.run(QUERY, [str(capture)]):
-        writer = writer or pyarrow.parquet.ParquetWriter(partial, batch.schema)
-        writer.write_batch(batch)
+    try:
+        for batch in gigastream.run(QUERY, [str(capture)]):
+            writer = writer or pyarrow.parquet.ParquetWriter(partial, batch.schema)
+            writer.write_batch(batch)
+    except (gigastream.EngineError, gigastream.CompileError, gigastream.SourceError) as error:
+        raise RunError(f"no Parquet: {error}") from error
     if writer is not None:
         writer.close()
         partial.replace(path)
