@@ -109,6 +109,30 @@ def test_a_picture_is_small_valid_and_shows_the_goal_on_our_rate(tmp_path: Path)
     assert len(lines) == 6  # floor, target and goal of the ratio, and of the rate
 
 
+def test_of_times_the_line_is_at_the_time_that_is_allowed(tmp_path: Path) -> None:
+    """The reader needs 40 ns and we may need 1.5 times that: the line is at 60 of 80."""
+    times = {**RATE, "unit": "ns", "higher_is_better": False}
+    ours, reader = {**times, "what": "us", "value": 80.0}, {**times, "what": "loop", "value": 40.0}
+    ratio = {**JUDGED, "floor": 1.5, "target": None, "goal": None, "higher_is_better": False}
+    assert drawn(tmp_path, ours, reader, {**ratio, "value": 2.0}).returncode == 0
+    root = ET.parse(tmp_path / "out" / "low.svg").getroot()
+    bars = [b for b in root.iter(f"{SVG}rect") if b.get("height") == "12"]
+    left, width = (float(bars[0].get(name, "")) for name in ("x", "width"))
+    lines = [float(line.get("x1", "")) for line in root.iter(f"{SVG}line")]
+    assert any(at == pytest.approx(left + 0.75 * width, abs=0.1) for at in lines)
+
+
+def test_a_ratio_is_of_the_figures_before_it(tmp_path: Path) -> None:
+    """We ran beside two tools: the bound that the first sets is drawn on the first run of ours."""
+    first = [{**RATE, "what": "us", "value": 10.0}, {**RATE, "what": "loop", "value": 20.0}]
+    second = [{**RATE, "what": "us", "value": 30.0}, {**RATE, "what": "tool", "value": 5.0}]
+    ratio = {**RATIO, "floor": 1, "value": 0.5, "ours": "us", "against": "loop"}
+    free = {**RATIO, "what": "us / tool", "value": 6.0, "ours": "us", "against": "tool"}
+    assert drawn(tmp_path, *first, ratio, *second, free).returncode == 0
+    root = ET.parse(tmp_path / "out" / "low.svg").getroot()
+    assert len(list(root.iter(f"{SVG}line"))) == 2
+
+
 def test_a_picture_of_nothing_is_valid(tmp_path: Path) -> None:
     assert drawn(tmp_path, {**RATE, "what": "us", "value": 0.0}).returncode == 0
     ET.parse(tmp_path / "out" / "low.svg")
