@@ -59,9 +59,9 @@ def picture(title: str, figures: Sequence[Figure]) -> str:
 def _blocks(figures: Sequence[Figure]) -> Iterator[tuple[str, list[Bar]]]:
     blocks: dict[tuple[str, str], list[Bar]] = {}
     judged = _judged(figures)
-    for number, figure in enumerate(figures):
-        bounds = [*_own_bounds(figure), *judged.get(number, ())]
-        colour = OURS if number in judged else OTHER
+    for place, figure in enumerate(figures):
+        bounds = [*_own_bounds(figure), *judged.get(place, ())]
+        colour = OURS if place in judged else OTHER
         is_ratio = figure.ours != "" or figure.floor is not None
         bar = Bar(figure, RATIO if is_ratio else colour, tuple(bounds))
         blocks.setdefault((figure.capture, figure.unit), []).append(bar)
@@ -75,8 +75,8 @@ def _judged(figures: Sequence[Figure]) -> dict[int, list[tuple[str, float]]]:
     A ratio is of the figures that stand last before it: a name may be there for another round, too.
     """
     found: dict[int, list[tuple[str, float]]] = {}
-    for number, ratio in enumerate(figures):
-        before = enumerate(figures[:number])
+    for place, ratio in enumerate(figures):
+        before = enumerate(figures[:place])
         places = {other.what: n for n, other in before if other.capture == ratio.capture}
         if ratio.ours in places and ratio.against in places:
             ours, beside = places[ratio.ours], figures[places[ratio.against]].value or 0.0

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pictures import picture
+from questions import QUESTIONS
 from report import Figure, bound_text, number, read_json, spread
 
 PAGE = "summary.md"
@@ -112,7 +113,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="the folder of the page")
     options = parser.parse_args()
     try:
-        session = Session(f"Figures of {options.figures.name}.", figures=read_json(options.figures))
+        figures = read_json(options.figures)
+        titles = {name: QUESTIONS[name].TITLE for name in figures if name in QUESTIONS}
+        session = Session(f"Figures of {options.figures.name}.", titles, figures)
         print(write_summary(options.out, session))
     except (OSError, ValueError, TypeError) as error:
         print(f"summary: {error}", file=sys.stderr)
