@@ -22,7 +22,7 @@ CLOCK = """
 import time
 
 def run(query, paths, settings):
-    time.process_time = lambda: {seconds}
+    time.process_time, time.perf_counter = lambda: {seconds}, lambda: 1e9
     {body}
     return iter(())
 """
@@ -59,7 +59,9 @@ def fake_tree(folder: Path, seconds: float, body: str = "pass") -> Path:
     return folder
 
 
-def compared(tmp_path: Path, before: Path) -> list[dict[str, Any]]:
+def compared(
+    tmp_path: Path, before: Path, clock: str = "processor_seconds"
+) -> list[dict[str, Any]]:
     """The pairs of one question that runs ours once: a tree of a thousand seconds, and another."""
     now = fake_tree(tmp_path / "now", 1000.0)
     program = f"""
@@ -72,7 +74,8 @@ from measure import ours
 from workloads import Capture
 against.REPOSITORY = Path({str(now)!r})
 folder = Path({str(tmp_path)!r})
-bench = against.BothTrees(None, 2, 9.0, tree=Path({str(before)!r}), caches=folder / "caches")
+places = {{"tree": Path({str(before)!r}), "caches": folder / "caches"}}
+bench = against.BothTrees(None, 2, 9.0, clock={clock!r}, **places)
 capture = Capture("tiny", folder / "tiny.pcap", 10)
 turns = bench.in_turn({{"whole path": ours("whole_path", capture, "Q"), "loop": lambda: 1.0}})
 assert turns.failures["loop"] == "not of this comparison"
@@ -84,11 +87,13 @@ print(json.dumps([asdict(pair) for pair in bench.pairs]))
     return found
 
 
-def test_ours_of_two_trees_is_compared(tmp_path: Path) -> None:
-    (pair,) = compared(tmp_path, fake_tree(tmp_path / "before", 2000.0))
+@pytest.mark.parametrize(("clock", "ratio"), [("processor_seconds", 2.0), ("seconds", 1.0)])
+def test_ours_of_two_trees_is_compared(tmp_path: Path, clock: str, ratio: float) -> None:
+    """By the wall every run takes as long."""
+    (pair,) = compared(tmp_path, fake_tree(tmp_path / "before", 2000.0), clock)
     assert pair["what"] == "whole path: now / before"
-    assert pair["value"] == pytest.approx(2.0, rel=0.01)
-    assert pair["least"] == pytest.approx(2.0, rel=0.01)
+    assert pair["value"] == pytest.approx(ratio, rel=0.01)
+    assert pair["least"] == pytest.approx(ratio, rel=0.01)
 
 
 def test_what_the_other_tree_cannot_do_is_said(tmp_path: Path) -> None:
@@ -166,6 +171,26 @@ def test_a_live_link_is_measured(tmp_path: Path) -> None:
     ratios = {(f["capture"], f["what"]): f for f in figures(tmp_path) if f["unit"] == "times"}
     assert len(ratios) == 3
     assert all(figure["value"] > 0 for figure in ratios.values()), ratios
+
+
+def test_several_cores_are_for_the_wall() -> None:
+    """Two cores need no less of the processors' time: what `jobs` gain only the wall shows."""
+    program = f"""
+import sys
+sys.path.insert(0, {str(BENCH)!r})
+import context
+from measure import OurRun, ours
+from workloads import Capture
+capture, clocks = Capture("tiny", None, 1), []
+OurRun.__call__ = lambda run: clocks.append(run.clock) or 1.0
+bench = context.Bench(None, 1, 9.0, clock="processor_seconds")
+bench.in_turn({{"one": ours("whole_path", capture, "Q")}})
+bench.in_turn({{"-j 1": ours("f", capture, "Q", jobs=1), "-j 2": ours("f", capture, "Q", jobs=2)}})
+print(*clocks)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["processor_seconds"] * 2 + ["seconds"] * 4
 
 
 SAMPLES = {
