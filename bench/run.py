@@ -46,8 +46,8 @@ class Size:
 QUICK = Size(packets=4_000_000, runs=3, least_runs=2, minutes=10)
 LONG = Size(packets=10_000_000, runs=5, least_runs=0, minutes=float("inf"))
 CLOCKS = {"processor": PROCESSOR, "wall": WALL}
-SLACK = 1.5
-"""A question may take so much more than its share of the time: others take less."""
+SLACK = 1.2
+"""A question may take so much more than its share of what is left: others take less."""
 
 
 def _options() -> argparse.Namespace:

@@ -84,7 +84,9 @@ def _verdicts(figures: Mapping[str, Sequence[Figure]]) -> str:
 def _verdict(question: str, figure: Figure) -> tuple[str, ...]:
     bounds = (_held(figure, _bound(figure, name)) for name in BOUNDS)
     shown = (number(figure.value), figure.unit, spread(figure))
-    said = (figure.note, "" if figure.is_steady else "rounds differ in the verdict")
+    differ = "" if figure.is_steady else "rounds differ in the verdict"
+    single = "one round only" if figure.ours and figure.least is None else ""
+    said = (figure.note, differ, single)
     note = "; ".join(part for part in said if part).replace("|", "/")
     return (f"[{question}]({question}.svg)", figure.capture, figure.what, *shown, *bounds, note)
 

@@ -75,6 +75,11 @@ def test_rounds_that_differ_in_the_verdict_are_said_to(tmp_path: Path) -> None:
     assert row(tmp_path, "unsteady")[9] == "rounds differ in the verdict"
 
 
+def test_a_single_round_is_said_to_be_one(tmp_path: Path) -> None:
+    assert drawn(tmp_path, {**JUDGED, "value": 0.7, "note": "(direct)"}).returncode == 0
+    assert row(tmp_path, "us / loop")[9] == "(direct); one round only"
+
+
 def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
     absent = {**RATE, "what": "zeek", "value": None, "note": "not installed"}
     assert drawn(tmp_path, absent).returncode == 0
