@@ -2,8 +2,8 @@
 """Our runs beside those of the tree as it was at another commit: nothing shall be slower.
 
 The questions are asked as ever, but of their contenders only our own run, each twice: now and
-before, in turn within one round. By the processor's time, and the quickest of all rounds counts:
-what else the machine does can only add to it.
+before, in turn within one round. The quickest of all rounds counts: what else the machine does can
+only add to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from build import HERE, BuildError
 from context import Bench, ends
-from measure import PROCESSOR, Contender, OurRun, Turns
+from measure import Contender, OurRun, Turns
 from report import Figure
 
 REPOSITORY = HERE.parent
@@ -57,7 +57,7 @@ class BothTrees(Bench):
 def _of(tree: Path, cache: Path, run: OurRun) -> OurRun:
     cache.mkdir(parents=True, exist_ok=True)
     place = {"PYTHONPATH": str(tree), "XDG_CACHE_HOME": str(cache)}
-    return replace(run, clock=PROCESSOR, place=place)
+    return replace(run, place=place)
 
 
 def _pair(turns: Turns, name: str, run: OurRun) -> Figure:

@@ -15,13 +15,13 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from measure import PROCESSOR, WALL, Contender
-from parquet import over_parquet
+from parquet import ParquetRun
 from workloads import Capture
 
 
 def duckdb(capture: Capture, query: str, clock: str = WALL) -> Contender:
     """A query that reads `{path}`, of time, srcIP, destIP and len."""
-    return over_parquet("duckdb", Path(__file__), capture, query, clock=clock)
+    return ParquetRun("duckdb", Path(__file__), capture, (query,), clock)
 
 
 def _answer(path: str, query: str) -> dict[str, float]:

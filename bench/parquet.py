@@ -8,31 +8,37 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from measure import WALL, Contender, RunError
+from measure import WALL, RunError
 from workloads import Capture
 
 QUERY = "SELECT time, srcIP, destIP, len FROM IPV4"
 
 
-def over_parquet(
-    library: str, script: Path, capture: Capture, *arguments: str, clock: str = WALL
-) -> Contender:
-    """A script that is given the Parquet file and these arguments, and answers in JSON.
+@dataclass(frozen=True)
+class ParquetRun:
+    """A script that is given the Parquet file and some words, and answers in JSON.
 
     The clock is one of the answer's. The file is made when it is first needed, by the engine.
     """
-    path = capture.path.with_suffix(".parquet")
 
-    def run() -> float:
-        if importlib.util.find_spec(library) is None:
-            raise RunError(f"{library} is not installed")
+    library: str
+    script: Path
+    capture: Capture
+    words: tuple[str, ...] = ()
+    clock: str = WALL
+
+    def __call__(self) -> float:
+        """Run once; nanoseconds per packet. RunError."""
+        path = self.capture.path.with_suffix(".parquet")
+        if importlib.util.find_spec(self.library) is None:
+            raise RunError(f"{self.library} is not installed")
         if not path.exists():
-            _write(capture.path, path)
-        return 1e9 * _answered([str(script), str(path), *arguments])[clock] / capture.packets
-
-    return run
+            _write(self.capture.path, path)
+        answer = _answered([str(self.script), str(path), *self.words])
+        return 1e9 * answer[self.clock] / self.capture.packets
 
 
 def _answered(words: list[str]) -> dict[str, float]:
@@ -51,9 +57,12 @@ def _write(capture: Path, path: Path) -> None:
 
     partial = path.with_suffix(".partial")
     writer = None
-    for batch in gigastream.run(QUERY, [str(capture)]):
-        writer = writer or pyarrow.parquet.ParquetWriter(partial, batch.schema)
-        writer.write_batch(batch)
+    try:
+        for batch in gigastream.run(QUERY, [str(capture)]):
+            writer = writer or pyarrow.parquet.ParquetWriter(partial, batch.schema)
+            writer.write_batch(batch)
+    except (gigastream.EngineError, gigastream.CompileError, gigastream.SourceError) as error:
+        raise RunError(f"no Parquet: {error}") from error
     if writer is not None:
         writer.close()
         partial.replace(path)

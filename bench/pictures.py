@@ -58,29 +58,34 @@ def picture(title: str, figures: Sequence[Figure]) -> str:
 
 def _blocks(figures: Sequence[Figure]) -> Iterator[tuple[str, list[Bar]]]:
     blocks: dict[tuple[str, str], list[Bar]] = {}
-    for figure in figures:
-        of_capture = [other for other in figures if other.capture == figure.capture]
-        bar = Bar(figure, _colour(figure, of_capture), tuple(_bounds(figure, of_capture)))
+    judged = _judged(figures)
+    for place, figure in enumerate(figures):
+        bounds = [*_own_bounds(figure), *judged.get(place, ())]
+        colour = OURS if place in judged else OTHER
+        is_ratio = figure.ours != "" or figure.floor is not None
+        bar = Bar(figure, RATIO if is_ratio else colour, tuple(bounds))
         blocks.setdefault((figure.capture, figure.unit), []).append(bar)
     for (capture, unit), bars in blocks.items():
         yield f"{capture}, {unit}" if unit else capture, bars
 
 
-def _colour(figure: Figure, of_capture: Sequence[Figure]) -> str:
-    if figure.ours or figure.floor is not None:
-        return RATIO
-    return OURS if any(other.ours == figure.what for other in of_capture) else OTHER
+def _judged(figures: Sequence[Figure]) -> dict[int, list[tuple[str, float]]]:
+    """Where figures of ours stand, and the bounds of their ratios there.
 
-
-def _bounds(figure: Figure, of_capture: Sequence[Figure]) -> Iterator[tuple[str, float]]:
-    """The figure's own; of a rate of ours those of its ratios, times the rate beside it."""
-    yield from _own_bounds(figure)
-    rates = {other.what: other.value for other in of_capture if other.unit == figure.unit}
-    for ratio in of_capture:
-        beside = rates.get(ratio.against)
-        if ratio.ours == figure.what and ratio.unit != figure.unit and beside:
-            for name, bound in _own_bounds(ratio):
-                yield name, beside * bound if ratio.higher_is_better else beside / bound
+    A ratio is of the figures that stand last before it: a name may be there for another round, too.
+    """
+    found: dict[int, list[tuple[str, float]]] = {}
+    for place, ratio in enumerate(figures):
+        before = enumerate(figures[:place])
+        places = {other.what: n for n, other in before if other.capture == ratio.capture}
+        if ratio.ours in places and ratio.against in places:
+            ours, beside = places[ratio.ours], figures[places[ratio.against]].value or 0.0
+            grows = figures[ours].higher_is_better == ratio.higher_is_better
+            found.setdefault(ours, []).extend(
+                (name, beside * bound if grows else beside / bound)
+                for name, bound in _own_bounds(ratio)
+            )
+    return found
 
 
 def _own_bounds(figure: Figure) -> Iterator[tuple[str, float]]:

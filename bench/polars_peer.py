@@ -14,13 +14,13 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from measure import PROCESSOR, WALL, Contender
-from parquet import over_parquet
+from parquet import ParquetRun
 from workloads import Capture
 
 
 def polars(capture: Capture) -> Contender:
     """Count and bytes by minute, source and destination."""
-    return over_parquet("polars", Path(__file__), capture)
+    return ParquetRun("polars", Path(__file__), capture)
 
 
 def _answer(path: str) -> dict[str, float]:

@@ -121,7 +121,7 @@ def read_json(path: Path) -> dict[str, list[Figure]]:
     found: dict[str, list[Figure]] = {}
     for text in path.read_text(encoding="utf-8").splitlines():
         line = json.loads(text)
-        question = line.pop("question")
+        question = str(line.pop("question", ""))
         line.pop("verdict", None)
         found.setdefault(question, []).append(Figure(**line))
     return found

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pictures import picture
+from questions import QUESTIONS
 from report import Figure, bound_text, number, read_json, spread
 
 PAGE = "summary.md"
@@ -83,7 +84,9 @@ def _verdicts(figures: Mapping[str, Sequence[Figure]]) -> str:
 def _verdict(question: str, figure: Figure) -> tuple[str, ...]:
     bounds = (_held(figure, _bound(figure, name)) for name in BOUNDS)
     shown = (number(figure.value), figure.unit, spread(figure))
-    said = (figure.note, "" if figure.is_steady else "rounds differ in the verdict")
+    differ = "" if figure.is_steady else "rounds differ in the verdict"
+    single = "one round only" if figure.ours and figure.least is None else ""
+    said = (figure.note, differ, single)
     note = "; ".join(part for part in said if part).replace("|", "/")
     return (f"[{question}]({question}.svg)", figure.capture, figure.what, *shown, *bounds, note)
 
@@ -112,7 +115,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="the folder of the page")
     options = parser.parse_args()
     try:
-        session = Session(f"Figures of {options.figures.name}.", figures=read_json(options.figures))
+        figures = read_json(options.figures)
+        titles = {name: QUESTIONS[name].TITLE for name in figures if name in QUESTIONS}
+        session = Session(f"Figures of {options.figures.name}.", titles, figures)
         print(write_summary(options.out, session))
     except (OSError, ValueError, TypeError) as error:
         print(f"summary: {error}", file=sys.stderr)

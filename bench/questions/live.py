@@ -81,9 +81,11 @@ def _ask(bench: Bench, folder: Path, pairs: int) -> list[Figure]:
 
 def _nanoseconds(capture: Capture, turns: Turns, name: str) -> Figure:
     if name in turns.failures:
-        return Figure(capture.name, name, None, "ns", note=turns.failures[name])
+        note = turns.failures[name]
+        return Figure(capture.name, name, None, "ns", None, None, False, note)
     timing = turns.timings[name]
-    return Figure(capture.name, name, timing.median_ns, "ns", **ends(timing.samples_ns))
+    spread = ends(timing.samples_ns)
+    return Figure(capture.name, name, timing.median_ns, "ns", None, None, False, **spread)
 
 
 def _contender(name: str, folder: Path, pairs: int, lost: dict[str, float]) -> Contender:
