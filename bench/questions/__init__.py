@@ -15,6 +15,7 @@ from questions import (
     selection,
     sketches,
     table_sizes,
+    text,
     thirty_two,
     twenty,
     whole_path,
@@ -39,4 +40,5 @@ QUESTIONS = {
     "heartbeats": heartbeats,
     "table-sizes": table_sizes,
     "memory": memory,
+    "text": text,
 }
