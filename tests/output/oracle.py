@@ -33,7 +33,8 @@ def json_text(columns: Sequence[Column], query: str = "") -> str:
 
 
 def _members(keys: list[str], types: list[str], row: tuple[Value, ...]) -> list[str]:
-    return [key + _json_cell(*cell) for key, *cell in zip(keys, types, row, strict=True)]
+    cells = zip(keys, types, row, strict=True)
+    return [key + _json_cell(type_name, value) for key, type_name, value in cells]
 
 
 def _csv_cell(type_name: str, value: Value) -> str:
