@@ -19,6 +19,7 @@ from questions import (
     selection,
     sketches,
     table_sizes,
+    text,
     thirty_two,
     twenty,
     whole_path,
@@ -44,4 +45,5 @@ QUESTIONS = {
     "twenty": twenty,
     "heartbeats": heartbeats,
     "limit": limit,
+    "text": text,
 }
