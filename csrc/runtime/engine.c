@@ -191,15 +191,32 @@ static uint32_t sample(const struct gs_engine *engine, struct gs_source *source,
     return kept;
 }
 
+/* Who alone sees packets decodes them: what it does not ask for is then never written. */
+static bool takes_frames(const struct gs_engine *engine, const struct gs_source *source)
+{
+    return engine->alone != NULL && engine->sampling.shift == 0 && source->is_ethernet;
+}
+
+static uint32_t decode(const struct gs_engine *engine, struct gs_source *source,
+                       struct gs_packet *packets, uint32_t count)
+{
+    bool is_sampled = engine->sampling.shift > 0 && !source->config.is_records;
+    gs_decode_burst(packets, count, is_sampled ? GS_DEPTH_TRANSPORT : engine->depth);
+    return is_sampled ? sample(engine, source, packets, count) : count;
+}
+
 /* Of `burst` the time is known. */
 static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_burst burst,
                       struct gs_packet *packets, uint32_t count)
 {
-    bool is_sampled = engine->sampling.shift > 0 && !source->config.is_records;
-    gs_decode_burst(packets, count, is_sampled ? GS_DEPTH_TRANSPORT : engine->depth);
-    if (is_sampled) count = sample(engine, source, packets, count);
+    if (takes_frames(engine, source)) {
+        burst.frames = (const uint8_t *)packets;
+        burst.frame_bytes = sizeof *packets;
+    } else {
+        count = decode(engine, source, packets, count);
+        burst.packets = packets;
+    }
     if (count == 0) return;
-    burst.packets = packets;
     burst.count = count;
     burst.interface = source->interface;
     burst.interface_name = &source->interface_name;

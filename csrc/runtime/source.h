@@ -60,6 +60,7 @@ struct gs_source {
     struct gs_packet *packets; /* GS_BURST_CAPACITY, while it is open */
     struct gs_string *names;   /* by packet->interface */
     uint32_t name_count;
+    bool is_ethernet;                       /* what was read ahead is of one link, of Ethernet */
     uint64_t section;                       /* of the capture, that they are of */
     struct gs_wanted wanted, wanted_before; /* packet time that is asked of it */
     struct gs_source_statistics statistics;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,20 @@ DEFAULT_BATCH_ROWS = 4096
 NO_LIMIT = (1 << 64) - 1
 
 
-def compiled(plan: Plan, include: Sequence[Path], *, is_low_elsewhere: bool = False) -> Path:
+def compiled(
+    plan: Plan,
+    include: Sequence[Path],
+    *,
+    is_low_elsewhere: bool = False,
+    fast_path: bool = True,
+) -> Path:
     """The object of a plan. EngineError says why there is none.
 
     `include` are folders of C headers that user protocols name. `is_low_elsewhere`: nothing of the
     low level is compiled, which another process runs.
     """
+    if not fast_path:
+        plan = replace(plan, is_fused=False)
     text = generate(plan, high_level_only=is_low_elsewhere)
     try:
         return compile_query_set(text, headers=include)
@@ -73,6 +82,7 @@ def engine_settings(s: Settings, *, is_resident: bool = False) -> Any:
     native.is_resident = is_resident
     native.hash_key = s.hash_key or _random_key()
     native.link_types = link_types(s)[0]
+    native.fast_path = s.fast_path
     return native
 
 

@@ -24,16 +24,11 @@ from gigastream.codegen.members import declare_member, write_member
 from gigastream.codegen.operators.low_code import LowCode
 from gigastream.codegen.operators.low_filter import (
     write_conditions,
-    write_filter_candidates,
     write_filter_time,
     write_filter_types,
 )
-from gigastream.codegen.operators.low_parts import (
-    TupleWriter,
-    burst_head,
-    write_candidates,
-    write_packet,
-)
+from gigastream.codegen.operators.low_packets import each_packet
+from gigastream.codegen.operators.low_parts import TupleWriter, burst_head
 from gigastream.codegen.user_accumulators import note_low_states
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.accumulators import KINDS
@@ -127,15 +122,11 @@ def _write_aggregation(
             "uint32_t count = 0;",
         )
         write_filter_time(lines, node)
-        with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
-            write_candidates(lines, context, node)
-            write_filter_candidates(lines, context, node)
-            with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
-                write_packet(lines, node)
-                _write_group(lines, context, prefix, node)
-                if row_burst == "1":
-                    _write_updates(lines, prefix, node)
-                    lines.add("count = 0;")
+        with each_packet(lines, context, node) as tuple_writer:
+            _write_group(lines, context, prefix, node, tuple_writer)
+            if row_burst == "1":
+                _write_updates(lines, prefix, node)
+                lines.add("count = 0;")
         if row_burst != "1":
             _write_updates(lines, prefix, node)
     lines.add("")
@@ -153,9 +144,14 @@ def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
         _write_update(lines, prefix, node)
 
 
-def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate) -> None:
+def _write_group(
+    lines: Lines,
+    context: CodeContext,
+    prefix: str,
+    node: PartialAggregate,
+    tuple_writer: TupleWriter,
+) -> None:
     """The first pass: a tuple's group values, arguments and slot."""
-    tuple_writer = TupleWriter(lines, context, node)
     write_conditions(lines, context, prefix, node, tuple_writer)
     tuple_writer.load(*(g.expression for g in node.groups))
     tuple_writer.load(*(e for a in node.accumulators for e in a.expressions))
