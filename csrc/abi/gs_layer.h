@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The headers of packets by name, for the decoders (csrc/decode) and for generated code, which share
- * those of gs_decode_*.h: a header is described once, and the two ways to it cannot disagree. */
+/* The headers of packets by name, for the decoders (csrc/decode) and for generated code, which
+ * share those of gs_decode_*.h: a header is described once, and the two ways to it cannot disagree.
+ */
 #ifndef GS_LAYER_H
 #define GS_LAYER_H
 

@@ -94,9 +94,9 @@ struct gs_packet {
     /* and besides */
     uint64_t packet_id; /* position in the source, from 0, every record counted */
     uint64_t offset;    /* where the record begins in the source's own (uncompressed) bytes */
-    uint16_t interface;   /* index into the source's interfaces (pcapng: its section's) */
-    uint8_t link;         /* enum gs_link */
-    uint8_t flags;        /* enum gs_frame_flag */
+    uint16_t interface; /* index into the source's interfaces (pcapng: its section's) */
+    uint8_t link;       /* enum gs_link */
+    uint8_t flags;      /* enum gs_frame_flag */
     /* filled by decode */
     uint16_t protocols;       /* set of enum gs_protocol */
     uint16_t ether_type;      /* what follows the last tag; 0 where there is none */

@@ -205,19 +205,10 @@ static uint32_t decode(const struct gs_engine *engine, struct gs_source *source,
     return is_sampled ? sample(engine, source, packets, count) : count;
 }
 
-/* Of `burst` the time is known. */
-static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_burst burst,
-                      struct gs_packet *packets, uint32_t count)
+/* Of `burst` the time and the packets are known. */
+static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_burst burst)
 {
-    if (takes_frames(engine, source)) {
-        burst.frames = (const uint8_t *)packets;
-        burst.frame_bytes = sizeof *packets;
-    } else {
-        count = decode(engine, source, packets, count);
-        burst.packets = packets;
-    }
-    if (count == 0) return;
-    burst.count = count;
+    if (burst.count == 0) return;
     burst.interface = source->interface;
     burst.interface_name = &source->interface_name;
     burst.interface_names = source->names;
@@ -226,22 +217,73 @@ static void run_burst(struct gs_engine *engine, struct gs_source *source, struct
     if (engine->holds) gs_engine_find_next_changes(engine, source->interface);
 }
 
+static void run_packets(struct gs_engine *engine, struct gs_source *source, struct gs_burst burst,
+                        struct gs_packet *packets, uint32_t count)
+{
+    if (takes_frames(engine, source)) {
+        burst.frames = (const uint8_t *)packets;
+        burst.frame_bytes = sizeof *packets;
+        burst.count = count;
+    } else if (count > 0) {
+        burst.packets = packets;
+        burst.count = decode(engine, source, packets, count);
+    }
+    run_burst(engine, source, burst);
+}
+
 /* At most so many records as are `left` of a budget. */
-static uint64_t run_source(struct gs_engine *engine, struct gs_source *source, uint64_t left)
+static struct gs_burst_limits limits_within(const struct gs_engine *engine,
+                                            const struct gs_source *source, uint64_t left)
 {
     struct gs_burst_limits limits = limits_of(engine, source);
     if (left < limits.packets) limits.packets = left;
+    return limits;
+}
+
+static void count_to_heartbeat(struct gs_engine *engine, const struct gs_source *source,
+                               uint64_t records, bool reached)
+{
     struct gs_interface *interface = &engine->interfaces[source->interface];
+    if (interface->records_to_heartbeat != UINT64_MAX) interface->records_to_heartbeat -= records;
+    if (reached || interface->records_to_heartbeat == 0)
+        gs_engine_advance_due(engine, source->interface);
+}
+
+static uint64_t run_source(struct gs_engine *engine, struct gs_source *source, uint64_t left)
+{
+    struct gs_burst_limits limits = limits_within(engine, source, left);
     struct gs_burst burst = {0};
     uint32_t first, count;
     uint64_t records;
     gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
     bool reached = gs_source_take(source, &limits, &first, &count, &records);
-    if (count > 0) run_burst(engine, source, burst, source->packets + first, count);
-    if (interface->records_to_heartbeat != UINT64_MAX) interface->records_to_heartbeat -= records;
-    if (reached || interface->records_to_heartbeat == 0)
-        gs_engine_advance_due(engine, source->interface);
+    run_packets(engine, source, burst, source->packets + first, count);
+    count_to_heartbeat(engine, source, records, reached);
     return records;
+}
+
+/* Which source is the next does not depend on what is read ahead where there is only one. */
+static bool may_take_frames(const struct gs_engine *engine, const struct gs_source *source)
+{
+    return takes_frames(engine, source) && source->ops->peek != NULL &&
+           engine->running_count == 1 && engine->coming == NULL && !source->is_pipe &&
+           !source->is_failed && !gs_source_has_clock(source) &&
+           engine->replay_until_ns == INT64_MAX;
+}
+
+/* A burst in which nothing happens, of records of which no packets are made; 0: it is none. */
+static uint64_t run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left)
+{
+    if (!may_take_frames(engine, source)) return 0;
+    struct gs_burst_limits limits = limits_within(engine, source, left);
+    struct gs_burst burst = {.frame_bytes = sizeof(struct gs_frame)};
+    gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
+    burst.count = gs_source_take_frames(source, &limits);
+    burst.frames = (const uint8_t *)source->packets;
+    if (burst.count == 0) return 0;
+    run_burst(engine, source, burst);
+    count_to_heartbeat(engine, source, burst.count, false);
+    return burst.count;
 }
 
 /* GS_OK where one of the silent sources has spoken or ended. */
@@ -348,6 +390,12 @@ static int run_once(struct gs_engine *engine, uint64_t packet_budget, int timeou
         return has_output(engine) ? GS_AGAIN : wait_for_sources(engine, timeout_ms, error);
     }
     if (is_ahead_of_replay(engine, source)) return GS_AGAIN;
+    uint64_t taken = run_frames(engine, source, packet_budget - *records);
+    *records += taken;
+    if (taken > 0) {
+        step(engine);
+        return GS_OK;
+    }
     int status = gs_engine_make_ready(engine, source, error);
     if (status == GS_AGAIN && source->is_waiting && !source->is_pipe)
         return wait_for_sources(engine, timeout_ms, error);
