@@ -141,8 +141,10 @@ def _row_burst(node: PartialAggregate) -> str:
 
 
 def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
-    """The second pass. It is quiet while all rows are of the window met last and none lets an old
-    group leave: then each only meets its slot, and is counted with the others.
+    """The second pass.
+
+    It is quiet while all rows are of the window met last and none lets an old group leave: then
+    each only meets its slot, and is counted with the others.
     """
     quiet = ["table->has_last_window", "table->until_drip > count", "count > 0", *_same(node)]
     lines.add(
