@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captures import capture_id, captures
 
 from gigastream.codegen.query_set import generate
 from gigastream.engine.batch import EngineError
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.settings import Settings
+from gigastream.sources.files import SourceError
 from tests.answers.engine import plan_of, run, source
+from tests.captures import capture_id, captures
 from tests.engine.odd_packets import cut_packets, jumping_packets
 from tests.strategies.files import MODIFIED, NANOSECONDS, Packet, pcap, pcapng
 
@@ -52,7 +53,7 @@ BASE = Settings(hash_key=(0x1234567 | 1, 0x89ABCDEF01 | 1), slots=64, disorder_b
 def _answer(plan: Plan, path: Path, settings: Settings) -> tuple[Any, ...]:
     try:
         given = run(plan, [source(path)], settings)
-    except EngineError as refused:
+    except (EngineError, SourceError) as refused:
         return (str(refused),)
     return given.rows, _counted(given.statistics)
 
