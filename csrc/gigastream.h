@@ -34,6 +34,7 @@ struct gs_engine_settings {
     bool is_resident;                /* goes on reading when all its query sets are answered */
     uint64_t hash_key[2];            /* of flows (gs_engine_sample) */
     struct gs_link_types link_types; /* of its files */
+    bool fast_path; /* generated code may decode packets itself, where it alone sees them */
 };
 
 /* How a query set is answered. */

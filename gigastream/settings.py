@@ -116,6 +116,8 @@ class Settings:
     """Only count what the low level puts out: how fast it is alone."""
     output_punctuation: bool = False
     """Outputs give heartbeats and other batches without rows too."""
+    fast_path: bool = True
+    """An LFTA that alone sees packets decodes them itself; False: they are decoded ahead of it."""
     deliver_every_burst: bool = False
     """Rows do not wait for a fuller batch, and outputs give their punctuation."""
     packets_max: int | None = None

@@ -78,6 +78,7 @@ NO_OPTIONS = {
     "hash_key",
     "low_level_only",
     "deliver_every_burst",
+    "fast_path",
     "output_punctuation",
     "packets_max",
 }

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
+#include "../decode/decode.h"
+
 static const struct gs_host host = {
+    .decode = gs_decode_packet,
     .lfta_window = gs_table_window,
     .lfta_occupy = gs_table_occupy,
     .lfta_evict = gs_table_evict,

@@ -62,7 +62,13 @@ class AttachedSet:
         self._times = base_times(plan)
         self._error = ffi.new("struct gs_error *")
         self._known_outputs: dict[str, list[int]] = {}
-        path = compiled(plan, include, is_low_elsewhere=is_low_elsewhere, is_brief=is_brief)
+        path = compiled(
+            plan,
+            include,
+            is_low_elsewhere=is_low_elsewhere,
+            is_brief=is_brief,
+            fast_path=settings.fast_path,
+        )
         native = set_settings(settings)
         native.default_slot_count = default_slots(plan, interfaces)
         native.low_taps, native.high_level_only = low_taps, high_level_only

@@ -36,6 +36,9 @@ class Plan:
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
     """What whoever runs it should be told."""
 
+    is_fused: bool = field(default=True, compare=False)
+    """An LFTA that alone sees packets decodes them itself; False: they are decoded ahead of it."""
+
     @property
     def low(self) -> tuple[LowNode, ...]:
         return cast("tuple[LowNode, ...]", tuple(node for node in self.nodes if node.is_low))

@@ -11,6 +11,7 @@ from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_schema
 from gigastream.codegen.context import CodeContext, view_of, views_of
 from gigastream.codegen.interfaces import write_interfaces
+from gigastream.codegen.operators.low_packets import takes_frames
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
@@ -80,6 +81,7 @@ class LowCode:
                 f".filter = {'NULL' if node.filter is None else f'&{prefix}_filter'},",
                 f".need_count = {len(node.needs)},",
                 f".interfaces = {interfaces},",
+                f".takes_frames = {str(takes_frames(context, node)).lower()},",
                 f".burst = {prefix}_burst,",
                 f".emit = {f'{prefix}_emit' if self.has_table else 'NULL'},",
                 f".bounds = {prefix}_bounds,",
