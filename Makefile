@@ -75,7 +75,7 @@ format: $(VENV)/installed ## put Python and C into the house's form
 	$(BIN)/ruff format .
 	@if [ -n "$(CLANG_FORMAT)" ]; then $(CLANG_FORMAT) -i $(C_FILES); fi
 
-bench: $(VENV)/installed ## measure against the hand-written loops and the peers (minutes)
+bench: $(VENV)/installed ## say which bounds hold beside loops by hand and the peers, with pictures (ten minutes)
 	@$(BIN)/python bench/run.py
 
 bench-spark: $(VENV)/installed ## measure Spark's source and state (minutes)

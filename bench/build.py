@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import hashlib
 import shutil
 import subprocess
@@ -39,9 +40,20 @@ def _digest(source: Path) -> str:
 def _compile(compiler: str, source: Path, target: Path, libraries: tuple[str, ...]) -> None:
     BUILD.mkdir(exist_ok=True)
     partial = target.with_suffix(".partial")
-    links = [f"-l{library}" for library in libraries]
+    links = [_link(compiler, library) for library in libraries]
     command = [compiler, *FLAGS, "-o", str(partial), str(source), *links]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise BuildError(f"{source.name}: {done.stderr.strip()}")
+        lines = done.stderr.strip().splitlines() or ["the compiler failed"]
+        said = next((line for line in lines if "error:" in line), lines[0])
+        raise BuildError(f"{source.name}: {said.split('error: ')[-1]}")
     partial.replace(target)
+
+
+def _link(compiler: str, library: str) -> str:
+    """Its development file, or what programs load, where there is no more."""
+    wanted = f"lib{library}.so"
+    asked = [compiler, f"-print-file-name={wanted}"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    loaded = None if told != wanted else ctypes.util.find_library(library)
+    return f"-l:{loaded}" if loaded else f"-l{library}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 ETHERNET = 1
+FILE_HEADER_BYTES, RECORD_HEADER_BYTES = 24, 16
 MAX_CAPTURED_BYTES = 262_144
 PCAP_MAGICS = {
     b"\xd4\xc3\xb2\xa1": ("<", 1_000),

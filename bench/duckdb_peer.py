@@ -7,54 +7,21 @@ It has them as columns and decodes nothing; it runs on one thread, as we do. Sta
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from measure import PROCESSOR, WALL, Contender, RunError
+from measure import PROCESSOR, WALL, Contender
+from parquet import ParquetRun
 from workloads import Capture
 
 
 def duckdb(capture: Capture, query: str, clock: str = WALL) -> Contender:
     """A query that reads `{path}`, of time, srcIP, destIP and len."""
-    path = capture.path.with_suffix(".parquet")
-
-    def run() -> float:
-        if importlib.util.find_spec("duckdb") is None:
-            raise RunError("DuckDB is not installed")
-        if not path.exists():
-            _write_parquet(capture.path, path)
-        return 1e9 * float(_answered(path, query)[clock]) / capture.packets
-
-    return run
-
-
-def _answered(path: Path, query: str) -> dict[str, float]:
-    command = [sys.executable, __file__, str(path), query]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RunError((done.stderr.strip().splitlines() or ["no message"])[-1])
-    return dict(json.loads(done.stdout))
-
-
-def _write_parquet(capture: Path, path: Path) -> None:
-    import pyarrow.parquet
-
-    import gigastream
-
-    partial = path.with_suffix(".partial")
-    writer = None
-    for batch in gigastream.run("SELECT time, srcIP, destIP, len FROM IPV4", [str(capture)]):
-        writer = writer or pyarrow.parquet.ParquetWriter(partial, batch.schema)
-        writer.write_batch(batch)
-    if writer is not None:
-        writer.close()
-        partial.replace(path)
+    return ParquetRun("duckdb", Path(__file__), capture, (query,), clock)
 
 
 def _answer(path: str, query: str) -> dict[str, float]:

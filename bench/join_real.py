@@ -4,6 +4,9 @@
 Every capture starts at a random instant of a clock of some hours and keeps its own pace; what would
 run beyond the end goes on at the beginning. Captures are repeated, each time at another instant,
 until there are enough packets. The result is in order of time. Frames are written as they are.
+
+Of `--times` N the joined capture is there N times in a row, each later by the length of the clock:
+time goes on as it does within one, and memory is needed for one only.
 """
 
 from __future__ import annotations
@@ -11,12 +14,20 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import struct
 import sys
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
-from captures import Packet, read_ethernet, write_pcap_header, write_pcap_packet
+from captures import (
+    FILE_HEADER_BYTES,
+    RECORD_HEADER_BYTES,
+    Packet,
+    read_ethernet,
+    write_pcap_header,
+    write_pcap_packet,
+)
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FOLDERS = ("good", "large")
@@ -68,20 +79,47 @@ def _placed(
         written += len(capture)
 
 
+def repeat(source: Path, target: Path, times: int, minutes: int) -> None:
+    """Write to `target` what `join` wrote to `source`, so many times, each on a later clock."""
+    content = bytearray(source.read_bytes())
+    records = list(_records(content))
+    with target.open("wb") as file:
+        file.write(content[:FILE_HEADER_BYTES])
+        for number in range(times):
+            for position, seconds in records:
+                struct.pack_into("<I", content, position, seconds + number * minutes * 60)
+            file.write(memoryview(content)[FILE_HEADER_BYTES:])
+
+
+def _records(content: bytearray) -> Iterator[tuple[int, int]]:
+    """Where each record begins, and its second."""
+    position = FILE_HEADER_BYTES
+    while position < len(content):
+        seconds, _, captured_bytes, _ = struct.unpack_from("<IIII", content, position)
+        yield position, seconds
+        position += RECORD_HEADER_BYTES + captured_bytes
+
+
 def main() -> int:
     """The command line: where to write, how much."""
     parser = argparse.ArgumentParser(description="Join real Ethernet captures into one pcap file.")
     parser.add_argument("target", type=Path)
     parser.add_argument("--packets", type=int, default=DEFAULT_PACKETS, help="at least so many")
     parser.add_argument("--minutes", type=int, default=DEFAULT_MINUTES, help="length of the clock")
+    parser.add_argument("--times", type=int, default=1, help="the whole of it in a row")
     options = parser.parse_args()
     folder = real_captures_folder()
     if folder is None:
         print("join_real: no real captures here (GIGASTREAM_PCAPS names them)", file=sys.stderr)
         return 0
     packets = join(folder, options.target, options.packets, options.minutes)
+    if options.times > 1:
+        once = options.target.replace(options.target.with_suffix(".once"))
+        repeat(once, options.target, options.times, options.minutes)
+        once.unlink()
+    packets, minutes = packets * options.times, options.minutes * options.times
     size_mb = options.target.stat().st_size / 1e6
-    print(f"{options.target}: {packets} packets, {size_mb:.0f} MB, {options.minutes} minutes")
+    print(f"{options.target}: {packets} packets, {size_mb:.0f} MB, {minutes} minutes")
     return 0
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,15 @@ LOOP_LIBRARIES = {"libpcap": ("pcap",)}
 DEFAULT_SLOTS_LOG2 = 18
 
 WALL, PROCESSOR = "seconds", "processor_seconds"
-"""Clocks of ours.py and duckdb_peer.py; the second leaves out what else the machine does."""
+"""The clocks; the second leaves out what else the machine does, and counts all threads."""
+
+_OF_LOOPS = {WALL: "ns_per_packet", PROCESSOR: "processor_ns_per_packet"}
 
 Contender = Callable[[], float]
 """One run; gives nanoseconds per packet and raises RunError."""
+
+Samples = Mapping[str, Sequence[float]]
+"""What the counted runs of each contender gave."""
 
 
 class RunError(Exception):
@@ -61,24 +67,33 @@ class Turns:
     failures: dict[str, str] = field(default_factory=dict)
 
 
-def in_turn(contenders: Mapping[str, Contender], runs: int) -> Turns:
-    """Run all contenders once unmeasured, then `runs` times in turn."""
+def in_turn(
+    contenders: Mapping[str, Contender], runs: int, enough: Callable[[Samples], bool] | None = None
+) -> Turns:
+    """Run all contenders once unmeasured, then `runs` times in turn, or until that is enough.
+
+    Every other round goes backwards, so that none is always behind the same one.
+    """
     samples: dict[str, list[float]] = {name: [] for name in contenders}
-    turns = Turns()
+    failures: dict[str, str] = {}
     for round_number in range(runs + 1):
-        for name in [name for name in contenders if name not in turns.failures]:
+        order = [name for name in contenders if name not in failures]
+        for name in reversed(order) if round_number % 2 else order:
             try:
                 sample = contenders[name]()
             except (RunError, BuildError) as error:
-                turns.failures[name] = str(error)
+                failures[name] = str(error)
+                del samples[name]
                 continue
             samples[name] += [sample] if round_number else []
-    turns.timings = {
-        name: Timing(tuple(values))
-        for name, values in samples.items()
-        if name not in turns.failures
-    }
-    return turns
+        if not samples or (enough and enough(samples)):
+            break
+    return Turns({name: Timing(tuple(values)) for name, values in samples.items()}, failures)
+
+
+def widest_spread(samples: Samples) -> float:
+    """By which share the slowest run of a contender is above its quickest, of the worst one."""
+    return max((max(values) / min(values) - 1 for values in samples.values()), default=0.0)
 
 
 def pin(core: int | None) -> int:
@@ -98,11 +113,25 @@ def run_loop(name: str, capture: Capture, slots_log2: int, *flags: str) -> dict[
     return dict(json.loads(done.stdout))
 
 
-def loop(
-    name: str, capture: Capture, slots_log2: int = DEFAULT_SLOTS_LOG2, *flags: str
-) -> Contender:
-    """A loop as a contender, by its own clock."""
-    return lambda: float(run_loop(name, capture, slots_log2, *flags)["ns_per_packet"])
+@dataclass(frozen=True)
+class LoopRun:
+    """A loop as a contender, by a clock of its own."""
+
+    name: str
+    capture: Capture
+    slots_log2: int
+    flags: tuple[str, ...]
+    clock: str = WALL
+
+    def __call__(self) -> float:
+        """Run once; nanoseconds per packet. RunError, BuildError."""
+        answer = run_loop(self.name, self.capture, self.slots_log2, *self.flags)
+        return float(answer[_OF_LOOPS[self.clock]])
+
+
+def loop(name: str, capture: Capture, slots_log2: int = DEFAULT_SLOTS_LOG2, *flags: str) -> LoopRun:
+    """A loop as a contender."""
+    return LoopRun(name, capture, slots_log2, flags)
 
 
 def loops(
@@ -120,16 +149,28 @@ def loops(
     }
 
 
-def run_ours(function: str, capture: Capture, query: str, **settings: Any) -> dict[str, Any]:
-    """One run of a function of ours.py in its own process; what it returned."""
-    process = _start_ours()
+def run_ours(
+    function: str,
+    capture: Capture,
+    query: str,
+    *,
+    place: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """One run of a function of ours.py in its own process; what it returned.
+
+    `place` is set in its environment: PYTHONPATH, say, for the engine of another tree.
+    """
+    process = _start_ours(place or {})
     return _finish_ours(process, function, capture, query, settings)
 
 
-def _start_ours() -> subprocess.Popen[str]:
-    command = [sys.executable, str(HERE / "ours.py")]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+def _start_ours(place: Mapping[str, str]) -> subprocess.Popen[str]:
+    command, pipe = [sys.executable, str(HERE / "ours.py")], subprocess.PIPE
+    environment = {**os.environ, **place}
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment
+    )
 
 
 def _finish_ours(
@@ -146,27 +187,56 @@ def _finish_ours(
     return dict(json.loads(output))
 
 
+@dataclass(frozen=True)
+class OurRun:
+    """The engine as a contender, by a clock of ours.py; what is installed, or in another place."""
+
+    function: str
+    capture: Capture
+    query: str
+    clock: str
+    settings: Mapping[str, Any]
+    place: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self) -> float:
+        """Run once; nanoseconds per packet. RunError."""
+        asked = (self.function, self.capture, self.query)
+        answer = run_ours(*asked, place=self.place, **self.settings)
+        return 1e9 * float(answer[self.clock]) / self.capture.packets
+
+
 def ours(
     function: str, capture: Capture, query: str, *, clock: str = WALL, **settings: Any
-) -> Contender:
+) -> OurRun:
     """The engine as a contender, by a clock of ours.py."""
-
-    def run() -> float:
-        seconds = float(run_ours(function, capture, query, **settings)[clock])
-        return 1e9 * seconds / capture.packets
-
-    return run
+    return OurRun(function, capture, query, clock, settings)
 
 
-def command(words: list[str], capture: Capture, time_limit_seconds: float) -> Contender:
-    """Another tool as a contender: the wall time of its whole process."""
+@dataclass(frozen=True)
+class CommandRun:
+    """Another tool as a contender: the time of its whole process."""
 
-    def run() -> float:
-        start = time.perf_counter()
-        _run_command(words, time_limit_seconds)
-        return 1e9 * (time.perf_counter() - start) / capture.packets
+    words: tuple[str, ...]
+    capture: Capture
+    time_limit_seconds: float
+    clock: str = WALL
 
-    return run
+    def __call__(self) -> float:
+        """Run once; nanoseconds per packet. RunError."""
+        start = self._now()
+        _run_command(list(self.words), self.time_limit_seconds)
+        return 1e9 * (self._now() - start) / self.capture.packets
+
+    def _now(self) -> float:
+        if self.clock == WALL:
+            return time.perf_counter()
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+
+def command(words: list[str], capture: Capture, time_limit_seconds: float) -> CommandRun:
+    """Another tool as a contender."""
+    return CommandRun(tuple(words), capture, time_limit_seconds)
 
 
 def _run_command(words: list[str], time_limit_seconds: float) -> None:
@@ -181,7 +251,7 @@ def _run_command(words: list[str], time_limit_seconds: float) -> None:
 
 def peak_anonymous_bytes(capture: Capture, query: str) -> int:
     """The greatest RssAnon (memory of its own: no mapped files) of a run over both levels."""
-    process = _start_ours()
+    process = _start_ours({})
     peaks: list[int] = []
     watcher = threading.Thread(target=_watch, args=(process, peaks))
     watcher.start()

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,42 @@ def total(path: str, query: str, **settings: Any) -> dict[str, float]:
     return {"total": float(sum(sum(batch.columns[-1].to_pylist()) for batch in batches))}
 
 
+def text(path: str, query: str, format_: str, target: str, rows: str) -> Measurement:
+    """Write a query's rows, which are in memory, as text into a file.
+
+    `rows`: where its columns go, for the writer by hand; nowhere, if empty.
+    """
+    from gigastream.engine.arrow_rows import batch_of_arrow
+    from gigastream.outputs import FORMATS, OutputQuery
+    from gigastream.outputs.file import open_file
+
+    answer = list(_batches(path, query))
+    if rows:
+        _write_columns(answer, Path(rows))
+    columns = tuple(answer[0].schema.names)
+    no = (False,) * len(columns)
+    named = OutputQuery("text", columns, no, no, no, lambda: answer[0].schema)
+    batches = [batch_of_arrow(batch) for batch in answer]
+    start, processor = time.perf_counter(), time.process_time()
+    with open_file(Path(target), {}) as file:
+        writer = import_module(FORMATS[format_].module).open_writer(file, (named,))
+        for batch in batches:
+            writer.write(named, batch)
+    seconds, processor_seconds = time.perf_counter() - start, time.process_time() - processor
+    return Measurement(seconds, processor_seconds, sum(batch.num_rows for batch in answer))
+
+
+def _write_columns(batches: list[Any], target: Path) -> None:
+    """The number of rows, then whole columns, the widest first: minute and addresses come last."""
+    import pyarrow
+
+    columns = pyarrow.Table.from_batches(batches).combine_chunks().columns
+    with target.open("wb") as file:
+        file.write(len(columns[0]).to_bytes(8, "little"))
+        for place in (3, 4, 0, 1, 2):
+            file.write(columns[place].to_numpy().tobytes())
+
+
 def _fold(batches: Iterator[Any], fold_row: Callable[..., tuple[int, int, int]]) -> Answer:
     rows = packets = size = checksum = 0
     for batch in batches:
@@ -145,7 +182,7 @@ def _selection_row(timestamp_ns: int, source: int, dest: int, length: int) -> tu
 
 FUNCTIONS: dict[str, Callable[..., Measurement | Answer | dict[str, float]]] = {
     function.__name__: function
-    for function in (low_level, whole_path, talkers_answer, selection_answer, total)
+    for function in (low_level, whole_path, talkers_answer, selection_answer, total, text)
 }
 
 

@@ -34,6 +34,7 @@ struct gs_engine_settings {
     bool is_resident;                /* goes on reading when all its query sets are answered */
     uint64_t hash_key[2];            /* of flows (gs_engine_sample) */
     struct gs_link_types link_types; /* of its files */
+    bool fast_path; /* generated code may decode packets itself, where it alone sees them */
 };
 
 /* How a query set is answered. */
@@ -243,6 +244,15 @@ int gs_engine_renew(struct gs_engine *engine, uint32_t source, int socket, struc
  * 0: all, as at the beginning. The others tell the time still, and are counted (sampled_out).
  * GS_ERROR: the shift is greater than 32. */
 int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *error);
+/* What the stages of a packet's way have cost of all packets, in nanoseconds. */
+struct gs_stage_costs {
+    uint64_t packets, open_ns, read_ns, decode_ns, unpack_ns, lfta_ns, flush_ns, high_ns;
+};
+
+/* From now on they are measured, for the sets that are attached. */
+void gs_engine_measure_stages(struct gs_engine *engine);
+/* What they have cost since. */
+void gs_engine_stages(const struct gs_engine *engine, struct gs_stage_costs *costs);
 /* Tests: from now on the clocks stand at this reading. */
 void gs_engine_set_clock(struct gs_engine *engine, int64_t monotonic_ns, int64_t wall_ns);
 /* What a source's packets are known not to be below; INT64_MIN: nothing, INT64_MAX: none come. */

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gigastream.gsql.python_code import PythonCode
+from gigastream.late_dataclass import dataclass, field
 from gigastream.udf_mark import MARK, udaf, udf
 
 Answer = tuple[pa.Array, pa.Array]

@@ -16,7 +16,6 @@ import pickle
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import Enum
 from io import BytesIO
 from pathlib import Path
@@ -28,6 +27,7 @@ from gigastream.destination import replacement
 from gigastream.gsql.catalog.build import code_hash, store_definitions
 from gigastream.gsql.expressions import FunctionCall
 from gigastream.gsql.queries import ProtocolSource
+from gigastream.late_dataclass import replace
 from gigastream.ownership import check_file, check_folder
 from gigastream.paths import include_directory
 from gigastream.query_texts import library_texts

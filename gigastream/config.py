@@ -16,10 +16,10 @@ What the command line says goes before what the file says.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gigastream.late_dataclass import dataclass, field
 from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.sources.live import LIVE_OPTIONS
 

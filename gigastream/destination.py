@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -48,7 +47,7 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
         with _Walk() as walk:
             folder = walk.folder_for(path)
             _refuse_special(path.name, folder)
-            beside = f".new-{secrets.token_hex(8)}"
+            beside = f".new-{os.urandom(8).hex()}"
             new = os.open(beside, _NEW, 0o666, dir_fd=folder)
             try:
                 with os.fdopen(new, "wb") as stream:

@@ -10,12 +10,12 @@ so that no answer depends on which came when. Workers of Spark run this, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gigastream.batch_calls import Answer, BatchCall, CallError
+from gigastream.late_dataclass import dataclass
 
 LENGTH_BYTES = 4
 """Of a row, before it: little-endian."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from inspect import Parameter
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
+from gigastream.late_dataclass import replace
 from gigastream.udf_mark import MARK
 
 if TYPE_CHECKING:

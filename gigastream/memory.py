@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from gigastream.late_dataclass import dataclass
 
 PART = 2
 """Of what there is, one of so many parts is this process's unless it is told else."""

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gigastream.flush_policy import FLUSH_POLICIES
+from gigastream.late_dataclass import dataclass
 from gigastream.link_types import parse_link_types
 from gigastream.liveness import POLICIES
 from gigastream.settings import (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from gigastream.ownership import UntrustedError, check_folder, home
@@ -47,6 +46,8 @@ def cache_directory() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     directory = (Path(base) if base else home() / ".cache") / "gigastream"
     if not _is_made(directory):
+        import tempfile
+
         directory = Path(tempfile.gettempdir()) / f"gigastream-{os.geteuid()}"
         if not _is_made(directory):
             raise UntrustedError(f"{directory} cannot be made", "set XDG_CACHE_HOME")

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gigastream.gsql.python_code import PYTHON_SUFFIX
 from gigastream.gsql.source import SourceFile, read_text
+from gigastream.late_dataclass import dataclass, field
 
 if TYPE_CHECKING:
     from gigastream.gsql.catalog.build import StoredDefinitions

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import index
 
 from gigastream.flush_policy import FLUSH_POLICIES
+from gigastream.late_dataclass import dataclass
 from gigastream.link_types import LinkTypes, check_link_types
 from gigastream.liveness import POLICIES, Liveness
 from gigastream.timestamps import EXTERNAL, TIMESTAMPS, Timestamps
@@ -118,6 +118,8 @@ class Settings:
     """LFTAs of the same groups fill one table; without it each has its own. No option."""
     output_punctuation: bool = False
     """Outputs give heartbeats and other batches without rows too."""
+    fast_path: bool = True
+    """An LFTA that alone sees packets decodes them itself; False: they are decoded ahead of it."""
     deliver_every_burst: bool = False
     """Rows do not wait for a fuller batch, and outputs give their punctuation."""
     packets_max: int | None = None

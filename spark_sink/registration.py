@@ -23,6 +23,7 @@ SHIPPED = (
     "gigastream.gsql.python_code",
     "gigastream.gsql.regular_expressions",
     "gigastream.ipc_messages",
+    "gigastream.late_dataclass",
     "gigastream.opaque",
     "gigastream.punctuation",
     "gigastream.spool",

@@ -30,6 +30,9 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 # No test leaves a process behind that makes an archive of Java's classes; its own turn it on.
 os.environ.setdefault("GIGASTREAM_SPARK_ARCHIVE", "off")
 
+# Captures of tests are small; the code that they test is that of large ones.
+os.environ.setdefault("GIGASTREAM_OPTIMIZE", "always")
+
 # Workers inherit it.
 day_of_run()
 

@@ -79,6 +79,7 @@ NO_OPTIONS = {
     "share_groups",
     "low_level_only",
     "deliver_every_burst",
+    "fast_path",
     "output_punctuation",
     "packets_max",
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * libpcap's own loop over the file, with the same direct-mapped aggregation in the callback. */
-#include <pcap/pcap.h>
-
+#include "libpcap_calls.h"
 #include "loop.h"
 #include "table.h"
 

@@ -47,21 +47,22 @@ static inline struct output *output_open(const struct loop_options *options)
     return output;
 }
 
-static inline double seconds_now(void)
+static inline double seconds_by(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static inline void print_result(const struct loop_result *result, double seconds)
+static inline void print_result(const struct loop_result *result, double seconds,
+                                double processor_seconds)
 {
-    double per_packet = result->packets ? 1e9 * seconds / (double)result->packets : 0;
+    double per_packet = result->packets ? 1e9 / (double)result->packets : 0;
     printf("{\"packets\": %" PRIu64 ", \"tuples\": %" PRIu64 ", \"tuple_packets\": %" PRIu64
            ", \"tuple_bytes\": %" PRIu64 ", \"checksum\": %" PRIu64
-           ", \"seconds\": %.9f, \"ns_per_packet\": %.3f}\n",
+           ", \"seconds\": %.9f, \"ns_per_packet\": %.3f, \"processor_ns_per_packet\": %.3f}\n",
            result->packets, result->tuples, result->tuple_packets, result->tuple_bytes,
-           result->checksum, seconds, per_packet);
+           result->checksum, seconds, seconds * per_packet, processor_seconds * per_packet);
 }
 
 int main(int count, char **arguments)
@@ -82,11 +83,13 @@ int main(int count, char **arguments)
         return 2;
     }
     struct loop_result result = {0};
-    double start = seconds_now();
+    double start = seconds_by(CLOCK_MONOTONIC);
+    double processor_start = seconds_by(CLOCK_PROCESS_CPUTIME_ID);
     int failed = run_loop(&options, &result);
-    double seconds = seconds_now() - start;
+    double seconds = seconds_by(CLOCK_MONOTONIC) - start;
+    double processor_seconds = seconds_by(CLOCK_PROCESS_CPUTIME_ID) - processor_start;
     if (failed) fprintf(stderr, "%s: not a pcap file of this kind\n", options.path);
-    if (!failed) print_result(&result, seconds);
+    if (!failed) print_result(&result, seconds, processor_seconds);
     return failed ? 1 : 0;
 }
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The questions, in the order in which they are asked; a new one is a file and a line here."""
+"""The questions, in the order in which they are asked; a new one is a file and a line here.
+
+What is to be reached next comes first: where time is short, the last ones find none.
+"""
 
 from questions import (
     against_exact,
@@ -9,6 +12,7 @@ from questions import (
     heartbeats,
     inet,
     limit,
+    live,
     low_level,
     memory,
     patterns,
@@ -16,6 +20,7 @@ from questions import (
     sharing,
     sketches,
     table_sizes,
+    text,
     thirty_two,
     twenty,
     whole_path,
@@ -24,21 +29,23 @@ from questions import (
 
 QUESTIONS = {
     "agreement": agreement,
-    "limit": limit,
     "low-level": low_level,
     "whole-path": whole_path,
-    "exact": against_exact,
     "libpcap": against_libpcap,
-    "peers": against_peers,
     "inet": inet,
-    "selection": selection,
-    "patterns": patterns,
     "thirty-two": thirty_two,
-    "twenty": twenty,
-    "sharing": sharing,
-    "windows": windows,
-    "sketches": sketches,
-    "heartbeats": heartbeats,
+    "live": live,
+    "exact": against_exact,
     "table-sizes": table_sizes,
     "memory": memory,
+    "peers": against_peers,
+    "selection": selection,
+    "patterns": patterns,
+    "windows": windows,
+    "sketches": sketches,
+    "twenty": twenty,
+    "sharing": sharing,
+    "heartbeats": heartbeats,
+    "limit": limit,
+    "text": text,
 }

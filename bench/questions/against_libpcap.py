@@ -14,7 +14,7 @@ from report import Figure
 from workloads import Capture
 
 TITLE = "Whole path / libpcap loop with the same aggregation"
-CAPTURES = ("uniform-66k", "uniform-260k", "uniform-520k", "zipf-260k", "real")
+CAPTURES = ("uniform-66k", "uniform-260k", "uniform-520k", "zipf-260k", "mixed-260k", "real")
 FLOOR = 1.0
 
 

@@ -7,8 +7,8 @@ comparison.
 
 from __future__ import annotations
 
-from context import Bench, speeds
-from measure import Turns, ours
+from context import Bench, speeds, time_ratio
+from measure import ours
 from queries import TALKERS, predicate_queries
 from report import Figure
 from workloads import Capture
@@ -32,12 +32,7 @@ def _ask(bench: Bench, capture: Capture) -> list[Figure]:
             "1 without predicate": ours("whole_path", capture, TALKERS),
         }
     )
-    return [*speeds(capture, turns), _time_ratio(capture, turns)]
-
-
-def _time_ratio(capture: Capture, turns: Turns) -> Figure:
-    what, unit = "time of 32 / time of 1", "times"
-    if turns.failures:
-        return Figure(capture.name, what, None, unit, FLOOR, GOAL, False, "nothing to compare")
-    ratio = turns.timings["32 queries"].median_ns / turns.timings["1 query"].median_ns
-    return Figure(capture.name, what, ratio, unit, FLOOR, GOAL, higher_is_better=False)
+    return [
+        *speeds(capture, turns),
+        time_ratio(capture, turns, "32 queries", "1 query", FLOOR, GOAL),
+    ]

@@ -7,8 +7,8 @@ would have if nothing grew, and tables that are large from the start.
 
 from __future__ import annotations
 
-from context import Bench, speeds
-from measure import Turns, ours
+from context import Bench, speeds, time_ratio
+from measure import ours
 from report import Figure
 from workloads import Capture
 
@@ -32,21 +32,11 @@ def _ask(bench: Bench, capture: Capture) -> list[Figure]:
             "2^18 slots": ours("whole_path", capture, _queries(), slots=1 << LARGE_LOG2),
         }
     )
-    what = "grow / large"
-    if turns.failures:
-        return [
-            *speeds(capture, turns),
-            Figure(capture.name, what, None, "times", FLOOR, GOAL, False),
-        ]
-    ratios = [
-        Figure(capture.name, "share / large", _ratio(turns, "a share of 2^19 slots"), "times"),
-        Figure(capture.name, what, _ratio(turns, "tables that grow"), "times", FLOOR, GOAL, False),
+    return [
+        *speeds(capture, turns),
+        time_ratio(capture, turns, "a share of 2^19 slots", "2^18 slots"),
+        time_ratio(capture, turns, "tables that grow", "2^18 slots", FLOOR, GOAL),
     ]
-    return [*speeds(capture, turns), *ratios]
-
-
-def _ratio(turns: Turns, name: str) -> float:
-    return turns.timings[name].median_ns / turns.timings["2^18 slots"].median_ns
 
 
 def _queries() -> str:

@@ -77,17 +77,26 @@ enum gs_frame_flag {
 #define GS_BURST_CAPACITY 256
 #define GS_SAMPLING_SHIFT_MAX 32
 
-struct gs_packet {
-    /* filled by capture */
+/* What nearly every query needs of what capture knows. */
+struct gs_frame {
     const uint8_t *bytes; /* caplen bytes from the link header on */
     int64_t timestamp_ns; /* ns since the epoch */
-    uint64_t packet_id;   /* position in the source, from 0, every record counted */
-    uint64_t offset;      /* where the record begins in the source's own (uncompressed) bytes */
     uint32_t caplen;      /* bytes */
     uint32_t len;         /* bytes, as it was on the wire */
-    uint16_t interface;   /* index into the source's interfaces (pcapng: its section's) */
-    uint8_t link;         /* enum gs_link */
-    uint8_t flags;        /* enum gs_frame_flag */
+};
+
+struct gs_packet {
+    /* filled by capture; as in struct gs_frame */
+    const uint8_t *bytes;
+    int64_t timestamp_ns;
+    uint32_t caplen;
+    uint32_t len;
+    /* and besides */
+    uint64_t packet_id; /* position in the source, from 0, every record counted */
+    uint64_t offset;    /* where the record begins in the source's own (uncompressed) bytes */
+    uint16_t interface; /* index into the source's interfaces (pcapng: its section's) */
+    uint8_t link;       /* enum gs_link */
+    uint8_t flags;      /* enum gs_frame_flag */
     /* filled by decode */
     uint16_t protocols;       /* set of enum gs_protocol */
     uint16_t ether_type;      /* what follows the last tag; 0 where there is none */
@@ -105,5 +114,8 @@ struct gs_packet {
     /* filled by decapsulation alone (gs_tunnels.h): the packet that it was in, NULL if in none */
     const struct gs_packet *outer;
 };
+
+_Static_assert(offsetof(struct gs_packet, packet_id) == sizeof(struct gs_frame),
+               "a packet begins with its frame");
 
 #endif

@@ -10,12 +10,11 @@
 
 #include "gs_batch.h"
 #include "gs_bounds.h"
+#include "gs_burst.h"
 #include "gs_join_filter.h"
 #include "gs_hash.h"
-#include "gs_packet.h"
 #include "gs_reassembly.h"
 #include "gs_running.h"
-#include "gs_scratch.h"
 #include "gs_sliding.h"
 #include "gs_supergroups.h"
 #include "gs_tunnels.h"
@@ -24,23 +23,9 @@
 #define GS_ABI_VERSION 17
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
-#define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
 #define GS_SLOT_EMPTY 0u
 
-#define GS_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define GS_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-
 /* ---- the low level ---- */
-
-struct gs_burst {
-    const struct gs_packet *packets;
-    uint32_t count;
-    uint32_t interface;                      /* ordinal of the Gigastream interface */
-    const struct gs_string *interface_name;  /* its name */
-    const struct gs_string *interface_names; /* by packet->interface */
-    int64_t high_ns, promise_ns;             /* H and W of the interface before it */
-    struct gs_scratch *scratch;              /* strings that functions make; reset every tuple */
-};
 
 struct gs_lfta_counters {
     uint64_t not_of_protocol;
@@ -122,6 +107,8 @@ struct gs_lfta_ops {
     const struct gs_join_filter_ops *filter; /* NULL: it is no FILTER_JOIN */
     uint32_t need_count;                     /* length of the vector of `needs` */
     const char *const *interfaces; /* names it is bound to, NULL-terminated; NULL: every one */
+    /* It needs of packets no more than their frames, and is the only LFTA. */
+    bool takes_frames;
     /* Runs the LFTA over a burst whose columns are filled; NULL: who has its table does. */
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
     /* Appends the partial row of a slot to lfta->output, which has room. */
@@ -426,6 +413,8 @@ struct gs_query_set {
 
 /* What generated code calls in the engine. */
 struct gs_host {
+    /* Decodes a packet of which nothing is decoded, as deep as that. */
+    void (*decode)(struct gs_packet *packet, enum gs_depth depth);
     /* Index of the window with these values, made if it is new (the oldest leaves for it). */
     uint32_t (*lfta_window)(struct gs_lfta *lfta, const gs_bound *values);
     /* The slot is empty and will hold a group of `window`. */

@@ -154,6 +154,18 @@ static int file_next_burst(struct gs_capture *capture, struct gs_packet *packets
     }
 }
 
+static uint32_t file_peek(const struct gs_capture *capture, struct gs_frame *frames,
+                          uint32_t capacity, struct gs_frame_run *run)
+{
+    return capture->peek_frames == NULL ? 0 : capture->peek_frames(capture, frames, capacity, run);
+}
+
+static void file_pass(struct gs_capture *capture, uint32_t count, size_t bytes)
+{
+    capture->records += count;
+    capture->input.position += bytes;
+}
+
 /* The bytes stay where they are until the next burst is asked for. */
 static void file_release(struct gs_capture *capture)
 {
@@ -207,6 +219,8 @@ const struct gs_capture_ops gs_file_capture = {
     .name = "file",
     .open = file_open,
     .next_burst = file_next_burst,
+    .peek = file_peek,
+    .pass = file_pass,
     .release = file_release,
     .stats = file_stats,
     .section = file_section,

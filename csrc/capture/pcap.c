@@ -24,21 +24,30 @@ struct record_shape {
     uint32_t header_bytes;
 };
 
+static inline __attribute__((always_inline)) struct gs_frame
+frame_of(const uint8_t *record, uint32_t caplen, struct record_shape shape)
+{
+    int64_t seconds = gs_load_u32(record, shape.swapped);
+    int64_t fraction = gs_load_u32(record + 4, shape.swapped);
+    return (struct gs_frame){.bytes = record + shape.header_bytes,
+                             .timestamp_ns = seconds * GS_NANOSECONDS_PER_SECOND +
+                                             fraction * shape.nanoseconds_per_tick,
+                             .caplen = caplen,
+                             .len = gs_load_u32(record + 12, shape.swapped)};
+}
+
 static inline __attribute__((always_inline)) void fill_packet(struct gs_packet *packet,
                                                               const uint8_t *record,
                                                               uint32_t caplen,
                                                               struct record_shape shape)
 {
-    int64_t seconds = gs_load_u32(record, shape.swapped);
-    int64_t fraction = gs_load_u32(record + 4, shape.swapped);
-    uint32_t len = gs_load_u32(record + 12, shape.swapped);
-    packet->bytes = record + shape.header_bytes;
-    packet->timestamp_ns =
-        seconds * GS_NANOSECONDS_PER_SECOND + fraction * shape.nanoseconds_per_tick;
+    const struct gs_frame frame = frame_of(record, caplen, shape);
+    packet->bytes = frame.bytes;
+    packet->timestamp_ns = frame.timestamp_ns;
     packet->caplen = caplen;
-    packet->len = len;
+    packet->len = frame.len;
     packet->interface = 0;
-    packet->flags = caplen < len ? GS_FRAME_TRUNCATED : 0;
+    packet->flags = caplen < frame.len ? GS_FRAME_TRUNCATED : 0;
 }
 
 static inline __attribute__((always_inline)) int read_shape(struct gs_capture *capture,
@@ -80,20 +89,57 @@ static inline __attribute__((always_inline)) int read_shape(struct gs_capture *c
     return caplen > GS_CAPTURED_BYTES_MAX ? damaged_length(capture, caplen, error) : GS_AGAIN;
 }
 
+/* The same records, of which only the frames are written. */
+static inline __attribute__((always_inline)) uint32_t
+peek_shape(const struct gs_capture *capture, struct gs_frame *frames, uint32_t capacity,
+           struct gs_frame_run *result, struct record_shape shape)
+{
+    const uint8_t *const first = gs_byte_input_at(&capture->input);
+    const uint8_t *const end = first + gs_byte_input_available(&capture->input);
+    const bool is_mapped = gs_byte_input_is_mapped(&capture->input);
+    const uint8_t *record = first, *last = first;
+    struct gs_frame_run run = *result;
+    uint32_t count = 0;
+
+    for (; count < capacity; count++) {
+        size_t left = (size_t)(end - record);
+        if (left < shape.header_bytes) break;
+        uint32_t caplen = gs_load_u32(record + 8, shape.swapped);
+        if (caplen > GS_CAPTURED_BYTES_MAX || caplen > left - shape.header_bytes) break;
+        if (is_mapped) gs_prefetch_ahead(record, shape.header_bytes + caplen);
+        frames[count] = frame_of(record, caplen, shape);
+        gs_frame_run_see(&run, frames[count].timestamp_ns);
+        run.truncated += caplen < frames[count].len;
+        last = record;
+        record += shape.header_bytes + caplen;
+    }
+    run.last_offset = gs_byte_input_offset(&capture->input) + (uint64_t)(last - first);
+    run.bytes = (size_t)(record - first);
+    *result = run;
+    return count;
+}
+
 #define READER(name, swapped, nanoseconds_per_tick, header_bytes)                                  \
-    static int name(struct gs_capture *capture, struct gs_file_burst *burst,                       \
-                    struct gs_error *error)                                                        \
+    static int read_##name(struct gs_capture *capture, struct gs_file_burst *burst,                \
+                           struct gs_error *error)                                                 \
     {                                                                                              \
         const struct record_shape shape = {swapped, nanoseconds_per_tick, header_bytes};           \
         return read_shape(capture, burst, error, shape);                                           \
+    }                                                                                              \
+                                                                                                   \
+    static uint32_t peek_##name(const struct gs_capture *capture, struct gs_frame *frames,         \
+                                uint32_t capacity, struct gs_frame_run *run)                       \
+    {                                                                                              \
+        const struct record_shape shape = {swapped, nanoseconds_per_tick, header_bytes};           \
+        return peek_shape(capture, frames, capacity, run, shape);                                  \
     }
 
-READER(read_microseconds, false, MICROSECOND, 16)
-READER(read_swapped_microseconds, true, MICROSECOND, 16)
-READER(read_nanoseconds, false, NANOSECOND, 16)
-READER(read_swapped_nanoseconds, true, NANOSECOND, 16)
-READER(read_modified, false, MICROSECOND, 24)
-READER(read_swapped_modified, true, MICROSECOND, 24)
+READER(microseconds, false, MICROSECOND, 16)
+READER(swapped_microseconds, true, MICROSECOND, 16)
+READER(nanoseconds, false, NANOSECOND, 16)
+READER(swapped_nanoseconds, true, NANOSECOND, 16)
+READER(modified, false, MICROSECOND, 24)
+READER(swapped_modified, true, MICROSECOND, 24)
 
 /* ---- the file header ---- */
 
@@ -108,10 +154,16 @@ static const struct variant {
     uint32_t magic;
     int (*read_records)(struct gs_capture *, struct gs_file_burst *, struct gs_error *);
     int (*read_swapped_records)(struct gs_capture *, struct gs_file_burst *, struct gs_error *);
+    uint32_t (*peek_frames)(const struct gs_capture *, struct gs_frame *, uint32_t,
+                            struct gs_frame_run *);
+    uint32_t (*peek_swapped_frames)(const struct gs_capture *, struct gs_frame *, uint32_t,
+                                    struct gs_frame_run *);
 } variants[] = {
-    {MAGIC_MICROSECONDS, read_microseconds, read_swapped_microseconds},
-    {MAGIC_NANOSECONDS, read_nanoseconds, read_swapped_nanoseconds},
-    {MAGIC_MODIFIED, read_modified, read_swapped_modified},
+    {MAGIC_MICROSECONDS, read_microseconds, read_swapped_microseconds, peek_microseconds,
+     peek_swapped_microseconds},
+    {MAGIC_NANOSECONDS, read_nanoseconds, read_swapped_nanoseconds, peek_nanoseconds,
+     peek_swapped_nanoseconds},
+    {MAGIC_MODIFIED, read_modified, read_swapped_modified, peek_modified, peek_swapped_modified},
 };
 
 static const struct variant *find_variant(uint32_t magic)
@@ -155,6 +207,7 @@ static int start(struct gs_capture *capture, struct gs_error *error)
 
     GS_RETURN_IF_ERROR(gs_file_add_interface(capture, &interface, error));
     capture->read_records = swapped ? variant->read_swapped_records : variant->read_records;
+    capture->peek_frames = swapped ? variant->peek_swapped_frames : variant->peek_frames;
     gs_byte_input_skip(&capture->input, gs_pcap_format.header_bytes);
     return GS_OK;
 }

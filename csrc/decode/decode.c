@@ -3,9 +3,10 @@
  * walks header by header through the table. Both use the same decoders. */
 #include "decode.h"
 
-#include "ipv4.h"
+#include "gs_decode_ipv4.h"
+#include "gs_decode_transport.h"
 #include "ipv6.h"
-#include "transport.h"
+#include "layer.h"
 
 /* Packet bytes are cold: by the time a packet is decoded, its bytes must have been asked for. */
 #define PREFETCH_DISTANCE 16
@@ -155,6 +156,11 @@ ALWAYS_INLINE void decode_packet(struct gs_packet *packet, enum gs_depth depth)
         decode_plain(packet, ether_type, depth);
     else
         decode_by_table(packet, depth);
+}
+
+void gs_decode_packet(struct gs_packet *packet, enum gs_depth depth)
+{
+    decode_packet(packet, depth);
 }
 
 /* An address made of numbers: it may lie beyond the frame, and a prefetch does not mind. */

@@ -8,5 +8,7 @@
 #include "gs_packet.h"
 
 void gs_decode_burst(struct gs_packet *packets, uint32_t count, enum gs_depth depth);
+/* The same of one. */
+void gs_decode_packet(struct gs_packet *packet, enum gs_depth depth);
 
 #endif

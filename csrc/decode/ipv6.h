@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* IPv6: 40 bytes, then extension headers (ipv6.c). */
-#ifndef GS_DECODE_IPV6_H
-#define GS_DECODE_IPV6_H
+/* IPv6 with its extension headers (ipv6.c). */
+#ifndef GS_DECODE_IPV6_WHOLE_H
+#define GS_DECODE_IPV6_WHOLE_H
 
-#include "layer.h"
-
-static const uint8_t gs_layer_of_ipv6_protocol[256] = {
-    [6] = GS_LAYER_TCP, [17] = GS_LAYER_UDP, [58] = GS_LAYER_ICMP};
+#include "gs_decode_ipv6.h"
 
 /* Walks what stands between the fixed header and the protocol, if anything does; the fixed
  * header's fields are set. */
@@ -14,18 +11,10 @@ enum gs_layer gs_decode_ipv6_extensions(struct gs_packet *packet);
 
 static inline enum gs_layer gs_decode_ipv6(struct gs_packet *packet, uint32_t offset)
 {
-    const uint8_t *header = packet->bytes + offset;
-    enum gs_layer next;
+    enum gs_layer next = gs_decode_ipv6_fixed(packet, offset);
 
-    if (!gs_is_captured(packet, offset, 40) || header[0] >> 4 != 6) return GS_LAYER_END;
-    packet->protocols |= GS_PROTOCOL_IPV6 | GS_PROTOCOL_IP;
-    packet->network_offset = offset;
-    packet->transport_offset = offset + 40;
-    packet->ip_payload_length = gs_load_be16(header + 4);
-    packet->ip_protocol = header[6];
-    packet->is_later_fragment = 0;
-    next = (enum gs_layer)gs_layer_of_ipv6_protocol[packet->ip_protocol];
-    return next != GS_LAYER_END ? next : gs_decode_ipv6_extensions(packet);
+    if (next != GS_LAYER_END || !(packet->protocols & GS_PROTOCOL_IPV6)) return next;
+    return gs_decode_ipv6_extensions(packet);
 }
 
 #endif

@@ -124,6 +124,7 @@ static void receive_heartbeat(struct gs_operator_state *op)
 
 void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
+    struct gs_stage_span span = gs_stages_enter(op->stages);
     if (batch->is_heartbeat) receive_heartbeat(op);
     gs_cut_take(op, batch);
     gs_missing_take(op, port, batch);
@@ -134,6 +135,7 @@ void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_bat
     if (grew || batch->row_count == 0 || batch->is_heartbeat || batch->is_end)
         op->methods->on_punctuation(op, port, batch);
     op->received_ns = 0;
+    gs_stages_leave(op->stages, GS_STAGE_HIGH, span);
 }
 
 void gs_operator_ask(void *maker, uint32_t column, gs_bound value)

@@ -9,6 +9,7 @@
 #include "../arrow/batch.h"
 #include "../arrow/host_map.h"
 #include "../base/memory.h"
+#include "../base/stages.h"
 #include "../stream/punctuation.h"
 #include "../stream/stream.h"
 #include "cut.h"
@@ -67,7 +68,8 @@ struct gs_operator_state {
     struct gs_operator base; /* first: generated code is given a pointer to it */
     const struct gs_operator_methods *methods;
     const struct gs_node *node;
-    uint32_t index; /* of the node */
+    struct gs_stages *stages; /* where somebody asks what it costs; or NULL */
+    uint32_t index;           /* of the node */
     struct gs_stream stream;
     uint32_t port_count;
     uint32_t *port_columns;           /* columns of each input */

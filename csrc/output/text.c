@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "append.h"
+#include "row_format.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timestamps as ISO 8601. The calendar is computed here: the C library's would ask for the time
  * zone's files and locks. */
+#include "digits.h"
 #include "value.h"
 
 #define NS_PER_SECOND INT64_C(1000000000)
@@ -30,30 +31,28 @@ static struct date date_of_day(int64_t days)
     return date;
 }
 
-/* `x` with as many digits as asked for. */
-static uint8_t *put_digits(uint8_t *at, uint64_t x, int digits)
+static uint8_t *put_two(uint8_t *at, uint64_t x)
 {
-    for (int i = digits - 1; i >= 0; i--, x /= 10)
-        at[i] = (uint8_t)('0' + x % 10);
-    return at + digits;
+    return gs_put_text(at, gs_two_digits + 2 * x, 2);
 }
 
 static uint8_t *put_date(uint8_t *at, struct date date)
 {
-    at = put_digits(at, (uint64_t)date.year, 4); /* 64 bits of ns reach from 1677 to 2262 */
+    uint64_t year = (uint64_t)date.year; /* 64 bits of ns reach from 1677 to 2262 */
+    at = put_two(put_two(at, year / 100), year % 100);
     *at++ = '-';
-    at = put_digits(at, date.month, 2);
+    at = put_two(at, date.month);
     *at++ = '-';
-    return put_digits(at, date.day, 2);
+    return put_two(at, date.day);
 }
 
 static uint8_t *put_time_of_day(uint8_t *at, uint64_t second_of_day)
 {
-    at = put_digits(at, second_of_day / 3600, 2);
+    at = put_two(at, second_of_day / 3600);
     *at++ = ':';
-    at = put_digits(at, second_of_day / 60 % 60, 2);
+    at = put_two(at, second_of_day / 60 % 60);
     *at++ = ':';
-    return put_digits(at, second_of_day % 60, 2);
+    return put_two(at, second_of_day % 60);
 }
 
 /* a / b rounded down: time before the epoch counts backwards only in whole days. */
@@ -62,17 +61,33 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-uint8_t *gs_put_timestamp(uint8_t *at, int64_t timestamp_ns)
+static struct gs_second_text text_of_second(int64_t second)
 {
-    int64_t seconds = floor_divide(timestamp_ns, NS_PER_SECOND);
-    int64_t days = floor_divide(seconds, SECONDS_PER_DAY);
-    /* modulo 2^64: the whole seconds of INT64_MIN are more nanoseconds than 64 bits hold */
-    uint64_t fraction_ns = (uint64_t)timestamp_ns - (uint64_t)seconds * NS_PER_SECOND;
-    at = put_date(at, date_of_day(days));
+    struct gs_second_text text = {.second = second};
+    int64_t days = floor_divide(second, SECONDS_PER_DAY);
+    uint8_t *at = put_date(text.text, date_of_day(days));
     *at++ = 'T';
-    at = put_time_of_day(at, (uint64_t)(seconds - days * SECONDS_PER_DAY));
-    *at++ = '.';
-    at = put_digits(at, fraction_ns, 9);
+    at = put_time_of_day(at, (uint64_t)(second - days * SECONDS_PER_DAY));
+    *at = '.';
+    return text;
+}
+
+struct gs_second_text gs_second_of(int64_t timestamp_ns)
+{
+    return text_of_second(floor_divide(timestamp_ns, NS_PER_SECOND));
+}
+
+#define SECOND_LENGTH 20 /* 2026-11-21T08:00:00. */
+
+uint8_t *gs_put_timestamp_near(uint8_t *at, int64_t timestamp_ns, struct gs_second_text *second)
+{
+    int64_t own = floor_divide(timestamp_ns, NS_PER_SECOND);
+    if (own != second->second) *second = text_of_second(own);
+    /* modulo 2^64: the whole seconds of INT64_MIN are more nanoseconds than 64 bits hold */
+    uint64_t fraction_ns = (uint64_t)timestamp_ns - (uint64_t)own * NS_PER_SECOND;
+    memcpy(at, second->text, sizeof second->text);
+    at[SECOND_LENGTH] = (uint8_t)('0' + fraction_ns / GS_EIGHT_DIGITS);
+    at = gs_put_eight(at + SECOND_LENGTH + 1, (uint32_t)(fraction_ns % GS_EIGHT_DIGITS));
     *at++ = 'Z';
     return at;
 }

@@ -168,6 +168,7 @@ static void show(struct seen *seen)
     struct gs_attached_set *set = seen->set;
 
     seen->view->unpack(&seen->burst, set->columns);
+    gs_stages_mark(set->graph.stages, GS_STAGE_UNPACK);
     for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
         struct gs_lfta_state *lfta = &set->graph.lftas[at];
         if (lfta->base.ops->view != seen->number) continue;
@@ -177,6 +178,7 @@ static void show(struct seen *seen)
         gs_lfta_count_rows(lfta);
         count(&lfta->base.counters, seen);
     }
+    gs_stages_mark(set->graph.stages, GS_STAGE_LFTA);
     seen->found = (struct gs_decapsulated){0, 0, 0};
     seen->burst.count = 0;
     seen->kept_bytes = 0;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../decode/decode.h"
 #include "attached_views.h"
 #include "engine_state.h"
 
@@ -139,94 +138,6 @@ int gs_engine_add_filter(struct gs_engine *engine, uint32_t link_type, gs_filter
     return GS_OK;
 }
 
-/* ---- packets ---- */
-
-/* What a burst brings may be held, and is due no sooner than this: W ends the burst there, so that
- * what is given up does not depend on where bursts end. */
-static int64_t due_of_burst(const struct gs_engine *engine, uint32_t interface)
-{
-    int64_t high_ns, promise_ns, due_ns;
-    if (!engine->holds) return INT64_MAX;
-    gs_engine_time_of(engine, interface, &high_ns, &promise_ns);
-    if (__builtin_add_overflow(promise_ns, GS_SEGMENT_WAIT_NS + 1, &due_ns)) return INT64_MAX;
-    return due_ns;
-}
-
-/* What a source alone cannot bring about need not end its bursts. */
-static struct gs_burst_limits limits_of(const struct gs_engine *engine,
-                                        const struct gs_source *source)
-{
-    const struct gs_interface *interface = &engine->interfaces[source->interface];
-    struct gs_burst_limits limits = {
-        .high_ns = interface->next_high_ns,
-        .promise_ns = interface->next_promise_ns,
-        .until_ns = gs_source_is_live(source) ? INT64_MAX : engine->replay_until_ns,
-        .packets = interface->records_to_heartbeat,
-        .burst = engine->settings.burst,
-        .filters = engine->filters,
-        .filter_count = engine->filter_count};
-    int64_t due_ns = due_of_burst(engine, source->interface);
-    int64_t until_ns = gs_engine_until_another(engine, source);
-    if (due_ns < limits.promise_ns) limits.promise_ns = due_ns;
-    if (until_ns < limits.until_ns) limits.until_ns = until_ns;
-    if (interface->coming_high_ns < limits.high_ns) limits.high_ns = INT64_MAX;
-    if (interface->coming_promise_ns < limits.promise_ns) limits.promise_ns = INT64_MAX;
-    for (uint32_t s = 0; s < engine->running_count; s++) {
-        const struct gs_source *other = engine->running[s];
-        if (other == source || other->interface != source->interface || other->is_ended) continue;
-        if (other->time.high_timestamp_ns < limits.high_ns) limits.high_ns = INT64_MAX;
-        if (other->time.promise_ns < limits.promise_ns) limits.promise_ns = INT64_MAX;
-    }
-    return limits;
-}
-
-/* Which flow a packet is of is read in its headers, however little the sets look at. Records are of
- * no flow of a link, and none says of how many it is one: all of them stay. */
-static uint32_t sample(const struct gs_engine *engine, struct gs_source *source,
-                       struct gs_packet *packets, uint32_t count)
-{
-    uint32_t kept = gs_sampling_keep(&engine->sampling, packets, count);
-    source->statistics.sampled_out += count - kept;
-    source->statistics.decoded -= count - kept;
-    return kept;
-}
-
-/* Of `burst` the time is known. */
-static void run_burst(struct gs_engine *engine, struct gs_source *source, struct gs_burst burst,
-                      struct gs_packet *packets, uint32_t count)
-{
-    bool is_sampled = engine->sampling.shift > 0 && !source->config.is_records;
-    gs_decode_burst(packets, count, is_sampled ? GS_DEPTH_TRANSPORT : engine->depth);
-    if (is_sampled) count = sample(engine, source, packets, count);
-    if (count == 0) return;
-    burst.packets = packets;
-    burst.count = count;
-    burst.interface = source->interface;
-    burst.interface_name = &source->interface_name;
-    burst.interface_names = source->names;
-    for (uint32_t s = 0; s < engine->set_count; s++)
-        if (gs_attached_is_running(engine->sets[s])) gs_attached_burst(engine->sets[s], &burst);
-    if (engine->holds) gs_engine_find_next_changes(engine, source->interface);
-}
-
-/* At most so many records as are `left` of a budget. */
-static uint64_t run_source(struct gs_engine *engine, struct gs_source *source, uint64_t left)
-{
-    struct gs_burst_limits limits = limits_of(engine, source);
-    if (left < limits.packets) limits.packets = left;
-    struct gs_interface *interface = &engine->interfaces[source->interface];
-    struct gs_burst burst = {0};
-    uint32_t first, count;
-    uint64_t records;
-    gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
-    bool reached = gs_source_take(source, &limits, &first, &count, &records);
-    if (count > 0) run_burst(engine, source, burst, source->packets + first, count);
-    if (interface->records_to_heartbeat != UINT64_MAX) interface->records_to_heartbeat -= records;
-    if (reached || interface->records_to_heartbeat == 0)
-        gs_engine_advance_due(engine, source->interface);
-    return records;
-}
-
 /* GS_OK where one of the silent sources has spoken or ended. */
 static int wait_for_sources(struct gs_engine *engine, int timeout_ms, struct gs_error *error)
 {
@@ -289,6 +200,7 @@ static void settle(struct gs_engine *engine)
 
 static void step(struct gs_engine *engine)
 {
+    struct gs_stage_span span = gs_stages_enter(&engine->stages);
     for (uint32_t s = 0; s < engine->set_count; s++) {
         struct gs_attached_set *set = engine->sets[s];
         if (set->graph.failed) continue;
@@ -297,14 +209,17 @@ static void step(struct gs_engine *engine)
         if (set->settings.deliver_every_burst) gs_graph_flush_output(&set->graph);
         gs_attached_end_turn(set);
     }
+    gs_stages_leave(&engine->stages, GS_STAGE_HIGH, span);
 }
 
 /* The input is over; what is due leaves a batch at a time, as fast as it is taken. */
 static int drain(struct gs_engine *engine)
 {
     int status = GS_END;
+    struct gs_stage_span span = gs_stages_enter(&engine->stages);
     for (uint32_t s = 0; s < engine->set_count; s++)
         if (gs_attached_drain(engine->sets[s], NULL) == GS_OK) status = GS_OK;
+    gs_stages_leave(&engine->stages, GS_STAGE_HIGH, span);
     return status;
 }
 
@@ -331,13 +246,21 @@ static int run_once(struct gs_engine *engine, uint64_t packet_budget, int timeou
         return has_output(engine) ? GS_AGAIN : wait_for_sources(engine, timeout_ms, error);
     }
     if (is_ahead_of_replay(engine, source)) return GS_AGAIN;
+    uint64_t taken = gs_engine_run_frames(engine, source, packet_budget - *records);
+    *records += taken;
+    if (taken > 0) {
+        step(engine);
+        return GS_OK;
+    }
+    struct gs_stage_span span = gs_stages_enter(&engine->stages);
     int status = gs_engine_make_ready(engine, source, error);
+    gs_stages_leave(&engine->stages, GS_STAGE_OPEN, span);
     if (status == GS_AGAIN && source->is_waiting && !source->is_pipe)
         return wait_for_sources(engine, timeout_ms, error);
     if (status == GS_AGAIN) return GS_OK;
     GS_RETURN_IF_ERROR(status);
     if (is_ahead_of_replay(engine, source)) return GS_AGAIN;
-    *records += run_source(engine, source, packet_budget - *records);
+    *records += gs_engine_run_source(engine, source, packet_budget - *records);
     step(engine);
     return GS_OK;
 }
@@ -374,6 +297,27 @@ int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *
                        GS_SAMPLING_SHIFT_MAX);
     engine->sampling.shift = shift;
     return GS_OK;
+}
+
+void gs_engine_measure_stages(struct gs_engine *engine)
+{
+    gs_stages_ask(&engine->stages);
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        gs_graph_measure(&engine->sets[s]->graph, &engine->stages);
+}
+
+void gs_engine_stages(const struct gs_engine *engine, struct gs_stage_costs *costs)
+{
+    uint64_t ns[GS_STAGE_COUNT];
+    gs_stages_read(&engine->stages, ns);
+    *costs = (struct gs_stage_costs){.packets = engine->stages.packets,
+                                     .read_ns = ns[GS_STAGE_READ],
+                                     .decode_ns = ns[GS_STAGE_DECODE],
+                                     .unpack_ns = ns[GS_STAGE_UNPACK],
+                                     .lfta_ns = ns[GS_STAGE_LFTA],
+                                     .flush_ns = ns[GS_STAGE_FLUSH],
+                                     .high_ns = ns[GS_STAGE_HIGH],
+                                     .open_ns = ns[GS_STAGE_OPEN]};
 }
 
 void gs_engine_replay_until(struct gs_engine *engine, int64_t timestamp_ns)

@@ -5,6 +5,7 @@
 #ifndef GS_RUNTIME_ENGINE_STATE_H
 #define GS_RUNTIME_ENGINE_STATE_H
 
+#include "../base/stages.h"
 #include "attached_set.h"
 #include "sampling.h"
 #include "source.h"
@@ -32,6 +33,8 @@ struct gs_engine {
     uint32_t set_count;
     enum gs_depth depth; /* the deepest of theirs */
     bool holds;          /* one of them holds packets, each for its time */
+    /* The only LFTA that packets are for, which takes frames (gs_plain.h); NULL: there are more. */
+    const struct gs_lfta_ops *alone;
     bool is_by_time; /* one of them puts packets together: files come by time, packet by packet */
     struct gs_interface *interfaces;
     uint32_t interface_count;
@@ -45,6 +48,7 @@ struct gs_engine {
     struct gs_filter filters[GS_FILTER_MAX];
     uint32_t filter_count;
     struct gs_sampling sampling;
+    struct gs_stages stages;
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;
     int waker;        /* run returns where it can be read; -1: there is none */
@@ -70,6 +74,13 @@ int gs_engine_make_ready(struct gs_engine *engine, struct gs_source *source,
                          struct gs_error *error);
 /* Those that wait are looked at, without waiting. GS_OK where one has spoken or ended. */
 int gs_engine_look_at_waiting(struct gs_engine *engine, struct gs_error *error);
+
+/* engine_bursts.c: a burst of the source's packets, at most as many records as are `left` of a
+ * budget; how many it was. */
+uint64_t gs_engine_run_source(struct gs_engine *engine, struct gs_source *source, uint64_t left);
+/* The same of records of which no packets are made, where nothing happens in the burst. 0: it is
+ * none of these. */
+uint64_t gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left);
 
 /* engine_sets.c: a set is there no more. */
 void gs_engine_remove(struct gs_engine *engine, struct gs_attached_set *set);

@@ -136,6 +136,7 @@ static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
     interface->is_ended = all_sources_ended(engine, index);
     bool fires = timer_fires(engine, interface);
     only_due &= !fires && !interface->is_ended;
+    struct gs_stage_span span = gs_stages_enter(&engine->stages);
     for (uint32_t s = 0; s < engine->set_count; s++) {
         struct gs_attached_set *set = engine->sets[s];
         if (!gs_attached_is_running(set) || (only_due && !is_due(set, interface, index))) continue;
@@ -143,6 +144,7 @@ static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
         gs_attached_advance(set, index, interface->high_ns, interface->promise_ns, fires,
                             interface->is_ended);
     }
+    gs_stages_leave(&engine->stages, GS_STAGE_FLUSH, span);
     gs_engine_find_next_changes(engine, index);
 }
 

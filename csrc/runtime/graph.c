@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
+#include "../decode/decode.h"
+
 static const struct gs_host host = {
+    .decode = gs_decode_packet,
     .lfta_window = gs_table_window,
     .lfta_occupy = gs_table_occupy,
     .lfta_evict = gs_table_evict,
@@ -298,6 +301,15 @@ void gs_graph_ask(const struct gs_graph *graph, uint32_t n, uint32_t column, gs_
     if (n >= node_count(graph)) return;
     struct gs_operator_state *op = graph->unions[n] ? graph->unions[n] : graph->operators[n];
     if (op != NULL && column < op->node->schema->column_count) gs_operator_ask(op, column, value);
+}
+
+void gs_graph_measure(struct gs_graph *graph, struct gs_stages *stages)
+{
+    graph->stages = stages;
+    for (uint32_t n = 0; n < node_count(graph); n++) {
+        if (graph->unions[n] != NULL) graph->unions[n]->stages = stages;
+        if (graph->operators[n] != NULL) graph->operators[n]->stages = stages;
+    }
 }
 
 void gs_graph_ask_for_time(struct gs_graph *graph)

@@ -4,6 +4,7 @@
 #ifndef GS_RUNTIME_GRAPH_H
 #define GS_RUNTIME_GRAPH_H
 
+#include "../base/stages.h"
 #include "../gigastream.h"
 #include "../hfta/operator.h"
 #include "../lfta/lfta.h"
@@ -31,6 +32,7 @@ struct gs_graph {
     struct gs_operator_state **operators; /* by node; NULL for LFTA nodes */
     struct gs_operator_state **taps;      /* by node; NULL where it is not tapped */
     struct gs_output_queue outputs;
+    struct gs_stages *stages;  /* of the engine, where somebody asks; or NULL */
     struct gs_scratch scratch; /* of the LFTAs: none of them waits for another */
     /* Asks the sources of an interface for time, if it has any. */
     void (*ask)(void *context, uint32_t interface, int64_t timestamp_ns);
@@ -69,6 +71,8 @@ void gs_graph_want(struct gs_graph *graph, uint32_t interface, int64_t timestamp
 bool gs_graph_answer(struct gs_graph *graph, uint32_t interface, int64_t high_ns,
                      int64_t promise_ns);
 /* Rows held for a fuller batch go on. */
+/* From now on what its stages cost is measured there. */
+void gs_graph_measure(struct gs_graph *graph, struct gs_stages *stages);
 void gs_graph_flush_output(struct gs_graph *graph);
 void gs_graph_close(struct gs_graph *graph);
 

@@ -149,6 +149,12 @@ static bool name_interfaces(struct gs_source *source)
     return true;
 }
 
+static bool is_ethernet(const struct gs_source *source)
+{
+    return source->ops->interface_count(source->capture) == 1 &&
+           source->ops->interface(source->capture, 0)->link == GS_LINK_ETHERNET;
+}
+
 static void end(struct gs_source *source, int status, const struct gs_error *error)
 {
     source->is_ended = true;
@@ -169,6 +175,7 @@ int gs_source_fill(struct gs_source *source, int timeout_ms, struct gs_error *er
                                          timeout_ms, &source->filled, &local);
     if (status == GS_OK && !name_interfaces(source))
         return gs_fail(error, GS_ERROR, "no memory for interface names");
+    if (status == GS_OK) source->is_ethernet = is_ethernet(source);
     if (status == GS_OK || status == GS_AGAIN) return status;
     if (status == GS_ERROR)
         return gs_fail(error, GS_REFUSED, "%s: %.500s", source->label, local.message);

@@ -60,6 +60,7 @@ struct gs_source {
     struct gs_packet *packets; /* GS_BURST_CAPACITY, while it is open */
     struct gs_string *names;   /* by packet->interface */
     uint32_t name_count;
+    bool is_ethernet;                       /* what was read ahead is of one link, of Ethernet */
     uint64_t section;                       /* of the capture, that they are of */
     struct gs_wanted wanted, wanted_before; /* packet time that is asked of it */
     struct gs_source_statistics statistics;
@@ -141,5 +142,9 @@ struct gs_burst_limits {
  * *first on. True where H or W has reached its limit: time must advance before the next record. */
 bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limits, uint32_t *first,
                     uint32_t *count, uint64_t *records);
+/* Takes records of which nothing is read ahead, and makes no packets of them: a struct gs_frame
+ * each lies in source->packets. How many; 0: gs_source_fill has to be asked. For sources without a
+ * clock, whose capture can be looked into (gs_capture_ops.peek). */
+uint32_t gs_source_take_frames(struct gs_source *source, const struct gs_burst_limits *limits);
 
 #endif

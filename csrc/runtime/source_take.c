@@ -72,38 +72,30 @@ static __attribute__((noinline)) bool is_tuple(struct gs_source *source,
     return true;
 }
 
-/* What the records of a run have in common. */
+/* What the records of a run have in common, and what their flags have. */
 struct run {
-    int64_t high_ns, previous_ns, least_ns, greatest_ns;
-    uint32_t any_flags, all_flags, truncated;
+    struct gs_frame_run frames;
+    uint32_t any_flags, all_flags;
 };
 
 static struct run look_over(const struct gs_source_time *time, const struct gs_packet *packets,
                             uint32_t count)
 {
-    struct run run = {time->high_timestamp_ns,
-                      time->previous_timestamp_ns,
-                      INT64_MAX,
-                      INT64_MIN,
-                      0,
-                      UINT32_MAX,
-                      0};
+    struct run run = {gs_frame_run_of(time->high_timestamp_ns, time->previous_timestamp_ns), 0,
+                      UINT32_MAX};
     for (uint32_t i = 0; i < count; i++) {
-        int64_t timestamp = packets[i].timestamp_ns;
-        int64_t both_reached = timestamp < run.previous_ns ? timestamp : run.previous_ns;
-        run.high_ns = both_reached > run.high_ns ? both_reached : run.high_ns;
-        run.least_ns = timestamp < run.least_ns ? timestamp : run.least_ns;
-        run.greatest_ns = timestamp > run.greatest_ns ? timestamp : run.greatest_ns;
+        gs_frame_run_see(&run.frames, packets[i].timestamp_ns);
         run.any_flags |= packets[i].flags;
         run.all_flags &= packets[i].flags;
-        run.truncated += packets[i].flags & GS_FRAME_TRUNCATED;
-        run.previous_ns = timestamp;
+        run.frames.truncated += packets[i].flags & GS_FRAME_TRUNCATED;
     }
+    run.frames.truncated /= GS_FRAME_TRUNCATED;
+    run.frames.last_offset = packets[count - 1].offset;
     return run;
 }
 
 /* W when all of the run have been read; before, it is no greater. */
-static int64_t promise_after(const struct gs_source_time *time, const struct run *run)
+static int64_t promise_after(const struct gs_source_time *time, const struct gs_frame_run *run)
 {
     int64_t promise_ns;
     bool raises = time->has_slack &&
@@ -116,28 +108,58 @@ static int64_t promise_after(const struct gs_source_time *time, const struct run
 
 /* A run of records in which nothing happens: none is to be dropped, none late, no block and no
  * limit reached. That is seen from what all of them have in common, without asking each. */
+static bool is_quiet(const struct gs_source *source, const struct gs_burst_limits *limits,
+                     const struct gs_frame_run *run)
+{
+    int64_t promise_ns = promise_after(&source->time, run);
+    return promise_ns < limits->promise_ns && run->high_ns < limits->high_ns &&
+           run->least_ns >= promise_ns && run->greatest_ns <= limits->until_ns &&
+           run->last_offset < source->time.block_end_offset;
+}
+
+/* The source's time behind the run. */
+static void pass_run(struct gs_source *source, const struct gs_frame_run *run, uint32_t count)
+{
+    struct gs_source_time *time = &source->time;
+    time->promise_ns = promise_after(time, run);
+    time->high_timestamp_ns = run->high_ns;
+    time->previous_timestamp_ns = run->previous_ns;
+    if (run->least_ns < time->least_in_block_ns) time->least_in_block_ns = run->least_ns;
+    if (run->greatest_ns > source->greatest_ns) source->greatest_ns = run->greatest_ns;
+    source->statistics.decoded += count;
+    source->statistics.truncated += run->truncated;
+}
+
 static bool take_quiet(struct gs_source *source, const struct gs_burst_limits *limits,
                        uint32_t count)
 {
-    struct gs_source_time *time = &source->time;
-    const struct gs_packet *packets = &source->packets[source->cursor];
     if (count == 0) return false;
-    struct run run = look_over(time, packets, count);
-    int64_t promise_ns = promise_after(time, &run);
+    struct run run = look_over(&source->time, &source->packets[source->cursor], count);
     bool all_pass = limits->filter_count == 0 || run.all_flags & GS_FRAME_FILTERED;
-    if (!all_pass || run.any_flags & ASKED_EACH || promise_ns >= limits->promise_ns ||
-        run.high_ns >= limits->high_ns || run.least_ns < promise_ns ||
-        run.greatest_ns > limits->until_ns || packets[count - 1].offset >= time->block_end_offset)
+    if (!all_pass || run.any_flags & ASKED_EACH || !is_quiet(source, limits, &run.frames))
         return false;
-    time->promise_ns = promise_ns;
-    time->high_timestamp_ns = run.high_ns;
-    time->previous_timestamp_ns = run.previous_ns;
-    if (run.least_ns < time->least_in_block_ns) time->least_in_block_ns = run.least_ns;
-    if (run.greatest_ns > source->greatest_ns) source->greatest_ns = run.greatest_ns;
+    pass_run(source, &run.frames, count);
     source->cursor += count;
-    source->statistics.decoded += count;
-    source->statistics.truncated += run.truncated / GS_FRAME_TRUNCATED;
     return true;
+}
+
+/* They lie where packets are read ahead, of which there are none. */
+uint32_t gs_source_take_frames(struct gs_source *source, const struct gs_burst_limits *limits)
+{
+    struct gs_frame *frames = (struct gs_frame *)source->packets;
+    struct gs_source_time *time = &source->time;
+    uint32_t most = limits->burst < limits->packets ? limits->burst : (uint32_t)limits->packets;
+    int64_t high_ns = time->high_timestamp_ns;
+    if (source->cursor < source->filled || source->is_observed || limits->filter_count > 0)
+        return 0;
+    struct gs_frame_run run = gs_frame_run_of(high_ns, time->previous_timestamp_ns);
+    uint32_t count = source->ops->peek(source->capture, frames, most, &run);
+    if (count == 0 || !is_quiet(source, limits, &run)) return 0;
+    source->ops->pass(source->capture, count, run.bytes);
+    pass_run(source, &run, count);
+    if (run.high_ns != high_ns) source->rose_at_ns = source->read_at_ns;
+    source->statistics.read += count;
+    return count;
 }
 
 static void note_greatest(struct gs_source *source, const struct gs_packet *packet)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +15,7 @@ from gigastream.cli.progress import in_bytes
 from gigastream.cli.stderr import Line, say
 from gigastream.config import Config
 from gigastream.daemon.output_queries import output_queries
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.outputs import (
     RowOutput,
     default_format,
@@ -53,6 +53,7 @@ class Status(Protocol):
     def finish(self) -> None: ...
 
 
+SPOOL = "spool"
 Account = Callable[[Delivered], str]
 """The account of a run so far."""
 Writer = Callable[[], str | None]
@@ -67,6 +68,16 @@ def wanted_output(arguments: argparse.Namespace, config: Config) -> str:
     if sys.stdout is None:
         raise UsageError("stdout is closed: the rows have no place", "-o FORMAT:PATH")
     return default_format(sys.stdout.isatty())
+
+
+def spool_root(wanted: str) -> Path | None:
+    """Return PATH of `spool:PATH`, None for other outputs; UsageError where there is no path."""
+    name, _, path = wanted.partition(":")
+    if name != SPOOL:
+        return None
+    if not path:
+        raise UsageError("a spool is a folder", f"-o {SPOOL}:PATH")
+    return Path(path)
 
 
 def open_output(wanted: str, plan: Plan, inputs: dict[Identity, str], writer: Writer) -> RowTarget:
@@ -186,6 +197,9 @@ class Ends:
     """Asked at the end: whether the input may yet have more than was read."""
 
 
+_OF_ITSELF = Ends()
+
+
 def looks_at_punctuation(arguments: argparse.Namespace, wanted: str) -> bool:
     """Whether somebody here wants batches that have no rows, too."""
     return arguments.windows is not None or arguments.trace is not None or is_sink(wanted)
@@ -282,7 +296,7 @@ def answer(
     status: Status,
     account: Account,
     settings: Settings,
-    ends: Ends = Ends(),
+    ends: Ends = _OF_ITSELF,
 ) -> Delivered:
     """Write all rows as they come; return what became of them."""
     with stopped_by_signals(session, ends.after_s) as asked:
@@ -332,7 +346,7 @@ def account_of(
     if arguments.stats == "json":
         return as_json(statistics, delivered, seconds, streams)
     text = as_text(statistics, delivered, seconds, streams)
-    if arguments.stats in (None, "text"):
+    if arguments.stats in (None, "text", "stages"):
         return text
     return "\n".join([text, *recommendations(statistics), table(statistics, seconds)])
 

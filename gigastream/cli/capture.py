@@ -7,7 +7,6 @@ import argparse
 import os
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from gigastream.cli.errors import UsageError
 from gigastream.daemon.config_streams import stream_config
 from gigastream.daemon.daemon_config import DaemonConfig, FileConfig, LinkConfig, StreamConfig
 from gigastream.daemon.messages import QuerySetSpec
+from gigastream.late_dataclass import replace
 from gigastream.paths import CONTROL_SOCKET
 from gigastream.query_texts import inline_queries, read_query_file
 from gigastream.records.source import parse_stream

@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from gigastream.cli.arguments import (
 )
 from gigastream.cli.errors import UsageError
 from gigastream.cli.stderr import harmless, say
+from gigastream.late_dataclass import replace
 from gigastream.options import SPOOL_OPTIONS
 from gigastream.paths import CONTROL_SOCKET
 from gigastream.settings import parse_bytes, parse_count, parse_period

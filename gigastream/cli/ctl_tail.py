@@ -6,13 +6,13 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gigastream.cli.ending import stopped_by_signals
 from gigastream.cli.errors import complain
 from gigastream.cli.query_of_columns import query_of_columns
 from gigastream.cli.stderr import say
+from gigastream.late_dataclass import dataclass
 from gigastream.outputs import (
     CUT,
     MISSING,

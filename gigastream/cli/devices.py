@@ -8,8 +8,9 @@ import ipaddress
 import socket
 import struct
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from gigastream.late_dataclass import dataclass
 
 _MEASURED_S = 0.5
 _GET_FLAGS, _GET_ADDRESS = 0x8913, 0x8915  # SIOCGIFFLAGS, SIOCGIFADDR

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gigastream.cli.errors import UsageError
 from gigastream.config import Config
+from gigastream.late_dataclass import replace
 from gigastream.records.source import AnySource
 from gigastream.settings import Settings
 from gigastream.sources.live import LiveSource

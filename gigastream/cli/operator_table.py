@@ -8,11 +8,11 @@ run goes on, rates are of the time since the one before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.table_slots import collides, wanted_slots
+from gigastream.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     from gigastream.engine.statistics import LftaStatistics, OperatorStatistics, Statistics

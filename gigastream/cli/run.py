@@ -7,7 +7,6 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +23,11 @@ from gigastream.cli.answering import (
     open_output,
     open_outputs,
     position_of,
+    spool_root,
     summarise,
     wanted_output,
 )
 from gigastream.cli.arguments import split_words
-from gigastream.cli.devices import device_lines
 from gigastream.cli.ending import told_when_slow
 from gigastream.cli.errors import UsageError, complain
 from gigastream.cli.failures import with_failures
@@ -39,19 +38,19 @@ from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import config_of, default_query, plan_of, query_texts
 from gigastream.cli.run_arguments import add_arguments, refuse_beside_warm_end
 from gigastream.cli.run_identity import refuse_tables_of_links, run_over_captures
-from gigastream.cli.run_on_spark import answer_on_spark, end_warm, refuse_on_spark
-from gigastream.cli.run_spool import read_spool, spool_root, write_spool
-from gigastream.cli.stderr import is_terminal
+from gigastream.cli.stages import TimedOutput, stage_table
+from gigastream.cli.stderr import is_terminal, say
 from gigastream.cli.streams import check_read, streams_of
 from gigastream.cli.without_effect import refuse_without_effect
 from gigastream.config import Config
+from gigastream.late_dataclass import replace
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS
 from gigastream.ownership import UntrustedError
 from gigastream.records.source import AnySource
 from gigastream.settings import Settings
 from gigastream.shipped_queries import OBJECT_SUFFIX, QUERY_SUFFIX, hint_for
-from gigastream.sources.files import are_finite
+from gigastream.sources.files import are_finite, are_small
 from gigastream.sources.live import LiveSource
 from gigastream.timestamps import EXTERNAL
 from gigastream.words import are, counted
@@ -68,18 +67,28 @@ if TYPE_CHECKING:
 def execute(arguments: argparse.Namespace) -> int:
     """Answer the queries."""
     if arguments.list_links:
+        from gigastream.cli.devices import device_lines
+
         print("\n".join(device_lines()))
         return 0
     if arguments.warm_end:
+        from gigastream.cli.run_on_spark import end_warm
+
         refuse_beside_warm_end(arguments)
         return end_warm()
     config = config_of(arguments)
     settings = settings_of(arguments, config)
     wanted = wanted_output(arguments, config)
     root = spool_root(wanted)
-    refuse_on_spark(arguments, root)
+    if arguments.on == "spark" or arguments.warm or arguments.warm_idle is not None:
+        from gigastream.cli.run_on_spark import refuse_on_spark
+
+        refuse_on_spark(arguments, root)
     refuse_without_effect(arguments, settings, writes_spool=root is not None)
     if arguments.spool is not None:
+        from gigastream.cli.run_spool import read_spool
+
+        _refuse_stages(arguments)
         return read_spool(arguments, config, settings)
     refuse_tables_of_links(arguments, wanted)
     paths, bpf_filter = split_words(arguments.words)
@@ -97,20 +106,26 @@ def execute(arguments: argparse.Namespace) -> int:
     _refuse_pace_without_times(settings, sources)
     if root is not None or arguments.on == "spark":
         _refuse_what_is_answered_here(arguments)
+    if has_links(sources):
+        _refuse_stages(arguments)
     ends = ends_of(arguments, plan)
     settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
     if not any(path.endswith(OBJECT_SUFFIX) for path in paths):
-        _compile(plan, texts.include, arguments.quiet)
+        _compile(plan, texts.include, arguments.quiet, is_brief=are_small(sources))
     if arguments.on == "spark" and arguments.interface:
         raise UsageError(
             "a link is captured by a process that can do nothing else",
             "-o spool:PATH here, and gigastream spark --spool PATH beside it",
         )
     if root is not None:
+        from gigastream.cli.run_spool import write_spool
+
         return verdict(*write_spool(arguments, config, plan, texts, sources, settings, root))
     inputs = inputs_of(arguments, config, plan, texts, sources)
     writer = partial(run_over_captures, arguments, plan, sources, settings)
     if arguments.on == "spark":
+        from gigastream.cli.run_on_spark import answer_on_spark
+
         output = open_output(wanted, plan, inputs, writer)
         return verdict(*answer_on_spark(arguments, plan, texts, sources, settings, output))
     answering = _answer if not has_links(sources) else answer_links
@@ -132,6 +147,7 @@ def _refuse_pace_without_times(settings: Settings, sources: Sequence[AnySource])
 def _refuse_what_is_answered_here(arguments: argparse.Namespace) -> None:
     if arguments.windows is not None:
         raise UsageError("--windows counts what is answered here", "--count, or --duration")
+    _refuse_stages(arguments)
     if arguments.trace is not None:
         raise UsageError(
             "--trace follows heartbeats to what is answered here",
@@ -139,7 +155,12 @@ def _refuse_what_is_answered_here(arguments: argparse.Namespace) -> None:
         )
 
 
-def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool) -> None:
+def _refuse_stages(arguments: argparse.Namespace) -> None:
+    if arguments.stats == "stages":
+        raise UsageError("--stats stages is of captures that are answered here", "--stats")
+
+
+def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool, *, is_brief: bool) -> None:
     """Compile for the session that is opened next, where somebody sees that it takes its time."""
     if quiet or not is_terminal():
         return
@@ -147,7 +168,7 @@ def _compile(plan: Plan, include: tuple[Path, ...], quiet: bool) -> None:
     from gigastream.codegen.query_set import generate
 
     with told_when_slow("compiling …"), suppress(CompileError):  # the session says it
-        compile_query_set(generate(plan), headers=include)
+        compile_query_set(generate(plan), headers=include, is_brief=is_brief)
 
 
 def _asked(
@@ -241,9 +262,13 @@ def _answer(
     from gigastream.sessions.shape import SessionOptions
 
     opened = outputs()
+    timed = TimedOutput(opened.rows) if arguments.stats == "stages" else None
     started = time.monotonic()
 
     with Session(plan, sources, settings, SessionOptions(include=include)) as session:
+        if timed is not None:
+            opened = replace(opened, rows=timed)
+            session.measure_stages()
 
         def account(delivered: Delivered) -> str:
             seconds = time.monotonic() - started
@@ -256,7 +281,10 @@ def _answer(
         )
         delivered = answer(session, plan, opened, status, account, settings, ends)
         statistics = session.statistics()
+        costs = session.stage_costs()
     summarise(arguments, statistics, delivered, time.monotonic() - started)
+    if timed is not None:
+        say(stage_table(costs, timed.ns))
     return statistics, delivered
 
 

@@ -175,10 +175,11 @@ def _add_account(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--stats",
-        choices=("text", "json", "table"),
+        choices=("text", "json", "table", "stages"),
         nargs="?",
         const="table",
-        help="the form of the summary (text); --stats alone adds a table of the operators",
+        help="the form of the summary (text); --stats alone adds a table of the operators, "
+        "`stages` one of what each stage costs",
     )
     add_options(parser, (_STATS_EVERY,))
     parser.add_argument(

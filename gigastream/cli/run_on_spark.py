@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from gigastream.cli.run_arguments import WARM_IDLE_S
 from gigastream.cli.spark_extra import require_spark
 from gigastream.cli.stderr import say
 from gigastream.engine.statistics import OperatorStatistics, Statistics
+from gigastream.late_dataclass import replace
 from gigastream.outputs import Batch
 from gigastream.outputs.delivery import Delivered, RowTarget
 from gigastream.sources.files import FileSource

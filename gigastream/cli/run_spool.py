@@ -7,7 +7,6 @@ import argparse
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from gigastream.cli.answering import (
     open_outputs,
     paths_written,
     position_of,
+    spool_root,
     summarise,
     tell_if_asked,
     wanted_output,
@@ -37,6 +37,7 @@ from gigastream.cli.progress import Progress
 from gigastream.cli.query_arguments import query_texts
 from gigastream.cli.stderr import say
 from gigastream.config import Config
+from gigastream.late_dataclass import replace
 from gigastream.options import SPOOL_OPTIONS
 from gigastream.outputs import Failure, path_of
 from gigastream.outputs.delivery import Delivered
@@ -52,18 +53,7 @@ if TYPE_CHECKING:
     from gigastream.sessions.spool_session import SpoolSession
     from gigastream.spool import Spool, SpoolError, SpoolSettings
 
-SPOOL = "spool"
 _GO_ON = "the same command goes on with a link, and reads a file anew"
-
-
-def spool_root(wanted: str) -> Path | None:
-    """Return PATH of `spool:PATH`, None for other outputs; UsageError where there is no path."""
-    name, _, path = wanted.partition(":")
-    if name != SPOOL:
-        return None
-    if not path:
-        raise UsageError("a spool is a folder", f"-o {SPOOL}:PATH")
-    return Path(path)
 
 
 # ---- into a spool ----

@@ -6,13 +6,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gigastream.cli.errors import UsageError
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.stderr import say
+from gigastream.late_dataclass import asdict
 from gigastream.words import counted
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ import argparse
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gigastream.cli.errors import UsageError, complain
 from gigastream.cli.progress import in_bytes
+from gigastream.late_dataclass import asdict
 from gigastream.words import counted
 
 if TYPE_CHECKING:

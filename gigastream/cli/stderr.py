@@ -15,9 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ERASE_LINE = "\r\x1b[K"
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROLS = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 """All but line ends and tabs; bytes that are no UTF-8, and what turns the direction of text."""
 _PATIENCE_MS = 300
 """For a reader of a pipe that is full; a terminal is waited for."""
@@ -33,7 +31,9 @@ def say(text: str, *, end: str = "\n", patience_ms: int = _PATIENCE_MS) -> None:
 
 def harmless(text: str) -> str:
     """Return a text from outside as a terminal may have it."""
-    return _CONTROLS.sub("\ufffd", text)
+    if text.replace("\n", "").isprintable():
+        return text  # and nothing is compiled for it: most of a start's patterns was this one
+    return re.sub(_CONTROLS, "\ufffd", text)
 
 
 def _write_raw(text: str, patience_ms: int) -> None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from gigastream.cli.errors import UsageError
 from gigastream.config import Config
 from gigastream.gsql.stream_names import is_of_stream
-from gigastream.records.flow_port import UDP_PREFIX
-from gigastream.records.port import PREFIX
+from gigastream.records.formats import TCP_PREFIX, UDP_PREFIX
 from gigastream.records.source import AnySource, StreamPlace, StreamSource, stream_sources
 from gigastream.shipped_queries import OBJECT_SUFFIX
 
@@ -28,7 +27,9 @@ def streams_of(arguments: argparse.Namespace, config: Config) -> list[StreamSour
 
     if any(word.endswith(OBJECT_SUFFIX) for word in arguments.words):
         raise UsageError("a compiled query set reads no STREAM", "name what it was made of")
-    if arguments.interface and any(place.path.startswith((PREFIX, UDP_PREFIX)) for place in given):
+    if arguments.interface and any(
+        place.path.startswith((TCP_PREFIX, UDP_PREFIX)) for place in given
+    ):
         raise UsageError(
             "a link is captured by a process that can do nothing else, and take no connection",
             "nc -lk PORT | gigastream run -i … --stream NAME=-",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from gigastream.cli.progress import in_bytes
 from gigastream.cli.table_slots import collides, wanted_slots
 from gigastream.gsql.stream_names import is_of_stream
+from gigastream.late_dataclass import asdict, replace
 from gigastream.words import counted
 
 if TYPE_CHECKING:

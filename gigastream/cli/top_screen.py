@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
@@ -18,6 +17,7 @@ from gigastream.daemon.messages import CaptureReport, SetStatistics, StatusAnswe
 from gigastream.daemon.totals import total_report
 from gigastream.engine.statistics import END, NONE, SourceStatistics
 from gigastream.gsql.stream_names import is_of_stream
+from gigastream.late_dataclass import dataclass, field
 from gigastream.outputs.cells import Times, cut, printable
 from gigastream.words import counted
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gigastream.late_dataclass import asdict, dataclass, replace
 from gigastream.outputs import Content, Failure, OutputQuery, RowOutput
 from gigastream.outputs.delivery import Delivered, Delivery
 

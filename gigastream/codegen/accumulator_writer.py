@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import Accumulator
 
 

@@ -7,13 +7,13 @@ A line of WRITERS is an accumulator; gigastream/plan/accumulators.py says which 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from gigastream.codegen.accumulator_writer import AccumulatorWriter, StructMember
 from gigastream.codegen.c_text import C_TYPE
 from gigastream.codegen.user_accumulators import low_user_writer, user_writer
 from gigastream.codegen.value_lists import kept_writer
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import replace
 from gigastream.plan.accumulators import (
     KEEPING,
     Accumulator,

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from gigastream.codegen.c_text import C_TYPE, Lines, zero
 from gigastream.gsql.expressions import Expression, Operation
+from gigastream.late_dataclass import dataclass
 
 CHOICES = ("COALESCE", "NULLIF", "GREATEST", "LEAST")
 

@@ -1,80 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system's C compiler, run on generated text; objects are cached by what they are made of.
+"""The object of a query set's C: from the cache, by what it is made of, or compiled (compiler_run).
 
-The compiler never runs as root: where we are root it runs under a user id that nobody else has, in
-a folder of its own, and only its result is taken, into a folder that nobody else can write. It has
-limits, and all that it starts ends with us (compiler_guard).
+Most runs find it there, and load nothing of what runs a compiler.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import itertools
-import logging
 import os
-import pwd
-import shutil
-import stat
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
 
-from gigastream.codegen import compiler_guard as guard
-from gigastream.codegen.lacking import HINT as LACKING_HINT
-from gigastream.codegen.lacking import lacking
-from gigastream.ownership import (
-    UntrustedError,
-    check_file,
-    has_capabilities,
-    is_mapped,
-    mapped_ids,
-)
+from gigastream.ownership import UntrustedError, check_file
 from gigastream.paths import cache_directory, include_directory
 
 FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
 COMPLETE = ("-Wl,-z,defs",)
 """What a header of the user's lacks is told here, not by the loader."""
 NATIVE = ("-march=native",)
+BRIEF = ("-O0",)
+"""Takes half the time; a packet then takes several times as long."""
 LONG_FUNCTION = 1 << 16
 """Characters of C in one function from which the compiler is to be quick."""
 SANITIZE = "GIGASTREAM_SANITIZE"
 """Environment: what setup.py builds the engine with, queries are compiled with (make sanitize)."""
-TIME_LIMIT_SECONDS = 600
-"""What ends a compiler that waits; one that works ends by guard.CPU_SECONDS, however busy the
-machine is: 500 queries are 40 s of work, and minutes where ten others want the processor."""
-SOURCE, RESULT = "query_set.c", "query_set.so"
-UNUSED_USER = 0x60000000
-"""First of a range of user ids that no system gives to anybody."""
-_PROCESSES = 1 << 22
-"""Linux numbers none beyond."""
-_AT_ONCE = 64
-"""Compilers of one process, each under a user id of its own: its end is that of all of its user."""
-_nth = itertools.count()
-_PRIME = 65521
-"""So that those of a process and of its neighbours begin to look for one at different places."""
+OPTIMIZE = "GIGASTREAM_OPTIMIZE"
+"""Environment: `always` compiles for small captures as for large ones (the tests do)."""
 _TURNS = 8
 """Of a compiler whose headers have changed meanwhile."""
-_SCRATCH = "gigastream-compile-"
-_STALE_SECONDS = 2 * TIME_LIMIT_SECONDS
-_OUT_OF_TIME = "CPU time limit exceeded"
-"""What the driver says of a program that SIGXCPU has ended, in the C locale."""
-_FULL = "No space left on device"
-"""And of a full disk, whichever program met it."""
-_SAID_BYTES = 1 << 16
-_HOST_USERS = 65536
-"""User ids below are somebody's, or may become so."""
-_BECOMING = 1 << 0 | 1 << 1 | 1 << 5 | 1 << 6 | 1 << 7
-"""CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_KILL, CAP_SETGID, CAP_SETUID."""
 _given: dict[str, Path] = {}
 """Objects by their text that were made elsewhere and need no compiler."""
-_log = logging.getLogger("gigastream")
 
 
 class CompileError(Exception):
@@ -85,25 +42,22 @@ class CompileError(Exception):
         self.hint = hint
 
 
-class RefusedCodeError(CompileError):
-    """The compiler, or its linker, found something wrong in the code, and said what."""
-
-    def __init__(self, said: str) -> None:
-        first = "\n".join(said.splitlines()[:12])
-        super().__init__(f"the C compiler refused the generated code:\n{first}")
-        self.said = said
-
-
-def compile_query_set(text: str, *, headers: Sequence[Path] = (), portable: bool = False) -> Path:
+def compile_query_set(
+    text: str, *, headers: Sequence[Path] = (), portable: bool = False, is_brief: bool = False
+) -> Path:
     """The shared object of a query set's C text, from the cache where it is there.
 
     `headers` are folders with the accessors of user protocols. `portable` leaves out what only
-    this machine's processor has. Raises CompileError.
+    this machine's processor has. `is_brief`: little is to be run by it, so that what the compiler
+    would make faster pays less than the time it takes. Raises CompileError.
     """
     if text in _given:
         return _given[text]
     compiler = find_compiler()
     flags = (*FLAGS, *_effort(text), *(() if portable else NATIVE), *_sanitizer_flags())
+    is_brief &= os.environ.get(OPTIMIZE) != "always"
+    if is_brief and not os.path.lexists(_target(text, compiler, flags, headers)):
+        flags = (*FLAGS, *BRIEF, *NATIVE, *_sanitizer_flags())
     try:
         for _ in range(_TURNS):
             target = _target(text, compiler, flags, headers)
@@ -112,7 +66,7 @@ def compile_query_set(text: str, *, headers: Sequence[Path] = (), portable: bool
             _compile(text, compiler, flags, headers, target)
         else:
             message = "the headers change while they are compiled"
-            raise CompileError(message, _hint_of_headers(headers))
+            raise CompileError(message, hint_of_headers(headers))
         check_file(target, "remove it, and it is compiled again")
     except UntrustedError as error:
         raise CompileError(str(error), error.hint) from None
@@ -127,13 +81,20 @@ def give_object(text: str, path: Path) -> None:
 def find_compiler() -> str:
     """The path of $CC, cc or gcc. Raises CompileError with what to do."""
     for name in (os.environ.get("CC"), "cc", "gcc"):
-        found = shutil.which(name) if name else None
+        found = _program(name) if name else None
         if found:
             return found
     raise CompileError(
         "no C compiler was found (cc, gcc or $CC): install one, on Debian `apt install gcc`, "
         "or compile the query set on a host that has one, with `gigastream compile`"
     )
+
+
+def _program(name: str) -> str | None:
+    """Where a program is, as shutil.which says it: that module takes longer to load than to ask."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    places = [name] if os.path.dirname(name) else [os.path.join(at, name) for at in folders]
+    return next((at for at in places if os.path.isfile(at) and os.access(at, os.X_OK)), None)
 
 
 def _effort(text: str) -> tuple[str, ...]:
@@ -175,13 +136,13 @@ def _key(text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path]
     for part in (text, compiler, str(os.stat(compiler).st_mtime_ns), _processor(), *flags):
         digest.update(part.encode() + b"\0")
     for folder in (include_directory(), *headers):
-        for header in _headers_in(folder):
+        for header in headers_in(folder):
             with suppress(FileNotFoundError):  # an editor's, which has come and gone
                 digest.update(header.name.encode() + header.read_bytes())
     return digest.hexdigest()[:32]
 
 
-def _headers_in(folder: Path) -> list[Path]:
+def headers_in(folder: Path) -> list[Path]:
     """No folders, and no links to nowhere: an editor locks what it changes by such a one."""
     return [path for path in sorted(folder.glob("*.h")) if path.is_file()]
 
@@ -199,156 +160,14 @@ def _processor() -> str:
 def _compile(
     text: str, compiler: str, flags: Sequence[str], headers: Sequence[Path], target: Path
 ) -> None:
-    with _disk_told(tempfile.gettempdir(), "compiled"), _scratch() as (scratch, user):
-        work = scratch / "work"
-        (work / SOURCE).write_text(text)
-        os.chmod(work / SOURCE, 0o644)
-        own = [include_directory(), *headers]
-        include = own if user is None else _readable_headers(work, own)
-        folders = [f"-I{folder}" for folder in include]
-        command = [compiler, *flags, *folders, "-o", RESULT, SOURCE, "-lm"]
-        try:
-            _run(command, work, scratch, user)
-        except RefusedCodeError as error:
-            missing = lacking(error.said, text, headers)
-            if missing is not None:
-                raise CompileError(missing, LACKING_HINT) from None
-            error.hint = _hint_of_headers(headers)
-            raise
-        if _target(text, compiler, flags, headers) != target:
-            return  # a header is another one by now: who knows which of them was compiled
-        with _opened_result(work / RESULT, user) as result, _disk_told(target.parent, "kept"):
-            _install(result, target)
+    """Bring it into the cache, unless a header is another one by then."""
+    from gigastream.codegen.compiler_run import Compilation, run_compiler
+
+    made = Compilation(text, compiler, tuple(flags), (include_directory(), *headers))
+    run_compiler(made, target, lambda: _target(text, compiler, flags, headers) == target)
 
 
-@contextmanager
-def _disk_told(folder: str | Path, done: str) -> Iterator[None]:
-    """What a disk refuses is told with the folder on it, whatever the file was."""
-    try:
-        yield
-    except OSError as error:
-        variable = "XDG_CACHE_HOME" if done == "kept" else "TMPDIR"
-        raise CompileError(
-            f"in {folder} nothing can be {done}: {error.strerror or error}",
-            f"make room there, or name another folder, ${variable}",
-        ) from None
-
-
-@contextmanager
-def _scratch() -> Iterator[tuple[Path, int | None]]:
-    """A folder of ours with one in it, `work`, that is the compiler's, and whose it is."""
-    _remove_stale()
-    user = compiler_user()
-    with tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True) as folder:
-        work = Path(folder, "work")
-        work.mkdir(mode=0o700)
-        if user is not None:
-            os.chmod(folder, 0o711)
-            os.chown(work, user, user)
-        yield Path(folder), user
-
-
-def _remove_stale() -> None:
-    """Remove what was killed between making its folder and starting the guard that removes it."""
-    before = time.time() - _STALE_SECONDS
-    for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
-        with suppress(OSError):
-            found = os.lstat(folder)
-            if found.st_uid == os.geteuid() and found.st_mtime < before:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def compiler_user() -> int | None:
-    """Where we are root: a user id that nobody else has, to run the compiler under.
-
-    None: it runs as we do. That is said where we are root and can be no other user: root is the
-    only id of a user namespace, and outside it the user who made the namespace; or root has been
-    left without the capabilities to change its user.
-    """
-    if os.geteuid() != 0:
-        return None
-    own = os.getpid() + next(_nth) % _AT_ONCE * _PROCESSES
-    if _can_become(UNUSED_USER + own):
-        return UNUSED_USER + own
-    for ids in mapped_ids("uid"):
-        others = range(max(ids.start, _HOST_USERS // 2), ids.stop)
-        for at in range(len(others)):
-            user = others[(own % _PRIME + at) % len(others)]
-            if _can_become(user) and not _is_somebody(user):
-                return user
-    _log.warning(
-        "gigastream: root cannot become another user here (a user namespace that has none, or no "
-        "capability to): the compiler runs as the same user as this process"
-    )
-    return None
-
-
-def _can_become(user: int) -> bool:
-    is_there = is_mapped("uid", user) and is_mapped("gid", user)
-    return is_there and _may_leave_groups() and has_capabilities(_BECOMING)
-
-
-def _may_leave_groups() -> bool:
-    try:
-        return Path("/proc/self/setgroups").read_text().strip() == "allow"
-    except OSError:
-        return True
-
-
-def _is_somebody(user: int) -> bool:
-    try:
-        pwd.getpwuid(user)
-    except KeyError:
-        return False
-    return True
-
-
-def _readable_headers(work: Path, headers: Sequence[Path]) -> list[Path]:
-    """Copies of the headers, since another user may not be able to read where they lie.
-
-    They are named from `work`, for the same reason: it may lie in a folder that is only ours.
-    """
-    copies = [Path(f"include{number}") for number in range(len(headers))]
-    for folder, copy in zip(headers, copies, strict=True):
-        (work / copy).mkdir()
-        for header in _headers_in(folder):
-            with suppress(FileNotFoundError):
-                shutil.copy(header, work / copy)
-    for path in work.rglob("*"):
-        os.chmod(path, 0o755 if path.is_dir() else 0o644)
-    return copies
-
-
-def _run(command: list[str], work: Path, scratch: Path, user: int | None) -> None:
-    path = os.environ.get("PATH", os.defpath)
-    guarded = guard.Guarded(tuple(command), str(work), str(scratch), user, path, TIME_LIMIT_SECONDS)
-    try:
-        code, said = _guarded(guarded)
-    except OSError as error:
-        raise CompileError(f"the C compiler could not be run: {error}") from error
-    if code == guard.TIMED_OUT:
-        raise _out_of_time(f"{TIME_LIMIT_SECONDS} s")
-    if code != 0 and _OUT_OF_TIME in said:
-        raise _out_of_time(f"{guard.CPU_SECONDS} s of the processor's time")
-    if code != 0 and _FULL in said:
-        raise OSError(errno.ENOSPC, _FULL)
-    if code == guard.NOT_RUN:
-        raise CompileError(f"the C compiler could not be run: {said.strip()}")
-    if code != 0 and not said.strip():
-        raise CompileError(
-            f"the C compiler, {command[0]}, ended with exit code {code} and said nothing",
-            "is it one? $CC names it, else it is cc or gcc",
-        )
-    if code != 0:
-        raise RefusedCodeError(said)
-
-
-def _out_of_time(limit: str) -> CompileError:
-    hint = "fewer or simpler queries in one run"
-    return CompileError(f"the C compiler did not end within {limit}", hint)
-
-
-def _hint_of_headers(headers: Sequence[Path]) -> str | None:
+def hint_of_headers(headers: Sequence[Path]) -> str | None:
     """What to look at where the code is not ours alone."""
     if not headers:
         return None
@@ -357,68 +176,3 @@ def _hint_of_headers(headers: Sequence[Path]) -> str | None:
         f"headers of your own ({folders}) are part of it: each function is named and typed as its "
         "declaration says (docs/gsql.md, Definitions of your own)"
     )
-
-
-def _guarded(guarded: guard.Guarded) -> tuple[int, str]:
-    """Run it to its end, or to ours: its stdin closes when this process ends, however it does."""
-    if not os.access(sys.executable, os.X_OK):
-        return _forked(guarded)
-    with subprocess.Popen(
-        guard.words(guarded),
-        env={},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    ) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        try:
-            said = child.stdout.read(_SAID_BYTES)
-            while child.stdout.read(_SAID_BYTES):
-                pass
-            code = child.wait()
-        finally:
-            child.stdin.close()
-    return code, said.decode(errors="replace")
-
-
-def _forked(guarded: guard.Guarded) -> tuple[int, str]:
-    """The same of a process whose user cannot read Python: root's own, before it was this user."""
-    child, stdin, output = guard.fork(guarded)
-    try:
-        with os.fdopen(output, "rb") as stream:
-            said = stream.read(_SAID_BYTES)
-            while stream.read(_SAID_BYTES):
-                pass
-        _, status = os.waitpid(child, 0)
-    finally:
-        os.close(stdin)
-    return os.waitstatus_to_exitcode(status), said.decode(errors="replace")
-
-
-@contextmanager
-def _opened_result(path: Path, user: int | None) -> Iterator[BinaryIO]:
-    """The compiler's result, and nothing that its user may have put in its place."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise CompileError(f"the C compiler left no result: {error.strerror}") from None
-    with os.fdopen(descriptor, "rb") as result:
-        found = os.fstat(descriptor)
-        owner = os.geteuid() if user is None else user
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != owner or found.st_nlink != 1:
-            raise CompileError("the C compiler's result is not a file of its own")
-        yield result
-
-
-def _install(result: BinaryIO, target: Path) -> None:
-    """Into the cache by rename, so that another process never sees half an object."""
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".new-", delete=False) as copy:
-        try:
-            shutil.copyfileobj(result, copy)
-            copy.close()
-            os.replace(copy.name, target)
-        except BaseException:
-            os.unlink(copy.name)
-            raise

@@ -19,7 +19,6 @@ import shutil
 import signal
 import sys
 import time
-from dataclasses import asdict, dataclass
 
 TIMED_OUT, NOT_RUN, BY_SIGNAL = 124, 126, 128
 """Exit codes besides the compiler's own; the last has the signal's number added."""
@@ -31,25 +30,33 @@ _STDIN = 0
 _LOOK_EVERY_MS = 50
 
 
-@dataclass(frozen=True, slots=True)
 class Guarded:
-    """What is run, and how."""
+    """What is run, and how. No dataclass: loading those takes longer than all that is here."""
 
-    command: tuple[str, ...]
-    folder: str
-    """The working directory."""
-    scratch: str
-    """What is removed if the caller is gone."""
-    user: int | None
-    """Whose user and group id the command gets; nobody else has them. None: the caller's own."""
-    path: str
-    """$PATH; there is no other variable of the caller's."""
-    seconds: float
+    def __init__(
+        self,
+        command: tuple[str, ...],
+        folder: str,
+        scratch: str,
+        user: int | None,
+        path: str,
+        seconds: float,
+    ) -> None:
+        self.command = command
+        self.folder = folder
+        """The working directory."""
+        self.scratch = scratch
+        """What is removed if the caller is gone."""
+        self.user = user
+        """Whose user and group id the command gets; nobody else has them. None: the caller's."""
+        self.path = path
+        """$PATH; there is no other variable of the caller's."""
+        self.seconds = seconds
 
 
 def words(guarded: Guarded) -> list[str]:
     """The command line that runs it."""
-    return [sys.executable, "-I", "-S", "-B", __file__, json.dumps(asdict(guarded))]
+    return [sys.executable, "-I", "-S", "-B", __file__, json.dumps(vars(guarded))]
 
 
 def fork(guarded: Guarded) -> tuple[int, int, int]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from gigastream.gsql.reassembly import Reassembly
 from gigastream.gsql.regular_expressions import WITH_PATTERNS, compiled
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.watchlists import Watchlist
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan

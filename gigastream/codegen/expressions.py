@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from itertools import groupby
 
 from gigastream.codegen.c_text import C_TYPE, Lines, bytes_differ, constant, zero
@@ -27,6 +26,7 @@ from gigastream.gsql.expressions import (
     may_have_no_value,
 )
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass, replace
 
 COMPARISONS = {"=": "==", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 WIDEST = {

@@ -7,14 +7,13 @@ call it (spark_sink/state_library.py).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from gigastream.codegen.c_text import C_TYPE, Lines, zero
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.exports import HANDLES, Exports, put_value, read_argument, write_handles
 from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import ColumnRef, Constant, Expression, FunctionCall
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan.plan import Plan
 
 NAME = "gs_called"

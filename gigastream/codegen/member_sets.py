@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from gigastream.gsql.expressions import Expression
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import Accumulator, expression_key
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.partial_aggregate import PartialAggregate

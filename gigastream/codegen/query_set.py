@@ -22,6 +22,7 @@ HEADERS = (
     "gs_functions.h",
     "gs_kept_bytes.h",
     "gs_membership.h",
+    "gs_plain.h",
     "gs_strings.h",
 )
 

@@ -7,8 +7,6 @@ list; states become values. Spark's workers call them (spark_sink/state_library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gigastream.codegen.c_text import C_TYPE, Lines, zero
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.exports import (
@@ -24,6 +22,7 @@ from gigastream.codegen.user_aggregates import name_of, note_value
 from gigastream.gsql.expressions import StateFunction
 from gigastream.gsql.queries import UserCall
 from gigastream.gsql.types import Type, size_of
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import UserAccumulator, UserFinal
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.plan import Plan

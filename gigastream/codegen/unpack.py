@@ -8,7 +8,6 @@ so that an LFTA's signature is an AND of words over 64 packets and packets are c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, is_struct, zero
@@ -26,6 +25,7 @@ from gigastream.codegen.expressions import CValue, ExpressionWriter
 from gigastream.gsql.expressions import INTERFACE_NAME, ROW_NUMBER, Expression, FieldRef
 from gigastream.gsql.reassembly import Reassembly
 from gigastream.gsql.stream_names import is_of_stream
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
@@ -93,10 +93,17 @@ def presence_row(context: CodeContext, test: Presence) -> str:
     return f"columns->present[{context.presence_rows[test.key]}][base / 64]"
 
 
+def is_alone(plan: Plan, node: LowNode) -> bool:
+    """Whether an LFTA shares packets with no other, and looks at each of them by itself."""
+    return plan.is_fused and len(plan.low) == 1 and node.filter is None and node.row_column is None
+
+
 def early_fields_of(plan: Plan, node: LowNode) -> list[FieldRef]:
     """Those of an LFTA that are unpacked for the whole burst."""
     if node.filter is not None:
         return []  # it looks at packets of two kinds, each with fields of its own
+    if is_alone(plan, node):
+        return []
     mine = [plan.prefilter[i] for i in node.signature]
     read = fields_of(*node.expressions, *mine)
     return [
@@ -196,10 +203,11 @@ def _write_unpack(
     with lines.block(f"static void unpack_{number}(const struct gs_burst *burst, void *memory)"):
         lines.add("struct burst_columns *columns = memory;")
         lines.add("(void)columns;")
+        nodes = [node for node in nodes if not is_alone(plan, node)]
         rows = {test.key: row for row, test in enumerate(presences(plan.low))}
         for presence in presences(nodes):
             _write_bits(
-                lines, f"columns->present[{rows[presence.key]}]", partial(_present, presence)
+                lines, f"columns->present[{rows[presence.key]}]", partial(present, presence)
             )
         _write_fields(lines, plan, nodes)
         for bit in sorted({bit for node in nodes for bit in node.signature}):
@@ -223,7 +231,8 @@ def _write_bits(lines: Lines, to: str, condition: Callable[[], str]) -> None:
         lines.add(f"{to}[base / 64] = bits;")
 
 
-def _present(presence: Presence) -> str:
+def present(presence: Presence) -> str:
+    """C condition: `packet` is what the test asks for."""
     tests = [has_bits(presence.mask)]
     for field in presence.required:
         value = zero(field.type) if is_struct(field.type) else f"({C_TYPE[field.type]}){{0}}"

@@ -7,10 +7,10 @@ Aggregates of the same distinct argument share a set, which is asked once a row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gigastream.codegen.c_text import Lines
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import Accumulator, expression_key
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import secrets
-from dataclasses import dataclass, field
 
 from gigastream.console.errors import ConsoleError
+from gigastream.late_dataclass import dataclass, field
 
 _SCHEME = "Bearer "
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")

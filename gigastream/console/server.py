@@ -7,7 +7,6 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import uvicorn
 
@@ -15,6 +14,7 @@ from gigastream.console.access import ConsoleAccess
 from gigastream.console.app import console_app
 from gigastream.console.errors import ConsoleError
 from gigastream.console.feed import Feed
+from gigastream.late_dataclass import replace
 
 _END_S = 1
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, get_args
 
@@ -61,6 +60,7 @@ from gigastream.daemon.places import (
 )
 from gigastream.daemon.tables_of_sets import tables_of
 from gigastream.gsql.diagnostics import did_you_mean
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS

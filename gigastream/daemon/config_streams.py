@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 from gigastream.daemon.daemon_config import StreamConfig
 from gigastream.gsql.diagnostics import did_you_mean
-from gigastream.records.flow_port import UDP_PREFIX, check_flow_port
-from gigastream.records.formats import FORMATS
-from gigastream.records.port import PREFIX, parse_address
+from gigastream.records.flow_port import check_flow_port
+from gigastream.records.formats import FORMATS, TCP_PREFIX, UDP_PREFIX
+from gigastream.records.port import parse_address
 from gigastream.sources.files import STDIN, SourceError
 
 
 def is_port(place: str) -> bool:
     """Whether it is one of this host."""
-    return place.startswith((PREFIX, UDP_PREFIX))
+    return place.startswith((TCP_PREFIX, UDP_PREFIX))
 
 
 def stream_config(
@@ -31,7 +31,7 @@ def stream_config(
     if place in ("", STDIN):
         hint = "a file, a pipe, a folder, tcp://HOST:PORT or udp://HOST:PORT"
         raise SourceError("a daemon has no stdin" if place else "the place is empty", hint)
-    if place.startswith(PREFIX):
+    if place.startswith(TCP_PREFIX):
         parse_address(place)
         _refuse_of_files(place, format_name)
     elif place.startswith(UDP_PREFIX):

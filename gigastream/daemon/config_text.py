@@ -8,7 +8,6 @@ import json
 import pwd
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import cast
 
 from gigastream.config import ConfigError
@@ -19,6 +18,7 @@ from gigastream.daemon.messages import QuerySetSpec
 from gigastream.daemon.python_files import refuse_at_work
 from gigastream.daemon.streams import declared_layouts
 from gigastream.gsql.diagnostics import GsqlError
+from gigastream.late_dataclass import fields
 from gigastream.link_types import LinkTypes, link_types_text, parse_link_types
 from gigastream.liveness import Liveness
 from gigastream.options import LIVENESS_OPTIONS, OPTIONS, SPOOL_OPTIONS, Option

@@ -18,7 +18,6 @@ import stat
 import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from gigastream.daemon.messages import (
     Request,
     encoded_line,
 )
+from gigastream.late_dataclass import dataclass
 
 CLIENTS_MAX = 64
 ROOTS_PLACES = 8

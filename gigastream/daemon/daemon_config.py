@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from gigastream.daemon.messages import OverloadSettings, QuerySetSpec
 from gigastream.gsql.stream_names import stream_interface
+from gigastream.late_dataclass import dataclass, field
 from gigastream.paths import CONTROL_SOCKET
 from gigastream.settings import Settings
 from gigastream.sources.live import LiveSettings

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from gigastream.daemon.control import Client
 from gigastream.daemon.keeping import Keeper
@@ -19,6 +18,7 @@ from gigastream.daemon.messages import (
     TailRows,
     UntailOrder,
 )
+from gigastream.late_dataclass import dataclass, field
 
 TAIL_BYTES = 8 << 20
 """That may wait for a client; more is lost to it."""

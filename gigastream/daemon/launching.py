@@ -10,7 +10,6 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -27,6 +26,7 @@ from gigastream.daemon.launcher import (
     LaunchLoader,
     RenewSockets,
 )
+from gigastream.late_dataclass import dataclass, field
 
 _BURIED_WITHIN_S = 5.0
 """A launcher that has nothing to do any more ends at once."""

@@ -12,13 +12,13 @@ import fcntl
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 
 from gigastream.daemon.framing import UNREADABLE
 from gigastream.destination import replacement
+from gigastream.late_dataclass import dataclass, field, replace
 
 PROGRESS = "tables"
 """The folder of these files, in the daemon's cache."""

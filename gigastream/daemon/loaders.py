@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gigastream.daemon.framing import FrameError, frame, word_reader
@@ -24,6 +23,7 @@ from gigastream.daemon.loader_messages import (
 )
 from gigastream.daemon.tables_of_sets import WantedTable
 from gigastream.gsql.stream_names import is_of_stream
+from gigastream.late_dataclass import dataclass
 from gigastream.settings import Settings
 
 _LOOK_EVERY_S = 0.2

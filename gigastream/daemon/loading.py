@@ -14,7 +14,8 @@ _PARTS = (
 )
 _LIBRARIES = (
     *("pyarrow", "pyarrow.ipc", "pyarrow.parquet", "encodings.idna", "multiprocessing.connection"),
-    *("concurrent.futures.thread", "tempfile", "tomllib", "traceback"),
+    *("concurrent.futures.thread", "csv", "fractions"),
+    *("ipaddress", "tempfile", "tomllib", "traceback"),
 )
 _LATE = {
     "iceberg": (

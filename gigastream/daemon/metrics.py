@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +20,7 @@ from gigastream.daemon.loader_metrics import table_metrics
 from gigastream.daemon.messages import CaptureReport, SetStatistics, StatusAnswer
 from gigastream.daemon.metrics_server import bounded_server
 from gigastream.engine.statistics import END, GAPS, LOST_FRAGMENTS, NONE
+from gigastream.late_dataclass import dataclass
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -13,7 +13,6 @@ import signal
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import msgspec
 
@@ -22,6 +21,7 @@ from gigastream.daemon.launching import DaemonError, wait_for
 from gigastream.engine.batch import EngineError
 from gigastream.engine.live import open_packet_sockets
 from gigastream.engine.privileges import confine, keep_packet_sockets
+from gigastream.late_dataclass import dataclass
 from gigastream.sources.files import SourceError
 from gigastream.sources.live import RINGS_MAX, LiveSettings
 

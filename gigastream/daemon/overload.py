@@ -10,9 +10,9 @@ a time, after calm. A step back that brought overload at once is tried again aft
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from gigastream.daemon.messages import OverloadSettings, RingStatistics
+from gigastream.late_dataclass import dataclass, field
 
 STEP_NS = 250_000_000
 """From one step to the next: a ring empties meanwhile, if the step was enough."""

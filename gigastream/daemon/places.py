@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gigastream.daemon.daemon_config import DaemonConfig
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec
 from gigastream.daemon.python_files import check_owners
+from gigastream.late_dataclass import dataclass
 from gigastream.ownership import UntrustedError
 
 WORD_MOST = 255

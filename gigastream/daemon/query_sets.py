@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 import msgspec
 
@@ -29,6 +28,7 @@ from gigastream.daemon.reloading import Change, changes
 from gigastream.daemon.tables_of_sets import WantedTable, wanted_tables
 from gigastream.daemon.targets_of_sets import check_places
 from gigastream.daemon.trial import Trial
+from gigastream.late_dataclass import dataclass
 
 SETS_MAX = 1000
 _DETACHED_WITHIN_S = 5.0

@@ -7,13 +7,13 @@ import asyncio
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from gigastream.daemon.daemon_config import LinkConfig
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec, SetState
 from gigastream.daemon.places import normal
+from gigastream.late_dataclass import dataclass
 from gigastream.sinks import is_sink
 from gigastream.sources.live import LIVE_OPTIONS
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gigastream.compiled import read_object
@@ -21,6 +20,7 @@ from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import NONE
 from gigastream.engine.turns import Turn
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan import Plan
 from gigastream.records.places import RecordFolder
 from gigastream.records.source import StreamSource

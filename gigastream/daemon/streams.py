@@ -14,8 +14,9 @@ from gigastream.daemon.daemon_config import DaemonConfig, StreamConfig
 from gigastream.daemon.input_messages import StreamSpec
 from gigastream.gsql.catalog.catalog import RecordLayout
 from gigastream.gsql.diagnostics import did_you_mean
-from gigastream.records.flow_port import UDP_PREFIX, open_flow_port
-from gigastream.records.port import PREFIX, listen_at
+from gigastream.records.flow_port import open_flow_port
+from gigastream.records.formats import TCP_PREFIX, UDP_PREFIX
+from gigastream.records.port import listen_at
 from gigastream.records.source import StreamSource
 from gigastream.sources.files import SourceError
 
@@ -24,7 +25,7 @@ def open_ports(streams: Sequence[StreamConfig]) -> dict[int, socket.socket]:
     """Open the ports of STREAMs, by their places among these. SourceError."""
     found: dict[int, socket.socket] = {}
     for at, stream in enumerate(streams):
-        if stream.place.startswith(PREFIX):
+        if stream.place.startswith(TCP_PREFIX):
             found[at] = listen_at(stream.place, stream.format)
             found[at].setblocking(False)
         elif stream.place.startswith(UDP_PREFIX):

@@ -10,7 +10,6 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +45,7 @@ from gigastream.daemon.reloading import changed_links, within
 from gigastream.daemon.reopening import Reopening
 from gigastream.daemon.totals import Totals
 from gigastream.engine.privileges import confine
+from gigastream.late_dataclass import dataclass, fields
 from gigastream.version import __version__
 
 _END_PATIENCE_S = 60.0

@@ -8,12 +8,12 @@ name, in the configuration: who may ask the daemon is not thereby to reach what 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gigastream.daemon.launching import DaemonError
 from gigastream.daemon.messages import QuerySetSpec
 from gigastream.daemon.places import SET_NAME, OutputPlaces, is_spool, no_disk, normal
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.sinks import SINKS, TABLE_MARK, SinkError, SinkPlace, is_sink, parse_sink_place
 from gigastream.sinks.secrets import names_secret
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import pyarrow
 
 from gigastream.daemon.channel import OrderChannel
 from gigastream.daemon.messages import TailOrder, TailRows
+from gigastream.late_dataclass import dataclass
 from gigastream.outputs import Batch, marks_of
 
 

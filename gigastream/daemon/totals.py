@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -24,6 +23,7 @@ from gigastream.engine.statistics import (
     SourceStatistics,
 )
 from gigastream.gsql.stream_names import is_of_stream
+from gigastream.late_dataclass import replace
 
 _SUMMED = (
     *("read", "undecodable", "filtered", "late", "skew", "sampled_out", "decoded", "truncated"),

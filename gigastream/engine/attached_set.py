@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from gigastream.engine.opening import check_tables, compiled, default_slots, set
 from gigastream.engine.statistics import LftaStatistics, ListStatistics, OperatorStatistics
 from gigastream.engine.turns import Turn
 from gigastream.engine.watchlists import Watchlists
+from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
 from gigastream.plan.base_time import base_times
 from gigastream.plan.rules.share_groups import unshared
@@ -44,6 +44,7 @@ class AttachedSet:
         high_level_only: bool = False,
         is_low_elsewhere: bool = False,
         only_whole: bool = False,
+        is_brief: bool = False,
         turn: Turn | None = None,
     ) -> None:
         """Load a plan.
@@ -52,7 +53,8 @@ class AttachedSet:
         protocols name. `taps` names nodes whose streams come out as well; with `low_taps` every
         LFTA's batches do. `is_low_elsewhere`: nothing of the low level is compiled, which another
         process runs. `only_whole`: rows of windows that were running when it came, or went, are
-        left out, and counted (cut_rows). `turn` has its number whenever it has its turn.
+        left out, and counted (cut_rows). `is_brief`: its sources are small. `turn` has its number
+        whenever it has its turn.
         """
         settings = settings or Settings()
         plan = plan if settings.share_groups else unshared(plan)
@@ -62,7 +64,13 @@ class AttachedSet:
         self._times = base_times(plan)
         self._error = ffi.new("struct gs_error *")
         self._known_outputs: dict[str, list[int]] = {}
-        path = compiled(plan, include, is_low_elsewhere=is_low_elsewhere)
+        path = compiled(
+            plan,
+            include,
+            is_low_elsewhere=is_low_elsewhere,
+            is_brief=is_brief,
+            fast_path=settings.fast_path,
+        )
         native = set_settings(settings)
         native.default_slot_count = default_slots(plan, interfaces)
         native.low_taps, native.high_level_only = low_taps, high_level_only

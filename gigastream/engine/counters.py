@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.statistics import (
@@ -18,9 +18,13 @@ from gigastream.engine.statistics import (
     SourceStatistics,
 )
 from gigastream.plan.base_time import BaseTimes, promised
-from gigastream.records.source import OpenStream
 from gigastream.sources.files import OpenSource
 from gigastream.sources.packets import OpenPackets
+
+if TYPE_CHECKING:
+    from gigastream.records.open_stream import OpenStream
+
+    Opened = OpenSource | OpenPackets | OpenStream
 
 _SOURCE_COUNTERS = (
     "read", "undecodable", "filtered", "late", "skew", "sampled_out", "decoded", "truncated",
@@ -40,7 +44,6 @@ _OPERATOR_COUNTERS = (
     "held_bytes", "peak_bytes",
 )  # fmt: skip
 
-Opened = OpenSource | OpenPackets | OpenStream
 _CODES = {"uint64_t": "Q", "int64_t": "q", "uint32_t": "I", "int32_t": "i"}
 
 
@@ -83,6 +86,7 @@ def _source(native: Any, opened: Opened | None) -> SourceStatistics:
     """`opened` is None of a live link."""
     compressed = None if opened is None else opened.compressed_bytes
     size = 0 if opened is None else opened.total_bytes
+    stream = None if isinstance(opened, OpenSource | OpenPackets) else opened
     done, total = compressed or (native.bytes, native.total_bytes or size)
     damage = None if opened is None else opened.damage
     damage = damage or (_string(native.message) if native.is_damaged else None)
@@ -97,8 +101,8 @@ def _source(native: Any, opened: Opened | None) -> SourceStatistics:
         is_ended=bool(native.is_ended),
         link=LINK_STATES[native.link_state],
         asked=native.wanted.count,
-        undecodable_first=opened.first_undecodable if isinstance(opened, OpenStream) else None,
-        notes=tuple(opened.notes) if isinstance(opened, OpenStream) else (),
+        undecodable_first=None if stream is None else stream.first_undecodable,
+        notes=() if stream is None else tuple(stream.notes),
         **_SOURCE.of(native),
     )
 

@@ -17,7 +17,8 @@ from gigastream.engine.host import NOTHING, UNKNOWN, HostSource, Scanned, messag
 from gigastream.engine.live import FULL_PACKET_BYTES, configure, hint_for
 from gigastream.engine.opening import check_tables, engine_settings
 from gigastream.engine.privileges import open_link
-from gigastream.engine.statistics import SourceStatistics
+from gigastream.engine.statistics import SourceStatistics, StageCosts
+from gigastream.late_dataclass import fields
 from gigastream.liveness import Liveness, OnFailure
 from gigastream.records.source import StreamSource
 from gigastream.settings import Settings
@@ -231,6 +232,17 @@ class Engine:
         The packets of the others tell the time, and are counted: `sampled_out`.
         """
         check(lib.gs_engine_sample(self.native, shift, self._error), self._error)
+
+    def measure_stages(self) -> None:
+        """Measure from now on what the stages cost, for the sets that are attached."""
+        lib.gs_engine_measure_stages(self.native)
+
+    def stage_costs(self) -> StageCosts:
+        """What the stages have cost since."""
+        native = ffi.new("struct gs_stage_costs *")
+        lib.gs_engine_stages(self.native, native)
+        names = [one.name for one in fields(StageCosts)]
+        return StageCosts(**{name: int(getattr(native, name)) for name in names})
 
     @property
     def next_timestamp_ns(self) -> int:

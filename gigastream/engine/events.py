@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import NativeBatch
 from gigastream.engine.trace import Trace
+from gigastream.late_dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

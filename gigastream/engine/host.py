@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.opening import link_types
-from gigastream.records.source import OpenStream, StreamSource
+from gigastream.late_dataclass import dataclass
+from gigastream.records.source import StreamSource
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, NoRoomError, OpenSource, SourceError
 from gigastream.sources.packets import OpenPackets, PacketSource
+
+if TYPE_CHECKING:
+    from gigastream.records.open_stream import OpenStream
 
 NOTHING = -(1 << 63)
 _INFINITE = (1 << 63) - 1

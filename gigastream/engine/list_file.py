@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError
 from gigastream.gsql.watchlists import LONGEST_LINE, Watchlist, names_in
+from gigastream.late_dataclass import dataclass
 
 MOST_FILE_BYTES = 1 << 30
 MOST_LIST_BYTES = 256 << 20

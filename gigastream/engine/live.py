@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from typing import Any
 
 from gigastream.codegen.context import base_of, view_of
@@ -13,6 +12,7 @@ from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError
 from gigastream.engine.host import message_of
 from gigastream.gsql.stream_names import is_of_stream
+from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
 from gigastream.plan.costs import fields_of
 from gigastream.sources import libpcap

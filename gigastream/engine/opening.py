@@ -14,6 +14,7 @@ from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, check
 from gigastream.engine.memory import account, default_budget
 from gigastream.flush_policy import FlushPolicy
+from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
 from gigastream.settings import DEFAULT_SLACK_NS, Settings
 
@@ -24,15 +25,24 @@ DEFAULT_BATCH_ROWS = 4096
 NO_LIMIT = (1 << 64) - 1
 
 
-def compiled(plan: Plan, include: Sequence[Path], *, is_low_elsewhere: bool = False) -> Path:
+def compiled(
+    plan: Plan,
+    include: Sequence[Path],
+    *,
+    is_low_elsewhere: bool = False,
+    is_brief: bool = False,
+    fast_path: bool = True,
+) -> Path:
     """The object of a plan. EngineError says why there is none.
 
     `include` are folders of C headers that user protocols name. `is_low_elsewhere`: nothing of the
-    low level is compiled, which another process runs.
+    low level is compiled, which another process runs. `is_brief`: there is little to run it over.
     """
+    if not fast_path:
+        plan = replace(plan, is_fused=False)
     text = generate(plan, high_level_only=is_low_elsewhere)
     try:
-        return compile_query_set(text, headers=include)
+        return compile_query_set(text, headers=include, is_brief=is_brief)
     except CompileError as problem:
         raise EngineError(str(problem), problem.hint) from None
 
@@ -73,6 +83,7 @@ def engine_settings(s: Settings, *, is_resident: bool = False) -> Any:
     native.is_resident = is_resident
     native.hash_key = s.hash_key or _random_key()
     native.link_types = link_types(s)[0]
+    native.fast_path = s.fast_path
     return native
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import check
+from gigastream.late_dataclass import dataclass
 from gigastream.ownership import is_mapped
 from gigastream.sources.files import SourceError
 
@@ -44,6 +43,8 @@ class _Holder:
     """The one thread that keeps its capabilities until the links are open."""
 
     def __init__(self) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         self._thread = ThreadPoolExecutor(1, "gigastream-links")
         self._thread.submit(os.getpid).result()  # it is there before we have nothing to give it
 

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.words import counted
 
 NONE, END = -(1 << 63), (1 << 63) - 1
@@ -269,3 +268,18 @@ class Statistics:
             known = found.setdefault(each.function, replace(each, times=0))
             found[each.function] = replace(known, times=known.times + each.times)
         return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class StageCosts:
+    """What the stages of a packet's way have cost, of all packets (csrc/base/stages.h)."""
+
+    packets: int
+    open_ns: int
+    read_ns: int
+    decode_ns: int
+    unpack_ns: int
+    """With the prefilter."""
+    lfta_ns: int
+    flush_ns: int
+    high_ns: int

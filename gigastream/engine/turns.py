@@ -9,10 +9,10 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from gigastream.engine._native import ffi
+from gigastream.late_dataclass import dataclass
 
 _SIZE = ffi.sizeof("uint64_t")
 

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
@@ -22,6 +21,7 @@ from gigastream.engine.batch import check
 from gigastream.engine.list_file import Identity, ListError, ReadList, identity_of, read_list
 from gigastream.engine.statistics import ListStatistics
 from gigastream.gsql.watchlists import Watchlist
+from gigastream.late_dataclass import dataclass, field, replace
 
 
 @dataclass

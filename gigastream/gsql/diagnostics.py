@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gigastream.gsql.source import Span
+from gigastream.late_dataclass import dataclass
 
 MAX_ERRORS = 100
 """Beyond as many errors (or warnings) the rest is counted, not kept: nobody reads that far."""

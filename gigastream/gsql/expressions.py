@@ -10,12 +10,12 @@ operation's operand type.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 
 from gigastream.gsql.python_code import PythonCode
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Column, Temporal, Type
 from gigastream.gsql.watchlists import Watchlist
+from gigastream.late_dataclass import dataclass, field, replace
 
 INTERFACE_NAME = "@interface_name"
 """The accessor of the interface's own name, whatever a pcapng file calls it; likewise unnamed."""

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
+
+from gigastream.late_dataclass import dataclass, field
 
 PYTHON_SUFFIX = ".py"
 """How definition files in Python are named."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
 from math import gcd
 
 from gigastream.flush_policy import FlushPolicy
@@ -13,6 +12,7 @@ from gigastream.gsql.reassembly import Reassembly
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Column, Schema, Type
+from gigastream.late_dataclass import dataclass, field, fields
 
 NO_COLUMNS = Schema(())
 

@@ -8,8 +8,9 @@ import os
 import re
 import stat
 from bisect import bisect_right
-from dataclasses import dataclass
 from pathlib import Path
+
+from gigastream.late_dataclass import dataclass
 
 MAX_CHARACTERS = 1 << 18
 """A longer text is refused: no query needs it, and a wrong file must not keep anyone waiting."""

@@ -8,7 +8,8 @@ and the kernel's filter the ports.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from gigastream.late_dataclass import dataclass
 
 MOST_DEPTH = 16
 DEFAULT_DEPTH = 4

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import cast
 
+from gigastream.late_dataclass import dataclass
 from gigastream.opaque import OPAQUE, OPAQUE_MAX, opaque_size
 
 

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from dataclasses import dataclass, field
 
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass, field
 
 MAX_COLUMNS, MAX_KEYS = 32, 8
 """GS_LIST_COLUMNS, GS_LIST_KEYS of csrc/abi/gs_watchlist.h."""
@@ -55,6 +54,8 @@ class Watchlist:
 
 def names_in(line: bytes) -> tuple[str, ...] | None:
     """The names that a line of a file has; None where it is no line of names."""
+    import csv
+
     try:
         text = line.decode("utf-8-sig").rstrip("\r")
         (cells,) = csv.reader([text], strict=True, skipinitialspace=True)

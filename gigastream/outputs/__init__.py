@@ -12,11 +12,11 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from gigastream.late_dataclass import dataclass
 from gigastream.outputs.file import (
     STDOUT_DESCRIPTOR,
     STDOUT_LABEL,

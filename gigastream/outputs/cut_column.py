@@ -8,9 +8,9 @@ one with `true` may be of one of which only a part was seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.outputs import CUT, Batch, OutputError, OutputQuery
 
 FORMATS_WITH_COLUMN = ("csv", "json")

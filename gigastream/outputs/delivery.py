@@ -13,9 +13,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Protocol
 
+from gigastream.late_dataclass import dataclass
 from gigastream.outputs import Batch, Content, Failure
 from gigastream.outputs.file import Abandoned
 from gigastream.words import are, counted

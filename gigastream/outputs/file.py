@@ -15,6 +15,7 @@ import re
 import select
 import stat
 import sys
+import termios
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,7 +58,8 @@ class OutputFile(io.RawIOBase):
         """When the reader of a pipe was last waited for, while it is."""
         self._descriptor = descriptor
         self._is_ours = is_ours
-        self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        mode = os.fstat(descriptor).st_mode
+        self._is_file, self._is_pipe = stat.S_ISREG(mode), stat.S_ISFIFO(mode)
         self._is_dead = self._is_abandoned = False
         self._written = at
 
@@ -109,11 +111,20 @@ class OutputFile(io.RawIOBase):
         """Write a part; into a pipe so much as it has room for once it says that it has."""
         if not self._is_file:
             self._wait_for_reader()
-            view = view[: select.PIPE_BUF]
+            view = view[: self._room()]
         try:
             return os.write(self._descriptor, view)
         except BlockingIOError:  # somebody has told the pipe not to wait
             return 0
+
+    def _room(self) -> int:
+        """Return how much can be written without waiting, once poll says that something can be.
+
+        Half of an empty pipe: the other half is for who else writes to it, as our stderr may.
+        """
+        if not self._is_pipe or _held(self._descriptor):
+            return select.PIPE_BUF
+        return max(select.PIPE_BUF, fcntl.fcntl(self._descriptor, fcntl.F_GETPIPE_SZ) // 2)
 
     def _wait_for_reader(self) -> None:
         room = select.poll()
@@ -127,6 +138,11 @@ class OutputFile(io.RawIOBase):
                     raise Abandoned
         finally:
             self.waiting_since = None
+
+
+def _held(descriptor: int) -> bool:
+    """Return whether a pipe has bytes that its reader has not taken."""
+    return any(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))
 
 
 def stdout_file(taken: Mapping[Identity, str]) -> OutputFile:

@@ -12,14 +12,13 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from gigastream.late_dataclass import dataclass
 from gigastream.outputs.whole_lines import whole_lines_end
 
 LINE_FORMATS = ("csv", "json", "table")
@@ -72,7 +71,7 @@ class Series:
     def begin(self, now_ns: int, _header: bytes) -> BegunFile:
         """Make a file."""
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now_ns // 10**9))
-        hidden = f".{self._name}-{stamp}-{secrets.token_hex(4)}.{self._format}{_PART}"
+        hidden = f".{self._name}-{stamp}-{os.urandom(4).hex()}.{self._format}{_PART}"
         with opened_folder(self.folder) as folder:
             descriptor = os.open(hidden, _NEW, 0o666, dir_fd=folder)
         _lock(descriptor)

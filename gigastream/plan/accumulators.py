@@ -9,7 +9,6 @@ and its C in gigastream/codegen/accumulators.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
 from typing import Self
 
 from gigastream.gsql.expressions import (
@@ -23,6 +22,7 @@ from gigastream.gsql.expressions import (
 from gigastream.gsql.queries import AggregateCall, GroupVariable, UserCall, UserState
 from gigastream.gsql.source import NOWHERE
 from gigastream.gsql.types import Column, Temporal, Type, size_of
+from gigastream.late_dataclass import dataclass, field, fields, replace
 from gigastream.plan.builders import NodeNames
 
 

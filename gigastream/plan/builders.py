@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from gigastream.gsql.expressions import Expression, Operation
 from gigastream.gsql.queries import OutputColumn
 from gigastream.gsql.types import Column, Order, Schema, Temporal
+from gigastream.late_dataclass import dataclass, field, replace
 
 
 @dataclass(slots=True)

@@ -9,13 +9,13 @@ grows, or nobody knows, where they do not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.order.bounds import END, NONE
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import TimeRelation
+from gigastream.late_dataclass import replace
 from gigastream.plan.base_time import Alternatives, BaseTimes, through
 from gigastream.plan.plan import Plan
 from gigastream.plan.rates import INSTANTS_NS, moves, rate_of

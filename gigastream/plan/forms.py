@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
 from gigastream.gsql.queries import ROWS, CheckedQuery
+from gigastream.late_dataclass import fields
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.operators.running_aggregate import going_on
 from gigastream.plan.operators.slide import Slide

@@ -7,11 +7,10 @@ every set above it (as Gray et al., Data Cube, 1997, compute distributive and al
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.gsql.expressions import ColumnRef, Expression
 from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn
 from gigastream.gsql.types import Schema
+from gigastream.late_dataclass import replace
 from gigastream.plan.accumulators import Accumulator, accumulator_names
 from gigastream.plan.builders import NodeNames, column_of
 from gigastream.plan.nodes import Node

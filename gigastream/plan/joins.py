@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from gigastream.gsql.expressions import ColumnRef, Expression, rewrite
 from gigastream.gsql.queries import (
@@ -16,6 +15,7 @@ from gigastream.gsql.queries import (
     TimeRelation,
 )
 from gigastream.gsql.types import Schema
+from gigastream.late_dataclass import replace
 from gigastream.plan.accumulators import expression_key
 from gigastream.plan.builders import NodeNames, column_of, conjuncts, named_apart, progressing
 from gigastream.plan.high import high

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from gigastream.gsql.queries import (
     CheckedQuery,
@@ -15,6 +14,7 @@ from gigastream.gsql.queries import (
     Source,
     UnionSource,
 )
+from gigastream.late_dataclass import replace
 from gigastream.plan.base_time import base_times
 from gigastream.plan.builders import NodeNames
 from gigastream.plan.clocks import check_clocks

@@ -10,7 +10,6 @@ gigastream/codegen/operators/, how it becomes DataFrames in spark_sink/operators
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
@@ -18,6 +17,7 @@ from gigastream.gsql.expressions import Expression, FunctionCall, PythonCall, wa
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Order, Schema
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan.base_time import Alternatives, BaseTimes
 from gigastream.plan.evaluated import Evaluated
 from gigastream.plan.text import expression_text, punctuation_text

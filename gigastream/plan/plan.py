@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from gigastream.gsql.diagnostics import Diagnostic
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.source import Span
 from gigastream.gsql.watchlists import Watchlist
+from gigastream.late_dataclass import dataclass, field
 from gigastream.plan.costs import lists_of
 from gigastream.plan.nodes import Node
 
@@ -27,14 +27,17 @@ class Plan:
     """Distinct cheap predicates over packet fields, each evaluated once a packet."""
     early_fields: tuple[str, ...] = ()
     """Accessors unpacked into a column for the whole burst; others are read where needed."""
-    texts: dict[str, str] = field(default_factory=dict, hash=False, compare=False)
+    texts: dict[str, str] = field(default_factory=dict, compare=False)
     """The source of each query that an output needs, by name; inputs before readers."""
-    in_order: dict[str, Span] = field(default_factory=dict, hash=False, compare=False)
+    in_order: dict[str, Span] = field(default_factory=dict, compare=False)
     """Queries whose operators are the in-order forms, and where they stand."""
     pruned: tuple[str, ...] = field(default=(), compare=False)
     """Queries that no output needs."""
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
     """What whoever runs it should be told."""
+
+    is_fused: bool = field(default=True, compare=False)
+    """An LFTA that alone sees packets decodes them itself; False: they are decoded ahead of it."""
 
     @property
     def low(self) -> tuple[LowNode, ...]:

@@ -8,7 +8,6 @@ function in Python; rows that do not pass those that do are given to no function
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from gigastream.gsql.expressions import (
     AggregateRef,
@@ -23,6 +22,7 @@ from gigastream.gsql.expressions import (
 )
 from gigastream.gsql.queries import OutputColumn
 from gigastream.gsql.types import Order, Schema, Temporal, Type
+from gigastream.late_dataclass import replace
 from gigastream.plan.builders import NodeNames, column_of, conjuncts, named_apart
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.aggregate import Aggregate

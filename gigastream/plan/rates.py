@@ -4,18 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
 from gigastream.gsql.order import bounds
 from gigastream.gsql.order.bounds import END
 from gigastream.gsql.order.functions import BoundFunction, Extreme, Leaf, Part, Stepped, Sum
 from gigastream.plan.base_time import Alternatives
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 INSTANTS_NS = (1_000_000_000_000_000_000, 4_000_000_000_000_000_000)
 """In the years 2001 and 2096: within what `time` holds."""
 _LIVED_NS = (1_000_000_000_000_000_000, 2_000_000_000_000_000_000)
 """From 2001 to 2033: time/1000000000, whose last value comes later, still moves."""
-Rate = Fraction | None
+Rate: TypeAlias = "Fraction | None"
 """Ticks in a nanosecond; None where it is not one rate from the first instant to the last.
 
 What is rounded has the rate that it would have unrounded: it is never further from it than by one
@@ -43,9 +46,16 @@ def rate_of(function: BoundFunction) -> Rate:
     return rates[-1]
 
 
+def _ratio(above: int, below: int = 1) -> Fraction:
+    """A rate. Only joins have any, and loading fractions takes longer than planning them."""
+    from fractions import Fraction
+
+    return Fraction(above, below)
+
+
 def _rate(part: Part, rates: Sequence[Rate], values: Values) -> Rate:
     if isinstance(part, Leaf):
-        return Fraction(1)
+        return _ratio(1)
     over = [rates[number] for number in part.over]
     known = [rate for rate in over if rate is not None]
     if len(known) < len(over):
@@ -86,16 +96,16 @@ def _of_step(step: bounds.Step, inner: Fraction, ends: tuple[int, int]) -> Rate:
 def _of_limit(inner: Fraction, *, has_passed: bool, is_held: bool) -> Rate:
     if has_passed:
         return inner
-    return Fraction(0) if is_held else None
+    return _ratio(0) if is_held else None
 
 
 _SCALES: dict[type[bounds.Step], Callable[[int], Fraction]] = {
-    bounds.Add: lambda c: Fraction(1),
-    bounds.Multiply: Fraction,
-    bounds.Divide: lambda c: Fraction(1, c),
-    bounds.FloorDivide: lambda c: Fraction(1, c),
-    bounds.CeilingDivide: lambda c: Fraction(1, c),
-    bounds.FloorMultiple: lambda c: Fraction(1),
-    bounds.CeilingMultiple: lambda c: Fraction(1),
+    bounds.Add: lambda c: _ratio(1),
+    bounds.Multiply: _ratio,
+    bounds.Divide: lambda c: _ratio(1, c),
+    bounds.FloorDivide: lambda c: _ratio(1, c),
+    bounds.CeilingDivide: lambda c: _ratio(1, c),
+    bounds.FloorMultiple: lambda c: _ratio(1),
+    bounds.CeilingMultiple: lambda c: _ratio(1),
 }
 """A reciprocal has no rate."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from typing import NoReturn
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
@@ -19,6 +18,7 @@ from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import CheckedQuery
 from gigastream.gsql.source import NOWHERE
 from gigastream.gsql.types import Order, Temporal, Type
+from gigastream.late_dataclass import fields, replace
 from gigastream.plan.operators.aggregate import Aggregate
 from gigastream.plan.operators.sample import Sample
 

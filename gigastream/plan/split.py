@@ -9,7 +9,6 @@ needed, and the rest high. A protocol union is an LFTA for each of its inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import NoReturn
 
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
@@ -29,6 +28,7 @@ from gigastream.gsql.queries import (
     ProtocolSource,
 )
 from gigastream.gsql.types import Schema, Type
+from gigastream.late_dataclass import replace
 from gigastream.plan.accumulators import (
     HIGH_ONLY,
     KEEPING,

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import ipaddress
-from dataclasses import replace
-
 from gigastream.gsql.expressions import (
     AggregateRef,
     Case,
@@ -26,6 +23,7 @@ from gigastream.gsql.expressions import (
 )
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import replace
 
 _WORDS = {"AND", "OR"}
 _CALLS = {"COALESCE", "NULLIF", "GREATEST", "LEAST"}
@@ -77,10 +75,14 @@ def constant_text(e: Constant) -> str:
     if value is None:
         return "NULL"
     if e.type is Type.IP:
-        return f"IP_VAL'{ipaddress.IPv4Address(int(value))}'"
+        from ipaddress import IPv4Address
+
+        return f"IP_VAL'{IPv4Address(int(value))}'"
     if e.type in (Type.INET, Type.IPV6):
+        from ipaddress import IPv6Address
+
         assert isinstance(value, bytes)
-        return f"IPV6_VAL'{ipaddress.IPv6Address(value)}'"
+        return f"IPV6_VAL'{IPv6Address(value)}'"
     if isinstance(value, bytes):
         return "'" + value.decode("utf-8", "backslashreplace").replace("'", "''") + "'"
     return str(value).upper() if isinstance(value, bool) else str(value)

@@ -10,13 +10,13 @@ its `kind`, its types and its children.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import QueryOptions
 from gigastream.gsql.types import Schema, Type
+from gigastream.late_dataclass import fields, is_dataclass
 from gigastream.plan.nodes import Node
 from gigastream.plan.plan import Plan
 

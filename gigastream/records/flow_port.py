@@ -20,7 +20,6 @@ from gigastream.records.port import parse_address
 from gigastream.sources.files import SourceError
 from gigastream.words import counted
 
-UDP_PREFIX = "udp://"
 _HINT = "udp://0.0.0.0:2055, udp://[::]:4739, udp://127.0.0.1:6343"
 RECEIVE_BYTES = 1 << 23
 """Of datagrams that wait; the kernel may give less (net.core.rmem_max)."""

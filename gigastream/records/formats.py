@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePath
 
+from gigastream.late_dataclass import dataclass
 from gigastream.records.flow_capture import PCAP, PCAPNG
 from gigastream.records.record_input import RecordInput
 
@@ -15,6 +15,8 @@ Row = tuple[int, Sequence[object] | str]
 """The number of a record or line, and its fields as they arrived or why it is none."""
 Rows = Callable[[RecordInput, Sequence[str]], Iterator[Row]]
 MAGIC_BYTES = 8
+TCP_PREFIX, UDP_PREFIX = "tcp://", "udp://"
+"""Of places that are ports."""
 
 
 @dataclass(frozen=True, slots=True)

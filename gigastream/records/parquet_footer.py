@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gigastream.late_dataclass import dataclass
 from gigastream.records.thrift import CompactReader, ThriftError
 
 if TYPE_CHECKING:

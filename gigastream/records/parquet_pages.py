@@ -8,9 +8,9 @@ held against these: Parquet would end where the least one does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gigastream.late_dataclass import dataclass
 from gigastream.records.parquet_footer import Chunk
 from gigastream.records.record_input import MAX_PIECE_BYTES
 from gigastream.records.thrift import CompactReader, ThriftError

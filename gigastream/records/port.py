@@ -18,7 +18,6 @@ from gigastream.records.peers import RecordPeers, peer_label
 from gigastream.records.record_input import SHORT, wait_for_reader
 from gigastream.sources.files import SourceError
 
-PREFIX = "tcp://"
 _LOOK_EVERY_MS = 200
 
 

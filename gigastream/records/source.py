@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source of a STREAM's records: a place that is read by a thread, whose frames go into a pipe.
+"""The source of a STREAM's records: its name, and the place that they come from.
 
-The engine reads the pipe as it reads any: a reader that is slow holds up the thread, and that the
-place. The pipe's rule of time holds of records wherever they come from: W = H - slack.
+What reads the place (`open_stream`) is loaded once there is one: most runs read no STREAM.
 """
 
 from __future__ import annotations
@@ -13,32 +12,23 @@ import stat
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gigastream.gsql.catalog.catalog import RecordLayout, RecordStream
 from gigastream.gsql.diagnostics import did_you_mean
 from gigastream.gsql.stream_names import stream_interface
-from gigastream.records.feed import Pipe, RecordFeed
-from gigastream.records.flow_port import UDP_PREFIX, FlowPort, check_flow_port, open_flow_port
-from gigastream.records.formats import FORMATS, rows_of
-from gigastream.records.memory import RecordRows
-from gigastream.records.peers import HandedPeers
-from gigastream.records.places import RecordFile, RecordFolder, RecordPlace, RecordPlaceError
-from gigastream.records.port import PREFIX, RecordPort, parse_address
-from gigastream.sources.decompress import DamagedStreamError
+from gigastream.late_dataclass import dataclass
+from gigastream.records.formats import FORMATS, TCP_PREFIX, UDP_PREFIX, rows_of
 from gigastream.sources.files import STDIN, FileSource, SourceError
 from gigastream.sources.live import LiveSource
 from gigastream.timestamps import EXTERNAL, Timestamps
 from gigastream.words import kind_of
 
-_Noted = FlowPort | HandedPeers | RecordFolder | RecordPort
-"""Places that have something to say beside their account."""
-_FEWER = (
-    "a greater limit of open files (ulimit -n) or threads (ulimit -u): a place of a STREAM takes "
-    "three and one; or a folder of its files instead"
-)
+if TYPE_CHECKING:
+    from gigastream.records.open_stream import OpenStream
+    from gigastream.records.places import RecordPlace
+
 _GIVEN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.+)", re.DOTALL)
 _FORMAT = re.compile(rf"({'|'.join(FORMATS)}):(.+)", re.DOTALL)
 
@@ -127,6 +117,10 @@ class StreamSource:
 
     def check(self) -> None:
         """Raise SourceError where it cannot be read."""
+        from gigastream.records import open_stream  # noqa: F401
+
+        for name in ("csv", "json"):  # now: who captures links may not read our modules later
+            rows_of(name)
         if self.format is not None and self.format not in FORMATS:
             raise SourceError(f"{self.format} is no format", f"one of {', '.join(FORMATS)}")
         if isinstance(self.place, str):
@@ -138,12 +132,14 @@ class StreamSource:
             )
 
     def _check_path(self, path: str) -> None:
-        for name in ("csv", "json"):  # now: who captures links may not read our modules later
-            rows_of(name)
-        if path.startswith(PREFIX):
+        if path.startswith(TCP_PREFIX):
+            from gigastream.records.port import parse_address
+
             parse_address(path)
             return
         if path.startswith(UDP_PREFIX):
+            from gigastream.records.flow_port import check_flow_port
+
             check_flow_port(path, self.format)
             return
         try:
@@ -157,20 +153,9 @@ class StreamSource:
 
     def opening(self) -> OpenStream:
         """Get ready to read it. SourceError."""
-        return OpenStream(self, self._opened())
+        from gigastream.records.open_stream import open_stream
 
-    def _opened(self) -> RecordPlace:
-        if self.residence is not None and self.residence.opened is not None:
-            return self.residence.opened
-        if not isinstance(self.place, str):
-            return RecordRows(self.place)
-        if self.place.startswith(PREFIX):
-            return RecordPort(self.place, self.format)
-        if self.place.startswith(UDP_PREFIX):
-            return FlowPort(open_flow_port(self.place))
-        if self.is_folder:
-            return RecordFolder(self.place, self.format)
-        return RecordFile(self.place, self.format, is_stdin=self.is_stdin)
+        return open_stream(self)
 
 
 def stream_sources(
@@ -202,84 +187,3 @@ def _declared(name: str, streams: Mapping[str, RecordStream]) -> RecordStream:
 
 AnySource = FileSource | LiveSource | StreamSource
 """What a run on the command line may read."""
-
-
-class OpenStream:
-    """Records on their way into a pipe; like an OpenSource."""
-
-    first_bytes = b""
-    compressed_bytes = None
-    total_bytes = 0
-
-    def __init__(self, source: StreamSource, place: RecordPlace) -> None:
-        """Nothing is read before it is this source's turn."""
-        self.is_pipe = source.residence is not None or not source.is_finite
-        self.descriptor = -1
-        self.damage: str | None = None
-        self.failure: BaseException | None = None
-        """What an iterable raised."""
-        self._label = source.label
-        self._stream, self._residence = source.stream, source.residence
-        self._place = place
-        self._pipe: Pipe | None = None
-
-    @property
-    def first_undecodable(self) -> str | None:
-        """Where the first record stands that is none, and why."""
-        return None if self._pipe is None else self._pipe.first_undecodable
-
-    @property
-    def notes(self) -> list[str]:
-        """What its account does not count, since it never came here."""
-        place = self._place
-        return place.notes if isinstance(place, _Noted) else []
-
-    def advance(self) -> bool:
-        """Start the thread. SourceError: there are no descriptors or threads left."""
-        if self.descriptor < 0:
-            try:
-                self.descriptor, writer = os.pipe()
-                self._pipe = Pipe(writer)
-                threading.Thread(target=self._run, args=(self._pipe,), daemon=True).start()
-            except (OSError, RuntimeError) as problem:
-                reason = getattr(problem, "strerror", None) or problem
-                raise SourceError(f"{self._label}: {reason}", _FEWER) from None
-        return True
-
-    def close(self) -> None:
-        """Close the descriptor; the thread ends when it has seen it."""
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
-            if self._residence is not None:
-                self._residence.wanted.set()  # who waits for it sees that nobody reads
-        else:
-            self._place.close()
-
-    def _run(self, pipe: Pipe) -> None:
-        """Deliver everything; what is wrong is known before the pipe ends."""
-        try:
-            with suppress(BrokenPipeError):
-                self._deliver(RecordFeed(self._stream, pipe, is_patient=not self.is_pipe))
-        finally:
-            self._place.close()
-            pipe.close()
-
-    def _deliver(self, feed: RecordFeed) -> None:
-        try:
-            feed.begin()
-            if self._residence is not None:
-                self._residence.wanted.wait()
-            self._place.deliver(feed)
-        except BrokenPipeError:
-            raise
-        except (RecordPlaceError, DamagedStreamError) as problem:
-            self.damage = str(problem)
-        except ImportError as problem:
-            self.damage = (
-                f"this user cannot load what reads it: {problem}; csv and json need nothing"
-            )
-        except BaseException as problem:
-            self.damage = f"it failed: {type(problem).__name__}: {problem}"
-            self.failure = problem
-        feed.flush()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_FLOOR, Decimal
 from ipaddress import IPv4Address, IPv6Address
@@ -15,6 +14,7 @@ from typing import Any
 
 from gigastream.gsql.catalog.catalog import RecordField
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass
 
 MAX_STRING_BYTES = (1 << 16) - 1
 """Of one text."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
+from gigastream.late_dataclass import asdict
 from gigastream.spool import END, Spool, layout
 from gigastream.spool.address import Address
 from gigastream.spool.commits import parse_passed

@@ -8,13 +8,13 @@ that has none of the packets before; one that passes rows at once, with the next
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 
 from gigastream.codegen.interfaces import is_read
 from gigastream.engine.attached_set import AttachedSet
 from gigastream.engine.engine import Engine
 from gigastream.engine.events import Event
 from gigastream.gsql.types import Schema
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.plan import Plan
 from gigastream.plan.nodes import Node, topological
 from gigastream.sessions.edges import Edge, Handover, ended_queries, handover

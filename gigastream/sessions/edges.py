@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyarrow import compute
@@ -12,6 +11,7 @@ from pyarrow import compute
 from gigastream.engine.batch import NativeBatch
 from gigastream.engine.statistics import END
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.base_time import column_times, reached_before
 from gigastream.plan.builders import first_temporal
 

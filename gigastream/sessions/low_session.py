@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from gigastream.codegen.interfaces import is_read
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import Statistics
 from gigastream.gsql.diagnostics import Diagnostic, GsqlError
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan.base_time import base_bound
 from gigastream.records.source import StreamSource
 from gigastream.sessions.shape import Closing, SessionOptions

@@ -22,11 +22,12 @@ from gigastream.sessions.pace import Pace
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
 from gigastream.settings import Settings
-from gigastream.sources.files import FileSource
+from gigastream.sources.files import FileSource, are_small
 from gigastream.sources.live import LiveSource
 from gigastream.sources.packets import PacketSource
 
 if TYPE_CHECKING:
+    from gigastream.engine.statistics import StageCosts
     from gigastream.sessions.changes import Firsts, Succession
 
 PACKET_BUDGET = 1 << 20
@@ -65,6 +66,7 @@ class Session(Closing):
                     options.include,
                     interfaces=interfaces,
                     low_taps=options.low_taps,
+                    is_brief=are_small(sources),
                 )
             )
             self._engine = opened.enter_context(Engine(settings))
@@ -92,6 +94,14 @@ class Session(Closing):
     def stop(self) -> None:
         """End the input here: the open windows are answered. May be called by a signal handler."""
         self._stopped = True
+
+    def measure_stages(self) -> None:
+        """Measure from now on what each stage costs."""
+        self._engine.measure_stages()
+
+    def stage_costs(self) -> StageCosts:
+        """What the stages have cost since."""
+        return self._engine.stage_costs()
 
     def change(self, plan: Plan) -> Firsts:
         """Let another plan answer from here on: the same queries with other parameters.

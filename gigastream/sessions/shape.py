@@ -9,11 +9,11 @@ HighSession is that high level, into which others push.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from gigastream.engine.statistics import Statistics
+from gigastream.late_dataclass import dataclass
 from gigastream.sessions.limit import PacketLimit
 
 Turn = TypeVar("Turn", covariant=True)

@@ -13,10 +13,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gigastream.late_dataclass import replace
 from gigastream.sessions.low_session import (
     Port,
     SpooledStream,

@@ -12,13 +12,13 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 
 from gigastream.codegen.interfaces import is_read
 from gigastream.engine.batch import NativeBatch
 from gigastream.engine.events import Event
 from gigastream.engine.live import rings
 from gigastream.engine.statistics import LftaStatistics, Statistics
+from gigastream.late_dataclass import dataclass, fields, replace
 from gigastream.plan import Plan
 from gigastream.records.source import AnySource
 from gigastream.sessions.high_session import HighSession

@@ -12,9 +12,9 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
 
+from gigastream.late_dataclass import asdict
 from gigastream.shipping.destination import ShippingPlace
 from gigastream.shipping.source import retained_in
 from gigastream.shipping.tail import NewLines

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gigastream.late_dataclass import dataclass
 from gigastream.spool import Entry
 
 

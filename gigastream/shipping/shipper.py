@@ -10,8 +10,8 @@ import hashlib
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from gigastream.late_dataclass import dataclass, field
 from gigastream.shipping.destination import ShippingPlace
 from gigastream.shipping.retention import ShippedRetention
 from gigastream.shipping.source import Gathered, SpoolFiles, retained_of

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 
+from gigastream.late_dataclass import asdict, dataclass, field
 from gigastream.shipping.room import Room
 from gigastream.shipping.tail import ManifestTail, NewLines
 from gigastream.spool import Entry, SpoolReadError, layout

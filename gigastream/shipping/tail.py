@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from gigastream.late_dataclass import dataclass, field
 from gigastream.shipping.room import Room
 from gigastream.spool import Entry, SpoolReadError, TrackProgress, layout
 from gigastream.spool.manifest import ManifestReader, ReadAt

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
+from gigastream.late_dataclass import dataclass
 from gigastream.sinks.secrets import names_secret
 
 if TYPE_CHECKING:

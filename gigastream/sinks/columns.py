@@ -8,12 +8,13 @@ a string is, `\x…` where it is not, and for a zero byte, which PostgreSQL's te
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from gigastream.late_dataclass import dataclass
 
 _TYPE = b"gs.type"
 _ULLONG = pa.decimal128(20, 0)

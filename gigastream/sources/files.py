@@ -16,8 +16,8 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from gigastream.late_dataclass import dataclass
 from gigastream.sources.decompress import (
     MAGIC_BYTES,
     Decompression,
@@ -31,6 +31,10 @@ DEFAULT_INTERFACE = "default"
 STDIN = "-"
 _READ_ONLY = os.O_RDONLY | os.O_CLOEXEC
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_.:-]*)=(.+)", re.DOTALL)
+
+
+SMALL_BYTES = 8 << 20
+"""Eighty thousand packets: faster code would save less than the compiler takes longer for it."""
 
 
 class SourceError(Exception):
@@ -274,3 +278,10 @@ def _telling(label: str, meant: Callable[[], str | None] = lambda: None) -> Iter
 def are_finite(sources: Iterable[object]) -> bool:
     """True where all have an end: files, or lists of packets, no links, no pipes."""
     return all(getattr(source, "is_finite", False) for source in sources)
+
+
+def are_small(sources: Iterable[object]) -> bool:
+    """Whether all are files, and so small together that better code would not pay for itself."""
+    given = list(sources)
+    files = [source for source in given if isinstance(source, FileSource) and source.is_finite]
+    return len(files) == len(given) and sum(file.size for file in files) <= SMALL_BYTES

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import platform
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -23,10 +23,10 @@ class LibpcapError(Exception):
 def shared_object() -> Path:
     """Return its path. Raises LibpcapError."""
     for folder in _package_folders():
-        found = sorted(folder.glob(f"_platform/linux/{platform.machine()}/**/libpcap.so*"))
+        found = sorted(folder.glob(f"_platform/linux/{os.uname().machine}/**/libpcap.so*"))
         if found:
             return found[0]
-    raise LibpcapError(f"libpcap is not here for {platform.machine()}")
+    raise LibpcapError(f"libpcap is not here for {os.uname().machine}")
 
 
 @cache

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from gigastream.late_dataclass import dataclass, field
 from gigastream.options import Option
 from gigastream.settings import parse_bytes, parse_count, parse_duration
 from gigastream.sources.files import FileSource, SourceError

@@ -13,13 +13,13 @@ import struct
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_FLOOR, Decimal
 from math import isfinite
 from operator import index
 from typing import Any, NamedTuple
 
+from gigastream.late_dataclass import dataclass
 from gigastream.link_types import LINK_TYPES, known_names
 from gigastream.sources.files import DEFAULT_INTERFACE, SourceError
 from gigastream.timestamps import Timestamps

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from dataclasses import dataclass
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool.errors import SpoolReadError, errno_text
 
 TOKEN_VARIABLE = "GIGASTREAM_TOKEN"

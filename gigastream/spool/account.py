@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, astuple, dataclass, field
 
+from gigastream.late_dataclass import asdict, astuple, dataclass, field
 from gigastream.spool import Entry, Lost, SpoolWriter, Track
 
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
+from gigastream.late_dataclass import asdict, dataclass
 from gigastream.spool import layout
 
 FOLDERS = ("streams", "interfaces", "generations", "generation")

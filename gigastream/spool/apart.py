@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool.errors import SpoolReadError
 
 _HADOOP_S3 = ("s3a", "s3n")

@@ -11,10 +11,10 @@ import json
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool.entry import END
 from gigastream.spool.files import opened
 

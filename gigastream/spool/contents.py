@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from gigastream.late_dataclass import asdict, dataclass, field
 from gigastream.spool.entry import END, NOTHING, Entry
 from gigastream.spool.retention import Retained
 from gigastream.spool.track import Track

@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
+from gigastream.late_dataclass import asdict, dataclass, fields
 from gigastream.punctuation import JointBound, greater
 
 NOTHING = -(1 << 63)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool import layout
 from gigastream.spool.files import read_object, replace, sync
 

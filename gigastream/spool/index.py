@@ -7,10 +7,10 @@ import re
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gigastream.late_dataclass import dataclass, field
 from gigastream.spool import layout
 from gigastream.spool.files import read_object, replace_json
 

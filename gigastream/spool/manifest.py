@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
+from gigastream.late_dataclass import replace
 from gigastream.spool import layout
 from gigastream.spool.entry import MAX_LINE_BYTES, BadLineError, Entry, decode, encode
 from gigastream.spool.files import APPEND, NEW, numbers_in, opened, sync, write_all

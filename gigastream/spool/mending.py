@@ -12,9 +12,9 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool import layout
 from gigastream.spool.entry import Lost
 from gigastream.spool.errors import SpoolError, printable, writing

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.spool import layout
 from gigastream.spool.entry import END, Entry, Lost
 from gigastream.spool.errors import RAN_OUT

@@ -15,12 +15,12 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow
 from pyarrow import fs
 
+from gigastream.late_dataclass import asdict, dataclass
 from gigastream.spool import layout
 from gigastream.spool.commits import Passed, parse_passed
 from gigastream.spool.files import NEW, write_all

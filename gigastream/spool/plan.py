@@ -8,7 +8,6 @@ there as it needs them; only what is above the border is then new.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from gigastream.arrow_schema import arrow_schema
@@ -20,6 +19,7 @@ from gigastream.gsql.catalog.build import (
     store_definitions,
 )
 from gigastream.gsql.source import SourceFile
+from gigastream.late_dataclass import asdict, replace
 from gigastream.query_texts import QueryTexts, check_texts, library_texts
 from gigastream.spool import StreamDescription, layout
 from gigastream.spool.errors import printable

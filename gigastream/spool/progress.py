@@ -13,10 +13,10 @@ import threading
 import time
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gigastream.late_dataclass import dataclass, field
 from gigastream.punctuation import JointBound
 from gigastream.spool import layout
 from gigastream.spool.entry import (

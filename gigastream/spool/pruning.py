@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool import layout
 from gigastream.spool.commits import ALL, committed_floor
 from gigastream.spool.entry import END

@@ -10,13 +10,13 @@ import base64
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool import layout
 from gigastream.spool.errors import SpoolReadError, printable
 from gigastream.spool.files import numbers_in, sync, write_json

@@ -8,9 +8,9 @@ before was durable when it began.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.spool import layout
 from gigastream.spool.entry import Entry, Lost, TrackProgress
 from gigastream.spool.files import checksum, numbers_in

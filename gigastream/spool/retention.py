@@ -12,10 +12,10 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
+from gigastream.late_dataclass import asdict, dataclass
 from gigastream.spool import layout
 from gigastream.spool.commits import CommitWatch, committed_floor
 from gigastream.spool.entry import MAX_COUNT, Entry

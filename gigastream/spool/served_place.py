@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow
 
+from gigastream.late_dataclass import asdict, dataclass
 from gigastream.spool import layout, protocol
 from gigastream.spool.access import Access
 from gigastream.spool.address import Address, address_of

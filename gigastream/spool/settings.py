@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool.errors import SpoolError
 
 SECOND_NS = 1_000_000_000

@@ -10,10 +10,10 @@ import threading
 import time
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 import pyarrow
 
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.spool.errors import SpoolAwayError, SpoolReadError
 from gigastream.spool.filesystem import first_line
 from gigastream.spool.place import NoFileError, Place

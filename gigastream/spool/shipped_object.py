@@ -13,9 +13,9 @@ import json
 import re
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool.address import FOLDERS, address_of
 from gigastream.spool.entry import MAX_COUNT
 

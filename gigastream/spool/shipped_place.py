@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow
 
+from gigastream.late_dataclass import dataclass
 from gigastream.spool.commits import Passed
 from gigastream.spool.errors import SpoolReadError
 from gigastream.spool.place import Place, parse_object

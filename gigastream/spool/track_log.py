@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.spool.entry import Entry, Lost
 from gigastream.spool.errors import writing
 from gigastream.spool.files import checksum, sync

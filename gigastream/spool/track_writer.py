@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pyarrow
 
+from gigastream.late_dataclass import replace
 from gigastream.punctuation import JointBound
 from gigastream.spool import layout
 from gigastream.spool.entry import END, Entry, TrackProgress

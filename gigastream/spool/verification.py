@@ -8,8 +8,8 @@ lines: sequence numbers, bounds that no later row is below, files that nothing l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from gigastream.late_dataclass import dataclass, field
 from gigastream.spool import layout
 from gigastream.spool.entry import NOTHING, Entry
 from gigastream.spool.errors import SegmentDamage, SpoolReadError, printable

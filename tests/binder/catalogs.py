@@ -6,7 +6,13 @@ from __future__ import annotations
 from functools import cache
 
 from gigastream.gsql.binder.binder import check
-from gigastream.gsql.catalog.build import SHIPPED, DefinitionFile, build_catalog, load_catalog
+from gigastream.gsql.catalog.build import (
+    SHIPPED,
+    SHIPPED_FUNCTIONS,
+    DefinitionFile,
+    build_catalog,
+    load_catalog,
+)
 from gigastream.gsql.catalog.catalog import Catalog
 from gigastream.gsql.catalog.definitions import parse_definitions
 from gigastream.gsql.diagnostics import DiagnosticSink
@@ -53,7 +59,9 @@ def bound(expression: str, catalog: Catalog | None = None, protocol: str = "NUMB
 def with_protocol(text: str) -> Catalog:
     """The shipped catalog with one more definition."""
     sink = DiagnosticSink()
-    shipped_texts = [(configs_directory() / name).read_text() for name in SHIPPED]
+    shipped_texts = [
+        (configs_directory() / name).read_text() for name in (*SHIPPED, *SHIPPED_FUNCTIONS)
+    ]
     files = [DefinitionFile(parse_definitions(one, "s", sink), True) for one in shipped_texts]
     files.append(DefinitionFile(parse_definitions(text, "test", sink), False, "test.h"))
     catalog = build_catalog(files, sink)

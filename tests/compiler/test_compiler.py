@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from gigastream.codegen import compiler
+from gigastream.codegen import compiler, compiler_run
 from gigastream.codegen import compiler_guard as guard
 from gigastream.codegen.compiler import CompileError, compile_query_set
 from tests.live.namespace import folder_for_all, need
@@ -134,7 +134,7 @@ def test_its_time_is_limited(temporary: Path, monkeypatch: pytest.MonkeyPatch) -
     seconds = 1
     while not (left / "pid").read_text().endswith("\n"):  # a busy machine starts it later
         assert seconds < PATIENCE_S
-        monkeypatch.setattr(compiler, "TIME_LIMIT_SECONDS", seconds)
+        monkeypatch.setattr(compiler_run, "TIME_LIMIT_SECONDS", seconds)
         assert refusal() == f"the C compiler did not end within {seconds} s"
         seconds *= 3
     assert not is_alive(int((left / "pid").read_text()))
@@ -146,7 +146,7 @@ def test_its_work_is_limited(temporary: Path, monkeypatch: pytest.MonkeyPatch) -
     said = "gcc: fatal error: CPU time limit exceeded signal terminated program cc1"
     compiler_that(f"echo '{said}'; exit 1", temporary, monkeypatch)
     assert refusal() == "the C compiler did not end within 120 s of the processor's time"
-    assert compiler.TIME_LIMIT_SECONDS > 4 * guard.CPU_SECONDS
+    assert compiler_run.TIME_LIMIT_SECONDS > 4 * guard.CPU_SECONDS
 
 
 def test_what_it_may_use_is_limited(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ def test_root_compiles_as_a_user_who_can_change_nothing_afterwards(
     does += f'while [ ! -s {left}/pid ]; do sleep 0.01; done\nexec cc "$@"'
     compiler_that(does, temporary, monkeypatch)
     made = compile_query_set(TEXT)
-    assert int((left / "user").read_text()) >= compiler.UNUSED_USER
+    assert int((left / "user").read_text()) >= compiler_run.UNUSED_USER
     wait_until_gone(int((left / "pid").read_text()))  # killed by then, and perhaps still ending
     assert (made.stat().st_uid, made.stat().st_mode & 0o777) == (0, 0o600)
 
@@ -238,9 +238,9 @@ def test_compilers_at_once_have_a_user_each_where_few_are_mapped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(compiler, "mapped_ids", lambda _: [range(65536)])
-    monkeypatch.setattr(compiler, "_can_become", lambda user: user < 65536)
-    users = {compiler.compiler_user() for _ in range(64)}
+    monkeypatch.setattr(compiler_run, "mapped_ids", lambda _: [range(65536)])
+    monkeypatch.setattr(compiler_run, "_can_become", lambda user: user < 65536)
+    users = {compiler_run.compiler_user() for _ in range(64)}
     assert len(users) == 64
 
 
@@ -255,8 +255,8 @@ def test_what_an_editor_leaves_beside_headers_is_none(
     (headers / "old.h").mkdir()
     text = '#include "own.h"\n'
     made = compile_query_set(text, headers=[headers])
-    listed = compiler._headers_in
-    monkeypatch.setattr(compiler, "_headers_in", lambda of: [*listed(of), of / "gone.h"])
+    listed = compiler.headers_in
+    monkeypatch.setattr(compiler, "headers_in", lambda of: [*listed(of), of / "gone.h"])
     assert compile_query_set(text, headers=[headers]) == made
     made.unlink()
     assert compile_query_set(text, headers=[headers]) == made
@@ -267,7 +267,7 @@ def test_a_header_that_is_saved_meanwhile_is_compiled_and_not_what_it_was(
 ) -> None:
     headers = temporary.parent / "headers"
     headers.mkdir(mode=0o755)
-    header, run, runs = headers / "own.h", compiler._run, []
+    header, run, runs = headers / "own.h", compiler_run._run, []
     header.write_text("int gs_old;\n")
 
     def save_and_run(*words: Any) -> None:
@@ -276,7 +276,7 @@ def test_a_header_that_is_saved_meanwhile_is_compiled_and_not_what_it_was(
         runs.append(words)
         run(*words)
 
-    monkeypatch.setattr(compiler, "_run", save_and_run)
+    monkeypatch.setattr(compiler_run, "_run", save_and_run)
     made = compile_query_set('#include "own.h"\n', headers=[headers]).read_bytes()
     assert (b"gs_new" in made, b"gs_old" in made) == (True, False)
     header.write_text("int gs_old;\n")
@@ -373,3 +373,35 @@ def test_where_only_root_is_mapped_it_is_said(
     said = said_under(1, PRINT_USER, temporary, monkeypatch)
     assert "the compiler runs as the same user as this process" in said
     assert "\n0\n" in said
+
+
+# ---- for small captures ----
+
+
+def test_what_is_run_briefly_is_compiled_quickly_unless_it_is_there(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(compiler.OPTIMIZE)
+    monkeypatch.delenv(compiler.SANITIZE, raising=False)
+    quick = compile_query_set(TEXT, is_brief=True)
+    full = compile_query_set(TEXT)
+    assert quick != full
+    assert compile_query_set(TEXT, is_brief=True) == full
+    full.unlink()
+    assert compile_query_set(TEXT, is_brief=True) == quick
+
+
+def test_the_guard_is_a_fork_of_one_thread_and_a_program_beside_others(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forked, made = [], compiler_run._forked
+
+    def fork(guarded: guard.Guarded) -> tuple[int, str]:
+        forked.append(guarded)
+        return made(guarded)
+
+    monkeypatch.setattr(compiler_run, "_forked", fork)
+    for count in (1, 2):
+        monkeypatch.setattr(compiler_run.threading, "active_count", lambda count=count: count)
+        compile_query_set(f"{TEXT}int gs_of_{count};\n")
+    assert len(forked) == 1

@@ -158,7 +158,7 @@ def _write_entry(
             lines.add(f"{c_type} {name};")
     lines.add("")
     with lines.block(f"struct {prefix}_row", "};"):
-        lines.add("struct gs_group_table *table;", "uint32_t control;")
+        lines.add("struct gs_group_table *table;", "uint32_t control, place, mask;")
         for i in keys_of(node):
             e = node.groups[i].expression
             declare_member(lines, e, f"g{i}")
@@ -183,8 +183,8 @@ def _write_rows(lines: Lines, context: CodeContext, prefix: str, node: Aggregate
             lines,
             burst,
             lambda: _write_lookup(lines, context, prefix, node),
-            lambda: _write_prefetch(lines, prefix),
-            lambda: write_group_in(lines, prefix, node),
+            lambda: _write_place(lines, prefix),
+            lambda: write_group_in(lines, prefix, node, home=_PLACE),
         )
     lines.add("")
 
@@ -257,22 +257,32 @@ def _write_table(lines: Lines, node: Aggregate) -> None:
         lines.add("if (table == NULL) continue;")
 
 
-def write_group_in(lines: Lines, prefix: str, node: Aggregate) -> None:
+_HOME = "r->control & groups->mask"
+_PLACE = f"GS_LIKELY(r->mask == groups->mask) ? r->place : {_HOME}"
+"""Where the second pass has found a row's hash, unless the table has grown since."""
+
+
+def write_group_in(lines: Lines, prefix: str, node: Aggregate, home: str = _HOME) -> None:
     """The third pass: the row `rows[at]` meets its group, or starts it."""
     lines.add(f"const struct {prefix}_row *r = &rows[at];")
-    write_find(lines, prefix, node)
+    write_find(lines, prefix, node, home=home)
     with lines.block("if (GS_LIKELY(entry != NULL))"):
         write_accumulate(lines, prefix, node, is_start=False)
         lines.add("continue;")
     write_start(lines, prefix, node)
 
 
-def write_find(lines: Lines, prefix: str, node: Aggregate, unless: str = "") -> None:
-    """`entry` of the row `r`, NULL where there is none; `found` is passed over `unless`."""
+def write_find(
+    lines: Lines, prefix: str, node: Aggregate, unless: str = "", home: str = _HOME
+) -> None:
+    """`entry` of the row `r`, NULL where there is none; `found` is passed over `unless`.
+
+    The search begins at `home`, before which no place has the row's hash.
+    """
     lines.add(
         "struct gs_group_table *groups = r->table;",
         f"struct {prefix}_entry *entry = NULL;",
-        "uint32_t place = r->control & groups->mask;",
+        f"uint32_t place = {home};",
     )
     with lines.block("for (; groups->index[place] != 0; place = (place + 1) & groups->mask)"):
         lines.add("if ((uint32_t)(groups->index[place] >> 32) != r->control) continue;")
@@ -334,12 +344,23 @@ def is_string(node: Aggregate, group: int) -> bool:
     return node.groups[group].expression.type is Type.STRING
 
 
-def _write_prefetch(lines: Lines, prefix: str) -> None:
-    """The second pass: the index has arrived; ask for the entry that it names first."""
+def _write_place(lines: Lines, prefix: str) -> None:
+    """The second pass: the index has arrived; ask for the entry of the row's hash.
+
+    Rows before this one in the burst may yet start groups: only behind the place, or at it.
+    """
     lines.add(
-        "const uint64_t word = rows[at].table->index[rows[at].control & rows[at].table->mask];",
-        f"__builtin_prefetch((struct {prefix}_entry *)rows[at].table->entries + "
-        "(uint32_t)word, 1);",
+        f"struct {prefix}_row *r = &rows[at];",
+        "const struct gs_group_table *groups = r->table;",
+        "uint32_t place = r->control & groups->mask;",
+        "uint64_t word = groups->index[place];",
+    )
+    with lines.block("while (word != 0 && (uint32_t)(word >> 32) != r->control)"):
+        lines.add("place = (place + 1) & groups->mask;", "word = groups->index[place];")
+    lines.add(
+        "r->place = place;",
+        "r->mask = groups->mask;",
+        f"__builtin_prefetch((struct {prefix}_entry *)groups->entries + (uint32_t)word, 1);",
     )
 
 

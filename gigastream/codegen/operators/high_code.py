@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_schema
 from gigastream.codegen.context import CodeContext
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.nodes import Node
 
 

@@ -8,8 +8,7 @@ is one granule.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.operators.join import Join
 
 _SHORTER, _LONGER = 2, 3

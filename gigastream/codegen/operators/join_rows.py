@@ -8,7 +8,6 @@ put out or compared, with the keys.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gigastream.codegen.c_text import C_TYPE, Lines
 from gigastream.codegen.expressions import CValue
@@ -16,6 +15,7 @@ from gigastream.codegen.keys import size_rank
 from gigastream.gsql.expressions import ColumnRef, Expression, walk
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.operators.join import Join
 
 

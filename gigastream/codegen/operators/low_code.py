@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gigastream.codegen.bounds import write_carried
@@ -13,9 +12,11 @@ from gigastream.codegen.columns import write_schema
 from gigastream.codegen.context import CodeContext, view_of, views_of
 from gigastream.codegen.interfaces import write_interfaces
 from gigastream.codegen.member_sets import member_set
+from gigastream.codegen.operators.low_packets import takes_frames
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import ADAPTIVE_SLOTS, QueryOptions
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.operators.low_node import LowNode
 
 
@@ -84,6 +85,7 @@ class LowCode:
                 f".filter = {'NULL' if node.filter is None else f'&{prefix}_filter'},",
                 f".need_count = {len(node.needs)},",
                 f".interfaces = {interfaces},",
+                f".takes_frames = {str(takes_frames(context, node)).lower()},",
                 f".burst = {'NULL' if node.has_table_of_another else f'{prefix}_burst'},",
                 f".emit = {f'{prefix}_emit' if has_table else 'NULL'},",
                 f".bounds = {prefix}_bounds,",

@@ -9,8 +9,6 @@ and no branch for one that it does not.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.codegen.accumulators import handed_over, low_writer_of, met
 from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.context import CodeContext
@@ -23,6 +21,7 @@ from gigastream.codegen.operators.low_parts import (
     write_candidates,
     write_packet,
 )
+from gigastream.late_dataclass import replace
 from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.text import expression_text

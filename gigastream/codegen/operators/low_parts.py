@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from gigastream.codegen.c_text import C_TYPE, Lines, comment, zero
 from gigastream.codegen.context import CodeContext
@@ -19,6 +19,7 @@ from gigastream.codegen.unpack import (
 from gigastream.codegen.watchlists import column_of, write_lookup
 from gigastream.gsql.expressions import Expression, FieldRef, FunctionCall, ListValue, walk
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import replace
 from gigastream.plan.accumulators import expression_key
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
@@ -106,6 +107,15 @@ class TupleWriter:
             f"{C_TYPE[field.type]} {name} = {zero(field.type)};",
             f"const bool no_{_name(field)} = !{read_field(field, 'packet', name)};",
         )
+
+    def prefilter(self, predicates: Sequence[Expression]) -> None:
+        """Ask the predicates of the prefilter, where nobody has done so for the whole burst."""
+        fail = "lfta->counters.prefiltered++; continue;"
+        for predicate in predicates:
+            self.load(predicate)
+            self._lines.add(comment(expression_text(predicate)))
+            condition = self._writer(fail).truth(predicate)
+            self._lines.add(f"if (!({condition})) {{ {fail} }}")
 
     def predicates(self) -> None:
         """The conjuncts of WHERE that the prefilter has not decided."""
@@ -195,5 +205,10 @@ def write_packet(lines: Lines, node: LowNode) -> None:
             "const uint64_t before = numbered & ((UINT64_C(1) << (at - base)) - 1);",
             "const int64_t row_number = (int64_t)first_row + __builtin_popcountll(before);",
         )
+    reset_scratch(lines, node)
+
+
+def reset_scratch(lines: Lines, node: LowNode) -> None:
+    """A new packet: strings made for the last one are needed no more."""
     if _uses_scratch(node):
         lines.add("burst->scratch->used = 0;")

@@ -9,16 +9,11 @@ from gigastream.codegen.context import CodeContext
 from gigastream.codegen.operators.low_code import LowCode
 from gigastream.codegen.operators.low_filter import (
     write_conditions,
-    write_filter_candidates,
     write_filter_time,
     write_filter_types,
 )
-from gigastream.codegen.operators.low_parts import (
-    TupleWriter,
-    burst_head,
-    write_candidates,
-    write_packet,
-)
+from gigastream.codegen.operators.low_packets import each_packet
+from gigastream.codegen.operators.low_parts import TupleWriter, burst_head
 from gigastream.plan.operators.low_select import LowSelect
 from gigastream.plan.text import expression_text
 
@@ -28,17 +23,14 @@ def _write_selection(lines: Lines, context: CodeContext, prefix: str, node: LowS
     with lines.block(burst_head(prefix)):
         lines.add("const struct burst_columns *columns = memory;")
         write_filter_time(lines, node)
-        with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
-            write_candidates(lines, context, node)
-            write_filter_candidates(lines, context, node)
-            with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
-                write_packet(lines, node)
-                _write_selected(lines, context, prefix, node)
+        with each_packet(lines, context, node) as tuple_writer:
+            _write_selected(lines, context, prefix, node, tuple_writer)
     lines.add("")
 
 
-def _write_selected(lines: Lines, context: CodeContext, prefix: str, node: LowSelect) -> None:
-    tuple_writer = TupleWriter(lines, context, node)
+def _write_selected(
+    lines: Lines, context: CodeContext, prefix: str, node: LowSelect, tuple_writer: TupleWriter
+) -> None:
     write_conditions(lines, context, prefix, node, tuple_writer)
     tuple_writer.load(*(output.expression for output in node.outputs))
     values = []

@@ -24,17 +24,12 @@ from gigastream.codegen.members import declare_member, write_member
 from gigastream.codegen.operators.low_code import LowCode
 from gigastream.codegen.operators.low_filter import (
     write_conditions,
-    write_filter_candidates,
     write_filter_time,
     write_filter_types,
 )
 from gigastream.codegen.operators.low_members import write_members
-from gigastream.codegen.operators.low_parts import (
-    TupleWriter,
-    burst_head,
-    write_candidates,
-    write_packet,
-)
+from gigastream.codegen.operators.low_packets import each_packet
+from gigastream.codegen.operators.low_parts import TupleWriter, burst_head
 from gigastream.codegen.user_accumulators import note_low_states
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.accumulators import KINDS
@@ -130,17 +125,14 @@ def _write_aggregation(
             "const uint32_t slot_mask = table->slot_mask;",
             f"struct {prefix}_row rows[{row_burst}];",
             "uint32_t count = 0;",
+            "bool differs = false;",
         )
         write_filter_time(lines, node)
-        with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
-            write_candidates(lines, context, node)
-            write_filter_candidates(lines, context, node)
-            with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
-                write_packet(lines, node)
-                _write_group(lines, context, prefix, node)
-                if row_burst == "1":
-                    _write_updates(lines, prefix, node)
-                    lines.add("count = 0;")
+        with each_packet(lines, context, node) as tuple_writer:
+            _write_group(lines, context, prefix, node, tuple_writer)
+            if row_burst == "1":
+                _write_updates(lines, prefix, node)
+                lines.add("count = 0;")
         if row_burst != "1":
             _write_updates(lines, prefix, node)
     lines.add("")
@@ -154,13 +146,39 @@ def _row_burst(node: PartialAggregate) -> str:
 
 
 def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
+    """The second pass.
+
+    It is quiet while all rows are of the window met last and none lets an old group leave: then
+    each only meets its slot, and is counted with the others.
+    """
+    quiet = ["table->has_last_window", "table->until_drip > count", "count > 0", *_same(node)]
+    lines.add(
+        "uint32_t window = table->last_window, dripped = 0;",
+        f"bool is_quiet = {' && '.join(quiet)};",
+        "lfta->counters.accepted += count;",
+    )
     with lines.block("for (uint32_t at = 0; at < count; at++)"):
         _write_update(lines, prefix, node)
+    lines.add("if (is_quiet) table->until_drip -= count - dripped;")
 
 
-def _write_group(lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate) -> None:
+def _same(node: PartialAggregate) -> list[str]:
+    """C conditions: every row is of the window met last."""
+    count = len(_window_groups(node))
+    return ["!differs"] * (count > 0) + [
+        f"table->windows[table->last_window].values[{k}] == rows[0].window[{k}]"
+        for k in range(count)
+    ]
+
+
+def _write_group(
+    lines: Lines,
+    context: CodeContext,
+    prefix: str,
+    node: PartialAggregate,
+    tuple_writer: TupleWriter,
+) -> None:
     """The first pass: a tuple's group values, arguments and slot."""
-    tuple_writer = TupleWriter(lines, context, node)
     write_conditions(lines, context, prefix, node, tuple_writer)
     tuple_writer.load(*(g.expression for g in node.groups))
     tuple_writer.load(*(e for a in node.accumulators for e in a.expressions))
@@ -188,6 +206,9 @@ def _write_place(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     keys = _key_groups(node)
     types = [node.groups[i].expression.type for i in keys]
     write_hash(lines, "hash", "hash_key", types, [f"row->g{i}" for i in keys])
+    differs = [f"row->window[{k}] != rows[0].window[{k}]" for k in range(len(_window_groups(node)))]
+    if differs:
+        lines.add(f"differs |= {' || '.join(differs)};")
     lines.add(
         "row->slot = (uint32_t)hash & slot_mask;",
         "row->tag = (uint32_t)(hash >> 32) & ~0xffu;",
@@ -199,19 +220,9 @@ def _write_place(lines: Lines, prefix: str, node: PartialAggregate) -> None:
 def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     """The second pass: drip, window, slot (the order of OPERATORS section 3)."""
     lines.add(f"const struct {prefix}_row *row = &rows[at];")
-    lines.add("if (GS_UNLIKELY(--table->until_drip == 0)) lfta->host->lfta_drip(lfta);")
-    count = len(_window_groups(node))
-    same = " && ".join(
-        ["table->has_last_window"]
-        + [f"table->windows[window].values[{k}] == row->window[{k}]" for k in range(count)]
-    )
-    lines.add("uint32_t window = table->last_window;")
-    with lines.block(f"if (GS_UNLIKELY(!({same})))"):
-        lines.add("window = lfta->host->lfta_window(lfta, row->window);")
-        with lines.block("if (window == GS_LFTA_WINDOWS)"):
-            lines.add("lfta->counters.no_value++; /* its clock has wrapped */", "continue;")
+    with lines.block("if (GS_UNLIKELY(!is_quiet))"):
+        _write_unquiet(lines, node)
     lines.add(
-        "lfta->counters.accepted++;",
         "const uint32_t control = row->tag | (window + 1);",
         f"struct {prefix}_slot *slot = &slots[row->slot];",
     )
@@ -227,6 +238,21 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     lines.add("slot->control = control;")
     lines.add(*(f"slot->g{i} = row->g{i};" for i in _key_groups(node)))
     _write_start(lines, node)
+
+
+def _write_unquiet(lines: Lines, node: PartialAggregate) -> None:
+    lines.add("if (GS_UNLIKELY(--table->until_drip == 0)) lfta->host->lfta_drip(lfta);")
+    count = len(_window_groups(node))
+    same = " && ".join(
+        ["table->has_last_window"]
+        + [f"table->windows[window].values[{k}] == row->window[{k}]" for k in range(count)]
+    )
+    lines.add("window = table->last_window;")
+    with lines.block(f"if (GS_UNLIKELY(!({same})))"):
+        lines.add("window = lfta->host->lfta_window(lfta, row->window);")
+        with lines.block("if (window == GS_LFTA_WINDOWS)"):
+            lines.add("/* its clock has wrapped */")
+            lines.add("lfta->counters.accepted--;", "lfta->counters.no_value++;", "continue;")
 
 
 def _arguments(node: PartialAggregate, index: int) -> list[str]:
@@ -273,14 +299,21 @@ def _write_emit_slot(lines: Lines, prefix: str) -> None:
 
 def _write_collision(lines: Lines, prefix: str) -> None:
     with lines.block("if (slot->control == GS_SLOT_EMPTY)"):
-        lines.add("lfta->host->lfta_occupy(lfta, row->slot, window);")
+        _write_told(lines, "lfta->host->lfta_occupy(lfta, row->slot, window);")
     lines.add("/* the resident is of the same window: neither windows nor bitmaps change */")
     head = "else if (GS_LIKELY((slot->control & 0xff) == window + 1 && !table->leaves_in_order))"
     with lines.block(head):
         _write_emit_slot(lines, prefix)
         lines.add("lfta->counters.evicted++;")
     with lines.block("else"):
-        lines.add("lfta->host->lfta_evict(lfta, row->slot, window);")
+        _write_told(lines, "lfta->host->lfta_evict(lfta, row->slot, window);")
+
+
+def _write_told(lines: Lines, call: str) -> None:
+    """A call that may set the count to the next old group that leaves: it is told it first."""
+    with lines.block("if (is_quiet)"):
+        lines.add("table->until_drip -= at + 1 - dripped;", "dripped = at + 1;")
+    lines.add(call, "is_quiet = is_quiet && table->until_drip > count - dripped;")
 
 
 CODE = LowCode("AGGREGATION", _write_partial_aggregate, has_table=True)

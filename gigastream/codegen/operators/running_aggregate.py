@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from gigastream.codegen.accumulator_writer import StructMember
 from gigastream.codegen.c_text import C_TYPE, Lines
@@ -30,6 +29,7 @@ from gigastream.codegen.user_aggregates import (
 )
 from gigastream.gsql.expressions import StateFunction
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import (
     RUNNING_USER,
     Accumulator,

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.columns import column_leaf, write_inputs
@@ -37,6 +36,7 @@ from gigastream.gsql.expressions import (
     walk,
 )
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import replace
 from gigastream.plan.operators.sample import Sample
 from gigastream.plan.text import expression_text
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.python_aggregates import of_rows
@@ -17,6 +16,7 @@ from gigastream.gsql.operations.conversion import converted, counted, exact_type
 from gigastream.gsql.queries import AggregateCall
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass, replace
 
 
 def _is_number(type_: Type) -> bool:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.columns import (
     Origins,
@@ -31,6 +30,7 @@ from gigastream.gsql.queries import (
     SortKey,
 )
 from gigastream.gsql.syntax import ast
+from gigastream.late_dataclass import dataclass, replace
 
 _NO_POSITIONS = "positions do not count: name the column"
 

@@ -8,7 +8,6 @@ depends on it is left out in silence.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.queries import CheckedQuery
 from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.syntax import ast
+from gigastream.late_dataclass import replace
 
 
 def check(

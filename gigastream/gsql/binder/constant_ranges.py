@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gigastream.gsql.catalog.catalog import Function
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Constant
+from gigastream.late_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

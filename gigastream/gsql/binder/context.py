@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from gigastream.gsql.catalog.catalog import Catalog
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Constant
+from gigastream.late_dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

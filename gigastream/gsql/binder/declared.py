@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.language import LANGUAGE
@@ -22,6 +21,7 @@ from gigastream.gsql.regular_expressions import WITH_PATTERNS, PatternError, com
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.time_formats import TimeFormat, TimeFormatError
+from gigastream.late_dataclass import replace
 
 Call = ast.Call | ast.PredicateCall
 

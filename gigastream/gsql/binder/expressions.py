@@ -7,7 +7,6 @@ None stands for an expression that was wrong, and reported: what it is part of i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from gigastream.gsql.binder.aggregates import (
@@ -38,6 +37,7 @@ from gigastream.gsql.operations.conversion import is_null
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ the keys. All other clauses are about r.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.join_tree import conjuncts_of
 from gigastream.gsql.binder.names import Scope, SourceNames
@@ -19,6 +18,7 @@ from gigastream.gsql.queries import BloomOptions, FilterJoin, ProtocolSource, Si
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import dataclass, replace
 
 DEFAULT_BLOOM = BloomOptions(filters=10, bits=1 << 20)
 SHAPE = "FILTER_JOIN(time, 10) FROM TCP r, TCP s WHERE r.srcIP = s.srcIP"

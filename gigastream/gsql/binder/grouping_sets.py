@@ -8,7 +8,6 @@ each of the other, and a plain group variable is in all of them. A set that come
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
 
@@ -16,6 +15,7 @@ from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.queries import GroupingMasks
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
+from gigastream.late_dataclass import dataclass
 
 MAX_SETS = 64
 MAX_VARIABLES = 32

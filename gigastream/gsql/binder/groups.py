@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gigastream.gsql.binder.grouping_sets import SetsWritten
 from gigastream.gsql.diagnostics import DiagnosticSink, closest
@@ -19,6 +18,7 @@ from gigastream.gsql.expressions import (
 from gigastream.gsql.queries import GroupingMasks, GroupVariable
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

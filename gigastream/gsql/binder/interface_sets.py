@@ -11,7 +11,6 @@ The set `default`, where nothing defines it, is every interface.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.queries import (
@@ -25,6 +24,7 @@ from gigastream.gsql.queries import (
 from gigastream.gsql.source import Span
 from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.syntax import ast, declarations
+from gigastream.late_dataclass import replace
 from gigastream.timestamps import IN_ORDER
 
 Properties = Mapping[str, str]

@@ -9,7 +9,6 @@ source, over the two sides of a join, or over joined rows, where a side may be a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.aggregation import bind_groups
 from gigastream.gsql.binder.expressions import Binder
@@ -41,6 +40,7 @@ from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Constant, Expression, ports_of
 from gigastream.gsql.operations import conditions as operations
 from gigastream.gsql.syntax import ast
+from gigastream.late_dataclass import dataclass, replace
 
 
 def joins_rows(body: ast.SelectStatement) -> bool:

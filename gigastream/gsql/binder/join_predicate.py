@@ -9,7 +9,6 @@ are held as limits of g - f; a window on each input is a band too (OPERATORS sec
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 
 from gigastream.gsql.expressions import (
     Cast,
@@ -24,6 +23,7 @@ from gigastream.gsql.order.bounds import END
 from gigastream.gsql.queries import Sides, TimeRelation
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal
+from gigastream.late_dataclass import dataclass, field, replace
 
 TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 

@@ -7,7 +7,6 @@ So each side of a join carries exactly what is read of it, and no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from gigastream.gsql.binder.columns import unique
 from gigastream.gsql.binder.names import PacketNames, SourceNames, StreamNames
@@ -24,6 +23,7 @@ from gigastream.gsql.queries import (
 )
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Column, Schema, Temporal
+from gigastream.late_dataclass import replace
 
 Read = FieldRef | ColumnRef
 """What a name means in a FROM item: `port` is the item's."""

@@ -8,11 +8,11 @@ can without changing the answer: what selects rows of one side is asked before t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
+from gigastream.late_dataclass import dataclass, field
 
 KEEPS = {
     "INNER": (False, False),

@@ -8,7 +8,6 @@ A row of a matches those of b whose time is less than 3 minutes above its own an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gigastream.gsql.binder.join_predicate import Predicate
 from gigastream.gsql.binder.join_rows import JoinedRows, described
@@ -26,6 +25,7 @@ from gigastream.gsql.order.inference import NANOSECONDS
 from gigastream.gsql.source import NOWHERE
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass
 
 _EXAMPLE = "a join's window is [WA time, RANGE 3 min]"
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
@@ -14,6 +13,7 @@ from gigastream.gsql.source import NOWHERE, UNDECODED, Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.parser import parse_expression
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import replace
 
 _TYPES = {
     "uint": Type.UINT,

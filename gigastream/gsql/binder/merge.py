@@ -8,7 +8,6 @@ itself it is SELECT *.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gigastream.gsql.binder.columns import schema_of
 from gigastream.gsql.binder.context import BindingContext
@@ -33,6 +32,7 @@ from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.printer import print_query
 from gigastream.gsql.types import Schema
+from gigastream.late_dataclass import dataclass
 
 Wanted = frozenset[str] | None
 """Names of columns in lower case; None: all that there are."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from gigastream.gsql.catalog.catalog import Catalog, Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
@@ -17,6 +16,7 @@ from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Schema, Type
+from gigastream.late_dataclass import dataclass, field, replace
 
 WINDOW_COLUMNS = ("window_start", "window_end", "wid_start", "wid_end")
 """The columns that a window adds."""

@@ -8,6 +8,7 @@ from collections import Counter
 from gigastream.gsql.binder.aggregates import NAMES
 from gigastream.gsql.binder.language import LANGUAGE
 from gigastream.gsql.catalog.catalog import Catalog
+from gigastream.gsql.catalog.late_names import LateNames
 from gigastream.gsql.diagnostics import DiagnosticSink
 
 _BUILT_IN = frozenset((*NAMES, *(name.lower() for name in LANGUAGE)))
@@ -16,6 +17,8 @@ _HINT = "give yours another name"
 
 def check_own_names(catalog: Catalog, sink: DiagnosticSink) -> None:
     """Report those that a call would not reach, or that would take one away from ours."""
+    if isinstance(catalog.functions, LateNames):
+        return  # nothing there is the user's
     kinds = (
         [each for each in catalog.all_functions if not each.is_predicate],
         list(catalog.all_aggregates),

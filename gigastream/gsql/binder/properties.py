@@ -8,7 +8,6 @@ one. Several interfaces make a CASE over the packet's `interface`; one alone mak
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.literals import constant
@@ -20,6 +19,7 @@ from gigastream.gsql.operations.conversion import flexible_constant
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import replace
 
 _MOST_DIGITS = 18
 

@@ -7,7 +7,6 @@ that gives, and a function in Python of what the aggregate has kept.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from gigastream.gsql.catalog.python_functions import PythonAggregate
@@ -20,6 +19,7 @@ from gigastream.gsql.expressions import (
 from gigastream.gsql.queries import ROWS, AggregateCall
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import replace
 
 
 def python_aggregate(

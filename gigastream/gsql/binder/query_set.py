@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gigastream.gsql.catalog.catalog import Catalog
@@ -13,6 +12,7 @@ from gigastream.gsql.source import read_text
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.blocks import OPTIONS
 from gigastream.gsql.syntax.parser import parse_queries
+from gigastream.late_dataclass import dataclass, field, replace
 
 SHOWN_OF_CYCLE = 10
 """Queries of a cycle that its message names; in the middle of a longer one some are left out."""

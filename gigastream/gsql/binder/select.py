@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.gsql.binder.aggregation import (
     Aggregation,
     bind_aggregation,
@@ -31,6 +29,7 @@ from gigastream.gsql.operations.conditions import conjunction, logical
 from gigastream.gsql.queries import CheckedQuery, OutputColumn, QueryOptions
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.syntax.printer import print_query
+from gigastream.late_dataclass import replace
 
 
 def bind_select(

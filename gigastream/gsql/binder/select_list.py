@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.columns import Origins, demand_unique, made_name, unique
 from gigastream.gsql.binder.expressions import Binder
@@ -13,6 +12,7 @@ from gigastream.gsql.expressions import Constant, Expression
 from gigastream.gsql.queries import OutputColumn
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
+from gigastream.late_dataclass import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.columns import schema_of
 from gigastream.gsql.binder.names import PacketNames, SourceNames, StreamNames
@@ -24,6 +23,7 @@ from gigastream.gsql.stream_names import is_of_stream, stream_interface
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.tunnels import Decapsulation
 from gigastream.gsql.types import Column, Schema, Temporal
+from gigastream.late_dataclass import dataclass, replace
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gigastream.gsql.binder.aggregates import Aggregates
 from gigastream.gsql.binder.constant_ranges import is_in_range
@@ -25,6 +24,7 @@ from gigastream.gsql.queries import Superaggregate
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type, size_of
+from gigastream.late_dataclass import replace
 
 
 class Superaggregates:

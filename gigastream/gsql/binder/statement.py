@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gigastream.gsql.binder.aggregates import Aggregates, is_aggregate
 from gigastream.gsql.binder.columns import written_name, written_names
@@ -21,6 +20,7 @@ from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Expression, FunctionCall, walk
 from gigastream.gsql.queries import QueryOptions
 from gigastream.gsql.syntax import ast
+from gigastream.late_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

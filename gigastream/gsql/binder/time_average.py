@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Case, Constant, Expression
@@ -13,6 +12,7 @@ from gigastream.gsql.operations.conditions import comparison
 from gigastream.gsql.operations.conversion import converted, counted, exact_type
 from gigastream.gsql.queries import AggregateCall
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import replace
 
 
 def timed(

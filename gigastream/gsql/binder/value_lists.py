@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.gsql.binder.context import BindingContext
 from gigastream.gsql.binder.declared import built_in
 from gigastream.gsql.expressions import Constant, Expression
 from gigastream.gsql.queries import AggregateCall
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import replace
 
 _SEPARATOR = b", "
 """Where the query names none."""

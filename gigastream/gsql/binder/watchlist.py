@@ -8,7 +8,6 @@ then a function of these.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.join_tree import conjuncts_of
 from gigastream.gsql.binder.list_files import named_columns
@@ -21,6 +20,7 @@ from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Type
 from gigastream.gsql.watchlists import MAX_KEYS, ListColumn, Watchlist
+from gigastream.late_dataclass import dataclass, replace
 
 
 def is_of_list(body: ast.SelectStatement) -> bool:

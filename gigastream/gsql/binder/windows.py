@@ -8,7 +8,6 @@ the window where a row is in one at most, of the pane where windows overlap (OPE
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from gigastream.gsql.binder.columns import Origins, unique
 from gigastream.gsql.binder.groups import Group
@@ -30,6 +29,7 @@ from gigastream.gsql.queries import GroupVariable, OutputColumn, SlidingWindow
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import dataclass, replace
 
 _SHAPE = "[RANGE 5 min, SLIDE 1 min, WA timestamp]"
 _NOTHING_INCREASES = "select a temporal column in the query that is read"

@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
 from gigastream.gsql.catalog.catalog import COSTS, Catalog, Function
 from gigastream.gsql.catalog.definitions import parse_definitions
+from gigastream.gsql.catalog.late_names import LateNames, words_of
 from gigastream.gsql.catalog.list_blocks import checked_list
 from gigastream.gsql.catalog.protocols import (
     Origin,
     build_protocols,
     resolved_type,
 )
-from gigastream.gsql.catalog.python_files import python_functions
 from gigastream.gsql.catalog.python_functions import PythonAggregate, PythonFunction
 from gigastream.gsql.catalog.stateful import stateful_functions
 from gigastream.gsql.catalog.streams import build_streams
@@ -33,10 +32,14 @@ from gigastream.gsql.source import SourceFile, Span, read_text
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type, type_named
 from gigastream.gsql.watchlists import Watchlist
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.paths import configs_directory
 
-SHIPPED = ("packet.gsql", "functions.gsql", "sketches.gsql", "sampling.gsql", "flows.gsql")
+SHIPPED = ("packet.gsql", "flows.gsql")
+SHIPPED_FUNCTIONS = ("functions.gsql", "sketches.gsql", "sampling.gsql")
+"""These declare nothing but functions, and are read when one of them is named."""
 
+_Item = TypeVar("_Item")
 _Named = TypeVar("_Named", bound=ast.SyntaxNode)
 
 
@@ -112,6 +115,8 @@ def load_catalog(
 
 def _in_python(file: str | Path | StoredDefinitions, sink: DiagnosticSink) -> Iterable[Function]:
     """The functions of a file in Python; of a stored one the types alone are known."""
+    from gigastream.gsql.catalog.python_files import python_functions
+
     if isinstance(file, StoredDefinitions):
         code = STORED_CODE + hashlib.sha256(file.text.encode(errors="replace")).hexdigest()
         return python_functions(SourceFile(file.name, file.text), code, sink)
@@ -187,15 +192,43 @@ def build_catalog(files: Sequence[DefinitionFile], sink: DiagnosticSink) -> Cata
 def _shipped(folder: Path) -> tuple[DefinitionFile, ...]:
     """What comes with Gigastream is read once: it takes longer than all else of a short query."""
     sink = DiagnosticSink()
-    found = [_read(folder / name, True, sink) for name in SHIPPED]
+    found = [_read(folder / name, True, sink) for name in (*SHIPPED, *SHIPPED_FUNCTIONS)]
     sink.raise_if_errors()
     return tuple(item for item in found if item is not None)
 
 
 @cache
 def _shipped_catalog(folder: Path) -> Catalog:
+    """What comes with Gigastream, alone: its functions are read when one is named."""
+    texts = {str(folder / name): read_text(folder / name) for name in SHIPPED_FUNCTIONS}
+    words = words_of(tuple(texts.values()))
+
+    @cache
+    def functions() -> Catalog:
+        return _catalog_of(texts)
+
+    def late(select: Callable[[Catalog], Mapping[str, _Item]]) -> Mapping[str, _Item]:
+        return LateNames(words, lambda: select(functions()))
+
+    # Read now: who has given up privileges may not be able to later.
+    return replace(
+        _catalog_of({str(folder / name): read_text(folder / name) for name in SHIPPED}),
+        functions=late(lambda catalog: catalog.functions),
+        predicates=late(lambda catalog: catalog.predicates),
+        aggregates=late(lambda catalog: catalog.aggregates),
+        extractors=late(lambda catalog: catalog.extractors),
+        stateful_functions=late(lambda catalog: catalog.stateful_functions),
+    )
+
+
+def _catalog_of(texts: Mapping[str, str]) -> Catalog:
+    """The catalog of shipped files, whose texts are given by path."""
     sink = DiagnosticSink()
-    catalog = build_catalog(_shipped(folder), sink)
+    found = [
+        DefinitionFile(parse_definitions(text, path, sink), is_shipped=True)
+        for path, text in texts.items()
+    ]
+    catalog = build_catalog(found, sink)
     sink.raise_if_errors()
     return catalog
 

@@ -8,12 +8,12 @@ All names are looked up in any case.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.syntax import declarations
 from gigastream.gsql.types import Temporal, Type
 from gigastream.gsql.watchlists import Watchlist
+from gigastream.late_dataclass import dataclass, field
 
 COSTS = {"FREE": 1, "LOW": 10, "HIGH": 100, "EXPENSIVE": 1000}
 """What COST means beside the cost of reading a field, which is 1."""

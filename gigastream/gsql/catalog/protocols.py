@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from gigastream.gsql.catalog.catalog import Field, Protocol
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
@@ -16,6 +15,7 @@ from gigastream.gsql.types import (
     Type,
     type_named,
 )
+from gigastream.late_dataclass import dataclass
 from gigastream.opaque import OPAQUE_MAX, opaque_size
 
 OPAQUE_HINT = f"fstring1 to fstring{OPAQUE_MAX} are so many bytes"

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-
 from gigastream.gsql.catalog.catalog import COSTS, Function
 from gigastream.gsql.python_code import PythonCode
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass, field, fields
 
 
 @dataclass(frozen=True, slots=True)

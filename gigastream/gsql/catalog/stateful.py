@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 
 from gigastream.gsql.catalog.catalog import Function, StatefulFunction
 from gigastream.gsql.catalog.user_aggregates import Declared, is_new, state_type
 from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.syntax import declarations
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import fields
 
 States = Mapping[str, declarations.StateDeclaration]
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 
 from gigastream.gsql.catalog.catalog import Extractor, Function, UserAggregate
 from gigastream.gsql.catalog.protocols import OPAQUE_HINT, resolved_type
@@ -12,6 +11,7 @@ from gigastream.gsql.diagnostics import DiagnosticSink, did_you_mean
 from gigastream.gsql.source import Span
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass, fields, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ is reported too (NO_VALUE), but returned: it may stand in a branch that is never
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from math import isfinite
 
 from gigastream.gsql.diagnostics import DiagnosticSink
@@ -40,6 +39,7 @@ from gigastream.gsql.order.inference import temporal_of
 from gigastream.gsql.order.ranges import fits, range_of, result_range, size_of
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import replace
 
 _GROWING = ("+", "-", "*", "<<")
 _BITWISE = ("&", "|", "^", "<<", ">>")

@@ -9,7 +9,6 @@ an operand may be NULL would decide otherwise what ends a window.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gigastream.gsql.diagnostics import DiagnosticSink
 from gigastream.gsql.expressions import Expression, Operation
@@ -17,6 +16,7 @@ from gigastream.gsql.operations.arithmetic import is_beyond, unified
 from gigastream.gsql.operations.conversion import is_null
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import replace
 
 
 def coalesced(values: Sequence[Expression], span: Span, sink: DiagnosticSink) -> Expression | None:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.gsql.diagnostics import DiagnosticSink, printable
 from gigastream.gsql.expressions import (
     Case,
@@ -28,6 +26,7 @@ from gigastream.gsql.order.ranges import range_of
 from gigastream.gsql.other_sql import NO_INSTANTS, instant_hint
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import replace
 
 
 def comparison(

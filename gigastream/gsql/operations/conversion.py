@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isfinite, trunc
 
 from gigastream.gsql.expressions import Cast, Constant, ConstantValue, Expression
@@ -11,6 +10,7 @@ from gigastream.gsql.order.inference import temporal_of
 from gigastream.gsql.order.ranges import fits, limits_of, range_of
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import replace
 
 _MAPPED = bytes(10) + b"\xff\xff"
 """::ffff:0:0/96, before the four bytes of an IPv4 address in an INET."""

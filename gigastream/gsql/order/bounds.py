@@ -12,7 +12,7 @@ has the same functions, and a test holds the two together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gigastream.late_dataclass import dataclass
 
 NONE = -(1 << 63)
 END = (1 << 63) - 1

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from gigastream.gsql.order import bounds
+from gigastream.late_dataclass import dataclass, field
 
 LONG = 80
 """Characters from which on a text that is wanted twice is written once, under a name."""

@@ -17,7 +17,6 @@ Bounds are whole numbers: expressions of type float are varying.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from gigastream.gsql.expressions import (
     Cast,
@@ -41,6 +40,7 @@ from gigastream.gsql.order.functions import (
 from gigastream.gsql.order.rules import rule_of
 from gigastream.gsql.stream_names import is_of_stream
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import dataclass
 
 RECORD = "PKT"
 """The protocol whose clocks are the packet's own time. One that a packet carries in its bytes may

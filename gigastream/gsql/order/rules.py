@@ -9,13 +9,13 @@ every rule exists once for both directions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gigastream.gsql.expressions import Cast, Constant, Expression, FunctionCall, Operation
 from gigastream.gsql.order import bounds
 from gigastream.gsql.order.functions import Extreme, Parts, Stepped, Sum
 from gigastream.gsql.order.ranges import range_of
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

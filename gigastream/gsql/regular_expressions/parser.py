@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from gigastream.gsql.regular_expressions.syntax import (
     ALL_BYTES,
@@ -20,6 +19,7 @@ from gigastream.gsql.regular_expressions.syntax import (
     caseless,
     members_of,
 )
+from gigastream.late_dataclass import dataclass
 
 MOST_REPEATS = 1000
 MOST_DEPTH = 50

@@ -18,7 +18,6 @@ A step is three numbers: its kind, and
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import lru_cache
 
 from gigastream.gsql.regular_expressions.parser import parse
@@ -29,6 +28,7 @@ from gigastream.gsql.regular_expressions.syntax import (
     Part,
     Repeat,
 )
+from gigastream.late_dataclass import dataclass
 
 BYTE, SPLIT, BEGIN, END, MATCH = range(5)
 Step = tuple[int, int, int]

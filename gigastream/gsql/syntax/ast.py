@@ -11,11 +11,11 @@ The nodes of definition files are in declarations.py.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
 from gigastream.gsql.source import NOWHERE, Span
+from gigastream.late_dataclass import dataclass, field, fields
 
 
 @dataclass(frozen=True, slots=True)

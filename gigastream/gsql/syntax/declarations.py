@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.syntax.ast import Name, SyntaxExpression, SyntaxNode, TypeName
+from gigastream.late_dataclass import dataclass, field, fields
 
 
 @dataclass(frozen=True, slots=True)

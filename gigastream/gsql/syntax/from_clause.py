@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.gsql.diagnostics import closest
 from gigastream.gsql.other_sql import CLAUSE_WORDS
 from gigastream.gsql.source import NOWHERE, Span
@@ -24,6 +22,7 @@ from gigastream.gsql.syntax.expressions import (
     parse_name,
 )
 from gigastream.gsql.syntax.lexer import Token
+from gigastream.late_dataclass import replace
 
 _UNITS = {
     "ms": "ms millisecond milliseconds msec msecs",

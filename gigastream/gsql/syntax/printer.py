@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from typing import Any
 
 from gigastream.gsql.syntax import ast, declarations
 from gigastream.gsql.syntax.expressions import AND, COMPARISON, NOT, OR, POWERS, UNARY
 from gigastream.gsql.syntax.lexer import KEYWORDS
 from gigastream.gsql.syntax.literals import format_address
+from gigastream.late_dataclass import fields
 
 _LINE_LENGTH = 96
 _OPERAND = UNARY + 1

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from gigastream.gsql.diagnostics import closest, printable
@@ -42,6 +41,7 @@ from gigastream.gsql.syntax.from_clause import (
     parse_window,
 )
 from gigastream.gsql.syntax.literals import parse_number
+from gigastream.late_dataclass import replace
 
 _Part = TypeVar("_Part")
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.describe.columns import Row, column_rows
 
 if TYPE_CHECKING:

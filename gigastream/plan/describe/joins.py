@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gigastream.gsql.expressions import ColumnRef, Expression, ports_of, rewrite
 from gigastream.gsql.types import Temporal
+from gigastream.late_dataclass import replace
 from gigastream.plan.costs import columns_of, cost
 from gigastream.plan.text import expression_text
 

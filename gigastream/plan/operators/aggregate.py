@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import AggregateRef, Expression, FunctionCall, walk
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn
 from gigastream.gsql.types import Order, Schema
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.plan.accumulators import Accumulator, Final
 from gigastream.plan.base_time import BaseTimes, through
 from gigastream.plan.builders import column_of

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import ColumnRef
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import GroupingMasks
 from gigastream.gsql.types import Column, Schema, Temporal, Type
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan.base_time import BaseTimes, through
 from gigastream.plan.builders import NodeNames
 from gigastream.plan.nodes import Detail, Node, OneInputNode, over

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from gigastream.gsql.expressions import ColumnRef, Expression, rewrite
 from gigastream.gsql.order.inference import Monotone, distinct, monotone
 from gigastream.gsql.queries import Sides, TimeRelation
 from gigastream.gsql.types import Type
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan.base_time import Alternatives, BaseTimes, joined
 from gigastream.plan.costs import columns_of
 from gigastream.plan.describe.joins import (

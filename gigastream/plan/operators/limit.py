@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import CheckedQuery
 from gigastream.gsql.source import NOWHERE, Span
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.plan.builders import NodeNames
 from gigastream.plan.nodes import ClauseNode, Detail, Node
 from gigastream.words import counted

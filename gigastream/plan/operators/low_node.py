@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 from gigastream.gsql.expressions import ROW_NUMBER, Expression, FieldRef, walk
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import FilterJoin, ProtocolSource, QueryOptions
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.plan.base_time import BaseTimes
 from gigastream.plan.evaluated import Evaluated, conditions
 from gigastream.plan.nodes import Node
@@ -32,7 +32,7 @@ class LowNode(Node):
     """What the consumers look at, over the packet's timestamp: a change is worth a punctuation."""
     table_of: tuple[str, ...] = ()
     """The LFTAs that fill one table together, this one among them; the first has the table."""
-    options: QueryOptions = field(default=QueryOptions(), hash=False, compare=False)
+    options: QueryOptions = field(default=QueryOptions(), compare=False)
 
     @property
     def expressions(self) -> Iterator[Expression]:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import OutputColumn
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.describe.low import packet_details, reader_details
 from gigastream.plan.evaluated import Evaluated, columns, conditions
 from gigastream.plan.nodes import Detail, over

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import MergeClause
 from gigastream.gsql.source import NOWHERE, Span
 from gigastream.gsql.types import Schema
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.plan.base_time import BaseTimes, joined
 from gigastream.plan.builders import ordered_on
 from gigastream.plan.nodes import Detail, Node

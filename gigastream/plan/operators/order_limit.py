@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import Expression, GroupRef
 from gigastream.gsql.queries import CheckedQuery, OutputColumn
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan.accumulators import expression_key
 from gigastream.plan.builders import NodeNames
 from gigastream.plan.nodes import ClauseNode, Detail, Node

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gigastream.gsql.queries import CheckedQuery
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.nodes import Node, PassingNode
 
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import GroupVariable
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import Accumulator, expression_key
 from gigastream.plan.base_time import BaseTimes
 from gigastream.plan.costs import is_total_and_cheap

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import (
@@ -17,6 +16,7 @@ from gigastream.gsql.expressions import (
 )
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.types import Column, Schema, Type
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.base_time import BaseTimes, through
 from gigastream.plan.builders import NodeNames
 from gigastream.plan.nodes import Detail, Node, OneInputNode, over

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 from math import gcd
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import Expression, GroupRef, PythonCall, walk
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.order.steps import step_of
+from gigastream.late_dataclass import dataclass, fields, replace
 from gigastream.plan.accumulators import RUNNING_USER, Accumulator, Final, UserAccumulator
 from gigastream.plan.base_time import BaseTimes
 from gigastream.plan.nodes import Detail, Node, calls_in

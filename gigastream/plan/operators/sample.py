@@ -7,7 +7,6 @@ Johnson, Muthukrishnan, Rozenbaum, Sampling Algorithms in a Stream Operator, SIG
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import (
@@ -19,6 +18,7 @@ from gigastream.gsql.expressions import (
 )
 from gigastream.gsql.queries import Sampling
 from gigastream.gsql.source import Span
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.describe.clauses import predicate_texts
 from gigastream.plan.evaluated import Evaluated, conditions

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import ColumnRef, Expression
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import CheckedQuery, OutputColumn
 from gigastream.gsql.types import Order
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.plan.base_time import BaseTimes, through
 from gigastream.plan.builders import leaves
 from gigastream.plan.costs import columns_of

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import Constant, Expression, Operation
 from gigastream.gsql.order.inference import monotone
 from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.types import Temporal, Type
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan.base_time import BaseTimes, through
 from gigastream.plan.describe.clauses import group_with_progress, named
 from gigastream.plan.nodes import Detail

@@ -7,9 +7,9 @@ Panes would each keep values that a window has once: DISTINCT over two panes is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from gigastream.late_dataclass import dataclass
 from gigastream.plan.nodes import Detail
 from gigastream.plan.operators.slide import Slide
 

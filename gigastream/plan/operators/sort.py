@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.source import NOWHERE, Span
+from gigastream.late_dataclass import dataclass, field
 from gigastream.plan.base_time import BaseTimes
 from gigastream.plan.builders import ordered_on
 from gigastream.plan.nodes import Awaited, Detail, Node, PassingNode

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import MergeClause
 from gigastream.gsql.types import Column, Schema, Temporal
+from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan.base_time import BaseTimes, joined
 from gigastream.plan.builders import first_temporal, progressing
 from gigastream.plan.nodes import Node

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.gsql.expressions import PythonCall
+from gigastream.late_dataclass import replace
 from gigastream.plan.builders import NodeNames
 from gigastream.plan.nodes import Node, topological
 from gigastream.plan.plan import Plan

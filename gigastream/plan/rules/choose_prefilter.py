@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.gsql.expressions import Expression
+from gigastream.late_dataclass import replace
 from gigastream.plan.accumulators import expression_key
 from gigastream.plan.costs import is_total_and_cheap
 from gigastream.plan.operators.low_node import LowNode

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
+from gigastream.late_dataclass import replace
 from gigastream.plan.costs import fields_of
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan

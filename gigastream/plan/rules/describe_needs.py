@@ -8,9 +8,9 @@ expression.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from gigastream.gsql.order.inference import Monotone, distinct, monotone
+from gigastream.late_dataclass import replace
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from gigastream.late_dataclass import replace
 from gigastream.plan.costs import cost
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan

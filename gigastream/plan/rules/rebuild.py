@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from gigastream.late_dataclass import replace
 from gigastream.plan.nodes import Node, map_inputs
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan

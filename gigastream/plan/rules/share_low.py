@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
+from gigastream.late_dataclass import replace
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gigastream.gsql.source import Span
 from gigastream.gsql.types import Order
+from gigastream.late_dataclass import replace
 from gigastream.plan.builders import NodeNames, first_temporal
 from gigastream.plan.nodes import Node
 from gigastream.plan.operators.sort import sort_node

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from gigastream.late_dataclass import dataclass
 from gigastream.records.flows.account import FlowAccount
 from gigastream.records.flows.columns import COLUMNS, FlowRows, Values
 from gigastream.records.flows.datagram import Datagram

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from gigastream.late_dataclass import dataclass
 from gigastream.records.flows.elements import ELEMENTS, ElementKind
 
 VARIABLE = 0xFFFF

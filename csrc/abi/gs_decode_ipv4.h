@@ -3,7 +3,7 @@
 #ifndef GS_DECODE_IPV4_H
 #define GS_DECODE_IPV4_H
 
-#include "layer.h"
+#include "gs_layer.h"
 
 #define GS_IPV4_FRAGMENT_OFFSET 0x1fffu
 

@@ -5,7 +5,7 @@
 #ifndef GS_DECODE_TRANSPORT_H
 #define GS_DECODE_TRANSPORT_H
 
-#include "layer.h"
+#include "gs_layer.h"
 
 /* Each header has one 16-bit field that may disqualify it. */
 struct gs_transport_rule {

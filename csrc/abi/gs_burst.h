@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packets that go through the low level together. */
+#ifndef GS_BURST_H
+#define GS_BURST_H
+
+#include "gs_packet.h"
+#include "gs_scratch.h"
+
+#define GS_BURST_WORDS (GS_BURST_CAPACITY / 64)
+
+#define GS_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define GS_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+struct gs_burst {
+    const struct gs_packet *packets; /* decoded; NULL: who takes frames decodes them (gs_plain.h) */
+    const uint8_t *frames;           /* then: a struct gs_frame each so many bytes */
+    uint32_t frame_bytes;
+    uint32_t count;
+    uint32_t interface;                      /* ordinal of the Gigastream interface */
+    const struct gs_string *interface_name;  /* its name */
+    const struct gs_string *interface_names; /* by packet->interface */
+    int64_t high_ns, promise_ns;             /* H and W of the interface before it */
+    struct gs_scratch *scratch;              /* strings that functions make; reset every tuple */
+};
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What records that follow one another have in common, as far as their source's time goes: from
+ * that it is seen that nothing happens at any of them, without asking each. */
+#ifndef GS_CAPTURE_FRAME_RUN_H
+#define GS_CAPTURE_FRAME_RUN_H
+
+#include "gs_packet.h"
+
+struct gs_frame_run {
+    int64_t high_ns, previous_ns; /* H and the last timestamp: before the run, then behind it */
+    int64_t least_ns, greatest_ns;
+    uint64_t last_offset; /* where the last record begins in the source */
+    size_t bytes;         /* of all of them, where they lie one behind the other */
+    uint32_t truncated;
+};
+
+static inline struct gs_frame_run gs_frame_run_of(int64_t high_ns, int64_t previous_ns)
+{
+    return (struct gs_frame_run){high_ns, previous_ns, INT64_MAX, INT64_MIN, 0, 0, 0};
+}
+
+/* H as gs_source_time_observe has it. */
+static inline void gs_frame_run_see(struct gs_frame_run *run, int64_t timestamp_ns)
+{
+    int64_t both_reached = timestamp_ns < run->previous_ns ? timestamp_ns : run->previous_ns;
+    run->high_ns = both_reached > run->high_ns ? both_reached : run->high_ns;
+    run->least_ns = timestamp_ns < run->least_ns ? timestamp_ns : run->least_ns;
+    run->greatest_ns = timestamp_ns > run->greatest_ns ? timestamp_ns : run->greatest_ns;
+    run->previous_ns = timestamp_ns;
+}
+
+#endif

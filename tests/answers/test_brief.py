@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Golden queries compiled as for a small capture: the rows and counters of optimized code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gigastream.codegen.compiler import OPTIMIZE
+from gigastream.settings import Settings
+from gigastream.sources.files import FileSource, are_small
+from tests.answers.engine import run
+from tests.answers.test_golden import INPUTS_USED, Inputs, _plan, folder
+
+__all__ = ["folder"]
+KEY = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+
+
+@pytest.mark.parametrize("inputs", INPUTS_USED, ids=str)
+def test_the_answer_is_the_same(
+    inputs: Inputs, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = [FileSource(interface, str(folder / name)) for interface, name in inputs]
+    assert are_small(sources)
+    settings = Settings(hash_key=KEY)
+    optimized = run(_plan(inputs), sources, settings)
+    monkeypatch.setenv(OPTIMIZE, "as it pays")
+    brief = run(_plan(inputs), sources, settings)
+    assert brief.rows == optimized.rows
+    assert brief.statistics.lftas == optimized.statistics.lftas
+    assert brief.statistics.operators == optimized.statistics.operators
+
+
+def test_small_are_files_and_few_bytes_together(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (_, name), *_ = INPUTS_USED[0]
+    file = FileSource("default", str(folder / name))
+    assert are_small([file, file])
+    assert not are_small([file, object()])
+    monkeypatch.setattr("gigastream.sources.files.SMALL_BYTES", 2 * file.size - 1)
+    assert are_small([file])
+    assert not are_small([file, file])

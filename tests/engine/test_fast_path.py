@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An LFTA that decodes for itself gives what it gives behind the decoder: rows, order, counters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gigastream.codegen.query_set import generate
+from gigastream.engine.batch import EngineError
+from gigastream.engine.statistics import Statistics
+from gigastream.plan import Plan
+from gigastream.settings import Settings
+from gigastream.sources.files import SourceError
+from tests.answers.engine import plan_of, run, source
+from tests.captures import capture_id, captures
+from tests.engine.odd_packets import cut_packets, jumping_packets
+from tests.strategies.files import MODIFIED, NANOSECONDS, Packet, pcap, pcapng
+
+QUERIES = {
+    "ipv4": "SELECT tb, srcIP, destIP, count(*) AS n, sum(len) AS b, min(ttl) AS t, "
+    "max(total_length) AS l FROM IPV4 GROUP BY time/60 AS tb, srcIP, destIP",
+    "ipv6": "SELECT tb, srcIP, flow_label, count(*) AS n, sum(caplen) AS b FROM IPV6 "
+    "GROUP BY time AS tb, srcIP, flow_label",
+    "tcp": "SELECT tb, srcIP, destIP, destPort, count(*) AS n, sum(data_length) AS b, "
+    "min(window) AS w FROM TCP WHERE syn = 1 OR ack = 1 GROUP BY time/5 AS tb, srcIP, destIP, "
+    "destPort",
+    "udp": "SELECT tb, srcPort, destPort, count(*) AS n, sum(data_length) AS b FROM UDP "
+    "WHERE destPort > 52 AND len < 1300 GROUP BY time/60 AS tb, srcPort, destPort",
+    "narrowed": "SELECT tb, srcIP, count(*) AS n FROM DataProtocol WHERE ipversion = 4 AND "
+    "srcPort < 1024 GROUP BY time/60 AS tb, srcIP",
+    "ip": "SELECT tb, ipversion, protocol, hdr_length, tos, count(*) AS n, sum(ttl) AS t FROM IP "
+    "GROUP BY time/60 AS tb, ipversion, protocol, hdr_length, tos",
+    "fragments": "SELECT time, srcIP, offset, id FROM IPV6 WHERE offset >= 0",
+    "icmp": "SELECT time, icmp_type, icmp_code, srcIP FROM ICMP",
+    "eth": "SELECT tb, etherType, vlan, inner_vlan, srcMAC, count(*) AS n FROM ETH "
+    "GROUP BY time/60 AS tb, etherType, vlan, inner_vlan, srcMAC",
+    "pkt": "SELECT tb, count(*) AS n, sum(len) AS b, max(caplen) AS c FROM PKT "
+    "GROUP BY time/10 AS tb",
+    "payload": "SELECT time, srcIP, length(TCP_data) AS l FROM TCP WHERE srcPort <> 80",
+    "placed": "SELECT packet_id, timestamp, len FROM UDP",
+    "two": "DEFINE { query_name a; } SELECT tb, srcIP, count(*) AS n FROM IPV4 "
+    "GROUP BY time/60 AS tb, srcIP; DEFINE { query_name b; } SELECT time, destPort FROM TCP",
+}
+ALONE = QUERIES.keys() - {"two"}
+FRAMES = ALONE - {"placed"}
+BASE = Settings(hash_key=(0x1234567 | 1, 0x89ABCDEF01 | 1), slots=64, disorder_bytes=4096)
+
+
+def _answer(plan: Plan, path: Path, settings: Settings) -> tuple[Any, ...]:
+    try:
+        given = run(plan, [source(path)], settings)
+    except (EngineError, SourceError) as refused:
+        return (str(refused),)
+    return given.rows, _counted(given.statistics)
+
+
+def _counted(statistics: Statistics) -> tuple[Any, ...]:
+    """All that is counted, but memory, and how many bytes a run that is broken off read ahead."""
+    operators = [(o.name, o.rows_in, o.rows_out, o.rejected) for o in statistics.operators]
+    lftas = [replace(lfta, held_bytes=0, peak_bytes=0) for lfta in statistics.lftas]
+    sources = [replace(source, bytes=0) for source in statistics.sources]
+    return sources, lftas, operators
+
+
+def _assert_same(query: str, path: Path, settings: Settings = BASE) -> None:
+    plan = plan_of(QUERIES[query])
+    fast = _answer(plan, path, settings)
+    ahead = _answer(plan, path, replace(settings, fast_path=False))
+    assert fast == ahead
+
+
+def _file(folder: Path, data: bytes) -> Path:
+    path = folder / "made.pcap"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("query", sorted(QUERIES))
+def test_generated_code_decodes_where_it_is_alone(query: str) -> None:
+    text = generate(plan_of(QUERIES[query]))
+    assert ("gs_burst_packet(" in text) == (query in ALONE)
+    assert (".takes_frames = true" in text) == (query in FRAMES)
+    ahead = generate(replace(plan_of(QUERIES[query]), is_fused=False))
+    assert "gs_burst_packet(" not in ahead
+    assert ".takes_frames = true" not in ahead
+
+
+@pytest.mark.parametrize("query", sorted(QUERIES))
+@pytest.mark.parametrize("make", [cut_packets, jumping_packets])
+def test_made_packets(query: str, make: Any, tmp_path: Path) -> None:
+    _assert_same(query, _file(tmp_path, pcap(make())))
+
+
+SETTINGS = [
+    replace(BASE, burst=1),
+    replace(BASE, burst=256, use_mmap=True),
+    replace(BASE, slack_ns=0),
+    replace(BASE, slack_ns=10**9, heartbeat_packets=7),
+    replace(BASE, disorder_bytes=0, heartbeat_ns=0),
+    replace(BASE, flush="immediate"),
+    replace(BASE, flush="slow_inorder"),
+    replace(BASE, flush="lazy"),
+    replace(BASE, filter="udp or ip6"),
+    replace(BASE, packets_max=1000),
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=range(len(SETTINGS)))
+@pytest.mark.parametrize("make", [cut_packets, jumping_packets])
+def test_settings(settings: Settings, make: Any, tmp_path: Path) -> None:
+    path = _file(tmp_path, pcap(make()))
+    for query in ("ipv4", "udp", "pkt"):
+        _assert_same(query, path, settings)
+
+
+def _forms(packets: list[Packet]) -> dict[str, bytes]:
+    whole = pcap(packets)
+    return {
+        "swapped": pcap(packets, order=">"),
+        "nanoseconds": pcap(packets, magic=NANOSECONDS),
+        "swapped nanoseconds": pcap(packets, magic=NANOSECONDS, order=">"),
+        "modified": pcap(packets, magic=MODIFIED),
+        "swapped modified": pcap(packets, magic=MODIFIED, order=">"),
+        "pcapng": pcapng(packets),
+        "raw": pcap(packets, link_type=101),
+        "cooked": pcap(packets, link_type=113),
+        "cut": whole[:-3],
+        "damaged": whole[:9000] + b"\xff" * 64 + whole[9064:],
+    }
+
+
+@pytest.mark.parametrize("form", sorted(_forms([])))
+def test_forms_of_files(form: str, tmp_path: Path) -> None:
+    for make in (cut_packets, jumping_packets):
+        path = _file(tmp_path, _forms(make())[form])
+        for query in ("ipv4", "tcp", "eth"):
+            _assert_same(query, path)
+
+
+def test_a_link_that_a_frame_does_not_tell(tmp_path: Path) -> None:
+    """What is read of a raw link is not read as Ethernet."""
+    packets = [Packet(p.timestamp_ns, p.data[14:], p.length) for p in jumping_packets()]
+    path = _file(tmp_path, pcap(packets, link_type=101))
+    _assert_same("ipv4", path)
+    rows, _ = _answer(plan_of(QUERIES["ipv4"]), path, BASE)
+    assert len(rows["query"]) > 100
+
+
+@pytest.mark.parametrize(
+    "capture", captures("good", "hostile", "broken", "ng-odd", "empty"), ids=capture_id
+)
+def test_real_captures(capture: Path) -> None:
+    """Each with some of the queries: together they meet every kind of packet with each."""
+    names = sorted(QUERIES)
+    first = sum(capture.name.encode()) % len(names)
+    for query in (names[first], names[(first + 5) % len(names)]):
+        _assert_same(query, capture)
