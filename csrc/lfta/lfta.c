@@ -11,8 +11,7 @@
 
 #define FIRST_TABLES_PART 8 /* tables begin with at most this part of the budget */
 #define LEAST_SLOTS 64
-#define MEMBERS_BYTES (128u << 20) /* with so much one that several fill begins: slots are large   \
-                                    */
+#define MEMBERS_BYTES (128u << 20) /* a table that several fill begins with so much */
 
 static void bounds_at(void (*carry)(int64_t, gs_bound *), uint32_t count, int64_t timestamp_ns,
                       gs_bound *bounds)
