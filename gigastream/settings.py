@@ -114,6 +114,8 @@ class Settings:
     """Of the group hash; None: random for each process. Fixed, a run can be repeated exactly."""
     low_level_only: bool = False
     """Only count what the low level puts out: how fast it is alone."""
+    share_groups: bool = True
+    """LFTAs of the same groups fill one table; without it each has its own. No option."""
     output_punctuation: bool = False
     """Outputs give heartbeats and other batches without rows too."""
     fast_path: bool = True

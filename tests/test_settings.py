@@ -76,6 +76,7 @@ NO_OPTIONS = {
     "filter",
     "use_mmap",
     "hash_key",
+    "share_groups",
     "low_level_only",
     "deliver_every_burst",
     "fast_path",

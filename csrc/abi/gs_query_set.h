@@ -65,8 +65,6 @@ struct gs_lfta_table {
 };
 
 struct gs_host;
-struct gs_lfta_ops;
-struct gs_watchlist;
 
 /* The part of an LFTA that generated code sees; the engine's struct begins with it. */
 struct gs_lfta {
@@ -78,6 +76,7 @@ struct gs_lfta {
     void *const *handles;                         /* of the query set */
     const struct gs_watchlist *const *watchlists; /* likewise */
     struct gs_join_filter *filter;                /* of a FILTER_JOIN, or NULL */
+    struct gs_members *members;                   /* who fills one table with it; NULL: nobody */
     uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
 
@@ -91,7 +90,8 @@ enum gs_flush_policy {
 
 struct gs_lfta_ops {
     uint32_t kind;
-    uint32_t view; /* of the set's, whose packets it sees */
+    uint32_t view;                  /* of the set's, whose packets it sees */
+    const struct gs_member *member; /* of several that fill one table (gs_members.h), or NULL */
     uint32_t slot_size;
     uint32_t slot_count;     /* asked by the query, 0: the engine's default */
     bool is_adaptive;        /* its table becomes smaller, too, where it is larger than need be */
@@ -109,7 +109,7 @@ struct gs_lfta_ops {
     const char *const *interfaces; /* names it is bound to, NULL-terminated; NULL: every one */
     /* It needs of packets no more than their frames, and is the only LFTA. */
     bool takes_frames;
-    /* Runs the LFTA over a burst whose columns are filled. */
+    /* Runs the LFTA over a burst whose columns are filled; NULL: who has its table does. */
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
     /* Appends the partial row of a slot to lfta->output, which has room. */
     void (*emit)(struct gs_lfta *lfta, const void *slot, const gs_bound *window);

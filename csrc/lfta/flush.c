@@ -52,7 +52,7 @@ static bool mark_old(struct gs_lfta_state *lfta)
 
 static bool is_closed(const struct gs_lfta_state *lfta, uint32_t w)
 {
-    const struct gs_lfta_window *window = &lfta->base.table.windows[w];
+    const struct gs_lfta_window *window = &lfta->owner->base.table.windows[w];
     return window->group_count != 0 &&
            gs_window_passed(window->values, lfta->promise, lfta->base.ops->temporal_count);
 }
@@ -63,12 +63,12 @@ void gs_flush_closed(struct gs_lfta_state *lfta)
         uint32_t oldest = GS_LFTA_WINDOWS;
         for (uint32_t w = 0; w < GS_LFTA_WINDOWS; w++)
             if (is_closed(lfta, w) &&
-                (oldest == GS_LFTA_WINDOWS || gs_table_is_before(lfta, w, oldest)))
+                (oldest == GS_LFTA_WINDOWS || gs_table_is_before(lfta->owner, w, oldest)))
                 oldest = w;
         if (oldest == GS_LFTA_WINDOWS) break;
-        gs_flush_window(lfta, oldest);
+        gs_flush_window(lfta->owner, oldest);
     }
-    gs_flush_set_countdown(lfta);
+    gs_flush_set_countdown(lfta->owner);
 }
 
 static bool beyond_disorder(const struct gs_lfta_state *lfta, uint32_t window)
@@ -145,8 +145,8 @@ static void leave_by_heartbeat(struct gs_lfta_state *lfta)
 
 static void heartbeat(struct gs_lfta_state *lfta)
 {
-    lfta->accepted_last_period = lfta->base.counters.accepted - lfta->accepted_at_heartbeat;
-    lfta->accepted_at_heartbeat = lfta->base.counters.accepted;
+    lfta->accepted_last_period = gs_table_accepted(lfta) - lfta->accepted_at_heartbeat;
+    lfta->accepted_at_heartbeat = gs_table_accepted(lfta);
     if (lfta->flush_policy == GS_FLUSH_SLOW && lfta->base.ops->slow_flush == 0)
         leave_by_heartbeat(lfta);
     memcpy(lfta->heartbeat_high, lfta->high, sizeof lfta->high);

@@ -2,6 +2,8 @@
 /* An LFTA's life: open, time moves on, rows are delivered with their punctuation, close. */
 #include "lfta.h"
 
+#include <stdlib.h>
+
 #include "../base/clocks.h"
 #include "../stream/punctuation.h"
 #include "../stream/window.h"
@@ -9,6 +11,7 @@
 
 #define FIRST_TABLES_PART 8 /* tables begin with at most this part of the budget */
 #define LEAST_SLOTS 64
+#define MEMBERS_BYTES (128u << 20) /* a table that several fill begins with so much */
 
 static void bounds_at(void (*carry)(int64_t, gs_bound *), uint32_t count, int64_t timestamp_ns,
                       gs_bound *bounds)
@@ -108,9 +111,9 @@ static gs_bound oldest_open(const struct gs_lfta_state *lfta, uint32_t k)
 {
     gs_bound oldest = GS_BOUND_END;
     for (uint32_t w = 0; w < GS_LFTA_WINDOWS; w++) {
-        const struct gs_lfta_window *window = &lfta->base.table.windows[w];
+        const struct gs_lfta_window *window = &lfta->owner->base.table.windows[w];
         bool is_open =
-            window->group_count != 0 &&
+            gs_lfta_groups_in(lfta, w) != 0 &&
             !gs_window_passed(window->values, lfta->promise, lfta->base.ops->temporal_count);
         if (is_open && window->values[k] < oldest) oldest = window->values[k];
     }
@@ -141,7 +144,7 @@ uint64_t gs_lfta_groups(const struct gs_lfta_state *lfta)
 {
     uint64_t count = 0;
     for (uint32_t w = 0; w < GS_LFTA_WINDOWS; w++)
-        count += lfta->base.table.windows[w].group_count;
+        count += gs_lfta_groups_in(lfta, w);
     return count;
 }
 
@@ -240,8 +243,9 @@ static bool punctuate(struct gs_lfta_state *lfta)
     gs_bound bounds[GS_TEMPORAL_MAX];
     memcpy(bounds, lfta->promise, sizeof bounds);
     for (uint32_t w = 0; w < GS_LFTA_WINDOWS; w++) {
-        const struct gs_lfta_window *window = &lfta->base.table.windows[w];
-        for (uint32_t k = 0; window->group_count != 0 && k < count; k++)
+        const struct gs_lfta_window *window = &lfta->owner->base.table.windows[w];
+        bool is_present = gs_lfta_groups_in(lfta, w) != 0;
+        for (uint32_t k = 0; is_present && k < count; k++)
             if (window->values[k] < bounds[k]) bounds[k] = window->values[k];
     }
     return raise(lfta->punctuation, bounds, count);
@@ -281,11 +285,15 @@ static void receive_heartbeat(struct gs_lfta_state *lfta)
     lfta->queue_length = lfta->base.output->row_count;
 }
 
-static uint64_t count_groups(struct gs_lfta_state *lfta)
+/* Who has a table is given the time before those that fill it too. */
+static void age_table(struct gs_lfta_state *lfta, bool promise_grew, bool high_grew,
+                      bool is_heartbeat, bool is_end)
 {
-    uint64_t groups = gs_lfta_groups(lfta);
+    if (lfta->owner != lfta) return;
+    uint64_t groups = gs_table_groups(lfta);
     if (groups > lfta->groups_most) lfta->groups_most = groups;
-    return groups;
+    gs_flush_advance(lfta, promise_grew, is_heartbeat);
+    if (!is_end) gs_table_fit(lfta, groups, high_grew);
 }
 
 static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
@@ -305,14 +313,12 @@ static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise
     /* another LFTA's time has moved: what this one puts out must not depend on its neighbours */
     if (!promise_grew && !high_grew && !is_heartbeat && !is_end) return;
     if (ops->kind == GS_LFTA_AGGREGATION) {
-        uint64_t groups = count_groups(lfta);
-        gs_flush_advance(lfta, promise_grew, is_heartbeat);
-        if (!is_end) gs_table_fit(lfta, groups, high_grew);
+        age_table(lfta, promise_grew, high_grew, is_heartbeat, is_end);
     } else if (!needed && !is_heartbeat && !is_end) {
         return; /* no consumer would see a change */
     }
     if (is_end) {
-        gs_flush_all(lfta);
+        if (lfta->owner == lfta) gs_flush_all(lfta);
         end_missing(lfta);
     }
     if (punctuate(lfta) || is_heartbeat || is_end) deliver(lfta, is_heartbeat, is_end);
@@ -342,8 +348,8 @@ void gs_lfta_idle(struct gs_lfta_state *lfta)
 {
     if (lfta->flush_policy == GS_FLUSH_SLOW && lfta->base.ops->slow_flush == 0) {
         uint32_t oldest;
-        while ((oldest = gs_table_oldest(lfta, true)) != GS_LFTA_WINDOWS)
-            gs_flush_window(lfta, oldest);
+        while ((oldest = gs_table_oldest(lfta->owner, true)) != GS_LFTA_WINDOWS)
+            gs_flush_window(lfta->owner, oldest);
         /* also where collisions and drips had emptied the oldest window: no rows carry it */
         if (punctuate(lfta)) deliver(lfta, false, false);
     }
@@ -373,6 +379,7 @@ static uint32_t default_slots(const struct gs_lfta_state *lfta,
     if (settings->memory == NULL) return slots;
     uint64_t share =
         gs_memory_limit(settings->memory) / FIRST_TABLES_PART / (settings->table_count + 1);
+    if (lfta->base.ops->member != NULL && share > MEMBERS_BYTES) share = MEMBERS_BYTES;
     while (slots > LEAST_SLOTS && gs_table_bytes(lfta, slots) > share)
         slots /= 2;
     return slots;
@@ -385,6 +392,7 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
 {
     const struct gs_lfta_ops *ops = node->ops;
     memset(lfta, 0, sizeof *lfta);
+    lfta->owner = lfta;
     lfta->base.ops = ops;
     lfta->base.host = host;
     lfta->base.handles = handles;
@@ -413,6 +421,7 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
         GS_RETURN_IF_ERROR(
             gs_join_filter_open(ops->filter, &lfta->holder, &lfta->base.filter, error));
     if (ops->kind != GS_LFTA_AGGREGATION) return GS_OK;
+    if (ops->member != NULL && ops->member->owner != ops) return GS_OK; /* it is another's */
     uint64_t wanted = settings->slot_count > 0 ? (uint64_t)settings->slot_count : ops->slot_count;
     if (wanted > 0) return gs_table_open(lfta, power_of_two(wanted), error);
     lfta->growth.is_wanted = true;
@@ -424,5 +433,6 @@ void gs_lfta_close(struct gs_lfta_state *lfta)
 {
     gs_batch_release(lfta->base.output);
     gs_join_filter_close(lfta->base.filter, &lfta->holder);
+    if (lfta->owner == lfta) free(lfta->base.members);
     gs_table_close(lfta);
 }

@@ -8,7 +8,7 @@
 #include "../base/memory.h"
 #include "../stream/stream.h"
 #include "join_filter.h"
-#include "gs_query_set.h"
+#include "gs_members.h"
 
 struct gs_lfta_settings {
     uint32_t default_slot_count;
@@ -35,7 +35,8 @@ struct gs_table_growth {
 };
 
 struct gs_lfta_state {
-    struct gs_lfta base; /* first: generated code is given a pointer to it */
+    struct gs_lfta base;         /* first: generated code is given a pointer to it */
+    struct gs_lfta_state *owner; /* who has its table: itself, or another that fills it too */
     struct gs_stream *stream;
     uint32_t source; /* for batch->source: the number of nodes + its port */
     uint32_t flush_policy;
@@ -72,10 +73,22 @@ struct gs_lfta_state {
     bool *failed;         /* no memory for a batch: of the graph, for which all is over then */
 };
 
+/* Its table is opened by gs_lfta_join where `node` says that it fills another's. */
 int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
                  const struct gs_lfta_settings *settings, const struct gs_host *host,
                  void *const *handles, struct gs_stream *stream, uint32_t source,
                  struct gs_error *error);
+/* members.c: tables that several fill. It gets the one that `owner` has; its own, where it is that.
+ */
+int gs_lfta_join(struct gs_lfta_state *lfta, struct gs_lfta_state *owner, struct gs_error *error);
+/* Groups of a window that are there for it. */
+uint32_t gs_lfta_groups_in(const struct gs_lfta_state *lfta, uint32_t window);
+/* Of all that fill its table. */
+uint64_t gs_table_groups(const struct gs_lfta_state *lfta);
+/* What its table has counted: packets that have met it, groups that left by collision. */
+uint64_t gs_table_accepted(const struct gs_lfta_state *lfta);
+uint64_t gs_table_evicted(const struct gs_lfta_state *lfta);
+
 /* The least timestamp that carries this bound, or a greater one, to a temporal column of what an
  * LFTA puts out; INT64_MAX where none does, or nothing is known of the LFTA here. */
 int64_t gs_lfta_time_of(const struct gs_lfta_ops *ops, uint32_t column, gs_bound value);
@@ -114,7 +127,7 @@ void gs_flush_advance(struct gs_lfta_state *lfta, bool promise_grew, bool is_hea
 void gs_flush_drip(struct gs_lfta *lfta);
 /* Every window leaves, oldest first. */
 void gs_flush_all(struct gs_lfta_state *lfta);
-/* Every window that the promise has passed leaves. */
+/* Every window that the promise has passed leaves, of a table that may be another's. */
 void gs_flush_closed(struct gs_lfta_state *lfta);
 void gs_flush_window(struct gs_lfta_state *lfta, uint32_t window);
 

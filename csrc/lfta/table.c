@@ -151,7 +151,8 @@ void gs_table_occupy(struct gs_lfta *base, uint32_t slot, uint32_t window)
 static void emit(struct gs_lfta_state *lfta, uint32_t window, const void *slot)
 {
     const struct gs_batch *output = lfta->base.output;
-    if (output->row_count == output->row_capacity && !gs_lfta_room(&lfta->base, NULL)) return;
+    bool is_full = output->row_count == output->row_capacity && lfta->base.members == NULL;
+    if (is_full && !gs_lfta_room(&lfta->base, NULL)) return; /* members see to their own room */
     lfta->base.ops->emit(&lfta->base, slot, lfta->base.table.windows[window].values);
 }
 
@@ -179,7 +180,10 @@ void gs_table_evict(struct gs_lfta *base, uint32_t slot, uint32_t window)
     struct gs_lfta_state *lfta = (struct gs_lfta_state *)base;
     uint32_t resident = window_of_slot(slot_at(lfta, slot));
     if (base->table.leaves_in_order) lower_windows_leave(lfta, resident);
-    base->counters.evicted++;
+    if (base->members != NULL)
+        base->members->evicted++;
+    else
+        base->counters.evicted++;
     gs_table_leave(lfta, resident, slot);
     enter(lfta, slot, window);
 }

@@ -8,11 +8,12 @@
 #include "lfta.h"
 
 #define SLOTS_MAX (1u << 26)
-#define EVICTED_PART (1.0 / 8) /* of the accepted packets: fewer are not worth it */
-#define MET_PART (1.0 / 64)    /* of them, that met their group: fewer are a flood */
-#define HELPED_PART (7.0 / 8)  /* of the evictions before the growth, that it may have left */
-#define SHRINK_WINDOWS 3       /* that have said how many groups there are */
-#define SLOTS_A_GROUP 8        /* at least, of a table that has become smaller: it need not grow */
+#define EVICTED_PART (1.0 / 8)        /* of the accepted packets: fewer are not worth it */
+#define EVICTED_OF_MEMBERS (1.0 / 32) /* where several fill it: a group is rows of many of them */
+#define MET_PART (1.0 / 64)           /* of them, that met their group: fewer are a flood */
+#define HELPED_PART (7.0 / 8) /* of the evictions before the growth, that it may have left */
+#define SHRINK_WINDOWS 3      /* that have said how many groups there are */
+#define SLOTS_A_GROUP 8       /* at least, of a table that has become smaller: it need not grow */
 #define LEAST_SLOTS 64
 
 struct period {
@@ -23,14 +24,14 @@ struct period {
 static bool look_back(struct gs_lfta_state *lfta, struct period *period)
 {
     struct gs_table_growth *growth = &lfta->growth;
-    const struct gs_lfta_counters *counters = &lfta->base.counters;
-    period->accepted = counters->accepted - growth->accepted_before;
-    period->evicted = counters->evicted - growth->evicted_before;
+    uint64_t accepted = gs_table_accepted(lfta), evicted = gs_table_evicted(lfta);
+    period->accepted = accepted - growth->accepted_before;
+    period->evicted = evicted - growth->evicted_before;
     uint64_t entered = period->evicted + growth->occupied - growth->occupied_before;
     period->met = entered < period->accepted ? period->accepted - entered : 0;
     if (period->accepted < 2 * (uint64_t)lfta->base.table.slot_count) return false;
-    growth->accepted_before = counters->accepted;
-    growth->evicted_before = counters->evicted;
+    growth->accepted_before = accepted;
+    growth->evicted_before = evicted;
     growth->occupied_before = growth->occupied;
     return true;
 }
@@ -38,8 +39,8 @@ static bool look_back(struct gs_lfta_state *lfta, struct period *period)
 static bool is_too_small(const struct gs_lfta_state *lfta, const struct period *period)
 {
     double accepted = (double)period->accepted, evicted = (double)period->evicted;
-    if (evicted < EVICTED_PART * accepted || (double)period->met < MET_PART * accepted)
-        return false;
+    double few = lfta->base.members != NULL ? EVICTED_OF_MEMBERS : EVICTED_PART;
+    if (evicted < few * accepted || (double)period->met < MET_PART * accepted) return false;
     double before = lfta->growth.evicted_part;
     return before == 0 || evicted < HELPED_PART * before * accepted;
 }

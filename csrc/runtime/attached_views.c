@@ -173,7 +173,8 @@ static void show(struct seen *seen)
         struct gs_lfta_state *lfta = &set->graph.lftas[at];
         if (lfta->base.ops->view != seen->number) continue;
         if (set->graph.ports[at].interface != seen->burst.interface) continue;
-        lfta->base.ops->burst(&lfta->base, &seen->burst, set->columns);
+        if (lfta->base.ops->burst != NULL)
+            lfta->base.ops->burst(&lfta->base, &seen->burst, set->columns);
         gs_lfta_count_rows(lfta);
         count(&lfta->base.counters, seen);
     }

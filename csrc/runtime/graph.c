@@ -50,13 +50,24 @@ static bool is_bound_to(const struct gs_lfta_ops *ops, const char *interface)
     return false;
 }
 
+/* An LFTA that fills the table of another has none. */
+static bool has_table(const struct gs_lfta_ops *ops)
+{
+    return ops->member == NULL || ops->member->owner == ops;
+}
+
 static uint32_t count_ports(const struct gs_query_set *query_set, const char *const *interfaces,
-                            uint32_t interface_count)
+                            uint32_t interface_count,
+                            bool (*is_counted)(const struct gs_lfta_ops *))
 {
     uint32_t count = 0;
-    for (uint32_t n = 0; n < query_set->node_count; n++)
-        for (uint32_t i = 0; i < interface_count && query_set->nodes[n].kind == GS_NODE_LFTA; i++)
-            count += is_bound_to(query_set->nodes[n].ops, interfaces[i]);
+    for (uint32_t n = 0; n < query_set->node_count; n++) {
+        const struct gs_lfta_ops *ops = query_set->nodes[n].ops;
+        if (query_set->nodes[n].kind != GS_NODE_LFTA || (is_counted != NULL && !is_counted(ops)))
+            continue;
+        for (uint32_t i = 0; i < interface_count; i++)
+            count += is_bound_to(ops, interfaces[i]);
+    }
     return count;
 }
 
@@ -161,6 +172,19 @@ static void ask_port(void *maker, uint32_t column, gs_bound value)
     want(port, gs_lfta_time_of(node_at(port->graph, port->node)->ops, column, value));
 }
 
+/* Who has the table of an LFTA stands before it in the query set, and reads the same interfaces. */
+static int join_table(struct gs_graph *graph, uint32_t at, struct gs_error *error)
+{
+    struct gs_lfta_state *lfta = &graph->lftas[at];
+    const struct gs_member *member = lfta->base.ops->member;
+    if (member == NULL) return GS_OK;
+    uint32_t owner = 0;
+    while (owner < at && (graph->lftas[owner].base.ops != member->owner ||
+                          graph->ports[owner].interface != graph->ports[at].interface))
+        owner++;
+    return gs_lfta_join(lfta, &graph->lftas[owner], error);
+}
+
 static int open_port(struct gs_graph *graph, uint32_t n, uint32_t interface,
                      const struct gs_graph_settings *settings, struct gs_error *error)
 {
@@ -176,9 +200,10 @@ static int open_port(struct gs_graph *graph, uint32_t n, uint32_t interface,
         GS_RETURN_IF_ERROR(open_output(&port->tap, graph, n, graph->query_set->node_count + at,
                                        &port->stream, settings, error));
     if (settings->high_level_only) return GS_OK;
-    return gs_lfta_open(&graph->lftas[graph->lfta_count++], node_at(graph, n), &settings->lfta,
-                        &host, graph->handles, &port->stream, graph->query_set->node_count + at,
-                        error);
+    GS_RETURN_IF_ERROR(gs_lfta_open(&graph->lftas[graph->lfta_count++], node_at(graph, n),
+                                    &settings->lfta, &host, graph->handles, &port->stream,
+                                    graph->query_set->node_count + at, error));
+    return join_table(graph, at, error);
 }
 
 static int open_ports(struct gs_graph *graph, uint32_t n, const char *const *interfaces,
@@ -239,10 +264,11 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
     graph->ask_context = given->ask_context;
     graph->outputs.holder.memory = given->operators.memory;
     settings.operators.outputs = &graph->outputs;
-    settings.lfta.table_count = count_ports(query_set, interfaces, interface_count);
+    settings.lfta.table_count = count_ports(query_set, interfaces, interface_count, has_table);
     settings.operators.failed = settings.lfta.failed = &graph->failed;
     settings.operators.failure = &graph->failure;
-    GS_RETURN_IF_ERROR(allocate(graph, count_ports(query_set, interfaces, interface_count), error));
+    uint32_t port_count = count_ports(query_set, interfaces, interface_count, NULL);
+    GS_RETURN_IF_ERROR(allocate(graph, port_count, error));
     GS_RETURN_IF_ERROR(make_handles(graph, error));
     for (uint32_t n = 0; n < query_set->node_count; n++) {
         if (node_at(graph, n)->kind == GS_NODE_LFTA)

@@ -20,6 +20,7 @@ from gigastream.engine.watchlists import Watchlists
 from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
 from gigastream.plan.base_time import base_times
+from gigastream.plan.rules.share_groups import unshared
 from gigastream.settings import Settings
 
 NOTHING = -(1 << 63)
@@ -56,6 +57,7 @@ class AttachedSet:
         whenever it has its turn.
         """
         settings = settings or Settings()
+        plan = plan if settings.share_groups else unshared(plan)
         self.memory_bytes = settings.memory_bytes
         """The setting."""
         self._nodes = [node.name for node in plan.nodes]

@@ -113,7 +113,8 @@ def set_settings(s: Settings) -> Any:
 
 def default_slots(plan: Plan, interfaces: int) -> int:
     """Slots of each table, so that many queries, or interfaces, need no more memory than one."""
-    return max(LEAST_SLOTS, DEFAULT_SLOTS // (max(1, len(plan.low)) * max(1, interfaces)))
+    tables = sum(not node.has_table_of_another for node in plan.low)
+    return max(LEAST_SLOTS, DEFAULT_SLOTS // (max(1, tables) * max(1, interfaces)))
 
 
 def _random_key() -> list[int]:

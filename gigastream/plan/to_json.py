@@ -29,7 +29,7 @@ KEYS = {"port": "source"}
 _WHERE_THERE_IS_ONE = frozenset(("filter",))
 """Attributes that came later than spools that hold the hash of a node without them."""
 _LEFT_OUT = frozenset(
-    ("span", "is_chosen", "asked_at", "flexible", "why_high", "cost", "include", "code")
+    ("span", "is_chosen", "asked_at", "flexible", "why_high", "cost", "include", "code", "table_of")
 )
 
 _WHERE_GIVEN = frozenset(("decapsulation", "reassembly"))

@@ -65,6 +65,7 @@ tunings = st.builds(
     burst=st.sampled_from([1, 3, 64, 256]),
     batch_rows=st.sampled_from([1, 2, None]),
     use_mmap=st.booleans(),
+    share_groups=st.sampled_from([True, True, False]),
 )
 inputs = st.lists(st.tuples(st.sampled_from(INTERFACES), files), min_size=1, max_size=3)
 

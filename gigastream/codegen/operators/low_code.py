@@ -11,6 +11,7 @@ from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_schema
 from gigastream.codegen.context import CodeContext, view_of, views_of
 from gigastream.codegen.interfaces import write_interfaces
+from gigastream.codegen.member_sets import member_set
 from gigastream.codegen.operators.low_packets import takes_frames
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
@@ -65,11 +66,14 @@ class LowCode:
         columns = ", ".join(map(str, temporal)) or "0"
         lines.add(f"static const uint32_t {prefix}_temporal[] = {{{columns}}};")
         interfaces = write_interfaces(lines, prefix, node)
+        member = self._write_member(lines, context, node)
+        has_table = self.has_table and not node.has_table_of_another
         with lines.block(f"static const struct gs_lfta_ops {prefix}_ops =", "};"):
             lines.add(
                 f".kind = GS_LFTA_{self.kind},",
                 f".view = {view},",
-                f".slot_size = {f'sizeof(struct {prefix}_slot)' if self.has_table else '0'},",
+                f".member = {member},",
+                f".slot_size = {f'sizeof(struct {prefix}_slot)' if has_table else '0'},",
                 f".slot_count = {options.aggregate_slots or 0},",
                 f".is_adaptive = {str(options.aggregate_slots == ADAPTIVE_SLOTS).lower()},",
                 f".flush_policy = {(options.flush or FlushPolicy.SLOW).constant},",
@@ -82,12 +86,27 @@ class LowCode:
                 f".need_count = {len(node.needs)},",
                 f".interfaces = {interfaces},",
                 f".takes_frames = {str(takes_frames(context, node)).lower()},",
-                f".burst = {prefix}_burst,",
-                f".emit = {f'{prefix}_emit' if self.has_table else 'NULL'},",
+                f".burst = {'NULL' if node.has_table_of_another else f'{prefix}_burst'},",
+                f".emit = {f'{prefix}_emit' if has_table else 'NULL'},",
                 f".bounds = {prefix}_bounds,",
                 f".needs = {prefix}_needs,",
             )
         lines.add("")
+
+    def _write_member(self, lines: Lines, context: CodeContext, node: LowNode) -> str:
+        """Which it is of those that fill one table: its address in C."""
+        if not node.table_of:
+            return "NULL"
+        prefix = self.prefix(context, node)
+        owner = next(other for other in context.plan.low if other.name == node.table_of[0])
+        members = member_set(context.plan, node)
+        number, predicate = members.member(node), members.predicate_of(node)
+        if owner is node:
+            lines.add(f"static const struct gs_lfta_ops {prefix}_ops;")
+        has_it = f"&{self.prefix(context, owner)}_ops"
+        numbers = f"{{{has_it}, {number}, {predicate}}}"
+        lines.add(f"static const struct gs_member {prefix}_member = {numbers};")
+        return f"&{prefix}_member"
 
 
 def _row_members(node: LowNode, temporal: Sequence[int]) -> list[str]:

@@ -27,6 +27,7 @@ from gigastream.codegen.operators.low_filter import (
     write_filter_time,
     write_filter_types,
 )
+from gigastream.codegen.operators.low_members import write_members
 from gigastream.codegen.operators.low_packets import each_packet
 from gigastream.codegen.operators.low_parts import TupleWriter, burst_head
 from gigastream.codegen.user_accumulators import note_low_states
@@ -39,6 +40,10 @@ from gigastream.plan.text import expression_text
 def _write_partial_aggregate(
     lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
 ) -> None:
+    if node.table_of:
+        if not node.has_table_of_another:
+            write_members(lines, context, prefix, node)
+        return
     note_low_states(context, node.accumulators)
     _write_slot(lines, prefix, node)
     _write_emit(lines, prefix, node)

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from gigastream.gsql.expressions import ROW_NUMBER, Expression, FieldRef, walk
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import FilterJoin, ProtocolSource, QueryOptions
-from gigastream.late_dataclass import dataclass, field
+from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.plan.base_time import BaseTimes
 from gigastream.plan.evaluated import Evaluated, conditions
 from gigastream.plan.nodes import Node
@@ -30,6 +30,8 @@ class LowNode(Node):
     """Those of the plan's prefilter that a packet must pass before the LFTA sees it."""
     needs: tuple[Monotone, ...] = ()
     """What the consumers look at, over the packet's timestamp: a change is worth a punctuation."""
+    table_of: tuple[str, ...] = ()
+    """The LFTAs that fill one table together, this one among them; the first has the table."""
     options: QueryOptions = field(default=QueryOptions(), compare=False)
 
     @property
@@ -41,6 +43,20 @@ class LowNode(Node):
     def of_filter(self) -> Iterator[Evaluated]:
         """What its FILTER_JOIN evaluates."""
         return conditions(() if self.filter is None else self.filter.expressions)
+
+    @property
+    def table_key(self) -> object:
+        """Equal for two that may fill one table (share_groups); None: it must have its own."""
+        return None
+
+    def with_table(self, names: tuple[str, ...]) -> Self:
+        """The same, which fills a table with LFTAs of these names, itself among them."""
+        return replace(self, table_of=names)
+
+    @property
+    def has_table_of_another(self) -> bool:
+        """Whether it fills a table with others of which it is not the first."""
+        return bool(self.table_of) and self.table_of[0] != self.name
 
     @property
     def row_column(self) -> int | None:

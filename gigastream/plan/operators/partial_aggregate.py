@@ -10,8 +10,9 @@ from gigastream.gsql.expressions import Expression
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import GroupVariable
 from gigastream.late_dataclass import dataclass
-from gigastream.plan.accumulators import Accumulator
+from gigastream.plan.accumulators import Accumulator, expression_key
 from gigastream.plan.base_time import BaseTimes
+from gigastream.plan.costs import is_total_and_cheap
 from gigastream.plan.describe.aggregates import kept, kept_columns
 from gigastream.plan.describe.clauses import group_text
 from gigastream.plan.describe.low import packet_details, reader_details
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
     from gigastream.plan.plan import Plan
 
 
+def _is_plain(accumulator: Accumulator) -> bool:
+    if accumulator.functions or accumulator.keeps_values:
+        return False
+    return all(is_total_and_cheap(e) for e in accumulator.expressions)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialAggregate(LowNode):
     """Partial groups, which an Aggregate completes above the border."""
@@ -33,6 +40,21 @@ class PartialAggregate(LowNode):
 
     groups: tuple[GroupVariable, ...]
     accumulators: tuple[Accumulator, ...]
+
+    @property
+    def table_key(self) -> object:
+        """The order of the groups says nothing, but that of the temporal ones, which are compared.
+
+        What is kept of a packet must be there for every packet, of a fixed size and no function's.
+        """
+        groups = [group.expression for group in self.groups]
+        is_plain = all(map(_is_plain, self.accumulators))
+        is_wide = any(e.type.is_wide for e in groups)
+        if not is_plain or is_wide or self.filter is not None or self.row_column is not None:
+            return None
+        temporal = tuple(expression_key(e) for e in groups if e.temporal.is_temporal)
+        others = sorted(repr(expression_key(e)) for e in groups if not e.temporal.is_temporal)
+        return temporal, tuple(others), self.options.of_table
 
     @property
     def bounds(self) -> tuple[Monotone | None, ...]:
@@ -70,9 +92,14 @@ class PartialAggregate(LowNode):
         yield from packet_details(self, plan)
         yield "groups", tuple(map(group_text, self.groups))
         yield "keeps", kept(self.groups, self.accumulators)
-        yield "table", (slots_text(self.options),)
+        yield "table", (slots_text(self.options), *self._shared_text())
         yield "flush", (flush_text(self.options),)
         yield from reader_details(self, plan)
+
+    def _shared_text(self) -> tuple[str, ...]:
+        others = [name for name in self.table_of if name != self.name]
+        names = ", ".join(others)
+        return (f"one with {names}: the groups are the same",) if others else ()
 
     @property
     def made_of(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from gigastream.plan.rules.choose_unpacking import choose_unpacking
 from gigastream.plan.rules.describe_needs import describe_needs
 from gigastream.plan.rules.measure_steps import measure_steps
 from gigastream.plan.rules.order_predicates import order_predicates
+from gigastream.plan.rules.share_groups import share_groups
 from gigastream.plan.rules.share_low import share_low
 from gigastream.plan.rules.sort_inputs import sort_inputs
 
@@ -22,6 +23,7 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     order_predicates,
     share_low,
     choose_prefilter,
+    share_groups,
     choose_unpacking,
     ask_joint,
     describe_needs,

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table that several LFTAs fill, as C: one pass over the packets that any of them accepts.
+
+A packet has a bit for each predicate that it passes, a slot one for each predicate for which its
+group is there. What a slot keeps for a predicate is a cell; predicates for which it keeps the same
+have an array of cells, so that a packet costs a turn of a loop for each predicate that it passes,
+and no branch for one that it does not.
+"""
+
+from __future__ import annotations
+
+from gigastream.codegen.accumulators import handed_over, low_writer_of, met
+from gigastream.codegen.c_text import C_TYPE, Lines, comment
+from gigastream.codegen.context import CodeContext
+from gigastream.codegen.keys import equal, size_rank, to_bound, write_has_time, write_hash
+from gigastream.codegen.member_sets import MemberCells, MemberPredicate, MemberSet, member_set
+from gigastream.codegen.operators.low_member_rows import groups_apart, write_member_rows
+from gigastream.codegen.operators.low_parts import (
+    TupleWriter,
+    burst_head,
+    write_candidates,
+    write_packet,
+)
+from gigastream.late_dataclass import replace
+from gigastream.plan.accumulators import Accumulator
+from gigastream.plan.operators.partial_aggregate import PartialAggregate
+from gigastream.plan.text import expression_text
+
+
+def write_members(lines: Lines, context: CodeContext, prefix: str, owner: PartialAggregate) -> None:
+    """`<prefix>_burst`, the slot and `<prefix>_emit` of the LFTA that has the table."""
+    members = member_set(context.plan, owner)
+    context.headers.add("gs_members.h")
+    _write_types(lines, prefix, members)
+    write_member_rows(lines, prefix, members)
+    _write_burst(lines, context, prefix, members)
+
+
+def _write_types(lines: Lines, prefix: str, members: MemberSet) -> None:
+    owner = members.owner
+    keys, windows = groups_apart(owner)
+    for cells in members.cells:
+        with lines.block(f"struct {prefix}_cell_{cells.number}", "};"):
+            for name, c_type in _cell_members(cells):
+                lines.add(f"{c_type} {name};")
+    declared = [(C_TYPE[owner.groups[i].expression.type], f"g{i}") for i in keys]
+    with lines.block(f"struct {prefix}_slot", "};"):
+        lines.add("uint32_t control, passed; /* predicates for which the group is there */")
+        for c_type, name in sorted(declared, key=lambda member: size_rank(member[0])):
+            lines.add(f"{c_type} {name};")
+        for cells in members.cells:
+            size = len(cells.predicates)
+            lines.add(f"struct {prefix}_cell_{cells.number} c{cells.number}[{size}];")
+    with lines.block(f"struct {prefix}_row", "};"):
+        lines.add("uint32_t slot, tag, passed;", f"gs_bound window[{max(1, len(windows))}];")
+        lines.add(*(f"{c_type} {name};" for c_type, name in declared))
+        lines.add(*(f"{C_TYPE[e.type]} x{at};" for at, e in enumerate(members.arguments)))
+    lines.add("")
+
+
+def _cell_members(cells: MemberCells) -> list[tuple[str, str]]:
+    """Of accumulators that have a value from the first row on."""
+    found = []
+    for index, accumulator in enumerate(cells.accumulators):
+        states = low_writer_of(accumulator).low(f"a{index}", accumulator)
+        found += [(state.name, state.c_type) for state in states]
+    return found or [("nothing", "uint8_t")]
+
+
+def _write_burst(lines: Lines, context: CodeContext, prefix: str, members: MemberSet) -> None:
+    with lines.block(burst_head(prefix)):
+        lines.add(
+            "const struct burst_columns *columns = memory;",
+            "struct gs_members *const members = lfta->members;",
+            "struct gs_lfta_table *table = &lfta->table;",
+            f"struct {prefix}_slot *const slots = (void *)table->slots;",
+            "const uint64_t hash_key[] = {table->hash_key[0], table->hash_key[1]};",
+            "const uint32_t slot_mask = table->slot_mask;",
+            f"struct {prefix}_row rows[GS_BURST_CAPACITY];",
+            "uint32_t count = 0;",
+            "/* by predicate */",
+            f"uint64_t no_value[{len(members.predicates)}] = {{0}};",
+            f"uint64_t accepted[{len(members.predicates)}] = {{0}};",
+            f"uint64_t evicted[{len(members.predicates)}] = {{0}};",
+        )
+        _write_before(lines, members)
+        with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
+            _write_candidates(lines, context, members)
+            with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
+                write_packet(lines, members.owner)
+                _write_passed(lines, context, members)
+                _write_group(lines, context, prefix, members)
+        with lines.block("for (uint32_t at = 0; at < count; at++)"):
+            _write_update(lines, prefix, members)
+        _write_counts(lines, members)
+    lines.add("")
+
+
+# ---- the first pass: which packets, of which groups ----
+
+
+def _write_candidates(lines: Lines, context: CodeContext, members: MemberSet) -> None:
+    """Of 64 packets those that pass the prefilter of a predicate, and those of any."""
+    predicates = members.predicates
+    lines.add(f"uint64_t passes[{len(predicates)}], any = 0;")
+    for predicate in predicates:
+        with lines.block(""):
+            lines.add(_of(predicate))
+            write_candidates(lines, context, predicate.node)
+            lines.add(f"any |= passes[{predicate.number}] = candidates;")
+    lines.add("uint64_t candidates = any;")
+
+
+def _of(predicate: MemberPredicate) -> str:
+    """From here on `lfta` is the one that counts for a predicate."""
+    return f"struct gs_lfta *const lfta = members->lftas[{predicate.members[0]}];"
+
+
+def _write_passed(lines: Lines, context: CodeContext, members: MemberSet) -> None:
+    """`passed`: a bit for each predicate that holds of the packet."""
+    lines.add("uint32_t passed = 0;")
+    with lines.block(f"for (uint32_t p = 0; p < {len(members.predicates)}; p++)"):
+        lines.add("passed |= (uint32_t)(passes[p] >> (at - base) & 1) << p;")
+    rest = [predicate for predicate in members.predicates if predicate.node.predicates]
+    for predicate in rest:
+        bit = f"{1 << predicate.number:#x}u"
+        with lines.block(f"if (passed & {bit}) do", "} while (0);"):
+            lines.add(_of(predicate), f"passed &= ~{bit};")
+            TupleWriter(lines, context, predicate.node).predicates()
+            lines.add(f"passed |= {bit};")
+    if rest:
+        lines.add("if (passed == 0) continue;")
+
+
+def _write_group(lines: Lines, context: CodeContext, prefix: str, members: MemberSet) -> None:
+    """Group values, arguments and slot, once for all that the packet passes."""
+    everything = tuple(a for cells in members.cells for a in cells.accumulators)
+    owner = replace(members.owner, predicates=(), signature=(), accumulators=everything)
+    fail = "gs_members_count(no_value, passed); continue;"
+    values = TupleWriter(lines, context, owner, fail=fail)
+    values.load(*(group.expression for group in owner.groups), *members.arguments)
+    lines.add(f"struct {prefix}_row *row = &rows[count];", "row->passed = passed;")
+    _, windows = groups_apart(owner)
+    for i, group in enumerate(owner.groups):
+        lines.add(comment(f"{expression_text(group.expression)} AS {group.name}"))
+        value = values.writer.value(group.expression).code
+        if i not in windows:
+            lines.add(f"row->g{i} = {value};")
+            continue
+        write_has_time(lines, value, group.expression, f"{{ {fail} }}")
+        bound = to_bound(value, group.expression.temporal)
+        lines.add(f"row->window[{windows.index(i)}] = {bound};")
+    for at, argument in enumerate(members.arguments):
+        lines.add(f"row->x{at} = {values.writer.value(argument).code};")
+    _write_place(lines, prefix, owner)
+
+
+def _write_place(lines: Lines, prefix: str, owner: PartialAggregate) -> None:
+    keys, _ = groups_apart(owner)
+    types = [owner.groups[i].expression.type for i in keys]
+    write_hash(lines, "hash", "hash_key", types, [f"row->g{i}" for i in keys])
+    lines.add(
+        "row->slot = (uint32_t)hash & slot_mask;",
+        "row->tag = (uint32_t)(hash >> 32) & ~0xffu;",
+        "const char *const place = (const char *)&slots[row->slot];",
+    )
+    with lines.block("for (size_t line = 0; line < sizeof *slots; line += 64)"):
+        lines.add("__builtin_prefetch(place + line, 1);")
+    lines.add("count++;")
+
+
+# ---- the second pass: the slots have arrived ----
+
+
+def _write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
+    """Drip, window, slot, cells (the order of OPERATORS section 3)."""
+    owner = members.owner
+    keys, windows = groups_apart(owner)
+    lines.add(f"const struct {prefix}_row *row = &rows[at];")
+    lines.add("if (GS_UNLIKELY(--table->until_drip == 0)) lfta->host->lfta_drip(lfta);")
+    same = ["table->has_last_window"]
+    same += [f"table->windows[window].values[{k}] == row->window[{k}]" for k in range(len(windows))]
+    lines.add("uint32_t window = table->last_window;")
+    with lines.block(f"if (GS_UNLIKELY(!({' && '.join(same)})))"):
+        lines.add("window = lfta->host->lfta_window(lfta, row->window);")
+        with lines.block("if (window == GS_LFTA_WINDOWS)"):
+            lines.add("gs_members_count(no_value, row->passed); /* its clock has wrapped */")
+            lines.add("continue;")
+    lines.add(
+        "members->accepted++;",
+        "gs_members_count(accepted, row->passed);",
+        "const uint32_t control = row->tag | (window + 1);",
+        "uint32_t place = row->slot;",
+        f"struct {prefix}_slot *slot = &slots[place];",
+    )
+    with lines.block(f"if (GS_UNLIKELY(!({_match(owner, keys)})))"):
+        _write_second_slot(lines, owner, keys)
+    lines.add("const uint32_t begun = row->passed & slot->passed;")
+    lines.add("const uint32_t fresh = row->passed & ~slot->passed;")
+    with lines.block("if (fresh != 0)"):
+        lines.add("slot->passed |= fresh;", "gs_members_enter(members, fresh, window);")
+        for cells in members.cells:
+            with lines.block(_each(cells, "fresh")):
+                lines.add(_cell(prefix, cells))
+                _write_start(lines, members, cells)
+    for cells in members.cells:
+        with lines.block(_each(cells, "begun")):
+            lines.add(_cell(prefix, cells))
+            _write_add(lines, prefix, members, cells)
+
+
+def _match(owner: PartialAggregate, keys: list[int]) -> str:
+    """C condition: the slot has the packet's group."""
+    types = [(owner.groups[i].expression.type, i) for i in keys]
+    same = [equal(type_, f"slot->g{i}", f"row->g{i}") for type_, i in types]
+    return " && ".join(["slot->control == control", *same])
+
+
+def _write_second_slot(lines: Lines, owner: PartialAggregate, keys: list[int]) -> None:
+    """A group that pushes another out makes as many rows as that has predicates: two slots."""
+    lines.add("place ^= slot_mask & 1;", "slot = &slots[place];")
+    with lines.block(f"if (!({_match(owner, keys)}))"):
+        is_free = "slots[row->slot].control == GS_SLOT_EMPTY || slot->control != GS_SLOT_EMPTY"
+        lines.add(f"if ({is_free}) place = row->slot;", "slot = &slots[place];")
+        _write_collision(lines)
+        lines.add("slot->control = control;", "slot->passed = 0;")
+        lines.add(*(f"slot->g{i} = row->g{i};" for i in keys))
+
+
+def _write_collision(lines: Lines) -> None:
+    with lines.block("if (slot->control == GS_SLOT_EMPTY)"):
+        lines.add("lfta->host->lfta_occupy(lfta, place, window);")
+    with lines.block("else"):
+        lines.add(
+            "gs_members_count(evicted, slot->passed);",
+            "lfta->host->lfta_evict(lfta, place, window);",
+        )
+
+
+def _each(cells: MemberCells, bits: str) -> str:
+    return f"for (uint32_t bits = {bits} & {cells.mask}; bits != 0; bits &= bits - 1)"
+
+
+def _cell(prefix: str, cells: MemberCells) -> str:
+    place = f"__builtin_ctz(bits) - {cells.first}"
+    return f"struct {prefix}_cell_{cells.number} *cell = &slot->c{cells.number}[{place}];"
+
+
+def _arguments(members: MemberSet, accumulator: Accumulator) -> list[str]:
+    return [f"row->x{at}" for at in members.arguments_of(accumulator)]
+
+
+def _write_start(lines: Lines, members: MemberSet, cells: MemberCells) -> None:
+    lines.add("(void)cell;")
+    for index, accumulator in enumerate(cells.accumulators):
+        writer, at = low_writer_of(accumulator), f"cell->a{index}"
+        x = _arguments(members, accumulator)
+        lines.add(*met(accumulator, at, x, writer.start(at, handed_over(accumulator, x)), None))
+
+
+def _write_add(lines: Lines, prefix: str, members: MemberSet, cells: MemberCells) -> None:
+    lines.add("(void)cell;")
+    tests = [
+        low_writer_of(a).overflow(f"cell->a{index}", _arguments(members, a), a)
+        for index, a in enumerate(cells.accumulators)
+    ]
+    tests = [test for test in tests if test]
+    if tests:
+        lines.add("/* a sum that would not fit leaves as it is, and starts again */")
+        with lines.block(f"if (GS_UNLIKELY({' || '.join(tests)}))"):
+            values = "table->windows[window].values"
+            lines.add(f"{prefix}_put(members, slot, bits & -bits, {values});")
+            _write_start(lines, members, cells)
+            lines.add("continue;")
+    for index, accumulator in enumerate(cells.accumulators):
+        writer, at = low_writer_of(accumulator), f"cell->a{index}"
+        x = _arguments(members, accumulator)
+        told = handed_over(accumulator, x)
+        lines.add(*met(accumulator, at, x, writer.start(at, told), writer.add(at, told)))
+
+
+# ---- counters ----
+
+
+def _followed(members: MemberSet) -> list[MemberPredicate]:
+    return [predicate for predicate in members.predicates if len(predicate.members) > 1]
+
+
+def _write_before(lines: Lines, members: MemberSet) -> None:
+    """What those have counted that others follow."""
+    for predicate in _followed(members):
+        counters = f"members->lftas[{predicate.members[0]}]->counters"
+        lines.add(f"const struct gs_lfta_counters before_{predicate.number} = {counters};")
+
+
+def _write_counts(lines: Lines, members: MemberSet) -> None:
+    lines.add("/* counted of the burst */")
+    for predicate in members.predicates:
+        counters = f"members->lftas[{predicate.members[0]}]->counters"
+        for name in ("no_value", "accepted", "evicted"):
+            lines.add(f"{counters}.{name} += {name}[{predicate.number}];")
+    for predicate in _followed(members):
+        of = f"&members->lftas[{predicate.members[0]}]->counters"
+        for member in predicate.members[1:]:
+            to = f"&members->lftas[{member}]->counters"
+            lines.add(f"gs_members_follow({to}, {of}, &before_{predicate.number});")

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries that fill one table answer as each does with its own, and count as each does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gigastream.engine.statistics import LftaStatistics
+from gigastream.flush_policy import FLUSH_POLICIES
+from gigastream.plan import Plan
+from gigastream.sessions.session import Session
+from gigastream.settings import Settings
+from gigastream.sources.files import FileSource, SourceError
+from tests.answers.engine import plan_of, run
+from tests.answers.mixture import Mixture, packets_of
+from tests.captures import captures
+from tests.engine.traffic import packet
+from tests.strategies.files import NANOSECONDS, Packet, pcap
+
+COUNTED = ("not_of_protocol", "prefiltered", "rejected", "no_value", "accepted")
+HASH_KEY = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+SETTINGS = Settings(hash_key=HASH_KEY, disorder_bytes=2_000, heartbeat_packets=37)
+QUERIES = (
+    "SELECT tb, srcIP, destIP, count(*) AS n, sum(len) AS bytes FROM IPV4 WHERE len > 60 "
+    "GROUP BY time/60 AS tb, srcIP, destIP",
+    "SELECT tb, srcIP, destIP, count(*) AS n, sum(len) AS bytes FROM IPV4 WHERE len < 100 "
+    "GROUP BY time/60 AS tb, srcIP, destIP",
+    "SELECT m, max(len) AS most, avg(ttl) AS ttls FROM IPV4 "
+    "GROUP BY destIP AS d, time/60 AS m, srcIP AS s",
+    "SELECT tb, srcIP, destIP, last(len) AS n, var(len) AS v, or_aggr(protocol) AS o FROM IPV4 "
+    "WHERE len > 60 GROUP BY time/60 AS tb, srcIP, destIP",
+    "SELECT tb, srcIP, destIP, count(*) AS n FROM IPV4 WHERE 300/(len - 60) > 1 "
+    "GROUP BY time/60 AS tb, srcIP, destIP HAVING count(*) > 1",
+    "SELECT tb, srcIP, destIP, min(len) AS least FROM IPV4 WHERE len > 5000 "
+    "GROUP BY time/60 AS tb, srcIP, destIP",
+    "SELECT tb, srcIP, destIP FROM IPV4 WHERE protocol = 6 GROUP BY time/60 AS tb, srcIP, destIP",
+)
+NO_VALUE = tuple(
+    f"SELECT tb, g, count(*) AS n, sum(len) AS bytes FROM IPV4 WHERE {where} "
+    "GROUP BY time/60 AS tb, 1000/(len - 60) AS g"
+    for where in ("len > 50", "len < 70", "100/(ttl - 64) <> 3")
+)
+
+
+def text_of(queries: Sequence[str]) -> str:
+    return ";\n".join(f"DEFINE {{ query_name q{at}; }} {q}" for at, q in enumerate(queries))
+
+
+def written(folder: Path, packets: Sequence[Packet]) -> Path:
+    path = folder / "made.pcap"
+    path.write_bytes(pcap(packets, magic=NANOSECONDS))
+    return path
+
+
+def sources(*paths: Path) -> list[FileSource]:
+    return [FileSource("default", str(path)) for path in paths]
+
+
+def counted(lftas: Sequence[LftaStatistics]) -> list[dict[str, object]]:
+    return [{name: getattr(lfta, name) for name in ("name", *COUNTED)} for lfta in lftas]
+
+
+def check(queries: Sequence[str], given: list[FileSource], settings: Settings) -> None:
+    """The rows and counters of the set, of the set without sharing, and of each query alone."""
+    plan = plan_of(text_of(queries))
+    assert all(len(low.table_of) == len(queries) for low in plan.low)
+    shared = run(plan, given, settings)
+    apart = run(plan, given, replace(settings, share_groups=False))
+    for name, rows in apart.rows.items():
+        assert Counter(map(tuple, shared.rows[name])) == Counter(map(tuple, rows))
+    assert counted(shared.statistics.lftas) == counted(apart.statistics.lftas)
+    for at, query in enumerate(queries):
+        alone = run(plan_of(query, name=f"q{at}"), given, settings)
+        (rows,), (lfta,) = alone.rows.values(), alone.statistics.lftas
+        assert Counter(map(tuple, shared.rows[f"q{at}"])) == Counter(map(tuple, rows))
+        (found,) = (own for own in shared.statistics.lftas if own.name == f"q{at}_low")
+        assert [getattr(found, name) for name in COUNTED] == [
+            getattr(lfta, name) for name in COUNTED
+        ]
+        assert found.rows_out >= found.evicted
+
+
+MIXTURES = {
+    "in order": Mixture(seed=1, steps_back=0.0),
+    "stragglers": Mixture(seed=2, steps_back=0.6, back_ms=100_000, seconds=900),
+    "many groups": Mixture(seed=3, packets=900, hosts=40, cut=0.2),
+}
+TABLES = (
+    replace(SETTINGS, slots=2, burst=1),
+    replace(SETTINGS, slots=8, burst=3, batch_rows=1),
+    replace(SETTINGS, slots=64, burst=250),
+    replace(SETTINGS, memory_bytes=1 << 20),
+)
+
+
+@pytest.mark.parametrize("mixture", MIXTURES.values(), ids=MIXTURES)
+@pytest.mark.parametrize("policy", FLUSH_POLICIES, ids=lambda name: f"flush-{name}")
+def test_rows_and_counters_are_those_of_tables_apart(
+    policy: str, mixture: Mixture, tmp_path: Path
+) -> None:
+    capture = written(tmp_path, packets_of(mixture))
+    for settings in TABLES:
+        check(QUERIES, sources(capture), replace(settings, flush=policy))
+
+
+@pytest.mark.parametrize("settings", TABLES[:3], ids=["2 slots", "8 slots", "64 slots"])
+def test_a_packet_without_a_group_is_counted_for_each_that_it_passes(
+    settings: Settings, tmp_path: Path
+) -> None:
+    packets = [packet(at / 9, at % 7, at % 5, payload=at % 40) for at in range(700)]
+    check(NO_VALUE, sources(written(tmp_path, packets)), settings)
+
+
+def test_a_sum_that_is_full_leaves_for_its_own_predicate_alone(tmp_path: Path) -> None:
+    queries = tuple(
+        f"SELECT tb, srcIP, count(*) AS n, sum(18446744073709551614) AS large FROM IPV4 "
+        f"WHERE len > {least} GROUP BY time/60 AS tb, srcIP HAVING count(*) > 0"
+        for least in (40, 60)
+    )
+    packets = [packet(at, payload=at % 40) for at in range(100)]
+    plan = plan_of(text_of([query.replace(", sum(", ", avg(") for query in queries]))
+    given = sources(written(tmp_path, packets))
+    shared = run(plan, given, SETTINGS)
+    assert shared.rows == run(plan, given, replace(SETTINGS, share_groups=False)).rows
+    full = {lfta.name: lfta for lfta in shared.statistics.lftas}
+    assert full["q0_low"].rows_out == full["q0_low"].accepted > 50
+    assert full["q1_low"].rows_out == full["q1_low"].accepted > 20
+
+
+Promise = tuple[object, Counter[bytes]]
+"""Bounds, and the rows before them that follow the bounds before."""
+
+
+def promises(plan: Plan, given: list[FileSource], settings: Settings) -> dict[str, list[Promise]]:
+    """Of each query what was promised, and behind which rows."""
+    found: dict[str, list[Promise]] = {}
+    with Session(plan, given, replace(settings, output_punctuation=True)) as session:
+        for event in session.batches():
+            said, bounds = found.setdefault(event.query, []), tuple(event.batch.bounds)
+            rows = Counter(event.batch.csv().splitlines())
+            if said and said[-1][0] == bounds and not rows:
+                continue
+            said.append((bounds, rows))
+    return found
+
+
+def test_each_promises_by_the_windows_that_it_has_groups_in(tmp_path: Path) -> None:
+    """One that takes a packet a minute does not wait for the other's groups."""
+    queries = (QUERIES[2], QUERIES[0].replace("> 60", "> 1000"))
+    packets = [packet(at / 4, at % 9, payload=1200 * (at % 240 == 7)) for at in range(3_000)]
+    given = sources(written(tmp_path, packets))
+    settings = replace(SETTINGS, flush="immediate", slots=1 << 12)
+    plan = plan_of(text_of(queries))
+    shared = promises(plan, given, settings)
+    assert shared == promises(plan, given, replace(settings, share_groups=False))
+    assert len(shared["q1"]) > 10
+
+
+def test_a_table_that_several_fill_grows_and_is_told_for_each(tmp_path: Path) -> None:
+    packets = [packet(at / 600, at * 7919 % 6_000, at % 2) for at in range(60_000)]
+    queries = (QUERIES[0].replace("> 60", "> 1"), QUERIES[1], QUERIES[2])
+    given = sources(written(tmp_path, packets))
+    settings = replace(SETTINGS, memory_bytes=16 << 20, heartbeat_packets=2_000)
+    check(queries, given, settings)
+    tables = run(plan_of(text_of(queries)), given, settings).statistics.lftas
+    assert len({table.slots for table in tables}) == 1
+    assert [table.held_bytes > 0 for table in tables] == [True, False, False]
+    assert tables[0].evicted > 0
+
+
+def test_several_interfaces_have_a_table_each(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    made = []
+    for seed, folder in enumerate(folders):
+        folder.mkdir()
+        made.append(written(folder, packets_of(Mixture(seed=seed, hosts=9))))
+    given = [FileSource(folder.name, str(path)) for folder, path in zip(folders, made, strict=True)]
+    names = [folder.name for folder in folders]
+    plan = plan_of(text_of(QUERIES), interfaces=names)
+    settings = replace(SETTINGS, slots=8)
+    shared = run(plan, given, settings)
+    apart = run(plan, given, replace(settings, share_groups=False))
+    assert {name: Counter(map(tuple, rows)) for name, rows in shared.rows.items()} == {
+        name: Counter(map(tuple, rows)) for name, rows in apart.rows.items()
+    }
+    assert counted(shared.statistics.lftas) == counted(apart.statistics.lftas)
+
+
+@pytest.mark.skipif(not captures("good"), reason="no real captures here")
+def test_real_captures_are_answered_the_same() -> None:
+    plan = plan_of(text_of(QUERIES))
+    settings = replace(SETTINGS, slots=8)
+    for path in captures("good", "hostile")[::5]:
+        try:
+            shared = run(plan, sources(path), settings)
+        except SourceError:
+            continue
+        apart = run(plan, sources(path), replace(settings, share_groups=False))
+        for name, rows in apart.rows.items():
+            assert Counter(map(tuple, shared.rows[name])) == Counter(map(tuple, rows)), path
+        assert counted(shared.statistics.lftas) == counted(apart.statistics.lftas), path
