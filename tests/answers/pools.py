@@ -92,6 +92,7 @@ def tuning_of(chance: Random) -> Settings:
         batch_rows=chance.choice((1, 2, None)),
         use_mmap=chance.random() < 0.5,
         hash_key=(chance.randrange(1 << 64), chance.randrange(1 << 64)),
+        fast_path=chance.random() < 0.7,
     )
 
 
