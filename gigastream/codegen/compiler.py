@@ -16,7 +16,11 @@ from pathlib import Path
 from gigastream.ownership import UntrustedError, check_file
 from gigastream.paths import cache_directory, include_directory
 
-FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-w")
+FLAGS = (
+    *("-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-fvisibility=hidden", "-w"),
+    "-fno-tree-slp-vectorize",
+)
+"""Fields of a packet that is decoded in registers are not to be put into vectors two by two."""
 COMPLETE = ("-Wl,-z,defs",)
 """What a header of the user's lacks is told here, not by the loader."""
 NATIVE = ("-march=native",)

@@ -93,6 +93,7 @@ def tuning_of(chance: Random) -> Settings:
         use_mmap=chance.random() < 0.5,
         hash_key=(chance.randrange(1 << 64), chance.randrange(1 << 64)),
         share_groups=chance.random() < 0.7,
+        fast_path=chance.random() < 0.7,
     )
 
 

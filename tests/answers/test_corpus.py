@@ -24,7 +24,7 @@ HERE = Path(__file__).parent / "corpus"
 CLASSES = ("good", "large", "ng-odd", "empty", "hostile", "broken")
 SETTINGS = (
     Settings(slots=4096),
-    Settings(slots=1, flush="lazy", burst=256),
+    Settings(slots=1, flush="lazy", burst=256, fast_path=False),
     Settings(slots=64, flush="immediate", burst=1, batch_rows=1),
     Settings(slots=2, flush="slow_inorder", burst=3, use_mmap=True),
     Settings(burst=256, use_mmap=True, heartbeat_packets=7),
