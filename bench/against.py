@@ -25,7 +25,7 @@ REPOSITORY = HERE.parent
 FLOOR, GOAL = 0.95, 1.0
 BEFORE = ", before"
 WITHOUT_PAIRS = frozenset(
-    {"agreement", "limit", "exact", "libpcap", "peers", "heartbeats", "memory", "live"}
+    {"agreement", "limit", "exact", "libpcap", "peers", "heartbeats", "memory", "live", "start"}
 )
 """Questions about others or not about time, and those whose runs of ours another one has."""
 
