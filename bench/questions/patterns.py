@@ -10,10 +10,10 @@ from __future__ import annotations
 from context import Bench, rate_ratio, speeds
 from measure import ours
 from report import Figure
-from workloads import SHORT_REAL, Capture
+from workloads import REAL, Capture
 
 TITLE = "A regular expression over each payload / the search of a text"
-CAPTURES = (SHORT_REAL,)
+CAPTURES = (REAL,)
 FLOOR, GOAL = 0.5, 0.9
 SELECTION = "SELECT time, len FROM TCP WHERE data_length > 0 AND {}"
 TEXT = SELECTION.format("str_exists_substr[TCP_data, 'HTTP/1.']")
