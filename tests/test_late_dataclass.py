@@ -183,3 +183,12 @@ def test_nothing_is_compiled_before_an_object_is_made() -> None:
     assert class_.__dict__["__init__"] is made
     late(object.__new__(class_), 3)
     assert class_.__dict__["__init__"] is made
+
+
+@pytest.mark.parametrize("by", MODULES)
+def test_a_default_that_all_objects_would_share_is_refused(by: Any) -> None:
+    with pytest.raises(ValueError, match="values"):
+
+        @by.dataclass
+        class _Shared:
+            values: list[int] = []  # noqa: RUF012
