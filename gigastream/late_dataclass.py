@@ -38,7 +38,7 @@ class _Factory:
 class _Field:
     """What is known of a field; the names are those of the standard module."""
 
-    __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "name", "repr", "type")
+    __slots__ = ("compare", "given", "given_factory", "init", "kw_only", "name", "repr", "type")
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class _Field:
     ) -> None:
         self.name = ""
         self.type = ""
-        self.default = default
-        self.default_factory = default_factory
+        self.given = default
+        self.given_factory = default_factory
         self.init = init
         self.repr = repr
         self.compare = compare
@@ -66,9 +66,28 @@ class _Field:
         return dataclasses._FIELD  # type: ignore[attr-defined]
 
     @property
+    def default(self) -> object:
+        """The value of an argument that is left out; dataclasses.MISSING: it may not be."""
+        return _as_others_ask(self.given)
+
+    @property
+    def default_factory(self) -> object:
+        """What makes that value; dataclasses.MISSING: nothing does."""
+        return _as_others_ask(self.given_factory)
+
+    @property
     def has_default(self) -> bool:
         """Whether an argument for it may be left out."""
-        return self.default is not _Missing or self.default_factory is not _Missing
+        return self.given is not _Missing or self.given_factory is not _Missing
+
+
+def _as_others_ask(given: object) -> object:
+    """A library that reads the fields of a class (msgspec) knows the standard word alone."""
+    if given is not _Missing:
+        return given
+    import dataclasses
+
+    return dataclasses.MISSING
 
 
 def _declare(
@@ -106,7 +125,7 @@ def _own_fields(cls: type, kw_only: bool) -> dict[str, _Field]:
             continue
         given = cls.__dict__.get(name, _Missing)
         one = given if isinstance(given, _Field) else _Field(default=given)
-        if one.default.__class__.__hash__ is None:
+        if one.given.__class__.__hash__ is None:
             raise ValueError(f"field {name}: a default that all objects would share")
         one.name, one.type = name, annotation
         if one.kw_only is None:
@@ -123,8 +142,8 @@ def _inherited_fields(cls: type) -> Iterator[tuple[str, _Field]]:
 def _with_defaults(cls: type, own: dict[str, _Field]) -> type:
     """The class, whose attributes are the defaults and no longer what describes them."""
     for name, one in own.items():
-        if one.default is not _Missing:
-            setattr(cls, name, one.default)
+        if one.given is not _Missing:
+            setattr(cls, name, one.given)
         elif name in cls.__dict__:
             delattr(cls, name)
     return cls
@@ -249,8 +268,8 @@ def _init_of(cls: type, in_order: list[_Field], frozen: bool) -> Callable[..., N
     known: dict[str, Any] = {"_Factory": _Factory, "_set": object.__setattr__}
     arguments, lines, has_star = ["self"], [], False
     for number, one in enumerate(in_order):
-        known[f"_default{number}"] = one.default
-        known[f"_factory{number}"] = one.default_factory
+        known[f"_default{number}"] = one.given
+        known[f"_factory{number}"] = one.given_factory
         if one.init and one.kw_only and not has_star:
             has_star = True
             arguments.append("*")
@@ -271,14 +290,14 @@ def _init_of(cls: type, in_order: list[_Field], frozen: bool) -> Callable[..., N
 
 
 def _argument(one: _Field, number: int) -> str:
-    if one.default_factory is not _Missing:
+    if one.given_factory is not _Missing:
         return f"{one.name}=_Factory"
     return f"{one.name}=_default{number}" if one.has_default else one.name
 
 
 def _value(one: _Field, number: int) -> str | None:
     """What is assigned to a field; None: nothing is."""
-    if one.default_factory is not _Missing:
+    if one.given_factory is not _Missing:
         made = f"_factory{number}()"
         return f"{made} if {one.name} is _Factory else {one.name}" if one.init else made
     if one.init:

@@ -10,11 +10,22 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
 from gigastream import late_dataclass
 
 MODULES = (dataclasses, late_dataclass)
+
+
+@late_dataclass.dataclass(frozen=True, slots=True)
+class KeyedMessage:
+    """As those that processes of the daemon send each other."""
+
+    x: int
+    y: int = 2
+    rows: tuple[int, ...] = late_dataclass.field(default_factory=tuple)
+    key: int = late_dataclass.field(kw_only=True)
 
 
 def declared(by: Any) -> SimpleNamespace:
@@ -192,3 +203,9 @@ def test_a_default_that_all_objects_would_share_is_refused(by: Any) -> None:
         @by.dataclass
         class _Shared:
             values: list[int] = []  # noqa: RUF012
+
+
+def test_a_library_that_reads_the_fields_asks_for_those_without_a_default() -> None:
+    assert msgspec.convert({"x": 1, "key": 3}, KeyedMessage) == KeyedMessage(1, key=3)
+    with pytest.raises(msgspec.ValidationError, match="missing required field `key`"):
+        msgspec.convert({"x": 1}, KeyedMessage)

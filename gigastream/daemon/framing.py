@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses  # noqa: F401 (msgspec loads it when asked, and who is confined can load nothing)
 import struct
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
