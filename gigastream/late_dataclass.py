@@ -125,6 +125,8 @@ def _own_fields(cls: type, kw_only: bool) -> dict[str, _Field]:
             continue
         given = cls.__dict__.get(name, _Missing)
         one = given if isinstance(given, _Field) else _Field(default=given)
+        if one.given.__class__.__hash__ is None:
+            raise ValueError(f"field {name}: a default that all objects would share")
         one.name, one.type = name, annotation
         if one.kw_only is None:
             one.kw_only = kw_only

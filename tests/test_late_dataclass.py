@@ -196,6 +196,15 @@ def test_nothing_is_compiled_before_an_object_is_made() -> None:
     assert class_.__dict__["__init__"] is made
 
 
+@pytest.mark.parametrize("by", MODULES)
+def test_a_default_that_all_objects_would_share_is_refused(by: Any) -> None:
+    with pytest.raises(ValueError, match="values"):
+
+        @by.dataclass
+        class _Shared:
+            values: list[int] = []  # noqa: RUF012
+
+
 def test_a_library_that_reads_the_fields_asks_for_those_without_a_default() -> None:
     assert msgspec.convert({"x": 1, "key": 3}, KeyedMessage) == KeyedMessage(1, key=3)
     with pytest.raises(msgspec.ValidationError, match="missing required field `key`"):

@@ -87,6 +87,8 @@ def _main(guarded: Guarded) -> int:
     compiler = os.fork()
     if compiler == 0:
         _become_compiler(guarded)
+    with contextlib.suppress(OSError):  # here, too: it may have to end before it has come so far
+        os.setpgid(compiler, compiler)
     is_wanted = _wait(compiler, time.monotonic() + guarded.seconds)
     _end_all(compiler, guarded.user)
     _, status = os.waitpid(compiler, 0)

@@ -265,9 +265,9 @@ def _forked(guarded: guard.Guarded) -> tuple[int, str]:
             said = stream.read(_SAID_BYTES)
             while stream.read(_SAID_BYTES):
                 pass
-        _, status = os.waitpid(child, 0)
     finally:
-        os.close(stdin)
+        os.close(stdin)  # whoever interrupts us ends the compiler, too: it is in the folder
+        _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status), said.decode(errors="replace")
 
 

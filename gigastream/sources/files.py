@@ -209,6 +209,18 @@ class FileSource:
         with _telling(self.label):
             return (os.fstat(0) if self.is_stdin else self._stat()).st_size
 
+    @property
+    def is_compressed(self) -> bool:
+        """Whether a file is, so that its size says nothing of its packets; they are not read."""
+        with _telling(self.label):
+            if self.is_stdin or self.opened is not None:
+                return _is_compressed(self.opened or 0)
+            descriptor = os.open(self.path, _READ_ONLY | os.O_NONBLOCK)
+            try:
+                return _is_compressed(descriptor)
+            finally:
+                os.close(descriptor)
+
     def descriptor(self) -> int:
         """Open it without waiting for a writer. OSError."""
         if self.opened is not None:
@@ -223,6 +235,10 @@ class FileSource:
             return os.stat(self.path)
         _refuse_what_gives_nothing(self.path, self.opened)
         return os.fstat(self.opened)
+
+
+def _is_compressed(descriptor: int) -> bool:
+    return compression_of(os.pread(descriptor, MAGIC_BYTES, 0)) is not None
 
 
 def _go_to_its_beginning(descriptor: int) -> None:
@@ -281,7 +297,12 @@ def are_finite(sources: Iterable[object]) -> bool:
 
 
 def are_small(sources: Iterable[object]) -> bool:
-    """Whether all are files, and so small together that better code would not pay for itself."""
+    """Whether all are files, and so small together that better code would not pay for itself.
+
+    A compressed one is not: a few bytes of it may be any number of packets.
+    """
     given = list(sources)
     files = [source for source in given if isinstance(source, FileSource) and source.is_finite]
-    return len(files) == len(given) and sum(file.size for file in files) <= SMALL_BYTES
+    if len(files) < len(given) or sum(file.size for file in files) > SMALL_BYTES:
+        return False
+    return not any(file.is_compressed for file in files)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,17 @@ def test_small_are_files_and_few_bytes_together(
     monkeypatch.setattr("gigastream.sources.files.SMALL_BYTES", 2 * file.size - 1)
     assert are_small([file])
     assert not are_small([file, file])
+
+
+def test_what_is_compressed_is_not_small(folder: Path, tmp_path: Path) -> None:
+    (_, name), *_ = INPUTS_USED[0]
+    plain = FileSource("default", str(folder / name))
+    packed = tmp_path / "packed.pcap"
+    packed.write_bytes(gzip.compress((folder / name).read_bytes()))
+    assert not are_small([plain, FileSource("default", str(packed))])
+    descriptor = os.open(packed, os.O_RDONLY)
+    try:
+        assert not are_small([FileSource("default", "whatever", opened=descriptor)])
+        assert os.lseek(descriptor, 0, os.SEEK_CUR) == 0
+    finally:
+        os.close(descriptor)

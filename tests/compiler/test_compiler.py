@@ -405,3 +405,27 @@ def test_the_guard_is_a_fork_of_one_thread_and_a_program_beside_others(
         monkeypatch.setattr(compiler_run.threading, "active_count", lambda count=count: count)
         compile_query_set(f"{TEXT}int gs_of_{count};\n")
     assert len(forked) == 1
+
+
+def test_who_is_interrupted_waits_for_the_end_of_the_guard_that_was_forked(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    children, made = [], guard.fork
+
+    def fork(guarded: guard.Guarded) -> tuple[int, int, int]:
+        children.append(made(guarded))
+        return children[-1]
+
+    def interrupted(descriptor: int, mode: str) -> None:
+        os.close(descriptor)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(guard, "fork", fork)
+    command = ("/bin/sh", "-c", ENDLESS)
+    guarded = guard.Guarded(command, str(temporary), str(temporary), None, os.defpath, 60)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fdopen", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            compiler_run._forked(guarded)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(children[0][0], os.WNOHANG)
