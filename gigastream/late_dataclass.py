@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from dataclasses import asdict, astuple, dataclass, field, fields, is_dataclass, replace
     from typing import Any
 
-__all__ = ["asdict", "astuple", "dataclass", "field", "fields", "is_dataclass", "replace"]
+__all__ = [
+    "asdict",
+    "astuple",
+    "dataclass",
+    "field",
+    "fields",
+    "is_dataclass",
+    "load_standard",
+    "replace",
+]
 
 _FIELDS = "__dataclass_fields__"
 """By this name the standard module knows a dataclass, too."""
@@ -88,6 +97,11 @@ def _as_others_ask(given: object) -> object:
     import dataclasses
 
     return dataclasses.MISSING
+
+
+def load_standard() -> None:
+    """Load the standard module now, for libraries that do so late: a confined process cannot."""
+    import dataclasses  # noqa: F401
 
 
 def _declare(

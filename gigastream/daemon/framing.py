@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses  # noqa: F401 (msgspec loads it when asked, and who is confined can load nothing)
 import struct
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
@@ -12,7 +11,9 @@ import msgspec
 
 from gigastream.daemon.loader_messages import LoaderStart, LoaderWord
 from gigastream.daemon.messages import Order, Report
+from gigastream.late_dataclass import load_standard
 
+load_standard()  # msgspec asks for it late
 MAX_FRAME_BYTES = 64 << 20
 LENGTH = struct.Struct("<I")
 _Message = TypeVar("_Message")
