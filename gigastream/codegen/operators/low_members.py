@@ -18,6 +18,7 @@ from gigastream.codegen.operators.low_member_rows import groups_apart, write_mem
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
     burst_head,
+    reset_scratch,
     write_candidates,
     write_packet,
 )
@@ -126,6 +127,7 @@ def _write_passed(lines: Lines, context: CodeContext, members: MemberSet) -> Non
         bit = f"{1 << predicate.number:#x}u"
         with lines.block(f"if (passed & {bit}) do", "} while (0);"):
             lines.add(_of(predicate), f"passed &= ~{bit};")
+            reset_scratch(lines, predicate.node)  # each has all of it, as it has alone
             TupleWriter(lines, context, predicate.node).predicates()
             lines.add(f"passed |= {bit};")
     if rest:
@@ -137,6 +139,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, members: Membe
     everything = tuple(a for cells in members.cells for a in cells.accumulators)
     owner = replace(members.owner, predicates=(), signature=(), accumulators=everything)
     fail = "gs_members_count(no_value, passed); continue;"
+    reset_scratch(lines, owner)
     values = TupleWriter(lines, context, owner, fail=fail)
     values.load(*(group.expression for group in owner.groups), *members.arguments)
     lines.add(f"struct {prefix}_row *row = &rows[count];", "row->passed = passed;")
