@@ -132,6 +132,23 @@ def test_a_sum_that_is_full_leaves_for_its_own_predicate_alone(tmp_path: Path) -
     assert full["q1_low"].rows_out == full["q1_low"].accepted > 20
 
 
+def test_strings_of_one_predicate_do_not_take_the_room_of_others(tmp_path: Path) -> None:
+    """Of 256 KiB that a packet's strings have, each predicate has all, and each packet again."""
+    queries = tuple(
+        f"SELECT tb, srcIP, count(*) AS n FROM IPV4 WHERE {where} GROUP BY time/60 AS tb, srcIP"
+        for where in (
+            "len > 30",
+            "length(repeat(text(len), 20000)) > 10",
+            "length(concat(repeat(text(len), 20000), repeat(text(ttl), 20000))) > 20",
+            "length(concat(repeat(text(ttl), 20000), repeat(text(len), 20000))) > 30",
+        )
+    )
+    packets = [packet(at / 9, at % 7, payload=at % 40) for at in range(100)]
+    given = sources(written(tmp_path, packets))
+    check(queries, given, SETTINGS)
+    check(queries[::-1], given, SETTINGS)
+
+
 Promise = tuple[object, Counter[bytes]]
 """Bounds, and the rows before them that follow the bounds before."""
 
