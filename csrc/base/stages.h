@@ -56,10 +56,10 @@ static inline void gs_stages_ask(struct gs_stages *stages)
     stages->began = gs_stage_ticks();
 }
 
-/* A burst begins. */
+/* A burst begins; it counts when it ends. */
 static inline void gs_stages_begin(struct gs_stages *stages)
 {
-    stages->is_sampled = stages->is_asked && stages->bursts++ % GS_STAGES_ONE_IN == 0;
+    stages->is_sampled = stages->is_asked && stages->bursts % GS_STAGES_ONE_IN == 0;
     if (!stages->is_sampled) return;
     stages->nested_since = stages->nested;
     stages->since = gs_stage_ticks();
@@ -75,10 +75,17 @@ static inline void gs_stages_mark(struct gs_stages *stages, enum gs_stage stage)
     stages->since = now;
 }
 
+/* There was no burst: another way to its packets begins anew. */
+static inline void gs_stages_give_up(struct gs_stages *stages)
+{
+    stages->is_sampled = false;
+}
+
 /* The burst was of so many packets. */
 static inline void gs_stages_end(struct gs_stages *stages, uint64_t packets)
 {
     if (!stages->is_asked) return;
+    stages->bursts++;
     stages->packets += packets;
     if (stages->is_sampled) stages->packets_sampled += packets;
     stages->is_sampled = false;

@@ -149,7 +149,10 @@ uint64_t gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source
     gs_stages_begin(&engine->stages);
     burst.count = gs_source_take_frames(source, &limits);
     burst.frames = (const uint8_t *)source->packets;
-    if (burst.count == 0) return 0;
+    if (burst.count == 0) {
+        gs_stages_give_up(&engine->stages);
+        return 0;
+    }
     gs_stages_mark(&engine->stages, GS_STAGE_READ);
     run_burst(engine, source, burst);
     gs_stages_end(&engine->stages, burst.count);

@@ -6,7 +6,7 @@ from __future__ import annotations
 import gzip
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +17,7 @@ import pyarrow
 import pytest
 from cli.command import gigastream
 
+from gigastream.codegen.query_set import generate
 from gigastream.flush_policy import FLUSH_POLICIES
 from gigastream.gsql.source import SourceFile
 from gigastream.plan import Plan, plan_queries
@@ -117,8 +118,12 @@ STEP = 83
 @cache
 def _plan(inputs: Inputs) -> Plan:
     """All queries of the same inputs as one set, so that they are compiled once."""
-    files = tuple(SourceFile(g.name, g.text) for g in GOLDEN if g.inputs == inputs)
-    interfaces = {interface: {} for interface, _ in inputs}
+    return _plan_of([golden for golden in GOLDEN if golden.inputs == inputs])
+
+
+def _plan_of(golden: Sequence[Golden]) -> Plan:
+    files = tuple(SourceFile(g.name, g.text) for g in golden)
+    interfaces = {interface: {} for interface, _ in golden[0].inputs}
     texts = QueryTexts(files, interfaces=interfaces, is_finite=True)
     return plan_queries(check_texts(texts).queries, is_finite=True)
 
@@ -165,6 +170,30 @@ def test_nothing_changes_a_row(inputs: Inputs, folder: Path) -> None:
 def test_nothing_at_all_changes_a_row(inputs: Inputs, folder: Path) -> None:
     for variant in _variants():
         _check(inputs, variant, folder)
+
+
+ALONE = (
+    Settings(burst=64),
+    Settings(slots=2, burst=256, use_mmap=True),
+    Settings(slots=1, burst=100, flush="immediate", disorder_bytes=50_000),
+)
+
+
+def test_those_that_see_packets_alone(folder: Path) -> None:
+    """A set of its own for each query whose LFTA takes frames: in a greater set none does."""
+    found = 0
+    for golden in GOLDEN:
+        plan = _plan_of((golden,))
+        if ".takes_frames = true" not in generate(plan):
+            continue
+        found += 1
+        sources = [FileSource(interface, str(folder / name)) for interface, name in golden.inputs]
+        for settings in ALONE:
+            given = run(plan, sources, settings)
+            for name, rows in _rows(golden).items():
+                problem = difference(rows, given.rows[name])
+                assert problem is None, f"{name} by {settings}:\n{problem}"
+    assert found > 8
 
 
 # As a person asks

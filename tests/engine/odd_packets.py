@@ -90,3 +90,10 @@ def jumping_packets() -> list[Packet]:
         when = START_NS + (at // 20 + step + far) * 10**9
         made.append(Packet(when, f.ethernet(_V4, packet), 60 + at % 1400))
     return made
+
+
+def straggling_packets() -> list[Packet]:
+    """One in 431 is 300 s back, which is one in each 32 KiB of a pcap file, far from their ends."""
+    data = f.ethernet(_V4, f.ipv4(1, 2, f.UDP, f.udp(1, 53))).ljust(60, b"\0")
+    backs = [300 if at % 431 == 330 else 0 for at in range(4000)]
+    return [Packet(START_NS + at * 10**6 - back * 10**9, data, 60) for at, back in enumerate(backs)]
