@@ -17,6 +17,7 @@ from gigastream.gsql.expressions import (
     Operation,
     walk,
 )
+from gigastream.gsql.types import Type
 from gigastream.gsql.watchlists import Watchlist
 
 DIVISION = 5
@@ -78,6 +79,15 @@ def _is_prefilter_node(node: Expression) -> bool:
     if isinstance(node, Operation):
         return not node.checked and node.operator not in DIVISIONS
     return isinstance(node, Cast | Case) and not getattr(node, "checked", False)
+
+
+def makes_strings(expression: Expression) -> bool:
+    """Whether its value takes some of the memory that a packet's strings have."""
+    return any(
+        (isinstance(node, FunctionCall) and node.type is Type.STRING)
+        or (isinstance(node, FieldRef) and node.accessor == "community_id")
+        for node in walk(expression)
+    )
 
 
 def fields_of(*expressions: Expression) -> tuple[FieldRef, ...]:

@@ -53,6 +53,13 @@ def test_each_has_its_own(second: str) -> None:
     assert [low.table_of for low in plan.low] == [()] * 2
 
 
+@pytest.mark.parametrize(("group", "is_one"), [("ttl", True), ("length(text(ttl))", False)])
+def test_groups_that_make_strings_have_their_own(group: str, is_one: bool) -> None:
+    text = f"SELECT tb, g FROM IPV4 WHERE len > {{}} GROUP BY time/60 AS tb, {group} AS g"
+    plan = planned(f"{text.format(9)}; DEFINE {{ query_name b; }} {text.format(8)}")
+    assert [bool(low.table_of) for low in plan.low] == [is_one] * 2
+
+
 def test_temporal_groups_are_compared_in_their_order() -> None:
     times = "SELECT a, b, count(*) AS n FROM IPV4 WHERE len > {} GROUP BY {}"
     groups = ("time/60 AS a, time_ms/7 AS b", "time_ms/7 AS b, time/60 AS a")

@@ -139,7 +139,6 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, members: Membe
     everything = tuple(a for cells in members.cells for a in cells.accumulators)
     owner = replace(members.owner, predicates=(), signature=(), accumulators=everything)
     fail = "gs_members_count(no_value, passed); continue;"
-    reset_scratch(lines, owner)
     values = TupleWriter(lines, context, owner, fail=fail)
     values.load(*(group.expression for group in owner.groups), *members.arguments)
     lines.add(f"struct {prefix}_row *row = &rows[count];", "row->passed = passed;")

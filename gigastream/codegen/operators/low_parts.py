@@ -18,10 +18,9 @@ from gigastream.codegen.unpack import (
 )
 from gigastream.codegen.watchlists import column_of, write_lookup
 from gigastream.gsql.expressions import Expression, FieldRef, FunctionCall, ListValue, walk
-from gigastream.gsql.types import Type
 from gigastream.late_dataclass import replace
 from gigastream.plan.accumulators import expression_key
-from gigastream.plan.costs import fields_of
+from gigastream.plan.costs import fields_of, makes_strings
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.text import expression_text
 
@@ -137,15 +136,6 @@ def _name(field: FieldRef) -> str:
     return field.accessor.removeprefix("@")
 
 
-def _uses_scratch(node: LowNode) -> bool:
-    return any(
-        (isinstance(part, FunctionCall) and part.type is Type.STRING)
-        or (isinstance(part, FieldRef) and part.accessor == "community_id")
-        for e in node.expressions
-        for part in walk(e)
-    )
-
-
 def write_candidates(lines: Lines, context: CodeContext, node: LowNode) -> None:
     """`candidates` of 64 packets: present and passed; the others are counted by their cause."""
     present = presence_row(context, presence_of(node))
@@ -210,5 +200,5 @@ def write_packet(lines: Lines, node: LowNode) -> None:
 
 def reset_scratch(lines: Lines, node: LowNode) -> None:
     """A new packet: strings made for the last one are needed no more."""
-    if _uses_scratch(node):
+    if any(map(makes_strings, node.expressions)):
         lines.add("burst->scratch->used = 0;")

@@ -12,7 +12,7 @@ from gigastream.gsql.queries import GroupVariable
 from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import Accumulator, expression_key
 from gigastream.plan.base_time import BaseTimes
-from gigastream.plan.costs import is_total_and_cheap
+from gigastream.plan.costs import is_total_and_cheap, makes_strings
 from gigastream.plan.describe.aggregates import kept, kept_columns
 from gigastream.plan.describe.clauses import group_text
 from gigastream.plan.describe.low import packet_details, reader_details
@@ -46,10 +46,11 @@ class PartialAggregate(LowNode):
         """The order of the groups says nothing, but that of the temporal ones, which are compared.
 
         What is kept of a packet must be there for every packet, of a fixed size and no function's.
+        Groups that make strings share the memory of these with WHERE, which here is of several.
         """
         groups = [group.expression for group in self.groups]
         is_plain = all(map(_is_plain, self.accumulators))
-        is_wide = any(e.type.is_wide for e in groups)
+        is_wide = any(e.type.is_wide or makes_strings(e) for e in groups)
         if not is_plain or is_wide or self.filter is not None or self.row_column is not None:
             return None
         temporal = tuple(expression_key(e) for e in groups if e.temporal.is_temporal)
