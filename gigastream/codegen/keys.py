@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from gigastream.codegen.c_text import C_TYPE, Lines, bytes_differ
 from gigastream.gsql.expressions import Expression
+from gigastream.gsql.queries import GroupVariable
 from gigastream.gsql.types import Temporal, Type
 
 _SMALL = (Type.BOOL, Type.USHORT, Type.UINT, Type.INT, Type.IP)
@@ -20,6 +21,27 @@ def size_rank(c_type: str) -> int:
     """Members of four bytes or less come first, beside the control word, then the wide ones."""
     ranks = {"uint32_t": 0, "int32_t": 0, "uint16_t": 1, "uint8_t": 2, "bool": 2}
     return ranks.get(c_type, 3)
+
+
+def key_groups(groups: Sequence[GroupVariable]) -> list[int]:
+    """Which groups are the key."""
+    return [i for i, group in enumerate(groups) if not group.expression.temporal.is_temporal]
+
+
+def window_groups(groups: Sequence[GroupVariable]) -> list[int]:
+    """Which groups are the window."""
+    return [i for i, group in enumerate(groups) if group.expression.temporal.is_temporal]
+
+
+def write_slot_of(lines: Lines, groups: Sequence[GroupVariable]) -> None:
+    """Where the group of `row` lies in a direct-mapped table, and its tag, by its hash."""
+    keys = key_groups(groups)
+    types = [groups[i].expression.type for i in keys]
+    write_hash(lines, "hash", "hash_key", types, [f"row->g{i}" for i in keys])
+    lines.add(
+        "row->slot = (uint32_t)hash & slot_mask;",
+        "row->tag = (uint32_t)(hash >> 32) & ~0xffu;",
+    )
 
 
 def write_hash(

@@ -7,21 +7,13 @@ from gigastream.codegen.accumulators import low_writer_of
 from gigastream.codegen.c_text import Lines
 from gigastream.codegen.columns import put
 from gigastream.codegen.expressions import CValue
-from gigastream.codegen.keys import from_bound
+from gigastream.codegen.keys import from_bound, window_groups
 from gigastream.codegen.member_sets import (
     MemberRows,
     MemberSet,
     accumulator_places,
     group_places,
 )
-from gigastream.plan.operators.partial_aggregate import PartialAggregate
-
-
-def groups_apart(owner: PartialAggregate) -> tuple[list[int], list[int]]:
-    """The groups that are a slot's key, and those that are its window."""
-    is_window = [group.expression.temporal.is_temporal for group in owner.groups]
-    places = range(len(is_window))
-    return [i for i in places if not is_window[i]], [i for i in places if is_window[i]]
 
 
 def write_member_rows(lines: Lines, prefix: str, members: MemberSet) -> None:
@@ -62,7 +54,7 @@ def _write_row(lines: Lines, name: str, prefix: str, members: MemberSet, rows: M
 
 
 def _values(members: MemberSet, rows: MemberRows) -> list[CValue]:
-    _, windows = groups_apart(members.owner)
+    windows = window_groups(members.owner.groups)
     values = []
     for place, group in zip(group_places(members.owner, rows.node), rows.node.groups, strict=True):
         e = group.expression

@@ -12,9 +12,17 @@ from __future__ import annotations
 from gigastream.codegen.accumulators import handed_over, low_writer_of, met
 from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.context import CodeContext
-from gigastream.codegen.keys import equal, size_rank, to_bound, write_has_time, write_hash
+from gigastream.codegen.keys import (
+    equal,
+    key_groups,
+    size_rank,
+    to_bound,
+    window_groups,
+    write_has_time,
+    write_slot_of,
+)
 from gigastream.codegen.member_sets import MemberCells, MemberPredicate, MemberSet, member_set
-from gigastream.codegen.operators.low_member_rows import groups_apart, write_member_rows
+from gigastream.codegen.operators.low_member_rows import write_member_rows
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
     burst_head,
@@ -39,7 +47,7 @@ def write_members(lines: Lines, context: CodeContext, prefix: str, owner: Partia
 
 def _write_types(lines: Lines, prefix: str, members: MemberSet) -> None:
     owner = members.owner
-    keys, windows = groups_apart(owner)
+    keys, windows = key_groups(owner.groups), window_groups(owner.groups)
     for cells in members.cells:
         with lines.block(f"struct {prefix}_cell_{cells.number}", "};"):
             for name, c_type in _cell_members(cells):
@@ -142,7 +150,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, members: Membe
     values = TupleWriter(lines, context, owner, fail=fail)
     values.load(*(group.expression for group in owner.groups), *members.arguments)
     lines.add(f"struct {prefix}_row *row = &rows[count];", "row->passed = passed;")
-    _, windows = groups_apart(owner)
+    windows = window_groups(owner.groups)
     for i, group in enumerate(owner.groups):
         lines.add(comment(f"{expression_text(group.expression)} AS {group.name}"))
         value = values.writer.value(group.expression).code
@@ -154,18 +162,12 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, members: Membe
         lines.add(f"row->window[{windows.index(i)}] = {bound};")
     for at, argument in enumerate(members.arguments):
         lines.add(f"row->x{at} = {values.writer.value(argument).code};")
-    _write_place(lines, prefix, owner)
+    _write_place(lines, owner)
 
 
-def _write_place(lines: Lines, prefix: str, owner: PartialAggregate) -> None:
-    keys, _ = groups_apart(owner)
-    types = [owner.groups[i].expression.type for i in keys]
-    write_hash(lines, "hash", "hash_key", types, [f"row->g{i}" for i in keys])
-    lines.add(
-        "row->slot = (uint32_t)hash & slot_mask;",
-        "row->tag = (uint32_t)(hash >> 32) & ~0xffu;",
-        "const char *const place = (const char *)&slots[row->slot];",
-    )
+def _write_place(lines: Lines, owner: PartialAggregate) -> None:
+    write_slot_of(lines, owner.groups)
+    lines.add("const char *const place = (const char *)&slots[row->slot];")
     with lines.block("for (size_t line = 0; line < sizeof *slots; line += 64)"):
         lines.add("__builtin_prefetch(place + line, 1);")
     lines.add("count++;")
@@ -177,7 +179,7 @@ def _write_place(lines: Lines, prefix: str, owner: PartialAggregate) -> None:
 def _write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
     """Drip, window, slot, cells (the order of OPERATORS section 3)."""
     owner = members.owner
-    keys, windows = groups_apart(owner)
+    keys, windows = key_groups(owner.groups), window_groups(owner.groups)
     lines.add(f"const struct {prefix}_row *row = &rows[at];")
     lines.add("if (GS_UNLIKELY(--table->until_drip == 0)) lfta->host->lfta_drip(lfta);")
     same = ["table->has_last_window"]

@@ -15,10 +15,12 @@ from gigastream.codegen.expressions import CValue
 from gigastream.codegen.keys import (
     equal,
     from_bound,
+    key_groups,
     size_rank,
     to_bound,
+    window_groups,
     write_has_time,
-    write_hash,
+    write_slot_of,
 )
 from gigastream.codegen.members import declare_member, write_member
 from gigastream.codegen.operators.low_code import LowCode
@@ -50,16 +52,8 @@ def _write_partial_aggregate(
     _write_aggregation(lines, context, prefix, node)
 
 
-def _key_groups(node: PartialAggregate) -> list[int]:
-    return [i for i, g in enumerate(node.groups) if not g.expression.temporal.is_temporal]
-
-
-def _window_groups(node: PartialAggregate) -> list[int]:
-    return [i for i, g in enumerate(node.groups) if g.expression.temporal.is_temporal]
-
-
 def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
-    members = [(C_TYPE[node.groups[i].expression.type], f"g{i}") for i in _key_groups(node)]
+    members = [(C_TYPE[node.groups[i].expression.type], f"g{i}") for i in key_groups(node.groups)]
     for index, accumulator in enumerate(node.accumulators):
         states = low_writer_of(accumulator).low(f"a{index}", accumulator)
         members += [(state.c_type, state.name) for state in states]
@@ -70,8 +64,10 @@ def _write_slot(lines: Lines, prefix: str, node: PartialAggregate) -> None:
             lines.add(f"{c_type} {name};")
     lines.add("")
     with lines.block(f"struct {prefix}_row", "};"):
-        lines.add("uint32_t slot, tag;", f"gs_bound window[{max(1, len(_window_groups(node)))}];")
-        for i in _key_groups(node):
+        lines.add(
+            "uint32_t slot, tag;", f"gs_bound window[{max(1, len(window_groups(node.groups)))}];"
+        )
+        for i in key_groups(node.groups):
             lines.add(f"{C_TYPE[node.groups[i].expression.type]} g{i};")
         for index, accumulator in enumerate(node.accumulators):
             for part, e in enumerate(accumulator.expressions):
@@ -97,7 +93,7 @@ def _write_emit(lines: Lines, prefix: str, node: PartialAggregate) -> None:
 
 
 def _partial_values(node: PartialAggregate) -> list[CValue]:
-    windows = {group: k for k, group in enumerate(_window_groups(node))}
+    windows = {group: k for k, group in enumerate(window_groups(node.groups))}
     values = []
     for i, group in enumerate(node.groups):
         e = group.expression
@@ -164,7 +160,7 @@ def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
 
 def _same(node: PartialAggregate) -> list[str]:
     """C conditions: every row is of the window met last."""
-    count = len(_window_groups(node))
+    count = len(window_groups(node.groups))
     return ["!differs"] * (count > 0) + [
         f"table->windows[table->last_window].values[{k}] == rows[0].window[{k}]"
         for k in range(count)
@@ -183,7 +179,7 @@ def _write_group(
     tuple_writer.load(*(g.expression for g in node.groups))
     tuple_writer.load(*(e for a in node.accumulators for e in a.expressions))
     lines.add(f"struct {prefix}_row *row = &rows[count];")
-    windows = {group: k for k, group in enumerate(_window_groups(node))}
+    windows = {group: k for k, group in enumerate(window_groups(node.groups))}
     for i, group in enumerate(node.groups):
         lines.add(comment(f"{expression_text(group.expression)} AS {group.name}"))
         value = tuple_writer.writer.value(group.expression).code
@@ -194,7 +190,7 @@ def _write_group(
     for index, accumulator in enumerate(node.accumulators):
         for part, e in enumerate(accumulator.expressions):
             write_member(lines, tuple_writer.writer, e, f"row->x{index}_{part}")
-    _write_place(lines, prefix, node)
+    _write_place(lines, node)
 
 
 def _write_window_value(lines: Lines, to: str, value: str, e: Expression) -> None:
@@ -202,16 +198,14 @@ def _write_window_value(lines: Lines, to: str, value: str, e: Expression) -> Non
     lines.add(f"{to} = {to_bound(value, e.temporal)};")
 
 
-def _write_place(lines: Lines, prefix: str, node: PartialAggregate) -> None:
-    keys = _key_groups(node)
-    types = [node.groups[i].expression.type for i in keys]
-    write_hash(lines, "hash", "hash_key", types, [f"row->g{i}" for i in keys])
-    differs = [f"row->window[{k}] != rows[0].window[{k}]" for k in range(len(_window_groups(node)))]
+def _write_place(lines: Lines, node: PartialAggregate) -> None:
+    write_slot_of(lines, node.groups)
+    differs = [
+        f"row->window[{k}] != rows[0].window[{k}]" for k in range(len(window_groups(node.groups)))
+    ]
     if differs:
         lines.add(f"differs |= {' || '.join(differs)};")
     lines.add(
-        "row->slot = (uint32_t)hash & slot_mask;",
-        "row->tag = (uint32_t)(hash >> 32) & ~0xffu;",
         "__builtin_prefetch(&slots[row->slot], 1);",
         "count++;",
     )
@@ -228,7 +222,7 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     )
     keys = [
         equal(node.groups[i].expression.type, f"slot->g{i}", f"row->g{i}")
-        for i in _key_groups(node)
+        for i in key_groups(node.groups)
     ]
     match = " && ".join(["slot->control == control", *keys])
     with lines.block(f"if (GS_LIKELY({match}))"):
@@ -236,13 +230,13 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
         lines.add("continue;")
     _write_collision(lines, prefix)
     lines.add("slot->control = control;")
-    lines.add(*(f"slot->g{i} = row->g{i};" for i in _key_groups(node)))
+    lines.add(*(f"slot->g{i} = row->g{i};" for i in key_groups(node.groups)))
     _write_start(lines, node)
 
 
 def _write_unquiet(lines: Lines, node: PartialAggregate) -> None:
     lines.add("if (GS_UNLIKELY(--table->until_drip == 0)) lfta->host->lfta_drip(lfta);")
-    count = len(_window_groups(node))
+    count = len(window_groups(node.groups))
     same = " && ".join(
         ["table->has_last_window"]
         + [f"table->windows[window].values[{k}] == row->window[{k}]" for k in range(count)]
