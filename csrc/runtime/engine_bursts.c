@@ -58,7 +58,7 @@ static uint32_t sample(const struct gs_engine *engine, struct gs_source *source,
 /* Who alone sees packets decodes them: what it does not ask for is then never written. */
 static bool takes_frames(const struct gs_engine *engine, const struct gs_source *source)
 {
-    return engine->alone != NULL && engine->sampling.shift == 0 && source->is_ethernet;
+    return engine->takes_frames && engine->sampling.shift == 0 && source->is_ethernet;
 }
 
 static uint32_t decode(struct gs_engine *engine, struct gs_source *source,

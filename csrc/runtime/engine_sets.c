@@ -8,33 +8,33 @@
 #include "engine_state.h"
 #include "graph_cut.h"
 
-static const struct gs_lfta_ops *takes_frames(const struct gs_attached_set *set)
+static bool takes_frames(const struct gs_attached_set *set)
 {
     const struct gs_query_set *query_set = set->query_set;
     for (uint32_t n = 0; n < query_set->node_count; n++) {
         const struct gs_lfta_ops *ops = query_set->nodes[n].ops;
-        if (query_set->nodes[n].kind == GS_NODE_LFTA && ops->takes_frames) return ops;
+        if (query_set->nodes[n].kind == GS_NODE_LFTA && ops->takes_frames) return true;
     }
-    return NULL;
+    return false;
 }
 
 /* Two sets that decode for themselves would do so twice. */
-static void find_alone(struct gs_engine *engine)
+static void find_who_takes_frames(struct gs_engine *engine)
 {
     uint32_t running = 0;
-    engine->alone = NULL;
+    bool takes = false;
     for (uint32_t s = 0; s < engine->set_count; s++) {
         if (!gs_attached_is_running(engine->sets[s])) continue;
-        engine->alone = takes_frames(engine->sets[s]);
+        takes = takes_frames(engine->sets[s]);
         running++;
     }
-    if (running > 1 || !engine->settings.fast_path) engine->alone = NULL;
+    engine->takes_frames = takes && running == 1 && engine->settings.fast_path;
 }
 
 /* Which sets run has changed. */
 static void arrange_sets(struct gs_engine *engine)
 {
-    find_alone(engine);
+    find_who_takes_frames(engine);
     engine->depth = GS_DEPTH_RECORD;
     engine->holds = engine->is_by_time = false;
     for (uint32_t s = 0; s < engine->set_count; s++) {

@@ -33,8 +33,7 @@ struct gs_engine {
     uint32_t set_count;
     enum gs_depth depth; /* the deepest of theirs */
     bool holds;          /* one of them holds packets, each for its time */
-    /* The only LFTA that packets are for, which takes frames (gs_plain.h); NULL: there are more. */
-    const struct gs_lfta_ops *alone;
+    bool takes_frames;   /* one LFTA alone sees packets, and decodes them itself (gs_plain.h) */
     bool is_by_time; /* one of them puts packets together: files come by time, packet by packet */
     struct gs_interface *interfaces;
     uint32_t interface_count;

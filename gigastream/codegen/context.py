@@ -75,6 +75,8 @@ class CodeContext:
     prefixes: dict[tuple[str, str], str] = field(default_factory=dict)
     presence_rows: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     """By what a packet must be, where unpack leaves whether it is so (unpack.py)."""
+    views: dict[View, int] = field(default_factory=dict)
+    """How LFTAs see packets, each with its number."""
 
     def prefix(self, node: Node, shown: str) -> str:
         """A unique C prefix for what belongs to a node: its number, and what a person reads."""
@@ -82,6 +84,12 @@ class CodeContext:
         if key not in self.prefixes:
             self.prefixes[key] = f"n{len(self.prefixes)}_{identifier(shown)}"
         return self.prefixes[key]
+
+    def view_number(self, node: LowNode) -> int:
+        """The place in `views` of how an LFTA sees packets."""
+        if not self.views:  # once: every LFTA asks
+            self.views.update((view, number) for number, view in enumerate(views_of(self.plan)))
+        return self.views[view_of(node)]
 
     def called(self, call: FunctionCall) -> None:
         """A function is used: its header is wanted."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from gigastream.gsql.diagnostics import Diagnostic
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gigastream.plan.operators.output import Output
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """A query set: its nodes, inputs before consumers, and the prefilter that its LFTAs share."""
 
@@ -39,7 +40,7 @@ class Plan:
     is_fused: bool = field(default=True, compare=False)
     """An LFTA that alone sees packets decodes them itself; False: they are decoded ahead of it."""
 
-    @property
+    @cached_property
     def low(self) -> tuple[LowNode, ...]:
         return cast("tuple[LowNode, ...]", tuple(node for node in self.nodes if node.is_low))
 

@@ -9,7 +9,7 @@ from typing import Any
 from gigastream.codegen.bounds import write_carried
 from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_schema
-from gigastream.codegen.context import CodeContext, view_of, views_of
+from gigastream.codegen.context import CodeContext
 from gigastream.codegen.interfaces import write_interfaces
 from gigastream.codegen.member_sets import member_set
 from gigastream.codegen.operators.low_packets import takes_frames
@@ -62,7 +62,6 @@ class LowCode:
         self, lines: Lines, context: CodeContext, node: LowNode, temporal: list[int]
     ) -> None:
         options, prefix = node.options, self.prefix(context, node)
-        view = views_of(context.plan).index(view_of(node))
         columns = ", ".join(map(str, temporal)) or "0"
         lines.add(f"static const uint32_t {prefix}_temporal[] = {{{columns}}};")
         interfaces = write_interfaces(lines, prefix, node)
@@ -71,7 +70,7 @@ class LowCode:
         with lines.block(f"static const struct gs_lfta_ops {prefix}_ops =", "};"):
             lines.add(
                 f".kind = GS_LFTA_{self.kind},",
-                f".view = {view},",
+                f".view = {context.view_number(node)},",
                 f".member = {member},",
                 f".slot_size = {f'sizeof(struct {prefix}_slot)' if has_table else '0'},",
                 f".slot_count = {options.aggregate_slots or 0},",
