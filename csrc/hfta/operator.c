@@ -204,16 +204,15 @@ static void trace(struct gs_operator_state *op, const struct gs_batch *cause)
         .rows_in = op->base.counters.rows_in,
         .rows_out = op->base.counters.rows_out,
         .held = op->methods->held != NULL ? op->methods->held(op) : 0,
-        .cost_ns = gs_monotonic_ns() - op->received_ns - op->away_ns,
+        .cost_ns = op->base.output->made_at_ns - op->received_ns - op->away_ns,
     };
 }
 
 /* What consumers take of the time while a heartbeat is on its way is theirs. */
-static void push(struct gs_operator_state *op, struct gs_batch *batch)
+static void push(struct gs_operator_state *op, struct gs_batch *batch, int64_t began_ns)
 {
-    int64_t began_ns = op->received_ns != 0 ? gs_monotonic_ns() : 0;
     gs_stream_push(&op->stream, batch);
-    if (began_ns != 0) op->away_ns += gs_monotonic_ns() - began_ns;
+    if (op->received_ns != 0) op->away_ns += gs_monotonic_ns() - began_ns;
 }
 
 void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause)
@@ -228,7 +227,7 @@ void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause
     batch->is_heartbeat = cause != NULL && cause->is_heartbeat;
     op->base.counters.rows_out += batch->row_count;
     if (batch->is_heartbeat) trace(op, cause);
-    push(op, batch);
+    push(op, batch, batch->made_at_ns);
     struct gs_batch *renewed = gs_batch_renew(batch);
     if (renewed == NULL)
         *op->failed = true;
@@ -249,7 +248,7 @@ void gs_operator_pass(struct gs_operator_state *op, struct gs_batch *batch, uint
     view->is_heartbeat = view->is_end = false;
     gs_missing_mark(op, view);
     op->base.counters.rows_out += row_count;
-    push(op, view);
+    push(op, view, op->received_ns != 0 ? gs_monotonic_ns() : 0);
     gs_batch_release(view);
 }
 

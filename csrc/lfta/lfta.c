@@ -162,17 +162,17 @@ int64_t gs_lfta_promised_ns(const struct gs_lfta_state *lfta)
 }
 
 /* The first step of a heartbeat's trace. */
-static void trace(const struct gs_lfta_state *lfta, struct gs_trace *trace)
+static void trace(const struct gs_lfta_state *lfta, struct gs_batch *batch)
 {
-    trace->step_count = 1;
-    trace->steps[0] = (struct gs_trace_step){
+    batch->trace.step_count = 1;
+    batch->trace.steps[0] = (struct gs_trace_step){
         .origin = lfta->source,
         .queue_length = lfta->queue_length,
         .received_ns = lfta->advanced_at_ns,
         .rows_in = gs_lfta_packets(lfta),
         .rows_out = lfta->rows_out,
         .held = gs_lfta_groups(lfta),
-        .cost_ns = gs_monotonic_ns() - lfta->advanced_at_ns - lfta->away_ns,
+        .cost_ns = batch->made_at_ns - lfta->advanced_at_ns - lfta->away_ns,
     };
 }
 
@@ -197,14 +197,15 @@ static void stamp(struct gs_lfta_state *lfta, bool is_heartbeat)
     batch->is_heartbeat = is_heartbeat;
     batch->trace.trace_id = is_heartbeat ? ++lfta->trace_id : 0;
     batch->trace.step_count = 0;
-    if (is_heartbeat) trace(lfta, &batch->trace);
+    if (is_heartbeat) trace(lfta, batch);
 }
 
+/* A batch that has just been made. */
 static void push(struct gs_lfta_state *lfta)
 {
-    int64_t began_ns = lfta->advanced_at_ns != 0 ? gs_monotonic_ns() : 0;
+    int64_t began_ns = lfta->base.output->made_at_ns;
     gs_stream_push(lfta->stream, lfta->base.output);
-    if (began_ns != 0) lfta->away_ns += gs_monotonic_ns() - began_ns;
+    if (lfta->advanced_at_ns != 0) lfta->away_ns += gs_monotonic_ns() - began_ns;
 }
 
 static void deliver(struct gs_lfta_state *lfta, bool is_heartbeat, bool is_end)

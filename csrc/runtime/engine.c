@@ -246,9 +246,9 @@ static int run_once(struct gs_engine *engine, uint64_t packet_budget, int timeou
         return has_output(engine) ? GS_AGAIN : wait_for_sources(engine, timeout_ms, error);
     }
     if (is_ahead_of_replay(engine, source)) return GS_AGAIN;
-    uint64_t taken = gs_engine_run_frames(engine, source, packet_budget - *records);
-    *records += taken;
-    if (taken > 0) {
+    uint64_t taken;
+    if (gs_engine_run_frames(engine, source, packet_budget - *records, &taken)) {
+        *records += taken;
         step(engine);
         return GS_OK;
     }

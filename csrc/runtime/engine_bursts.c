@@ -140,22 +140,25 @@ static bool may_take_frames(const struct gs_engine *engine, const struct gs_sour
            engine->replay_until_ns == INT64_MAX;
 }
 
-uint64_t gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left)
+bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left,
+                          uint64_t *records)
 {
-    if (!may_take_frames(engine, source)) return 0;
+    if (!may_take_frames(engine, source)) return false;
     struct gs_burst_limits limits = limits_within(engine, source, left);
-    struct gs_burst burst = {.frame_bytes = sizeof(struct gs_frame)};
+    struct gs_burst burst = {.frames = (const uint8_t *)source->packets,
+                             .frame_bytes = sizeof(struct gs_frame)};
     gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
     gs_stages_begin(&engine->stages);
-    burst.count = gs_source_take_frames(source, &limits);
-    burst.frames = (const uint8_t *)source->packets;
+    *records = burst.count = gs_source_take_frames(source, &limits);
+    bool reached = burst.count == 0 && gs_source_next_reaches(source, &limits);
     if (burst.count == 0) {
         gs_stages_give_up(&engine->stages);
-        return 0;
+        if (reached) gs_engine_advance_due(engine, source->interface);
+        return reached;
     }
     gs_stages_mark(&engine->stages, GS_STAGE_READ);
     run_burst(engine, source, burst);
     gs_stages_end(&engine->stages, burst.count);
     count_to_heartbeat(engine, source, burst.count, false);
-    return burst.count;
+    return true;
 }

@@ -77,9 +77,10 @@ int gs_engine_look_at_waiting(struct gs_engine *engine, struct gs_error *error);
 /* engine_bursts.c: a burst of the source's packets, at most as many records as are `left` of a
  * budget; how many it was. */
 uint64_t gs_engine_run_source(struct gs_engine *engine, struct gs_source *source, uint64_t left);
-/* The same of records of which no packets are made, where nothing happens in the burst. 0: it is
- * none of these. */
-uint64_t gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left);
+/* The same of records of which no packets are made, up to where something happens: how many they
+ * were, and none where time had to advance. False: it is for the other way. */
+bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left,
+                          uint64_t *records);
 
 /* engine_sets.c: a set is there no more. */
 void gs_engine_remove(struct gs_engine *engine, struct gs_attached_set *set);

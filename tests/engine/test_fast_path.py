@@ -183,6 +183,17 @@ def test_frames_are_taken_where_they_lie(form: str, tmp_path: Path) -> None:
     assert _bytes_read(path, replace(settings, filter="ether[0] >= 0")) > read
 
 
+def test_frames_are_taken_up_to_where_time_advances(tmp_path: Path) -> None:
+    """A heartbeat each ten packets ends a burst, and the one that brings it begins the next."""
+    data, taken = f.ethernet(f.ETHERTYPE_IPV4, f.ipv4(1, 2, f.UDP, f.udp(1, 2))), 905
+    packets = [Packet(START_NS + at * 10**8, data, None) for at in range(2 * taken)]
+    path = _file(tmp_path, pcap(packets))
+    settings = replace(BASE, disorder_bytes=1 << 20, packets_max=taken)
+    assert _bytes_read(path, settings) == len(pcap(packets[:taken]))
+    for slack in (None, 0, 3 * 10**8):
+        _assert_same("ipv4", path, replace(settings, slack_ns=slack, packets_max=None))
+
+
 @pytest.mark.parametrize("use_mmap", [True, False])
 def test_windows_over_a_file(use_mmap: bool, tmp_path: Path) -> None:
     """Records over the ends of the parts in which a file is read, and longer than most."""
