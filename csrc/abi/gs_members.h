@@ -44,8 +44,8 @@ static inline void gs_members_count(uint64_t *counts, uint32_t bits)
         counts[__builtin_ctz(bits)]++;
 }
 
-/* Turns bits of 32 packets by predicate into bits of predicates by packet: a square of bits over its
- * diagonal, halves first (Warren, Hacker's Delight, 7-3). */
+/* Turns bits of 32 packets by predicate into bits of predicates by packet: a square of bits over
+ * its diagonal, halves first (Warren, Hacker's Delight, 7-3). */
 static inline void gs_members_turn_half(uint32_t *square)
 {
     for (uint32_t step = 16, mask = 0xffff; step != 0; step >>= 1, mask ^= mask << step)
