@@ -68,23 +68,36 @@ static inline void gs_members_turn(const uint64_t *passes, uint32_t predicates, 
     gs_members_turn_half(passed + 32);
 }
 
-typedef uint32_t gs_members_lanes __attribute__((vector_size(4 * GS_MEMBERS_LANES)));
+typedef uint32_t gs_members_sums __attribute__((vector_size(4 * GS_MEMBERS_LANES)));
+typedef uint16_t gs_members_counts __attribute__((vector_size(2 * GS_MEMBERS_LANES)));
 
-/* Adds to the cells of those predicates whose bits are set, without a branch for any; there are
+/* Adds to the sums of those predicates whose bits are set, without a branch for any; there are
  * cells for whole vectors. */
-static inline void gs_members_add(uint32_t *cells, uint32_t predicates, uint32_t bits,
+static inline void gs_members_sum(uint32_t *cells, uint32_t predicates, uint32_t bits,
                                   uint32_t value)
 {
-    const gs_members_lanes each = {1, 2, 4, 8, 16, 32, 64, 128};
+    const gs_members_sums each = {1, 2, 4, 8, 16, 32, 64, 128};
     for (uint32_t p = 0; p < predicates; p += GS_MEMBERS_LANES, bits >>= GS_MEMBERS_LANES) {
-        gs_members_lanes lanes;
+        gs_members_sums lanes;
         memcpy(&lanes, cells + p, sizeof lanes);
-        lanes += (gs_members_lanes)((each & bits) == each) & value;
+        lanes += (gs_members_sums)((each & bits) == each) & value;
         memcpy(cells + p, &lanes, sizeof lanes);
     }
 }
 
-/* What cells of 32 bits have at most, with one more packet. */
+/* The same of counts: one more. */
+static inline void gs_members_one_more(uint16_t *cells, uint32_t predicates, uint32_t bits)
+{
+    const gs_members_counts each = {1, 2, 4, 8, 16, 32, 64, 128};
+    for (uint32_t p = 0; p < predicates; p += GS_MEMBERS_LANES, bits >>= GS_MEMBERS_LANES) {
+        gs_members_counts lanes;
+        memcpy(&lanes, cells + p, sizeof lanes);
+        lanes -= (gs_members_counts)((each & (uint16_t)(bits & 0xff)) == each);
+        memcpy(cells + p, &lanes, sizeof lanes);
+    }
+}
+
+/* What sums of 32 bits have at most, with one more packet. */
 static inline uint32_t gs_members_more(uint32_t most, uint64_t weight)
 {
     return most + weight > UINT32_MAX ? UINT32_MAX : (uint32_t)(most + weight);

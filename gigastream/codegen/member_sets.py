@@ -50,9 +50,9 @@ class MemberCells:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether all are counts and sums of small values: arrays of 32 bits, one for each.
+        """Whether all are counts and sums of small values: arrays of 16 and 32 bits, one for each.
 
-        They start at 0, and a vector of them is added to at once. The slot has a bound of them.
+        They start at 0, and a vector of them is added to at once. The slot has bounds of them.
         """
         return bool(self.accumulators) and all(map(_is_narrow, self.accumulators))
 

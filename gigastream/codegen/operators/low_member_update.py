@@ -79,7 +79,7 @@ def _cleared(members: MemberSet) -> list[str]:
         for index in range(len(cells.accumulators))
     ]
     cleared = [f"memset(slot->{name}, 0, sizeof slot->{name});" for name in arrays]
-    return ["slot->most = 0;", *cleared]
+    return ["slot->packets = slot->most = 0;", *cleared]
 
 
 def write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
@@ -132,7 +132,7 @@ def _write_new(lines: Lines, members: MemberSet) -> None:
 
 
 def _write_bound(lines: Lines, prefix: str, members: MemberSet) -> None:
-    """No narrow cell of the slot can have more than all packets since it began."""
+    """No narrow cell of the slot can have more than all packets since they began."""
     values = {
         at
         for cells in members.narrow
@@ -140,13 +140,12 @@ def _write_bound(lines: Lines, prefix: str, members: MemberSet) -> None:
         for at in members.arguments_of(accumulator)
         if accumulator.kind != "count"
     }
-    weight = " + ".join(["UINT64_C(1)", *(f"row->x{at}" for at in sorted(values))])
-    restart = f"{prefix}_restart(members, slot, window, table->windows[window].values);"
-    lines.add(
-        f"const uint64_t weight = {weight};",
-        f"if (GS_UNLIKELY(slot->most + weight > UINT32_MAX)) {restart}",
-        "slot->most = gs_members_more(slot->most, weight);",
-    )
+    weight = " + ".join(["UINT64_C(0)", *(f"row->x{at}" for at in sorted(values))])
+    full = "slot->packets == UINT16_MAX || slot->most + weight > UINT32_MAX"
+    lines.add(f"const uint64_t weight = {weight};")
+    with lines.block(f"if (GS_UNLIKELY({full}))"):
+        lines.add(f"{prefix}_restart(members, slot, window, table->windows[window].values);")
+    lines.add("slot->packets++;", "slot->most = gs_members_more(slot->most, weight);")
 
 
 def _write_cells(lines: Lines, prefix: str, members: MemberSet) -> None:
@@ -171,10 +170,12 @@ def _write_cells(lines: Lines, prefix: str, members: MemberSet) -> None:
 def _write_add_narrow(lines: Lines, members: MemberSet, cells: MemberCells) -> None:
     bits = f"(row->passed & {cells.mask}) >> {cells.first}"
     for index, accumulator in enumerate(cells.accumulators):
-        is_count = accumulator.kind == "count"
-        value = "1" if is_count else f"(uint32_t){_arguments(members, accumulator)[0]}"
-        name = f"slot->c{cells.number}_a{index}"
-        lines.add(f"gs_members_add({name}, {cells.size}, {bits}, {value});")
+        to = f"slot->c{cells.number}_a{index}, {cells.size}, {bits}"
+        if accumulator.kind == "count":
+            lines.add(f"gs_members_one_more({to});")
+        else:
+            value = _arguments(members, accumulator)[0]
+            lines.add(f"gs_members_sum({to}, (uint32_t){value});")
 
 
 def _each(cells: MemberCells, bits: str) -> str:

@@ -4,8 +4,8 @@
 A packet has a bit for each predicate that it passes, a slot one for each predicate for which its
 group is there. What a slot keeps for a predicate is a cell; predicates for which it keeps the same
 have an array of cells, so that a packet costs a turn of a loop for each predicate that it passes,
-and no branch for one that it does not. Of counts and sums of small values they are arrays of 32
-bits, and a packet is added to those of all predicates at once.
+and no branch for one that it does not. Of counts and sums of small values they are arrays of 16
+and 32 bits, and a packet is added to those of all predicates at once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def _write_types(lines: Lines, prefix: str, members: MemberSet) -> None:
     with lines.block(f"struct {prefix}_slot", "};"):
         lines.add("uint32_t control, passed; /* predicates for which the group is there */")
         if members.narrow:
-            lines.add("uint32_t most; /* no narrow cell has more */")
+            lines.add(
+                "uint32_t most; /* no sum has more */", "uint16_t packets; /* no count has */"
+            )
         for c_type, name in sorted(declared, key=lambda member: size_rank(member[0])):
             lines.add(f"{c_type} {name};")
         for cells in members.cells:
@@ -75,8 +77,10 @@ def _cells(prefix: str, cells: MemberCells) -> list[str]:
     """A slot's members, in C."""
     if not cells.is_narrow:
         return [f"struct {prefix}_cell_{cells.number} c{cells.number}[{cells.size}];"]
-    count = range(len(cells.accumulators))
-    return [f"uint32_t c{cells.number}_a{index}[{cells.size}];" for index in count]
+    return [
+        f"{'uint16_t' if a.kind == 'count' else 'uint32_t'} c{cells.number}_a{index}[{cells.size}];"
+        for index, a in enumerate(cells.accumulators)
+    ]
 
 
 def _cell_members(cells: MemberCells) -> list[tuple[str, str]]:
