@@ -21,7 +21,7 @@ from gigastream.codegen.keys import (
     write_has_time,
     write_slot_of,
 )
-from gigastream.codegen.member_sets import MemberCells, MemberPredicate, MemberSet, member_set
+from gigastream.codegen.member_sets import MemberCells, MemberPredicate, MemberSet
 from gigastream.codegen.operators.low_member_rows import write_member_rows
 from gigastream.codegen.operators.low_member_update import write_slots, write_update
 from gigastream.codegen.operators.low_parts import (
@@ -38,7 +38,7 @@ from gigastream.plan.text import expression_text
 
 def write_members(lines: Lines, context: CodeContext, prefix: str, owner: PartialAggregate) -> None:
     """`<prefix>_burst`, the slot and `<prefix>_emit` of the LFTA that has the table."""
-    members = member_set(context.plan, owner)
+    members = context.member_set(owner)
     context.headers.add("gs_members.h")
     _write_types(lines, prefix, members)
     write_member_rows(lines, prefix, members)
