@@ -85,6 +85,7 @@ def _cleared(members: MemberSet) -> list[str]:
 def write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
     """Drip, window, slot, cells (the order of OPERATORS section 3)."""
     lines.add(f"const struct {prefix}_row *row = &rows[at];")
+    _write_prefetch(lines)
     lines.add("if (GS_UNLIKELY(--table->until_drip == 0)) lfta->host->lfta_drip(lfta);")
     _write_window(lines, members.owner)
     lines.add(
@@ -102,6 +103,14 @@ def write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
     if members.narrow:
         _write_bound(lines, prefix, members)
     _write_cells(lines, prefix, members)
+
+
+def _write_prefetch(lines: Lines) -> None:
+    """The lines of a slot behind its first, some packets ahead: so many are not had at once."""
+    ahead = "at + GS_MEMBERS_AHEAD < count ? at + GS_MEMBERS_AHEAD : at"
+    lines.add(f"const char *const ahead = (const char *)&slots[rows[{ahead}].slot];")
+    with lines.block("for (size_t line = 64; line < sizeof *slots; line += 64)"):
+        lines.add("__builtin_prefetch(ahead + line, 1);")
 
 
 def _write_window(lines: Lines, owner: PartialAggregate) -> None:

@@ -204,10 +204,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, members: Membe
 
 def _write_place(lines: Lines, owner: PartialAggregate) -> None:
     write_slot_of(lines, owner.groups)
-    lines.add("const char *const place = (const char *)&slots[row->slot];")
-    with lines.block("for (size_t line = 0; line < sizeof *slots; line += 64)"):
-        lines.add("__builtin_prefetch(place + line, 1);")
-    lines.add("count++;")
+    lines.add("__builtin_prefetch(&slots[row->slot], 1);", "count++;")
 
 
 # ---- counters ----
