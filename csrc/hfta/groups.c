@@ -163,6 +163,27 @@ static bool entries_grow(struct gs_group_operator *state, struct gs_group_table 
            entries_resize(state, table, before + before / 8, kind);
 }
 
+static bool is_full(const struct gs_group_table *table)
+{
+    return table->count >= entries_of_index(table->mask) || table->count >= table->capacity;
+}
+
+/* What the window before has left is there already, page by page; generated code looks for a row's
+ * place again where the mask is another. */
+static void grow_into_spare(struct gs_group_operator *state, struct gs_group_table *table)
+{
+    struct gs_group_table *spare = &state->spare, before = *table;
+    size_t entry_size = own_kind(state).entry_size;
+    if (spare->index == NULL || spare->mask <= before.mask || spare->capacity <= before.capacity)
+        return;
+    index_fill(spare->index, spare->mask, &before);
+    if (before.count > 0) memcpy(spare->entries, before.entries, before.count * entry_size);
+    spare->count = before.count;
+    *table = *spare;
+    memset(spare, 0, sizeof *spare);
+    table_free(state, &before);
+}
+
 /* Room for one more entry. */
 static bool table_reserve(struct gs_group_operator *state, struct gs_group_table *table,
                           struct table_kind kind)
@@ -309,6 +330,7 @@ bool gs_group_admit(struct gs_operator *base, struct gs_group_table *table, uint
     struct gs_group_operator *state = (struct gs_group_operator *)base;
     struct gs_groups *groups = (struct gs_groups *)table;
     if (state->group_count >= state->max_groups) return gs_groups_refuse(state, groups, true);
+    if (is_full(table)) grow_into_spare(state, table);
     if (!table_reserve(state, table, own_kind(state)))
         return gs_groups_refuse(state, groups, false);
     if (!arena_reserve(state, groups, string_bytes)) return gs_groups_refuse(state, groups, false);
