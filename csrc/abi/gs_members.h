@@ -8,7 +8,7 @@
 #include "gs_query_set.h"
 
 #define GS_MEMBERS_MAX 32
-#define GS_MEMBERS_WAYS 4 /* slots in which a group may lie: one pushed out is rows of many */
+#define GS_MEMBERS_WAYS 4  /* slots in which a group may lie: one pushed out is rows of many */
 #define GS_MEMBERS_AHEAD 8 /* packets, for which a slot is fetched */
 #define GS_MEMBERS_LANES 8
 
