@@ -127,7 +127,7 @@ class LftaStatistics:
     groups: int = 0
     """Its own in its table now."""
     groups_most: int = 0
-    """In the table at once since it has that size, of all that fill it, as often as time moved on."""
+    """In the table at once since it has that size, of all that fill it, as time moved on."""
     promised_ns: int = NONE
     """Packet time below which it puts out nothing more."""
     forgotten: int = 0
