@@ -152,7 +152,8 @@ struct gs_lfta_statistics {
     uint64_t gaps_waited, gaps_no_room, gaps_ended, directions_forgotten;
     uint64_t slots, held_bytes; /* of its table now; it may have grown */
     uint64_t peak_bytes;
-    uint64_t groups, groups_most; /* in it now; the most at once since it has that size */
+    /* its own in the table now; the most at once, of all that fill it, since it has that size */
+    uint64_t groups, groups_most;
     uint64_t rows_out;
     int64_t promised_ns; /* packet time below which it puts out nothing more */
     uint64_t forgotten;  /* keys of a FILTER_JOIN that gave way though a packet might match them */

@@ -30,13 +30,16 @@ def _ask(bench: Bench, capture: Capture) -> list[Figure]:
     contenders = {f"{what}, 20": _asked(capture, queries) for what, queries in sets.items()}
     contenders |= {f"{what}, 1": _asked(capture, queries[:1]) for what, queries in sets.items()}
     contenders["half each, 20 apart"] = _asked(capture, sets["half each"], share_groups=False)
+    kinds = sets["five kinds of groups"]
+    contenders["one of each kind"] = _asked(capture, kinds[: len(KINDS)])
     turns = bench.in_turn(contenders)
     ratios = [
         time_ratio(capture, turns, f"{what}, 20", f"{what}, 1", *limits)
         for what, limits in LIMITS.items()
     ]
     apart = time_ratio(capture, turns, "half each, 20", "half each, 20 apart")
-    return [*speeds(capture, turns), *ratios, apart]
+    each = time_ratio(capture, turns, "five kinds of groups, 20", "one of each kind")
+    return [*speeds(capture, turns), *ratios, apart, each]
 
 
 def _asked(capture: Capture, queries: list[str], **settings: bool) -> Contender:

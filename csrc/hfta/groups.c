@@ -2,16 +2,15 @@
 #include "groups.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
+#include "blocks.h"
 #include "carry.h"
 
 /* Index words of a new window's table; entries are at most 5/8 of them. */
 #define GS_TABLE_FIRST 8u
 #define GS_TABLE_LAST (1u << 30)
 #define GS_ENTRIES_FIRST 4u
-#define GS_SPARSE_PART 16u /* of what there is room for: with fewer groups room is given back */
-#define GS_HUGE_PAGE (2u << 20)
+#define GS_SPARSE_PART 16u   /* of what there is room for: with fewer groups room is given back */
 #define GS_ARENA_FIRST 1024u /* bytes of a window's first chunk of strings; then twice as many */
 #define GS_ARENA_OF_ONE 64u  /* of one group's */
 #define GS_ARENA_CHUNK 65536u
@@ -25,39 +24,27 @@ struct gs_arena_chunk {
 
 /* ---- memory ---- */
 
-/* What a block of so many bytes takes. */
-static uint64_t block_bytes(uint64_t bytes)
-{
-    if (bytes < GS_HUGE_PAGE) return bytes;
-    return (bytes + GS_HUGE_PAGE - 1) / GS_HUGE_PAGE * GS_HUGE_PAGE;
-}
-
-/* Groups are met at random: in small pages every one would cost a walk of the page table too. */
-static void *block_new(uint64_t bytes)
-{
-    uint64_t rounded = block_bytes(bytes);
-    if (bytes < GS_HUGE_PAGE) return malloc(bytes);
-    void *memory = aligned_alloc(GS_HUGE_PAGE, rounded);
-    if (memory != NULL) madvise(memory, rounded, MADV_HUGEPAGE);
-    return memory;
-}
-
 static uint64_t index_bytes(const struct gs_group_table *table)
 {
-    return table->index == NULL ? 0 : block_bytes(((uint64_t)table->mask + 1) * sizeof(uint64_t));
+    return table->index == NULL ? 0 : ((uint64_t)table->mask + 1) * sizeof(uint64_t);
 }
 
 static uint64_t entries_bytes(const struct gs_group_table *table, size_t entry_size)
 {
-    return block_bytes((uint64_t)table->capacity * entry_size);
+    return (uint64_t)table->capacity * entry_size;
+}
+
+static void free_block(struct gs_group_operator *op, void *block, uint64_t bytes)
+{
+    gs_let_go(&op->shared.op.holder, gs_block_bytes(bytes));
+    gs_block_free(block, bytes);
 }
 
 void gs_group_table_free(struct gs_group_operator *op, struct gs_group_table *table,
                          size_t entry_size)
 {
-    gs_let_go(&op->shared.op.holder, index_bytes(table) + entries_bytes(table, entry_size));
-    free(table->index);
-    free(table->entries);
+    free_block(op, table->index, index_bytes(table));
+    free_block(op, table->entries, entries_bytes(table, entry_size));
     memset(table, 0, sizeof *table);
 }
 
@@ -86,16 +73,28 @@ static struct table_kind own_kind(const struct gs_group_operator *state)
     return (struct table_kind){gs_group_ops_of(&state->shared.op.base)->entry_size, false};
 }
 
-/* A block for the groups, if the budget has it and there is memory. */
-static void *hold_block(struct gs_group_operator *state, uint64_t bytes, bool anyway)
+/* What a block for the groups takes, if the budget has it. */
+static bool hold_block(struct gs_group_operator *state, uint64_t bytes, bool anyway)
 {
-    if (anyway)
-        gs_hold_anyway(&state->shared.op.holder, block_bytes(bytes));
-    else if (!hold(state, block_bytes(bytes)))
-        return NULL;
-    void *block = block_new(bytes);
-    if (block == NULL) gs_let_go(&state->shared.op.holder, block_bytes(bytes));
+    if (!anyway) return hold(state, gs_block_bytes(bytes));
+    gs_hold_anyway(&state->shared.op.holder, gs_block_bytes(bytes));
+    return true;
+}
+
+/* A block that is held, or NULL: there is no memory. */
+static void *held_block(struct gs_group_operator *state, void *block, uint64_t bytes)
+{
+    if (block == NULL) gs_let_go(&state->shared.op.holder, gs_block_bytes(bytes));
     return block;
+}
+
+static uint64_t *index_new(struct gs_group_operator *state, uint32_t words, struct table_kind kind)
+{
+    uint64_t bytes = words * sizeof(uint64_t);
+    if (!hold_block(state, bytes, kind.is_held_anyway)) return NULL;
+    uint64_t *index = held_block(state, gs_block_new(bytes), bytes);
+    if (index != NULL) memset(index, 0, bytes);
+    return index;
 }
 
 /* ---- the table of a window ---- */
@@ -119,12 +118,10 @@ static void index_fill(uint64_t *index, uint32_t mask, const struct gs_group_tab
 static bool index_resize(struct gs_group_operator *state, struct gs_group_table *table,
                          uint32_t words, struct table_kind kind)
 {
-    uint64_t *index = hold_block(state, words * sizeof *index, kind.is_held_anyway);
+    uint64_t *index = index_new(state, words, kind);
     if (index == NULL) return false;
-    memset(index, 0, words * sizeof *index);
     index_fill(index, words - 1, table);
-    gs_let_go(&state->shared.op.holder, index_bytes(table));
-    free(table->index);
+    free_block(state, table->index, index_bytes(table));
     table->index = index;
     table->mask = words - 1;
     return true;
@@ -142,11 +139,13 @@ static bool index_grow(struct gs_group_operator *state, struct gs_group_table *t
 static bool entries_resize(struct gs_group_operator *state, struct gs_group_table *table,
                            uint32_t capacity, struct table_kind kind)
 {
-    uint8_t *entries = hold_block(state, capacity * kind.entry_size, kind.is_held_anyway);
+    uint64_t before = entries_bytes(table, kind.entry_size), bytes = capacity * kind.entry_size;
+    if (!hold_block(state, bytes, kind.is_held_anyway)) return false;
+    void *entries = held_block(
+        state, gs_block_resize(table->entries, before, bytes, table->count * kind.entry_size),
+        bytes);
     if (entries == NULL) return false;
-    if (table->count > 0) memcpy(entries, table->entries, table->count * kind.entry_size);
-    gs_let_go(&state->shared.op.holder, entries_bytes(table, kind.entry_size));
-    free(table->entries);
+    gs_let_go(&state->shared.op.holder, gs_block_bytes(before));
     table->entries = entries;
     table->capacity = capacity;
     return true;
@@ -164,6 +163,27 @@ static bool entries_grow(struct gs_group_operator *state, struct gs_group_table 
            entries_resize(state, table, before + before / 8, kind);
 }
 
+static bool is_full(const struct gs_group_table *table)
+{
+    return table->count >= entries_of_index(table->mask) || table->count >= table->capacity;
+}
+
+/* What the window before has left is there already, page by page; generated code looks for a row's
+ * place again where the mask is another. */
+static void grow_into_spare(struct gs_group_operator *state, struct gs_group_table *table)
+{
+    struct gs_group_table *spare = &state->spare, before = *table;
+    size_t entry_size = own_kind(state).entry_size;
+    if (spare->index == NULL || spare->mask <= before.mask || spare->capacity <= before.capacity)
+        return;
+    index_fill(spare->index, spare->mask, &before);
+    if (before.count > 0) memcpy(spare->entries, before.entries, before.count * entry_size);
+    spare->count = before.count;
+    *table = *spare;
+    memset(spare, 0, sizeof *spare);
+    table_free(state, &before);
+}
+
 /* Room for one more entry. */
 static bool table_reserve(struct gs_group_operator *state, struct gs_group_table *table,
                           struct table_kind kind)
@@ -176,9 +196,8 @@ static bool table_reserve(struct gs_group_operator *state, struct gs_group_table
 static bool table_open(struct gs_group_operator *state, struct gs_group_table *table,
                        struct table_kind kind)
 {
-    table->index = hold_block(state, GS_TABLE_FIRST * sizeof *table->index, kind.is_held_anyway);
+    table->index = index_new(state, GS_TABLE_FIRST, kind);
     if (table->index == NULL) return false;
-    memset(table->index, 0, GS_TABLE_FIRST * sizeof *table->index);
     table->mask = GS_TABLE_FIRST - 1;
     return true;
 }
@@ -311,6 +330,7 @@ bool gs_group_admit(struct gs_operator *base, struct gs_group_table *table, uint
     struct gs_group_operator *state = (struct gs_group_operator *)base;
     struct gs_groups *groups = (struct gs_groups *)table;
     if (state->group_count >= state->max_groups) return gs_groups_refuse(state, groups, true);
+    if (is_full(table)) grow_into_spare(state, table);
     if (!table_reserve(state, table, own_kind(state)))
         return gs_groups_refuse(state, groups, false);
     if (!arena_reserve(state, groups, string_bytes)) return gs_groups_refuse(state, groups, false);

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gigastream.codegen.c_text import constant, identifier
+from gigastream.codegen.member_sets import MemberSet, member_set
 from gigastream.gsql.expressions import Constant, FunctionCall
 from gigastream.gsql.queries import ProtocolSource
 from gigastream.gsql.reassembly import Reassembly
@@ -75,8 +76,17 @@ class CodeContext:
     prefixes: dict[tuple[str, str], str] = field(default_factory=dict)
     presence_rows: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
     """By what a packet must be, where unpack leaves whether it is so (unpack.py)."""
+    member_sets: dict[str, MemberSet] = field(default_factory=dict)
+    """Of the tables that several LFTAs fill, by who has them."""
     views: dict[View, int] = field(default_factory=dict)
     """How LFTAs see packets, each with its number."""
+
+    def member_set(self, node: LowNode) -> MemberSet:
+        """What is in the table that an LFTA fills with others."""
+        owner = node.table_of[0]
+        if owner not in self.member_sets:
+            self.member_sets[owner] = member_set(self.plan, node)
+        return self.member_sets[owner]
 
     def prefix(self, node: Node, shown: str) -> str:
         """A unique C prefix for what belongs to a node: its number, and what a person reads."""

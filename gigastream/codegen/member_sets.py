@@ -6,12 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from gigastream.gsql.expressions import Expression
+from gigastream.gsql.expressions import Cast, Expression, FieldRef
+from gigastream.gsql.types import Type
 from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import Accumulator, expression_key
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.plan import Plan
+
+LANES = 8
+"""GS_MEMBERS_LANES of csrc/abi/gs_members.h."""
+_LENGTHS = frozenset(
+    ("len", "caplen", "total_length", "total_length_ipv4", "total_length_ipv6", "data_length")
+)
+"""Fields of 32 bits that hardly ever have more than 16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,28 @@ class MemberCells:
     def mask(self) -> str:
         """The bits of its predicates, in C."""
         return f"{((1 << len(self.predicates)) - 1) << self.first:#x}u"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether all are counts and sums of small values: arrays of 16 and 32 bits, one for each.
+
+        They start at 0, and a vector of them is added to at once. The slot has bounds of them.
+        """
+        return bool(self.accumulators) and all(map(_is_narrow, self.accumulators))
+
+    @property
+    def size(self) -> int:
+        """How many cells there are: of narrow ones whole vectors."""
+        count = len(self.predicates)
+        return -(-count // LANES) * LANES if self.is_narrow else count
+
+    def cell(self, accumulator: int) -> str:
+        """What cell `at` of `slot` keeps for an accumulator, in C; of others than narrow `cell`."""
+        return (
+            f"slot->c{self.number}_a{accumulator}[at]"
+            if self.is_narrow
+            else f"cell->a{accumulator}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +98,11 @@ class MemberSet:
     def predicates(self) -> tuple[MemberPredicate, ...]:
         """By their numbers."""
         return tuple(predicate for cells in self.cells for predicate in cells.predicates)
+
+    @property
+    def narrow(self) -> list[MemberCells]:
+        """Those that a packet is added to all at once."""
+        return [cells for cells in self.cells if cells.is_narrow]
 
     def predicate_of(self, node: LowNode) -> int:
         """The number of an LFTA's predicate."""
@@ -140,6 +175,18 @@ def accumulator_places(cells: MemberCells, node: PartialAggregate) -> list[int]:
     """Which accumulator of a cell each accumulator of an LFTA is."""
     keys = list(map(accumulator_key, cells.accumulators))
     return [keys.index(accumulator_key(a)) for a in node.accumulators]
+
+
+def _is_narrow(accumulator: Accumulator) -> bool:
+    argument = accumulator.argument
+    if accumulator.kind == "count":
+        return argument is None or not argument.nullable
+    if accumulator.kind != "sum_unsigned" or not isinstance(argument, Cast) or argument.checked:
+        return False
+    value = argument.operand
+    if not isinstance(value, FieldRef) or value.nullable:
+        return False
+    return value.type is Type.USHORT or value.accessor in _LENGTHS
 
 
 def _row_key(owner: PartialAggregate, cells: MemberCells, node: PartialAggregate) -> object:

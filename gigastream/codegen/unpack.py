@@ -213,8 +213,20 @@ def _write_unpack(
         for bit in sorted({bit for node in nodes for bit in node.signature}):
             predicate = plan.prefilter[bit]
             lines.add(comment(expression_text(predicate)))
-            _write_bits(lines, f"columns->passed[{bit}]", partial(_predicate, lines, predicate))
+            _write_tests(lines, f"columns->passed[{bit}]", partial(_predicate, lines, predicate))
     lines.add("")
+
+
+def _write_tests(lines: Lines, to: str, condition: Callable[[], str]) -> None:
+    """A bit for each packet by its columns alone: as bytes first, which compilers do by vectors.
+
+    Columns have room for whole words; of what is behind the burst's end nobody takes the bits.
+    """
+    with lines.block("for (size_t base = 0; base < burst->count; base += 64)"):
+        lines.add("uint8_t holds[64];")
+        with lines.block("for (size_t at = 0; at < 64; at++)"):
+            lines.add(f"holds[at] = {condition()};")
+        lines.add(f"{to}[base / 64] = gs_bits_of(holds);")
 
 
 def _write_bits(lines: Lines, to: str, condition: Callable[[], str]) -> None:

@@ -125,9 +125,9 @@ class LftaStatistics:
     rows_out: int = 0
     """Rows, of an aggregation partial groups, that it has put out."""
     groups: int = 0
-    """In its table now."""
+    """Its own in its table now."""
     groups_most: int = 0
-    """At once since its table has that size, as often as time moved on."""
+    """In the table at once since it has that size, of all that fill it, as time moved on."""
     promised_ns: int = NONE
     """Packet time below which it puts out nothing more."""
     forgotten: int = 0

@@ -44,7 +44,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "queries": dict(plan.texts),
-        "prefilter": [_value(predicate) for predicate in plan.prefilter],
+        "prefilter": [value_to_json(predicate) for predicate in plan.prefilter],
         "early_fields": list(plan.early_fields),
         "nodes": [node_to_json(node) for node in plan.nodes if not node.is_output],
         "outputs": [{"query": node.name, "input": node.input.name} for node in plan.outputs],
@@ -54,7 +54,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
 def node_to_json(node: Node) -> dict[str, Any]:
     """A node; its inputs by their names."""
     own = {
-        item.name: _value(getattr(node, item.name))
+        item.name: value_to_json(getattr(node, item.name))
         for item in fields(node)
         if item.name not in ("input", "parts", "left", "right", *_LEFT_OUT)
         and not (item.name in _WHERE_THERE_IS_ONE and getattr(node, item.name) is None)
@@ -70,13 +70,14 @@ def _bound(function: Monotone | None) -> dict[str, Any] | None:
         return None
     return {
         "temporal": function.temporal.value,
-        "inputs": [_value(item) for item in function.inputs],
+        "inputs": [value_to_json(item) for item in function.inputs],
         "forward": function.forward_text,
         "inverse": function.inverse_text,
     }
 
 
-def _value(value: Any) -> Any:
+def value_to_json(value: Any) -> Any:
+    """A part of a node, as `to_json` has it."""
     if type(value) in _AS_THEY_ARE:
         return value
     if isinstance(value, Monotone):
@@ -86,21 +87,21 @@ def _value(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Schema):
-        return [_value(column) for column in value.columns]
+        return [value_to_json(column) for column in value.columns]
     if isinstance(value, QueryOptions):
         return value.given
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, Mapping):
-        return {str(key): _value(value[key]) for key in sorted(value)}
+        return {str(key): value_to_json(value[key]) for key in sorted(value)}
     if isinstance(value, tuple):
-        return [_value(item) for item in value]
+        return [value_to_json(item) for item in value]
     return _object(value) if is_dataclass(value) else value
 
 
 def _object(value: Any) -> dict[str, Any]:
     shown = {
-        KEYS.get(item.name, item.name): _value(getattr(value, item.name))
+        KEYS.get(item.name, item.name): value_to_json(getattr(value, item.name))
         for item in fields(value)
         if item.name not in _LEFT_OUT
         and not (item.name in _WHERE_GIVEN and getattr(value, item.name) is None)

@@ -275,7 +275,7 @@ def _with_their_names(plan: Plan, spool: Spool) -> Plan:
         spool.check_names(name)
         if written.get(name) != own:
             raise SpooledPlanError(*_why_not(node.name, node.name in written, spool, True))
-        return streams.setdefault(name, replace(node, name=name))
+        return streams.setdefault(name, replace(node, name=name).with_table(()))
 
     changed = change_low(plan, change)
     return replace(changed, nodes=tuple({id(node): node for node in changed.nodes}.values()))

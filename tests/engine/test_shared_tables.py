@@ -16,7 +16,7 @@ from gigastream.plan import Plan
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, SourceError
-from tests.answers.engine import plan_of, run
+from tests.answers.engine import Given, plan_of, run
 from tests.answers.mixture import Mixture, packets_of
 from tests.captures import captures
 from tests.engine.traffic import packet
@@ -65,8 +65,8 @@ def counted(lftas: Sequence[LftaStatistics]) -> list[dict[str, object]]:
     return [{name: getattr(lfta, name) for name in ("name", *COUNTED)} for lfta in lftas]
 
 
-def check(queries: Sequence[str], given: list[FileSource], settings: Settings) -> None:
-    """The rows and counters of the set, of the set without sharing, and of each query alone."""
+def shared_as_apart(queries: Sequence[str], given: list[FileSource], settings: Settings) -> Given:
+    """What the set answers, as it does without sharing."""
     plan = plan_of(text_of(queries))
     assert all(len(low.table_of) == len(queries) for low in plan.low)
     shared = run(plan, given, settings)
@@ -74,6 +74,12 @@ def check(queries: Sequence[str], given: list[FileSource], settings: Settings) -
     for name, rows in apart.rows.items():
         assert Counter(map(tuple, shared.rows[name])) == Counter(map(tuple, rows))
     assert counted(shared.statistics.lftas) == counted(apart.statistics.lftas)
+    return shared
+
+
+def check(queries: Sequence[str], given: list[FileSource], settings: Settings) -> None:
+    """The rows and counters of the set, of the set without sharing, and of each query alone."""
+    shared = shared_as_apart(queries, given, settings)
     for at, query in enumerate(queries):
         alone = run(plan_of(query, name=f"q{at}"), given, settings)
         (rows,), (lfta,) = alone.rows.values(), alone.statistics.lftas
@@ -130,6 +136,63 @@ def test_a_sum_that_is_full_leaves_for_its_own_predicate_alone(tmp_path: Path) -
     full = {lfta.name: lfta for lfta in shared.statistics.lftas}
     assert full["q0_low"].rows_out == full["q0_low"].accepted > 50
     assert full["q1_low"].rows_out == full["q1_low"].accepted > 20
+
+
+MANY_KEEP = (
+    "count(*) AS n, sum(len) AS bytes",
+    "sum(ttl) AS ttls, avg(len) AS mean",
+    "count(*) AS n",
+    "max(len) AS most, count(*) AS n",
+    "sum(len) AS bytes, min(ttl) AS least",
+)
+MANY_ASK = ("len > {}", "len < {} OR ttl > {}", "300/(len - {}) > 1", "len > {} AND ttl < 99")
+
+
+def many(count: int) -> list[str]:
+    """So many queries of the same groups, of several kinds of cells and of predicates."""
+    return [
+        f"SELECT tb, srcIP, destIP, {MANY_KEEP[at % len(MANY_KEEP)]} FROM IPV4 "
+        f"WHERE {MANY_ASK[at % len(MANY_ASK)].replace('{}', str(42 + at))} "
+        "GROUP BY time/60 AS tb, srcIP, destIP"
+        for at in range(count)
+    ]
+
+
+@pytest.mark.parametrize("count", [8, 9, 16, 17, 32])
+def test_many_predicates_fill_one_table(count: int, tmp_path: Path) -> None:
+    """Of up to 8 a packet's bits are fetched, of more they are turned; vectors have 8 cells."""
+    capture = written(tmp_path, packets_of(MIXTURES["many groups"]))
+    for settings in TABLES[1:3]:
+        shared_as_apart(many(count), sources(capture), settings)
+
+
+def test_narrow_sums_leave_before_they_are_full(tmp_path: Path) -> None:
+    """Of lengths that a capture claims, two of which are more than 32 bits."""
+    lengths = (0xFFFFFFFF, 60, 0x80000000, 0x7FFFFFFF, 0xFFFFFFFE, 0)
+    packets = [
+        replace(packet(at / 9, at % 3), length=lengths[at * 7 % len(lengths)]) for at in range(300)
+    ]
+    queries = [QUERIES[0].replace("> 60", f"> {least}") for least in (1, 60, 1 << 31)]
+    settings = replace(SETTINGS, slots=64)
+    lftas = shared_as_apart(queries, sources(written(tmp_path, packets)), settings).statistics.lftas
+    assert all(lfta.evicted == 0 and lfta.rows_out > 50 for lfta in lftas)
+
+
+def test_narrow_counts_leave_before_they_are_full(tmp_path: Path) -> None:
+    packets = [packet(at / 10_000, payload=at % 40) for at in range(140_000)]
+    queries = [QUERIES[0].replace("> 60", f"> {least}") for least in (1, 60)]
+    settings = replace(SETTINGS, slots=64, heartbeat_packets=0)
+    lftas = shared_as_apart(queries, sources(written(tmp_path, packets)), settings).statistics.lftas
+    assert [(lfta.evicted, lfta.rows_out) for lfta in lftas] == [(0, 3)] * 2
+
+
+def test_four_groups_share_four_slots(tmp_path: Path) -> None:
+    packets = [packet(at / 900, at * 5 % 4) for at in range(500)]
+    settings = replace(SETTINGS, slots=4)
+    lftas = shared_as_apart(
+        QUERIES[:3], sources(written(tmp_path, packets)), settings
+    ).statistics.lftas
+    assert [lfta.evicted for lfta in lftas] == [0, 0, 0]
 
 
 def test_strings_of_one_predicate_do_not_take_the_room_of_others(tmp_path: Path) -> None:

@@ -149,3 +149,15 @@ def test_a_stream_that_has_changed_since_the_plan_was_made_is_another(tmp_path: 
         assert len(session.damage) == len(INTERFACES)
     with over(Spool(tmp_path)) as session:
         assert any(event.batch.row_count for event in session.batches())
+
+
+def test_streams_under_their_writers_names_fill_no_table_here(tmp_path: Path) -> None:
+    """Two queries fill one where they are written; over the spool nothing does."""
+    both = f"{COUNTS}; DEFINE {{ query_name b; }} {COUNTS.replace('GROUP', 'WHERE len > 60 GROUP')}"
+    spool_of(tmp_path, Settings(), both)
+    other = both.replace("query_name b", "query_name c").replace("AS packets", "AS n")
+    asked = replace(TEXTS, files=inline_queries((f"DEFINE {{ query_name d; }} {other}",)))
+    plan = plan_of_spools([Spool(tmp_path)], asked)
+    written = plan_of_spools([Spool(tmp_path)])
+    assert {low.name for low in plan.low} == {low.name for low in written.low}
+    assert not any(low.table_of for low in plan.low)

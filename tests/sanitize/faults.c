@@ -29,6 +29,7 @@ void *__real_realloc(void *memory, size_t bytes);
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
 void *__real_mmap(void *at, size_t bytes, int protection, int flags, int descriptor, off_t offset);
 int __real_munmap(void *at, size_t bytes);
+void *__real_mremap(void *at, size_t bytes, size_t wanted, int flags, void *place);
 char *__real_strdup(const char *text);
 void __real_free(void *memory);
 
@@ -73,21 +74,30 @@ WRAPPER void __wrap_free(void *memory)
     __real_free(memory);
 }
 
-/* Files are mapped by mmap too: that is not an allocation. */
+/* Files are mapped by mmap too: that is not an allocation. What is mapped may go back in parts: its
+ * bytes are counted. */
 WRAPPER void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int descriptor,
                           off_t offset)
 {
     if (!(flags & MAP_ANONYMOUS))
         return __real_mmap(at, bytes, protection, flags, descriptor, offset);
     if (fails()) return MAP_FAILED;
-    balance++;
+    balance += bytes;
     return __real_mmap(at, bytes, protection, flags, descriptor, offset);
 }
 
 WRAPPER int __wrap_munmap(void *at, size_t bytes)
 {
-    balance--; /* files are read here, not mapped */
+    balance -= bytes; /* files are read here, not mapped */
     return __real_munmap(at, bytes);
+}
+
+/* What moves takes the place of memory that is there (hfta/blocks.c). */
+WRAPPER void *__wrap_mremap(void *at, size_t bytes, size_t wanted, int flags, void *place)
+{
+    if (fails()) return MAP_FAILED;
+    balance -= bytes;
+    return __real_mremap(at, bytes, wanted, flags, place);
 }
 
 /* ---- what is run ---- */

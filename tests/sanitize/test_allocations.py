@@ -23,7 +23,10 @@ HERE, CSRC = Path(__file__).parent, ROOT / "csrc"
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", *SANITIZERS]
 INCLUDES = [f"-I{CSRC}", f"-I{CSRC / 'abi'}", f"-I{include_directory()}"]
-WRAPPED = ("malloc", "calloc", "realloc", "aligned_alloc", "strdup", "free", "mmap", "munmap")
+WRAPPED = (
+    *("malloc", "calloc", "realloc", "aligned_alloc", "strdup", "free"),
+    *("mmap", "munmap", "mremap"),
+)
 WRAP = "-Wl," + ",".join(f"--wrap={name}" for name in WRAPPED)
 PACKETS = 200
 FEW = 20

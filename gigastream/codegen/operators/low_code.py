@@ -11,7 +11,6 @@ from gigastream.codegen.c_text import Lines, comment
 from gigastream.codegen.columns import write_schema
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.interfaces import write_interfaces
-from gigastream.codegen.member_sets import member_set
 from gigastream.codegen.operators.low_packets import takes_frames
 from gigastream.flush_policy import MAX_DISORDER_WINDOWS, FlushPolicy
 from gigastream.gsql.order.inference import Monotone
@@ -98,7 +97,7 @@ class LowCode:
             return "NULL"
         prefix = self.prefix(context, node)
         owner = next(other for other in context.plan.low if other.name == node.table_of[0])
-        members = member_set(context.plan, node)
+        members = context.member_set(node)
         number, predicate = members.member(node), members.predicate_of(node)
         if owner is node:
             lines.add(f"static const struct gs_lfta_ops {prefix}_ops;")

@@ -38,16 +38,20 @@ def write_member_rows(lines: Lines, prefix: str, members: MemberSet) -> None:
 def _write_row(lines: Lines, name: str, prefix: str, members: MemberSet, rows: MemberRows) -> None:
     head = (
         f"static void {name}(struct gs_lfta *lfta, const struct {prefix}_slot *slot, "
-        f"const struct {prefix}_cell_{rows.cells.number} *cell, const gs_bound *window)"
+        "uint32_t at, const gs_bound *window)"
     )
+    number = rows.cells.number
     with lines.block(head):
         full = "lfta->output->row_count == lfta->output->row_capacity"
         lines.add(
             f"if (GS_UNLIKELY({full}) && !lfta->host->lfta_room(lfta, NULL)) return;",
             "struct gs_batch *out = lfta->output;",
             "const uint32_t to = out->row_count++;",
-            "(void)slot, (void)cell, (void)window;",
+            "(void)slot, (void)at, (void)window;",
         )
+        if not rows.cells.is_narrow:
+            cell = f"const struct {prefix}_cell_{number} *cell = &slot->c{number}[at];"
+            lines.add(cell, "(void)cell;")
         for index, value in enumerate(_values(members, rows)):
             lines.add(*put("out", index, rows.node.schema.columns[index], "to", value))
     lines.add("")
@@ -64,7 +68,7 @@ def _values(members: MemberSet, rows: MemberRows) -> list[CValue]:
             values.append(CValue(f"slot->g{place}"))
     for place in accumulator_places(rows.cells, rows.node):
         writer = low_writer_of(rows.cells.accumulators[place])
-        values += [CValue(value) for value in writer.partial(f"cell->a{place}")]
+        values += [CValue(value) for value in writer.partial(rows.cells.cell(place))]
     return values
 
 
@@ -85,6 +89,6 @@ def _write_put(lines: Lines, prefix: str, kinds: list[MemberRows]) -> None:
                 lines.add(
                     f"static const uint8_t member[] = {{{by_number}}};",
                     f"{prefix}_row_{number}(members->lftas[member[p]], slot, "
-                    f"&slot->c{cells.number}[p - {cells.first}], window);",
+                    f"p - {cells.first}, window);",
                 )
     lines.add("")

@@ -4,16 +4,16 @@
 A packet has a bit for each predicate that it passes, a slot one for each predicate for which its
 group is there. What a slot keeps for a predicate is a cell; predicates for which it keeps the same
 have an array of cells, so that a packet costs a turn of a loop for each predicate that it passes,
-and no branch for one that it does not.
+and no branch for one that it does not. Of counts and sums of small values they are arrays of 16
+and 32 bits, and a packet is added to those of all predicates at once.
 """
 
 from __future__ import annotations
 
-from gigastream.codegen.accumulators import handed_over, low_writer_of, met
+from gigastream.codegen.accumulators import low_writer_of
 from gigastream.codegen.c_text import C_TYPE, Lines, comment
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.keys import (
-    equal,
     key_groups,
     size_rank,
     to_bound,
@@ -21,8 +21,9 @@ from gigastream.codegen.keys import (
     write_has_time,
     write_slot_of,
 )
-from gigastream.codegen.member_sets import MemberCells, MemberPredicate, MemberSet, member_set
+from gigastream.codegen.member_sets import MemberCells, MemberPredicate, MemberSet
 from gigastream.codegen.operators.low_member_rows import write_member_rows
+from gigastream.codegen.operators.low_member_update import write_slots, write_update
 from gigastream.codegen.operators.low_parts import (
     TupleWriter,
     burst_head,
@@ -31,17 +32,17 @@ from gigastream.codegen.operators.low_parts import (
     write_packet,
 )
 from gigastream.late_dataclass import replace
-from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 from gigastream.plan.text import expression_text
 
 
 def write_members(lines: Lines, context: CodeContext, prefix: str, owner: PartialAggregate) -> None:
     """`<prefix>_burst`, the slot and `<prefix>_emit` of the LFTA that has the table."""
-    members = member_set(context.plan, owner)
+    members = context.member_set(owner)
     context.headers.add("gs_members.h")
     _write_types(lines, prefix, members)
     write_member_rows(lines, prefix, members)
+    write_slots(lines, prefix, members)
     _write_burst(lines, context, prefix, members)
 
 
@@ -49,22 +50,37 @@ def _write_types(lines: Lines, prefix: str, members: MemberSet) -> None:
     owner = members.owner
     keys, windows = key_groups(owner.groups), window_groups(owner.groups)
     for cells in members.cells:
+        if cells.is_narrow:
+            continue
         with lines.block(f"struct {prefix}_cell_{cells.number}", "};"):
             for name, c_type in _cell_members(cells):
                 lines.add(f"{c_type} {name};")
     declared = [(C_TYPE[owner.groups[i].expression.type], f"g{i}") for i in keys]
     with lines.block(f"struct {prefix}_slot", "};"):
         lines.add("uint32_t control, passed; /* predicates for which the group is there */")
+        if members.narrow:
+            lines.add(
+                "uint32_t most; /* no sum has more */", "uint16_t packets; /* no count has */"
+            )
         for c_type, name in sorted(declared, key=lambda member: size_rank(member[0])):
             lines.add(f"{c_type} {name};")
         for cells in members.cells:
-            size = len(cells.predicates)
-            lines.add(f"struct {prefix}_cell_{cells.number} c{cells.number}[{size}];")
+            lines.add(*_cells(prefix, cells))
     with lines.block(f"struct {prefix}_row", "};"):
         lines.add("uint32_t slot, tag, passed;", f"gs_bound window[{max(1, len(windows))}];")
         lines.add(*(f"{c_type} {name};" for c_type, name in declared))
         lines.add(*(f"{C_TYPE[e.type]} x{at};" for at, e in enumerate(members.arguments)))
     lines.add("")
+
+
+def _cells(prefix: str, cells: MemberCells) -> list[str]:
+    """A slot's members, in C."""
+    if not cells.is_narrow:
+        return [f"struct {prefix}_cell_{cells.number} c{cells.number}[{cells.size}];"]
+    return [
+        f"{'uint16_t' if a.kind == 'count' else 'uint32_t'} c{cells.number}_a{index}[{cells.size}];"
+        for index, a in enumerate(cells.accumulators)
+    ]
 
 
 def _cell_members(cells: MemberCells) -> list[tuple[str, str]]:
@@ -95,12 +111,13 @@ def _write_burst(lines: Lines, context: CodeContext, prefix: str, members: Membe
         _write_before(lines, members)
         with lines.block("for (uint32_t base = 0; base < burst->count; base += 64)"):
             _write_candidates(lines, context, members)
+            _write_turn(lines, members)
             with lines.block("for (; candidates != 0; candidates &= candidates - 1)"):
                 write_packet(lines, members.owner)
                 _write_passed(lines, context, members)
                 _write_group(lines, context, prefix, members)
         with lines.block("for (uint32_t at = 0; at < count; at++)"):
-            _write_update(lines, prefix, members)
+            write_update(lines, prefix, members)
         _write_counts(lines, members)
     lines.add("")
 
@@ -125,11 +142,31 @@ def _of(predicate: MemberPredicate) -> str:
     return f"struct gs_lfta *const lfta = members->lftas[{predicate.members[0]}];"
 
 
+_FEW = 8
+"""Of so many predicates each packet's bits are fetched one by one."""
+
+
+def _write_turn(lines: Lines, members: MemberSet) -> None:
+    """`turned`, of many predicates: a packet's bits in a word; and what passes is counted."""
+    count = len(members.predicates)
+    if count > _FEW:
+        lines.add(
+            "uint32_t turned[64];", f"if (any != 0) gs_members_turn(passes, {count}, turned);"
+        )
+    for predicate in members.predicates:
+        if not predicate.node.predicates:
+            number = predicate.number
+            lines.add(f"accepted[{number}] += (uint32_t)__builtin_popcountll(passes[{number}]);")
+
+
 def _write_passed(lines: Lines, context: CodeContext, members: MemberSet) -> None:
     """`passed`: a bit for each predicate that holds of the packet."""
-    lines.add("uint32_t passed = 0;")
-    with lines.block(f"for (uint32_t p = 0; p < {len(members.predicates)}; p++)"):
-        lines.add("passed |= (uint32_t)(passes[p] >> (at - base) & 1) << p;")
+    if len(members.predicates) > _FEW:
+        lines.add("uint32_t passed = turned[at - base];")
+    else:
+        lines.add("uint32_t passed = 0;")
+        with lines.block(f"for (uint32_t p = 0; p < {len(members.predicates)}; p++)"):
+            lines.add("passed |= (uint32_t)(passes[p] >> (at - base) & 1) << p;")
     rest = [predicate for predicate in members.predicates if predicate.node.predicates]
     for predicate in rest:
         bit = f"{1 << predicate.number:#x}u"
@@ -137,7 +174,7 @@ def _write_passed(lines: Lines, context: CodeContext, members: MemberSet) -> Non
             lines.add(_of(predicate), f"passed &= ~{bit};")
             reset_scratch(lines, predicate.node)  # each has all of it, as it has alone
             TupleWriter(lines, context, predicate.node).predicates()
-            lines.add(f"passed |= {bit};")
+            lines.add(f"passed |= {bit};", f"accepted[{predicate.number}]++;")
     if rest:
         lines.add("if (passed == 0) continue;")
 
@@ -167,120 +204,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, members: Membe
 
 def _write_place(lines: Lines, owner: PartialAggregate) -> None:
     write_slot_of(lines, owner.groups)
-    lines.add("const char *const place = (const char *)&slots[row->slot];")
-    with lines.block("for (size_t line = 0; line < sizeof *slots; line += 64)"):
-        lines.add("__builtin_prefetch(place + line, 1);")
-    lines.add("count++;")
-
-
-# ---- the second pass: the slots have arrived ----
-
-
-def _write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
-    """Drip, window, slot, cells (the order of OPERATORS section 3)."""
-    owner = members.owner
-    keys, windows = key_groups(owner.groups), window_groups(owner.groups)
-    lines.add(f"const struct {prefix}_row *row = &rows[at];")
-    lines.add("if (GS_UNLIKELY(--table->until_drip == 0)) lfta->host->lfta_drip(lfta);")
-    same = ["table->has_last_window"]
-    same += [f"table->windows[window].values[{k}] == row->window[{k}]" for k in range(len(windows))]
-    lines.add("uint32_t window = table->last_window;")
-    with lines.block(f"if (GS_UNLIKELY(!({' && '.join(same)})))"):
-        lines.add("window = lfta->host->lfta_window(lfta, row->window);")
-        with lines.block("if (window == GS_LFTA_WINDOWS)"):
-            lines.add("gs_members_count(no_value, row->passed); /* its clock has wrapped */")
-            lines.add("continue;")
-    lines.add(
-        "members->accepted++;",
-        "gs_members_count(accepted, row->passed);",
-        "const uint32_t control = row->tag | (window + 1);",
-        "uint32_t place = row->slot;",
-        f"struct {prefix}_slot *slot = &slots[place];",
-    )
-    with lines.block(f"if (GS_UNLIKELY(!({_match(owner, keys)})))"):
-        _write_second_slot(lines, owner, keys)
-    lines.add("const uint32_t begun = row->passed & slot->passed;")
-    lines.add("const uint32_t fresh = row->passed & ~slot->passed;")
-    with lines.block("if (fresh != 0)"):
-        lines.add("slot->passed |= fresh;", "gs_members_enter(members, fresh, window);")
-        for cells in members.cells:
-            with lines.block(_each(cells, "fresh")):
-                lines.add(_cell(prefix, cells))
-                _write_start(lines, members, cells)
-    for cells in members.cells:
-        with lines.block(_each(cells, "begun")):
-            lines.add(_cell(prefix, cells))
-            _write_add(lines, prefix, members, cells)
-
-
-def _match(owner: PartialAggregate, keys: list[int]) -> str:
-    """C condition: the slot has the packet's group."""
-    types = [(owner.groups[i].expression.type, i) for i in keys]
-    same = [equal(type_, f"slot->g{i}", f"row->g{i}") for type_, i in types]
-    return " && ".join(["slot->control == control", *same])
-
-
-def _write_second_slot(lines: Lines, owner: PartialAggregate, keys: list[int]) -> None:
-    """A group that pushes another out makes as many rows as that has predicates: two slots."""
-    lines.add("place ^= slot_mask & 1;", "slot = &slots[place];")
-    with lines.block(f"if (!({_match(owner, keys)}))"):
-        is_free = "slots[row->slot].control == GS_SLOT_EMPTY || slot->control != GS_SLOT_EMPTY"
-        lines.add(f"if ({is_free}) place = row->slot;", "slot = &slots[place];")
-        _write_collision(lines)
-        lines.add("slot->control = control;", "slot->passed = 0;")
-        lines.add(*(f"slot->g{i} = row->g{i};" for i in keys))
-
-
-def _write_collision(lines: Lines) -> None:
-    with lines.block("if (slot->control == GS_SLOT_EMPTY)"):
-        lines.add("lfta->host->lfta_occupy(lfta, place, window);")
-    with lines.block("else"):
-        lines.add(
-            "gs_members_count(evicted, slot->passed);",
-            "lfta->host->lfta_evict(lfta, place, window);",
-        )
-
-
-def _each(cells: MemberCells, bits: str) -> str:
-    return f"for (uint32_t bits = {bits} & {cells.mask}; bits != 0; bits &= bits - 1)"
-
-
-def _cell(prefix: str, cells: MemberCells) -> str:
-    place = f"__builtin_ctz(bits) - {cells.first}"
-    return f"struct {prefix}_cell_{cells.number} *cell = &slot->c{cells.number}[{place}];"
-
-
-def _arguments(members: MemberSet, accumulator: Accumulator) -> list[str]:
-    return [f"row->x{at}" for at in members.arguments_of(accumulator)]
-
-
-def _write_start(lines: Lines, members: MemberSet, cells: MemberCells) -> None:
-    lines.add("(void)cell;")
-    for index, accumulator in enumerate(cells.accumulators):
-        writer, at = low_writer_of(accumulator), f"cell->a{index}"
-        x = _arguments(members, accumulator)
-        lines.add(*met(accumulator, at, x, writer.start(at, handed_over(accumulator, x)), None))
-
-
-def _write_add(lines: Lines, prefix: str, members: MemberSet, cells: MemberCells) -> None:
-    lines.add("(void)cell;")
-    tests = [
-        low_writer_of(a).overflow(f"cell->a{index}", _arguments(members, a), a)
-        for index, a in enumerate(cells.accumulators)
-    ]
-    tests = [test for test in tests if test]
-    if tests:
-        lines.add("/* a sum that would not fit leaves as it is, and starts again */")
-        with lines.block(f"if (GS_UNLIKELY({' || '.join(tests)}))"):
-            values = "table->windows[window].values"
-            lines.add(f"{prefix}_put(members, slot, bits & -bits, {values});")
-            _write_start(lines, members, cells)
-            lines.add("continue;")
-    for index, accumulator in enumerate(cells.accumulators):
-        writer, at = low_writer_of(accumulator), f"cell->a{index}"
-        x = _arguments(members, accumulator)
-        told = handed_over(accumulator, x)
-        lines.add(*met(accumulator, at, x, writer.start(at, told), writer.add(at, told)))
+    lines.add("__builtin_prefetch(&slots[row->slot], 1);", "count++;")
 
 
 # ---- counters ----
@@ -301,8 +225,12 @@ def _write_counts(lines: Lines, members: MemberSet) -> None:
     lines.add("/* counted of the burst */")
     for predicate in members.predicates:
         counters = f"members->lftas[{predicate.members[0]}]->counters"
-        for name in ("no_value", "accepted", "evicted"):
-            lines.add(f"{counters}.{name} += {name}[{predicate.number}];")
+        number = predicate.number
+        lines.add(
+            f"{counters}.no_value += no_value[{number}];",
+            f"{counters}.accepted += accepted[{number}] - no_value[{number}];",
+            f"{counters}.evicted += evicted[{number}];",
+        )
     for predicate in _followed(members):
         of = f"&members->lftas[{predicate.members[0]}]->counters"
         for member in predicate.members[1:]:

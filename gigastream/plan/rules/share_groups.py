@@ -9,7 +9,7 @@ from gigastream.gsql.expressions import Constant, Expression, FieldRef, Operatio
 from gigastream.plan.operators.low_node import LowNode
 from gigastream.plan.plan import Plan
 from gigastream.plan.rules.rebuild import change_low
-from gigastream.plan.to_json import node_to_json
+from gigastream.plan.to_json import value_to_json
 
 MOST_MEMBERS = 32
 """GS_MEMBERS_MAX of csrc/abi/gs_members.h: a slot has a bit for each predicate."""
@@ -42,7 +42,7 @@ def share_groups(plan: Plan) -> Plan:
     for node in plan.low:
         key = node.table_key
         if key is not None and not _takes_few(plan, node):
-            source = json.dumps(node_to_json(node)["source"], sort_keys=True)
+            source = json.dumps(value_to_json(node.source), sort_keys=True)
             alike.setdefault((source, key), []).append(node.name)
     sets: dict[str, tuple[str, ...]] = {}
     for names in alike.values():
