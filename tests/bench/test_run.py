@@ -16,13 +16,12 @@ from captures import DEMO_CAPTURE, ROOT
 
 BENCH = ROOT / "bench"
 PACKETS = "2000"
-NO_PACKAGE = ("settings", "gsql/__init__", "gsql/binder/__init__", "gsql/binder/binder")
-SESSIONS = ("sessions/__init__", "sessions/session")
 CLOCK = """
 import time
 
 def run(query, paths, settings):
-    time.process_time, time.perf_counter = lambda: {seconds}, lambda: 1e9
+    processor, wall = time.process_time(), time.perf_counter()
+    time.process_time, time.perf_counter = lambda: processor + {seconds}, lambda: wall + 1e9
     {body}
     return iter(())
 """
@@ -50,9 +49,7 @@ def figures(folder: Path) -> list[dict[str, Any]]:
 def fake_tree(folder: Path, seconds: float, body: str = "pass") -> Path:
     """A package that is called like ours, whose every run takes so long, by its own clock."""
     package = folder / "gigastream"
-    for name in (*NO_PACKAGE, *SESSIONS):
-        (package / f"{name}.py").parent.mkdir(parents=True, exist_ok=True)
-        (package / f"{name}.py").write_text("")
+    package.mkdir(parents=True)
     (package / "settings.py").write_text("class Settings:\n    pass\n")
     text = CLOCK.format(seconds=seconds, body=body)
     (package / "__init__.py").write_text(text)
