@@ -70,10 +70,11 @@ struct gs_capture_ops {
      * nothing comes after it; GS_ERROR. With GS_OK the call never waits once it has a record. */
     int (*next_burst)(struct gs_capture *capture, struct gs_packet *packets, uint32_t capacity,
                       int timeout_ms, uint32_t *count, struct gs_error *error);
-    /* Records that lie ready, as frames, at most so many: none is given out before they are passed
-     * over, all of them. 0: there are none, or next_burst has to look at the next. NULL: never. */
+    /* Records that lie ready, as frames, at most so many and within reach: none is given out before
+     * they are passed over, all of them. 0: the next one is outside, or next_burst has to look at
+     * it. NULL: never. */
     uint32_t (*peek)(const struct gs_capture *capture, struct gs_frame *frames, uint32_t capacity,
-                     struct gs_frame_run *run);
+                     const struct gs_frame_reach *reach, struct gs_frame_run *run);
     void (*pass)(struct gs_capture *capture, uint32_t count, size_t bytes);
     /* The bytes of the last burst are needed no more. */
     void (*release)(struct gs_capture *capture);

@@ -155,9 +155,11 @@ static int file_next_burst(struct gs_capture *capture, struct gs_packet *packets
 }
 
 static uint32_t file_peek(const struct gs_capture *capture, struct gs_frame *frames,
-                          uint32_t capacity, struct gs_frame_run *run)
+                          uint32_t capacity, const struct gs_frame_reach *reach,
+                          struct gs_frame_run *run)
 {
-    return capture->peek_frames == NULL ? 0 : capture->peek_frames(capture, frames, capacity, run);
+    if (capture->peek_frames == NULL) return 0;
+    return capture->peek_frames(capture, frames, capacity, reach, run);
 }
 
 static void file_pass(struct gs_capture *capture, uint32_t count, size_t bytes)

@@ -42,7 +42,8 @@ struct gs_capture {
                         struct gs_error *error);
     /* The same as gs_capture_ops has it; NULL: this format, or variant, does not. */
     uint32_t (*peek_frames)(const struct gs_capture *capture, struct gs_frame *frames,
-                            uint32_t capacity, struct gs_frame_run *run);
+                            uint32_t capacity, const struct gs_frame_reach *reach,
+                            struct gs_frame_run *run);
     size_t needed_bytes;
     bool is_records;               /* as its configuration says */
     uint64_t records;              /* given so far */

@@ -6,6 +6,13 @@
 
 #include "gs_packet.h"
 
+/* How far a run may go: the first record that is outside is not of it. */
+struct gs_frame_reach {
+    int64_t least_ns;      /* timestamp */
+    int64_t high_ns;       /* H behind it: less than this */
+    uint64_t until_offset; /* where the record begins in the source: before this */
+};
+
 struct gs_frame_run {
     int64_t high_ns, previous_ns; /* H and the last timestamp: before the run, then behind it */
     int64_t least_ns, greatest_ns;
@@ -19,11 +26,24 @@ static inline struct gs_frame_run gs_frame_run_of(int64_t high_ns, int64_t previ
     return (struct gs_frame_run){high_ns, previous_ns, INT64_MAX, INT64_MIN, 0, 0, 0};
 }
 
-/* H as gs_source_time_observe has it. */
-static inline void gs_frame_run_see(struct gs_frame_run *run, int64_t timestamp_ns)
+/* H behind one more record, as gs_source_time_observe has it. */
+static inline int64_t gs_frame_run_high(const struct gs_frame_run *run, int64_t timestamp_ns)
 {
     int64_t both_reached = timestamp_ns < run->previous_ns ? timestamp_ns : run->previous_ns;
-    run->high_ns = both_reached > run->high_ns ? both_reached : run->high_ns;
+    return both_reached > run->high_ns ? both_reached : run->high_ns;
+}
+
+static inline bool gs_frame_is_within(const struct gs_frame_reach *reach,
+                                      const struct gs_frame_run *run, int64_t timestamp_ns,
+                                      uint64_t offset)
+{
+    return timestamp_ns >= reach->least_ns &&
+           gs_frame_run_high(run, timestamp_ns) < reach->high_ns && offset < reach->until_offset;
+}
+
+static inline void gs_frame_run_see(struct gs_frame_run *run, int64_t timestamp_ns)
+{
+    run->high_ns = gs_frame_run_high(run, timestamp_ns);
     run->least_ns = timestamp_ns < run->least_ns ? timestamp_ns : run->least_ns;
     run->greatest_ns = timestamp_ns > run->greatest_ns ? timestamp_ns : run->greatest_ns;
     run->previous_ns = timestamp_ns;

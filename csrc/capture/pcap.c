@@ -92,11 +92,14 @@ static inline __attribute__((always_inline)) int read_shape(struct gs_capture *c
 /* The same records, of which only the frames are written. */
 static inline __attribute__((always_inline)) uint32_t
 peek_shape(const struct gs_capture *capture, struct gs_frame *frames, uint32_t capacity,
-           struct gs_frame_run *result, struct record_shape shape)
+           const struct gs_frame_reach *reach, struct gs_frame_run *result,
+           struct record_shape shape)
 {
     const uint8_t *const first = gs_byte_input_at(&capture->input);
     const uint8_t *const end = first + gs_byte_input_available(&capture->input);
     const bool is_mapped = gs_byte_input_is_mapped(&capture->input);
+    const uint64_t offset = gs_byte_input_offset(&capture->input);
+    const struct gs_frame_reach within = *reach;
     const uint8_t *record = first, *last = first;
     struct gs_frame_run run = *result;
     uint32_t count = 0;
@@ -107,13 +110,17 @@ peek_shape(const struct gs_capture *capture, struct gs_frame *frames, uint32_t c
         uint32_t caplen = gs_load_u32(record + 8, shape.swapped);
         if (caplen > GS_CAPTURED_BYTES_MAX || caplen > left - shape.header_bytes) break;
         if (is_mapped) gs_prefetch_ahead(record, shape.header_bytes + caplen);
-        frames[count] = frame_of(record, caplen, shape);
-        gs_frame_run_see(&run, frames[count].timestamp_ns);
-        run.truncated += caplen < frames[count].len;
+        const struct gs_frame frame = frame_of(record, caplen, shape);
+        if (!gs_frame_is_within(&within, &run, frame.timestamp_ns,
+                                offset + (uint64_t)(record - first)))
+            break;
+        frames[count] = frame;
+        gs_frame_run_see(&run, frame.timestamp_ns);
+        run.truncated += caplen < frame.len;
         last = record;
         record += shape.header_bytes + caplen;
     }
-    run.last_offset = gs_byte_input_offset(&capture->input) + (uint64_t)(last - first);
+    run.last_offset = offset + (uint64_t)(last - first);
     run.bytes = (size_t)(record - first);
     *result = run;
     return count;
@@ -128,10 +135,11 @@ peek_shape(const struct gs_capture *capture, struct gs_frame *frames, uint32_t c
     }                                                                                              \
                                                                                                    \
     static uint32_t peek_##name(const struct gs_capture *capture, struct gs_frame *frames,         \
-                                uint32_t capacity, struct gs_frame_run *run)                       \
+                                uint32_t capacity, const struct gs_frame_reach *reach,             \
+                                struct gs_frame_run *run)                                          \
     {                                                                                              \
         const struct record_shape shape = {swapped, nanoseconds_per_tick, header_bytes};           \
-        return peek_shape(capture, frames, capacity, run, shape);                                  \
+        return peek_shape(capture, frames, capacity, reach, run, shape);                           \
     }
 
 READER(microseconds, false, MICROSECOND, 16)
@@ -155,9 +163,9 @@ static const struct variant {
     int (*read_records)(struct gs_capture *, struct gs_file_burst *, struct gs_error *);
     int (*read_swapped_records)(struct gs_capture *, struct gs_file_burst *, struct gs_error *);
     uint32_t (*peek_frames)(const struct gs_capture *, struct gs_frame *, uint32_t,
-                            struct gs_frame_run *);
+                            const struct gs_frame_reach *, struct gs_frame_run *);
     uint32_t (*peek_swapped_frames)(const struct gs_capture *, struct gs_frame *, uint32_t,
-                                    struct gs_frame_run *);
+                                    const struct gs_frame_reach *, struct gs_frame_run *);
 } variants[] = {
     {MAGIC_MICROSECONDS, read_microseconds, read_swapped_microseconds, peek_microseconds,
      peek_swapped_microseconds},

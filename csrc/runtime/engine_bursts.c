@@ -140,15 +140,28 @@ static bool may_take_frames(const struct gs_engine *engine, const struct gs_sour
            engine->replay_until_ns == INT64_MAX;
 }
 
+/* Where time has to advance before the next record, it does. */
+static struct gs_burst take_frames(struct gs_engine *engine, struct gs_source *source,
+                                   uint64_t left)
+{
+    struct gs_burst_limits limits = limits_within(engine, source, left);
+    struct gs_burst burst = {.frames = (const uint8_t *)source->packets,
+                             .frame_bytes = sizeof(struct gs_frame)};
+    gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
+    burst.count = gs_source_take_frames(source, &limits);
+    if (burst.count > 0 || !gs_source_next_reaches(source, &limits)) return burst;
+    gs_engine_advance_due(engine, source->interface);
+    limits = limits_within(engine, source, left);
+    gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
+    burst.count = gs_source_take_frames(source, &limits);
+    return burst;
+}
+
 uint64_t gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left)
 {
     if (!may_take_frames(engine, source)) return 0;
-    struct gs_burst_limits limits = limits_within(engine, source, left);
-    struct gs_burst burst = {.frame_bytes = sizeof(struct gs_frame)};
-    gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
     gs_stages_begin(&engine->stages);
-    burst.count = gs_source_take_frames(source, &limits);
-    burst.frames = (const uint8_t *)source->packets;
+    const struct gs_burst burst = take_frames(engine, source, left);
     if (burst.count == 0) {
         gs_stages_give_up(&engine->stages);
         return 0;

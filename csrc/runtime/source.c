@@ -86,6 +86,7 @@ static int open_capture(struct gs_source *source, struct gs_error *error)
         status = gs_capture_open_file(&source->config, &source->ops, &source->capture, &local);
     }
     source->is_open = status == GS_OK;
+    source->fill_most = GS_BURST_CAPACITY;
     if (source->is_open) return GS_OK;
     return gs_fail(error, GS_REFUSED, "%s: %.500s", source->label, local.message);
 }
@@ -171,8 +172,9 @@ int gs_source_fill(struct gs_source *source, int timeout_ms, struct gs_error *er
     if (source->is_ended) return GS_END;
     if (source->filled > 0) source->ops->release(source->capture);
     source->cursor = source->filled = 0;
-    int status = source->ops->next_burst(source->capture, source->packets, GS_BURST_CAPACITY,
+    int status = source->ops->next_burst(source->capture, source->packets, source->fill_most,
                                          timeout_ms, &source->filled, &local);
+    if (source->fill_most < GS_BURST_CAPACITY) source->fill_most *= 2;
     if (status == GS_OK && !name_interfaces(source))
         return gs_fail(error, GS_ERROR, "no memory for interface names");
     if (status == GS_OK) source->is_ethernet = is_ethernet(source);

@@ -56,8 +56,10 @@ struct gs_source {
     bool is_pipe;    /* others need not wait while it is silent; for a decompressor they do */
     bool wants_room; /* to be opened: too many files are */
     enum gs_timeliness timeliness; /* of the packet at the cursor, if is_observed */
+    int64_t before_observed_ns;    /* then: the timestamp of the record before it */
     uint32_t cursor, filled;
     struct gs_packet *packets; /* GS_BURST_CAPACITY, while it is open */
+    uint32_t fill_most;        /* that are read ahead by the next fill */
     struct gs_string *names;   /* by packet->interface */
     uint32_t name_count;
     bool is_ethernet;                       /* what was read ahead is of one link, of Ethernet */
@@ -146,5 +148,8 @@ bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limi
  * each lies in source->packets. How many; 0: gs_source_fill has to be asked. For sources without a
  * clock, whose capture can be looked into (gs_capture_ops.peek). */
 uint32_t gs_source_take_frames(struct gs_source *source, const struct gs_burst_limits *limits);
+/* The same sources: true where H or W reaches its limit by the next record, which is taken notice
+ * of and not taken: time must advance before it. */
+bool gs_source_next_reaches(struct gs_source *source, const struct gs_burst_limits *limits);
 
 #endif

@@ -143,23 +143,72 @@ static bool take_quiet(struct gs_source *source, const struct gs_burst_limits *l
     return true;
 }
 
-/* They lie where packets are read ahead, of which there are none. */
+/* As far as neither H nor W reaches a limit, no record is late and no block begins. */
+static struct gs_frame_reach reach_of(const struct gs_source_time *time,
+                                      const struct gs_burst_limits *limits)
+{
+    struct gs_frame_reach reach = {time->promise_ns, limits->high_ns, time->block_end_offset};
+    int64_t raises_ns;
+    if (time->has_slack &&
+        !__builtin_add_overflow(limits->promise_ns, time->slack_ns, &raises_ns) &&
+        raises_ns < reach.high_ns)
+        reach.high_ns = raises_ns;
+    return reach;
+}
+
+static bool has_reached(const struct gs_source_time *time, const struct gs_burst_limits *limits)
+{
+    return time->high_timestamp_ns >= limits->high_ns || time->promise_ns >= limits->promise_ns;
+}
+
+/* The next record, of all that its source's time asks of one. */
+static enum gs_timeliness observe(struct gs_source *source, const struct gs_packet *packet)
+{
+    source->before_observed_ns = source->time.previous_timestamp_ns;
+    return gs_source_time_observe(&source->time, packet);
+}
+
+/* Nothing of it is read ahead: it can be looked into. */
+static bool is_unread(const struct gs_source *source, const struct gs_burst_limits *limits)
+{
+    return source->cursor == source->filled && limits->filter_count == 0;
+}
+
+/* H may have been raised by the first record, which is then seen again: it is no higher for that.
+ * Frames lie where packets are read ahead. Of what comes behind a run little is read ahead as
+ * packets: the next run may begin behind it. */
 uint32_t gs_source_take_frames(struct gs_source *source, const struct gs_burst_limits *limits)
 {
     struct gs_frame *frames = (struct gs_frame *)source->packets;
     struct gs_source_time *time = &source->time;
     uint32_t most = limits->burst < limits->packets ? limits->burst : (uint32_t)limits->packets;
     int64_t high_ns = time->high_timestamp_ns;
-    if (source->cursor < source->filled || source->is_observed || limits->filter_count > 0)
-        return 0;
-    struct gs_frame_run run = gs_frame_run_of(high_ns, time->previous_timestamp_ns);
-    uint32_t count = source->ops->peek(source->capture, frames, most, &run);
+    if (!is_unread(source, limits)) return 0;
+    const struct gs_frame_reach reach = reach_of(time, limits);
+    struct gs_frame_run run = gs_frame_run_of(
+        high_ns, source->is_observed ? source->before_observed_ns : time->previous_timestamp_ns);
+    uint32_t count = source->ops->peek(source->capture, frames, most, &reach, &run);
     if (count == 0 || !is_quiet(source, limits, &run)) return 0;
+    source->fill_most = 1;
+    source->is_observed = false;
     source->ops->pass(source->capture, count, run.bytes);
     pass_run(source, &run, count);
     if (run.high_ns != high_ns) source->rose_at_ns = source->read_at_ns;
     source->statistics.read += count;
     return count;
+}
+
+bool gs_source_next_reaches(struct gs_source *source, const struct gs_burst_limits *limits)
+{
+    const struct gs_frame_reach any = {INT64_MIN, INT64_MAX, UINT64_MAX};
+    struct gs_frame_run run = gs_frame_run_of(INT64_MIN, INT64_MIN);
+    struct gs_frame frame;
+    if (!is_unread(source, limits) || source->is_observed || limits->packets == 0) return false;
+    if (source->ops->peek(source->capture, &frame, 1, &any, &run) == 0) return false;
+    const struct gs_packet packet = {.timestamp_ns = frame.timestamp_ns, .offset = run.last_offset};
+    source->timeliness = observe(source, &packet);
+    source->is_observed = true;
+    return has_reached(&source->time, limits);
 }
 
 static void note_greatest(struct gs_source *source, const struct gs_packet *packet)
@@ -191,9 +240,8 @@ bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limi
         if (!source->is_observed) {
             if (gs_source_is_live(source) && packet->timestamp_ns < source->time.promise_ns)
                 gs_source_carry(source, packet);
-            source->timeliness = gs_source_time_observe(&source->time, packet);
-            reached = source->time.high_timestamp_ns >= limits->high_ns ||
-                      source->time.promise_ns >= limits->promise_ns;
+            source->timeliness = observe(source, packet);
+            reached = has_reached(&source->time, limits);
             if (GS_UNLIKELY(reached)) {
                 source->is_observed = true; /* it enters after time has advanced */
                 break;
