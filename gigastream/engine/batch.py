@@ -122,6 +122,12 @@ class NativeBatch:
         count = self._batch.schema.column_count
         return tuple(ffi.unpack(self._batch.punctuation.bounds, count)) if count else ()
 
+    def promise(self, bounds: Sequence[int], *, is_end: bool) -> None:
+        """Let it promise this in the place of its own: it becomes a batch of a greater stream."""
+        self._batch.punctuation.bounds[0 : len(bounds)] = bounds
+        self._batch.punctuation.joint.is_given = False
+        self._batch.is_end = is_end
+
     @property
     def joint(self) -> JointBound | None:
         """What is promised of two columns together."""

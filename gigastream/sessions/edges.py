@@ -68,6 +68,11 @@ class Handover:
     begins: Edge
 
 
+def first_window(place: int, rising: int, schema: Schema) -> Edge:
+    """The edge at a bound of the column at this place, of a decreasing one the negative."""
+    return Edge(place, -rising if _falls(schema, place) else rising, schema)
+
+
 def handover(first: int, query: str, old: Plan, new: Plan) -> Handover | None:
     """From the new set's first window on the rows are its; None: the old one shows no time.
 
