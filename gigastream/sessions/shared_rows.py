@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from gigastream.engine.batch import NativeBatch
 from gigastream.engine.events import Event
 from gigastream.engine.statistics import END, NONE
 from gigastream.gsql.types import Schema
 from gigastream.late_dataclass import dataclass, replace
-from gigastream.sessions.edges import first_window, time_column
+from gigastream.sessions.time_column import time_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,18 +68,27 @@ class SharedRows:
 
     def _taken(self, part: int) -> Event | None:
         first = self._waiting[part].popleft()
-        batch = first.event.batch
-        now = self._due(part, batch)
-        if now is not batch:
-            rest = self._rest(part, batch)
-            self._waiting[part].appendleft(replace(first, event=replace(first.event, batch=rest)))
-            return None if now is None else replace(first.event, batch=now)
-        self._bounds[part] = first.bounds
-        self._reached[part] = first.bounds[self._place] if self._place is not None else NONE
-        if first.is_end:
+        others = self._others(part)
+        now, rest = first.event.batch, None
+        if self._place is not None and others != END:
+            now, rest = first.event.batch.split(self._place, others)
+        if rest is not None:
+            later = replace(first, event=replace(first.event, batch=rest))
+            self._waiting[part].appendleft(later)
+            self._reached[part] = others + 1
+        else:
+            self._reach(part, first)
+        if now is None:
+            return None
+        now.promise(self._least_bounds(), is_end=self._furthest_behind() is None)
+        return replace(first.event, batch=now)
+
+    def _reach(self, part: int, event: _Waiting) -> None:
+        """All rows of an event are out: what it promised holds."""
+        self._bounds[part] = event.bounds
+        self._reached[part] = NONE if self._place is None else event.bounds[self._place]
+        if event.is_end:
             self._ended.add(part)
-        batch.promise(self._least_bounds(), is_end=self._furthest_behind() is None)
-        return first.event
 
     def _least_bounds(self) -> list[int]:
         return [min(bounds) for bounds in zip(*self._bounds, strict=True)]
@@ -93,18 +101,3 @@ class SharedRows:
             if other != part and (waits or other not in self._ended)
         )
         return min(left, default=END)
-
-    def _due(self, part: int, batch: NativeBatch) -> NativeBatch | None:
-        """The rows that need not wait for other parts; None: all have to."""
-        until = self._others(part)
-        if self._place is None or until == END or batch.row_count == 0:
-            return batch
-        return first_window(self._place, until + 1, self._schema).before(batch)
-
-    def _rest(self, part: int, batch: NativeBatch) -> NativeBatch:
-        assert self._place is not None
-        self._reached[part] = self._others(part) + 1
-        edge = first_window(self._place, self._reached[part], self._schema)
-        rest = edge.behind(batch, self._schema)
-        assert rest is not None
-        return rest

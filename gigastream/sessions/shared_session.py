@@ -27,7 +27,7 @@ from gigastream.late_dataclass import fields, replace
 from gigastream.plan import Plan
 from gigastream.plan.sharing import DESTINATION, SOURCE, NotShared, addresses_of
 from gigastream.records.source import AnySource
-from gigastream.sessions.changes import ChangeError
+
 from gigastream.sessions.common_end import CommonEnd, ReaderLimit
 from gigastream.sessions.session import WAIT_MS, Session
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
@@ -162,6 +162,8 @@ class SharedSession(Closing):
 
     def change(self, _plan: Plan) -> NoReturn:
         """No other plan may answer from some packet on. ChangeError."""
+        from gigastream.sessions.changes import ChangeError
+
         raise ChangeError("several threads answer this", "the setting jobs=1")
 
     def statistics(self) -> Statistics:
