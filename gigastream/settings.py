@@ -249,6 +249,11 @@ def parse_count(text: str) -> int:
     return _at_most(count, MAX_COUNT)
 
 
+def parse_jobs(text: str) -> int:
+    """Read a number of threads."""
+    return _at_most(parse_count(text), MOST_JOBS)
+
+
 def parse_whole(text: str) -> int:
     """Read a whole number, 0 among them."""
     count = _digits(text)

@@ -184,10 +184,17 @@ static void read_next(struct gs_shared_bytes *shared)
     pthread_cond_broadcast(&shared->changed);
 }
 
+/* A window ends with a block for every reader, whenever it comes: bursts do, too. */
+static uint64_t end_of_block(uint64_t wanted)
+{
+    return (wanted + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
+}
+
 static int status_at(const struct gs_shared_bytes *shared, uint64_t wanted, struct gs_error *error)
 {
-    if (shared->filled >= wanted) return GS_OK;
+    if (shared->filled >= end_of_block(wanted)) return GS_OK;
     if (!shared->is_ended) return GS_AGAIN;
+    if (shared->filled >= wanted) return GS_OK;
     if (shared->failure == 0) return GS_END;
     errno = shared->failure;
     return gs_fail(error, GS_DAMAGED, "cannot be read after byte %llu: %m",
@@ -210,7 +217,7 @@ static int wait_for(struct gs_shared_bytes *shared, uint64_t wanted, struct gs_e
 int gs_shared_bytes_need(struct gs_shared_bytes *shared, uint32_t reader, uint64_t passed,
                          uint64_t wanted, uint64_t *end, struct gs_error *error)
 {
-    uint64_t most = wanted + BLOCK_BYTES;
+    uint64_t most = end_of_block(wanted);
     pthread_mutex_lock(&shared->lock);
     shared->passed[reader] = passed;
     pthread_cond_broadcast(&shared->changed);

@@ -12,6 +12,7 @@
 #define IPV6_BYTES 16
 #define ETHERNET_BYTES 14
 #define IPV4_BYTES 20
+#define IPV4_ADDRESS_BYTES 4
 
 static uint64_t load_word(const uint8_t *bytes)
 {
@@ -26,7 +27,7 @@ struct gs_share gs_share_of(uint32_t part, uint32_t parts, bool by_source, bool 
     uint8_t ends[sizeof(uint64_t)];
     memset(ends, by_source ? 0xff : 0, sizeof ends / 2);
     memset(ends + sizeof ends / 2, by_destination ? 0xff : 0, sizeof ends / 2);
-    return (struct gs_share){part, parts, key, load_word(ends), by_source, by_destination};
+    return (struct gs_share){part, parts, key, load_word(ends)};
 }
 
 static uint64_t mix(uint64_t word, uint64_t key)
@@ -46,13 +47,23 @@ static inline uint32_t part_of_ipv4(const struct gs_share *share, const uint8_t 
     return part_of(share, mix(load_word(addresses) & share->ends, share->key));
 }
 
+/* One that is IPv4's is the same address as there (INET): its last bytes; of others a hash. */
+static void fold(const uint8_t *address, uint64_t key, uint8_t folded[IPV4_ADDRESS_BYTES])
+{
+    static const uint8_t mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    uint64_t hash = mix(load_word(address + sizeof hash), mix(load_word(address), key));
+    const void *bytes = memcmp(address, mapped, sizeof mapped) == 0
+                            ? (const void *)(address + sizeof mapped)
+                            : (const void *)&hash;
+    memcpy(folded, bytes, IPV4_ADDRESS_BYTES);
+}
+
 static uint32_t part_of_ipv6(const struct gs_share *share, const uint8_t *addresses)
 {
-    uint64_t hash = share->key;
-    for (uint32_t at = 0; at < 2 * IPV6_BYTES; at += sizeof(uint64_t))
-        if (at < IPV6_BYTES ? share->by_source : share->by_destination)
-            hash = mix(load_word(addresses + at), hash);
-    return part_of(share, hash);
+    uint8_t folded[2 * IPV4_ADDRESS_BYTES];
+    fold(addresses, share->key, folded);
+    fold(addresses + IPV6_BYTES, share->key, folded + IPV4_ADDRESS_BYTES);
+    return part_of_ipv4(share, folded);
 }
 
 /* What is no IP has none of the fields that tell shares apart: no group is made of it. */

@@ -10,7 +10,6 @@ struct gs_share {
     uint32_t part, parts; /* parts below 2: all are its own */
     uint64_t key;         /* the same in all of them; nobody on the wire can know it */
     uint64_t ends;        /* the bytes of both addresses of IPv4, as they lie, that matter */
-    bool by_source, by_destination;
 };
 
 /* Leaves those of the share at the front, in their order, and says how many they are. Nothing of

@@ -68,11 +68,19 @@ def check_shared(
         raise NotShared("several interfaces are read")
     if are_small(sources):
         raise NotShared("so small a capture is read before a second thread is of use")
+    if len(sources) > 1 and settings.packets_max is not None:
+        raise NotShared("--count ends several captures where one engine has come in each")
+    if len(sources) > 1 and any(map(_is_compressed, sources)):
+        raise NotShared("several compressed captures are read as they are unpacked")
     if settings.speed is not None:
         raise NotShared("--speed replays no faster than the packets came")
     if settings.max_groups is not None or settings.max_rows is not None:
         raise NotShared("--max-groups and --max-rows count what is held together")
     addresses_of(plan)
+
+
+def _is_compressed(source: AnySource | PacketSource) -> bool:
+    return isinstance(source, FileSource) and source.is_compressed
 
 
 class SharedSession(Closing):
@@ -113,14 +121,21 @@ class SharedSession(Closing):
         options: SessionOptions,
     ) -> None:
         found, key = addresses_of(plan), secrets.randbits(64)
-        burst = min(settings.burst * self._parts, MAX_BURST_PACKETS)
-        own = replace(settings, burst=burst, output_punctuation=True)
+        own = replace(settings, burst=self._burst(sources, settings), output_punctuation=True)
         ends = SOURCE in found, DESTINATION in found
         for part in range(self._parts):
             share = Share(part, self._parts, *ends, key, self._files)
             limit = ReaderLimit(self._end, part)
             each = replace(options, share=share, limit=limit)
             self._sessions.append(Session(plan, sources, own, each))
+
+    def _burst(
+        self, sources: Sequence[AnySource | PacketSource], settings: Settings
+    ) -> int:
+        """So many that as many are left of it; of several files bursts say which is read when."""
+        if len(sources) > 1:
+            return settings.burst
+        return min(settings.burst * self._parts, MAX_BURST_PACKETS)
 
     def batches(self) -> Iterator[Event]:
         """Batches as they come, to the end of the input or stop()."""
