@@ -91,7 +91,7 @@ struct gs_source_config {
     bool use_mmap;
     struct gs_shared_bytes *shared; /* of a plain file that several engines read; or NULL */
     uint32_t shared_reader;         /* which of its readers this engine is */
-    bool is_pipe;    /* the pipe's rule of time, else the file's */
+    bool is_pipe;                   /* the pipe's rule of time, else the file's */
     bool is_records; /* of a STREAM: its frames are records, and the pipe's rule is theirs */
     const struct gs_live_config *live; /* a live link, which has neither path nor descriptor */
     int64_t live_slack_ns;             /* of it (OPERATORS section 2, Ring) */

@@ -129,7 +129,10 @@ class Answer(Iterator["pyarrow.RecordBatch"]):
     """
 
     def __init__(
-        self, session: Session | SharedSession, made: Callable[[Parameters], Plan], parameters: Parameters
+        self,
+        session: Session | SharedSession,
+        made: Callable[[Parameters], Plan],
+        parameters: Parameters,
     ) -> None:
         """Take over a session, and what makes its plan of parameters."""
         self._made, self._parameters = made, parameters

@@ -230,8 +230,8 @@ static int fill_shared(struct gs_byte_input *input, size_t wanted, struct gs_err
         }
         size_t more = input->discard_bytes > 0 ? gs_byte_input_available(input) + 1 : wanted;
         uint64_t passed = gs_byte_input_offset(input), end;
-        status = gs_shared_bytes_need(input->shared, input->reader, passed, passed + more, &end,
-                                      error);
+        status =
+            gs_shared_bytes_need(input->shared, input->reader, passed, passed + more, &end, error);
         input->end = input->position + (size_t)(end - passed);
         discard(input);
     }

@@ -11,17 +11,17 @@
 #include "shared_window.h"
 
 struct gs_byte_input {
-    const uint8_t *bytes;   /* the mapping or the buffer */
-    size_t position;        /* of the next unread byte in `bytes` */
-    size_t end;             /* of the window in `bytes` */
-    uint64_t bytes_offset;  /* where bytes[0] is in the source */
-    uint64_t discard_bytes; /* to be thrown away before the window goes on */
-    uint64_t total_bytes;   /* of a regular file, else 0 */
+    const uint8_t *bytes;           /* the mapping or the buffer */
+    size_t position;                /* of the next unread byte in `bytes` */
+    size_t end;                     /* of the window in `bytes` */
+    uint64_t bytes_offset;          /* where bytes[0] is in the source */
+    uint64_t discard_bytes;         /* to be thrown away before the window goes on */
+    uint64_t total_bytes;           /* of a regular file, else 0 */
     struct gs_shared_bytes *shared; /* or NULL: the window is over its ring */
     uint32_t reader;                /* which of theirs */
-    uint8_t *buffer;        /* NULL: mapped, or shared */
-    size_t capacity;        /* of the mapping or the buffer */
-    void *mapping;          /* what munmap wants */
+    uint8_t *buffer;                /* NULL: mapped, or shared */
+    size_t capacity;                /* of the mapping or the buffer */
+    void *mapping;                  /* what munmap wants */
     size_t mapping_bytes;
     int descriptor;
     bool owns_descriptor;

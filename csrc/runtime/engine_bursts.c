@@ -176,8 +176,8 @@ uint64_t gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source
     }
     gs_stages_mark(&engine->stages, GS_STAGE_READ);
     if (is_shared(engine, source))
-        burst.count = gs_share_keep_frames(&engine->share, (struct gs_frame *)source->packets,
-                                           burst.count);
+        burst.count =
+            gs_share_keep_frames(&engine->share, (struct gs_frame *)source->packets, burst.count);
     run_burst(engine, source, burst);
     gs_stages_end(&engine->stages, records);
     count_to_heartbeat(engine, source, records, false);

@@ -32,8 +32,7 @@ struct gs_share gs_share_of(uint32_t part, uint32_t parts, bool by_source, bool 
 
 static uint64_t mix(uint64_t word, uint64_t key)
 {
-    __extension__ unsigned __int128 product =
-        (unsigned __int128)(word ^ key) * 0x9e3779b97f4a7c15u;
+    __extension__ unsigned __int128 product = (unsigned __int128)(word ^ key) * 0x9e3779b97f4a7c15u;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 

@@ -20,6 +20,8 @@ from gigastream.sessions.time_column import time_column
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gigastream.engine.batch import NativeBatch
+
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
@@ -69,9 +71,7 @@ class SharedRows:
     def _taken(self, part: int) -> Event | None:
         first = self._waiting[part].popleft()
         others = self._others(part)
-        now, rest = first.event.batch, None
-        if self._place is not None and others != END:
-            now, rest = first.event.batch.split(self._place, others)
+        now, rest = self._split(first.event.batch, others)
         if rest is not None:
             later = replace(first, event=replace(first.event, batch=rest))
             self._waiting[part].appendleft(later)
@@ -82,6 +82,14 @@ class SharedRows:
             return None
         now.promise(self._least_bounds(), is_end=self._furthest_behind() is None)
         return replace(first.event, batch=now)
+
+    def _split(
+        self, batch: NativeBatch, until: int
+    ) -> tuple[NativeBatch | None, NativeBatch | None]:
+        """The rows of windows up to this one, and the others."""
+        if self._place is None or until == END:
+            return batch, None
+        return batch.split(self._place, until)
 
     def _reach(self, part: int, event: _Waiting) -> None:
         """All rows of an event are out: what it promised holds."""

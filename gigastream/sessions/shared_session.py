@@ -27,7 +27,6 @@ from gigastream.late_dataclass import fields, replace
 from gigastream.plan import Plan
 from gigastream.plan.sharing import DESTINATION, SOURCE, NotShared, addresses_of
 from gigastream.records.source import AnySource
-
 from gigastream.sessions.common_end import CommonEnd, ReaderLimit
 from gigastream.sessions.session import WAIT_MS, Session
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
@@ -129,9 +128,7 @@ class SharedSession(Closing):
             each = replace(options, share=share, limit=limit)
             self._sessions.append(Session(plan, sources, own, each))
 
-    def _burst(
-        self, sources: Sequence[AnySource | PacketSource], settings: Settings
-    ) -> int:
+    def _burst(self, sources: Sequence[AnySource | PacketSource], settings: Settings) -> int:
         """So many that as many are left of it; of several files bursts say which is read when."""
         if len(sources) > 1:
             return settings.burst
