@@ -18,6 +18,7 @@
 #include "process/confinement.h"
 #include "process/privileges.h"
 #include "stream/request.h"
+#include "stream/split.h"
 
 struct gs_engine;
 struct gs_attached_set;
@@ -247,11 +248,6 @@ int gs_engine_renew(struct gs_engine *engine, uint32_t source, int socket, struc
  * 0: all, as at the beginning. The others tell the time still, and are counted (sampled_out).
  * GS_ERROR: the shift is greater than 32. */
 int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *error);
-/* Copies of a batch's rows up to this bound of a column, and of those behind it, each with all else
- * that the batch says. Both NULL: its rows are on one side, which the second function tells. */
-int gs_batch_split(const struct gs_batch *batch, uint32_t column, int64_t until,
-                   struct gs_batch **before, struct gs_batch **behind, struct gs_error *error);
-bool gs_batch_is_behind(const struct gs_batch *batch, uint32_t column, int64_t until);
 /* Before the start: of `parts` engines that read the same packets this one gives its sets those of
  * part `part`, all that have the same source, destination, or both. The others tell the time, and
  * are counted as if they were given. The key is the same for all of these engines. */

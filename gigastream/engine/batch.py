@@ -128,8 +128,8 @@ class NativeBatch:
         None: there are none; a batch without rows is before.
         """
         before, behind = ffi.new("struct gs_batch **"), ffi.new("struct gs_batch **")
-        error = ffi.new("struct gs_error *")
-        check(lib.gs_batch_split(self._batch, place, until, before, behind, error), error)
+        if not lib.gs_batch_split(self._batch, place, until, before, behind):
+            raise EngineError("no memory for the rows of a window")
         if before[0] != ffi.NULL:
             names = self._interfaces
             return NativeBatch(before[0], names), NativeBatch(behind[0], names)

@@ -9,7 +9,7 @@ from typing import Protocol
 _SHARE_MAX = 1 << 20
 
 
-class Limit(Protocol):
+class ReadingLimit(Protocol):
     """How many packets a session may still read."""
 
     def take(self) -> int:

@@ -17,7 +17,7 @@ from gigastream.engine.live import snap_bytes
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.records.source import StreamSource
-from gigastream.sessions.limit import Limit, PacketLimit
+from gigastream.sessions.limit import PacketLimit, ReadingLimit
 from gigastream.sessions.pace import Pace
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
@@ -184,7 +184,7 @@ class Session(Closing):
             return self._engine.run(PACKET_BUDGET, WAIT_MS)
         return self._run_limited(self._limit)
 
-    def _run_limited(self, limit: Limit) -> bool:
+    def _run_limited(self, limit: ReadingLimit) -> bool:
         share = limit.take()
         if share == 0 and not limit.is_used_up:
             time.sleep(LIMIT_WAIT_S)  # another thread has the last ones, or gives them back

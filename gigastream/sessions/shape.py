@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar, runtime_checkable
 
 from gigastream.engine.statistics import Statistics
 from gigastream.late_dataclass import dataclass
-from gigastream.sessions.limit import Limit
+from gigastream.sessions.limit import ReadingLimit
 
 if TYPE_CHECKING:
     from gigastream.engine.share import Share
@@ -75,7 +75,7 @@ class SessionOptions:
     """Called when all links are open and no packet is read."""
     begins: bool = True
     """Else begin() is called."""
-    limit: Limit | None = None
+    limit: ReadingLimit | None = None
     """Shared with other sessions, in the place of the setting packets_max."""
     share: Share | None = None
     """Only these of the packets are looked at; others have the rest."""

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch that a set has put out, at the edge of a window. */
+#include "../stream/split.h"
+
 #include "../arrow/batch.h"
 #include "../base/shared_object.h"
-#include "../gigastream.h"
 #include "../stream/punctuation.h"
 
 struct edge {
@@ -34,18 +34,18 @@ static struct gs_batch *side(const struct gs_batch *batch, struct edge edge)
     return made;
 }
 
-int gs_batch_split(const struct gs_batch *batch, uint32_t column, int64_t until,
-                   struct gs_batch **before, struct gs_batch **behind, struct gs_error *error)
+bool gs_batch_split(const struct gs_batch *batch, uint32_t column, int64_t until,
+                    struct gs_batch **before, struct gs_batch **behind)
 {
     uint32_t count = count_behind(batch, (struct edge){column, until, true});
     *before = *behind = NULL;
-    if (count == 0 || count == batch->row_count) return GS_OK;
+    if (count == 0 || count == batch->row_count) return true;
     *before = side(batch, (struct edge){column, until, false});
     *behind = side(batch, (struct edge){column, until, true});
-    if (*before != NULL && *behind != NULL) return GS_OK;
+    if (*before != NULL && *behind != NULL) return true;
     gs_batch_release(*before);
     gs_batch_release(*behind);
-    return gs_fail(error, GS_ERROR, "no memory for rows of a window");
+    return false;
 }
 
 bool gs_batch_is_behind(const struct gs_batch *batch, uint32_t column, int64_t until)
