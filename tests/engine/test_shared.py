@@ -27,6 +27,7 @@ from gigastream.sources.files import FileSource, SourceError
 from tests.answers.engine import plan_of
 from tests.answers.golden import Golden, golden_queries
 from tests.answers.inputs import INPUTS
+from tests.engine.long_capture import write_long_capture
 from tests.engine.test_threaded import shown
 
 JOBS = (2, 3, 8)
@@ -172,25 +173,7 @@ def test_a_ring_that_turns(folder: Path, tmp_path: Path, long_capture: Path) -> 
 
 @pytest.fixture(scope="module")
 def long_capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some 12 MB of records of all lengths, whose times step back now and then."""
-    made = tmp_path_factory.mktemp("long") / "long.pcap"
-    header = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
-    with made.open("wb") as file:
-        file.write(header)
-        for number in range(20_000):
-            file.write(_record(number))
-    return made
-
-
-def _record(number: int) -> bytes:
-    payload = bytes(number * 7919 % 1200)
-    late = 40 if number % 997 == 0 else 0
-    pair = bytes((10, 0, number * 31 % 7, number % 251, 10, 1, 0, number * 17 % 13))
-    packet = bytes(12) + b"\x08\x00" + b"\x45\x00"
-    packet += (28 + len(payload)).to_bytes(2, "big") + bytes(4) + b"\x40\x11\x00\x00" + pair
-    packet += bytes((1, 2, 0, 53)) + (8 + len(payload)).to_bytes(2, "big") + bytes(2) + payload
-    words = (1_700_000_000 + number // 100 - late, number % 100 * 10_000, len(packet), len(packet))
-    return b"".join(word.to_bytes(4, "little") for word in words) + packet
+    return write_long_capture(tmp_path_factory.mktemp("long") / "long.pcap")
 
 
 def test_a_stop_comes_behind_the_same_packet_for_all(long_capture: Path) -> None:
