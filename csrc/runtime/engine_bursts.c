@@ -131,13 +131,19 @@ uint64_t gs_engine_run_source(struct gs_engine *engine, struct gs_source *source
     return records;
 }
 
+/* A link's packets are stamped by the kernel, and nobody waits for its next. */
+static bool may_be_looked_into(const struct gs_engine *engine, const struct gs_source *source)
+{
+    if (gs_source_is_live(source)) return source->timestamps == GS_TIMESTAMPS_EXTERNAL;
+    return !source->is_pipe && !gs_source_has_clock(source) && engine->replay_until_ns == INT64_MAX;
+}
+
 /* Which source is the next does not depend on what is read ahead where there is only one. */
 static bool may_take_frames(const struct gs_engine *engine, const struct gs_source *source)
 {
     return takes_frames(engine, source) && source->ops->peek != NULL &&
-           engine->running_count == 1 && engine->coming == NULL && !source->is_pipe &&
-           !source->is_failed && !gs_source_has_clock(source) &&
-           engine->replay_until_ns == INT64_MAX;
+           engine->running_count == 1 && engine->coming == NULL && !source->is_failed &&
+           may_be_looked_into(engine, source);
 }
 
 bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left,
@@ -150,7 +156,8 @@ bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, ui
     gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
     gs_stages_begin(&engine->stages);
     *records = burst.count = gs_source_take_frames(source, &limits);
-    bool reached = burst.count == 0 && gs_source_next_reaches(source, &limits);
+    bool reached = burst.count == 0 && !gs_source_is_live(source) &&
+                   gs_source_next_reaches(source, &limits);
     if (burst.count == 0) {
         gs_stages_give_up(&engine->stages);
         if (reached) gs_engine_advance_due(engine, source->interface);
