@@ -20,7 +20,7 @@ QUERIES = {
     "groups": GROUPS,
     "rows": "SELECT timestamp, caplen, len, vlan, destPort FROM UDP WHERE destPort < 40",
     "packets": "SELECT tb, count(*) AS n, sum(caplen) AS c FROM PKT GROUP BY time AS tb",
-    "tags": "SELECT tb, vlan, etherType, count(*) AS n FROM ETH GROUP BY time AS tb, vlan, etherType",
+    "tags": "SELECT tb, vlan, count(*) AS n FROM ETH GROUP BY time AS tb, vlan",
 }
 SETTINGS = Settings(hash_key=(1, 2), slots=64)
 KINDS: dict[str, dict[str, float]] = {
