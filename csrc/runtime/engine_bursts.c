@@ -146,11 +146,23 @@ static bool may_take_frames(const struct gs_engine *engine, const struct gs_sour
            may_be_looked_into(engine, source);
 }
 
+/* A link brings as many frames as lie in the room of a burst of packets: what a burst costs besides
+ * its packets is then a fourth for each. */
+static struct gs_burst_limits limits_of_frames(const struct gs_engine *engine,
+                                               const struct gs_source *source, uint64_t left)
+{
+    struct gs_burst_limits limits = limits_within(engine, source, left);
+    if (gs_source_is_live(source))
+        limits.burst *= sizeof(struct gs_packet) / sizeof(struct gs_frame);
+    if (limits.burst > GS_BURST_CAPACITY) limits.burst = GS_BURST_CAPACITY;
+    return limits;
+}
+
 bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left,
                           uint64_t *records)
 {
     if (!may_take_frames(engine, source)) return false;
-    struct gs_burst_limits limits = limits_within(engine, source, left);
+    struct gs_burst_limits limits = limits_of_frames(engine, source, left);
     struct gs_burst burst = {.frames = (const uint8_t *)source->packets,
                              .frame_bytes = sizeof(struct gs_frame)};
     gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);

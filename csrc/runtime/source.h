@@ -151,8 +151,8 @@ bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limi
  * each lies in source->packets. How many; 0: gs_source_fill has to be asked. For sources whose
  * capture can be looked into (gs_capture_ops.peek), and which have no clock but a link's. */
 uint32_t gs_source_take_frames(struct gs_source *source, const struct gs_burst_limits *limits);
-/* Those without a clock: true where H or W reaches its limit by the next record, which is taken notice
- * of and not taken: time must advance before it. */
+/* Those without a clock: true where H or W reaches its limit by the next record, which is taken
+ * notice of and not taken: time must advance before it. */
 bool gs_source_next_reaches(struct gs_source *source, const struct gs_burst_limits *limits);
 
 #endif
