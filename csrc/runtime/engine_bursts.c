@@ -168,8 +168,8 @@ bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, ui
     gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
     gs_stages_begin(&engine->stages);
     *records = burst.count = gs_source_take_frames(source, &limits);
-    bool reached = burst.count == 0 && !gs_source_is_live(source) &&
-                   gs_source_next_reaches(source, &limits);
+    bool reached =
+        burst.count == 0 && !gs_source_is_live(source) && gs_source_next_reaches(source, &limits);
     if (burst.count == 0) {
         gs_stages_give_up(&engine->stages);
         if (reached) gs_engine_advance_due(engine, source->interface);
