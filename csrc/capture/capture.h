@@ -78,7 +78,7 @@ struct gs_capture_ops {
      * it. NULL: never. */
     uint32_t (*peek)(const struct gs_capture *capture, struct gs_frame *frames, uint32_t capacity,
                      const struct gs_frame_reach *reach, struct gs_frame_run *run);
-    void (*pass)(struct gs_capture *capture, uint32_t count, size_t bytes);
+    void (*pass)(struct gs_capture *capture, uint32_t count, const struct gs_frame_run *run);
     /* The bytes of the last burst are needed no more. */
     void (*release)(struct gs_capture *capture);
     void (*stats)(const struct gs_capture *capture, struct gs_capture_stats *stats);

@@ -162,10 +162,10 @@ static uint32_t file_peek(const struct gs_capture *capture, struct gs_frame *fra
     return capture->peek_frames(capture, frames, capacity, reach, run);
 }
 
-static void file_pass(struct gs_capture *capture, uint32_t count, size_t bytes)
+static void file_pass(struct gs_capture *capture, uint32_t count, const struct gs_frame_run *run)
 {
     capture->records += count;
-    capture->input.position += bytes;
+    capture->input.position += run->bytes;
 }
 
 /* The bytes stay where they are until the next burst is asked for. */

@@ -18,12 +18,16 @@ struct gs_frame_run {
     int64_t least_ns, greatest_ns;
     uint64_t last_offset; /* where the last record begins in the source */
     size_t bytes;         /* of all of them, where they lie one behind the other */
+    uint64_t captured;    /* bytes of packets */
     uint32_t truncated;
 };
 
 static inline struct gs_frame_run gs_frame_run_of(int64_t high_ns, int64_t previous_ns)
 {
-    return (struct gs_frame_run){high_ns, previous_ns, INT64_MAX, INT64_MIN, 0, 0, 0};
+    return (struct gs_frame_run){.high_ns = high_ns,
+                                 .previous_ns = previous_ns,
+                                 .least_ns = INT64_MAX,
+                                 .greatest_ns = INT64_MIN};
 }
 
 /* H behind one more record, as gs_source_time_observe has it. */

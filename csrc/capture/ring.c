@@ -63,20 +63,25 @@ static void give_back(struct gs_capture *capture)
 }
 
 /* The next packet's header, which lies in the block with all that it describes, or NULL. */
-static struct tpacket3_hdr *next_header(const struct gs_capture *capture)
+static inline struct tpacket3_hdr *header_at(uint8_t *block, uint32_t size, uint32_t offset,
+                                             bool has_next)
 {
-    uint32_t size = capture->device->block_bytes, offset = capture->packet_offset;
-    uint8_t *block = (uint8_t *)gs_ring_block(capture->device, capture->block);
     if (offset > size || size - offset < sizeof(struct tpacket3_hdr) || offset % 8 != 0)
         return NULL;
     struct tpacket3_hdr *header = (struct tpacket3_hdr *)(block + offset);
     uint32_t room = size - offset;
     if (header->tp_mac > room || header->tp_snaplen > room - header->tp_mac) return NULL;
     /* or a walk would not end */
-    if (capture->packets_left > 1 &&
-        (header->tp_next_offset < sizeof *header || header->tp_next_offset > size))
+    if (has_next && (header->tp_next_offset < sizeof *header || header->tp_next_offset > size))
         return NULL;
     return header;
+}
+
+static struct tpacket3_hdr *next_header(const struct gs_capture *capture)
+{
+    return header_at((uint8_t *)gs_ring_block(capture->device, capture->block),
+                     capture->device->block_bytes, capture->packet_offset,
+                     capture->packets_left > 1);
 }
 
 /* Those that the reader before us has taken; where the block is damaged, the next burst says it. */
@@ -165,11 +170,16 @@ static bool is_oversized(struct gs_capture *capture, const struct gs_packet *pac
     return packet->len > device->longest;
 }
 
+static int64_t timestamp_ns(const struct tpacket3_hdr *header)
+{
+    return (int64_t)header->tp_sec * 1000000000 + header->tp_nsec;
+}
+
 static void read_packet(struct gs_capture *capture, struct tpacket3_hdr *header,
                         struct gs_packet *packet)
 {
     packet->bytes = (uint8_t *)header + header->tp_mac;
-    packet->timestamp_ns = (int64_t)header->tp_sec * 1000000000 + header->tp_nsec;
+    packet->timestamp_ns = timestamp_ns(header);
     packet->packet_id = capture->records++;
     packet->offset = capture->bytes;
     packet->caplen = header->tp_snaplen;
@@ -220,6 +230,48 @@ static int ring_next_burst(struct gs_capture *capture, struct gs_packet *packets
         capture->packets_left--;
     }
     return GS_OK;
+}
+
+/* Of the block that is held. One with a tag is to get it back, and of one that is too long the
+ * device is to be asked, once it is given out. */
+static uint32_t ring_peek(const struct gs_capture *capture, struct gs_frame *frames,
+                          uint32_t capacity, const struct gs_frame_reach *reach,
+                          struct gs_frame_run *result)
+{
+    const struct gs_ring_device *device = capture->device;
+    uint8_t *const block = (uint8_t *)gs_ring_block(device, capture->block);
+    const uint32_t size = device->block_bytes, longest = device->longest;
+    const uint32_t left = capture->packets_left, most = left < capacity ? left : capacity;
+    const struct gs_frame_reach within = *reach;
+    struct gs_frame_run run = *result;
+    uint32_t offset = capture->packet_offset, count = 0;
+
+    for (; count < most; count++) {
+        const struct tpacket3_hdr *header = header_at(block, size, offset, count + 1 < left);
+        if (header == NULL || header->tp_status & TP_STATUS_VLAN_VALID || header->tp_len > longest)
+            break;
+        prefetch_rest(header);
+        const struct gs_frame frame = {(const uint8_t *)header + header->tp_mac,
+                                       timestamp_ns(header), header->tp_snaplen, header->tp_len};
+        if (!gs_frame_is_within(&within, &run, frame.timestamp_ns, 0)) break;
+        frames[count] = frame;
+        gs_frame_run_see(&run, frame.timestamp_ns);
+        run.captured += frame.caplen;
+        run.truncated += frame.caplen < frame.len;
+        offset += header->tp_next_offset;
+    }
+    run.bytes = offset - capture->packet_offset;
+    *result = run;
+    return count;
+}
+
+static void ring_pass(struct gs_capture *capture, uint32_t count, const struct gs_frame_run *run)
+{
+    take_packets(capture, count);
+    capture->records += count;
+    capture->bytes += run->captured;
+    capture->packet_offset += (uint32_t)run->bytes;
+    capture->packets_left -= count;
 }
 
 static void ring_release(struct gs_capture *capture)
@@ -354,6 +406,8 @@ const struct gs_capture_ops gs_ring_capture = {
     .name = "ring",
     .open = ring_open,
     .next_burst = ring_next_burst,
+    .peek = ring_peek,
+    .pass = ring_pass,
     .release = ring_release,
     .stats = ring_stats,
     .section = ring_section,

@@ -143,6 +143,8 @@ uint64_t gs_table_bytes(const struct gs_lfta_state *lfta, uint32_t slot_count);
 /* Another size, for which all groups leave; false, and as it was, where memory or budget do not
  * allow it. */
 bool gs_table_resize(struct gs_lfta_state *lfta, uint32_t slot_count);
+/* The system gives it its pages now, and not while packets wait. */
+void gs_table_populate(const struct gs_lfta_state *lfta);
 /* table_growth.c, between bursts; `groups` are in the table, and a window has ended or not. */
 void gs_table_fit(struct gs_lfta_state *lfta, uint64_t groups, bool window_ended);
 /* A group leaves: its row is put out, its slot is free. */

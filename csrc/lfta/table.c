@@ -268,6 +268,14 @@ bool gs_table_resize(struct gs_lfta_state *lfta, uint32_t slot_count)
     return true;
 }
 
+void gs_table_populate(const struct gs_lfta_state *lfta)
+{
+#ifdef MADV_POPULATE_WRITE
+    if (lfta->slots_memory != NULL)
+        (void)madvise(lfta->slots_memory, lfta->slots_bytes, MADV_POPULATE_WRITE);
+#endif
+}
+
 void gs_table_close(struct gs_lfta_state *lfta)
 {
     if (lfta->slots_memory == NULL) return;

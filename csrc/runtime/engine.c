@@ -175,6 +175,8 @@ int gs_engine_start(struct gs_engine *engine, struct gs_error *error)
             engine->interfaces[i].records_to_heartbeat = settings->heartbeat_packets;
         gs_engine_find_next_changes(engine, i);
     }
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        gs_engine_populate(engine, engine->sets[s]);
     engine->is_started = true;
     gs_engine_watch(engine);
     /* what files promise unopened is known already: captures of an hour ago need not hold theirs

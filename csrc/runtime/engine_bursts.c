@@ -138,26 +138,45 @@ uint64_t gs_engine_run_source(struct gs_engine *engine, struct gs_source *source
     return records;
 }
 
+/* A link's packets are stamped by the kernel, and nobody waits for its next. */
+static bool may_be_looked_into(const struct gs_engine *engine, const struct gs_source *source)
+{
+    if (gs_source_is_live(source)) return source->timestamps == GS_TIMESTAMPS_EXTERNAL;
+    return !source->is_pipe && !gs_source_has_clock(source) && engine->replay_until_ns == INT64_MAX;
+}
+
 /* Which source is the next does not depend on what is read ahead where there is only one. */
 static bool may_take_frames(const struct gs_engine *engine, const struct gs_source *source)
 {
     return takes_frames(engine, source) && source->ops->peek != NULL &&
-           engine->running_count == 1 && engine->coming == NULL && !source->is_pipe &&
-           !source->is_failed && !gs_source_has_clock(source) &&
-           engine->replay_until_ns == INT64_MAX;
+           engine->running_count == 1 && engine->coming == NULL && !source->is_failed &&
+           may_be_looked_into(engine, source);
+}
+
+/* A link brings as many frames as lie in the room of a burst of packets: what a burst costs besides
+ * its packets is then a fourth for each. */
+static struct gs_burst_limits limits_of_frames(const struct gs_engine *engine,
+                                               const struct gs_source *source, uint64_t left)
+{
+    struct gs_burst_limits limits = limits_within(engine, source, left);
+    if (gs_source_is_live(source))
+        limits.burst *= sizeof(struct gs_packet) / sizeof(struct gs_frame);
+    if (limits.burst > GS_BURST_CAPACITY) limits.burst = GS_BURST_CAPACITY;
+    return limits;
 }
 
 bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, uint64_t left,
                           uint64_t *records)
 {
     if (!may_take_frames(engine, source)) return false;
-    struct gs_burst_limits limits = limits_within(engine, source, left);
+    struct gs_burst_limits limits = limits_of_frames(engine, source, left);
     struct gs_burst burst = {.frames = (const uint8_t *)source->packets,
                              .frame_bytes = sizeof(struct gs_frame)};
     gs_engine_time_of(engine, source->interface, &burst.high_ns, &burst.promise_ns);
     gs_stages_begin(&engine->stages);
     *records = burst.count = gs_source_take_frames(source, &limits);
-    bool reached = burst.count == 0 && gs_source_next_reaches(source, &limits);
+    bool reached =
+        burst.count == 0 && !gs_source_is_live(source) && gs_source_next_reaches(source, &limits);
     if (burst.count == 0) {
         gs_stages_give_up(&engine->stages);
         if (reached) gs_engine_advance_due(engine, source->interface);

@@ -86,6 +86,13 @@ static int begin_cut(const struct gs_engine *engine, struct gs_attached_set *set
     return gs_fail(error, GS_ERROR, "no memory for a query set");
 }
 
+void gs_engine_populate(const struct gs_engine *engine, const struct gs_attached_set *set)
+{
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++)
+        if (engine->interfaces[set->graph.ports[at].interface].is_live)
+            gs_table_populate(&set->graph.lftas[at]);
+}
+
 int gs_engine_attach(struct gs_engine *engine, struct gs_attached_set *set, struct gs_error *error)
 {
     if (set->settings.high_level_only || set->interface_count > 0)
@@ -96,6 +103,7 @@ int gs_engine_attach(struct gs_engine *engine, struct gs_attached_set *set, stru
     if (engine->is_started) GS_RETURN_IF_ERROR(begin_cut(engine, set, error));
     set->engine = engine;
     engine->sets[engine->set_count++] = set;
+    if (engine->is_started) gs_engine_populate(engine, set);
     if (engine->is_started) gs_engine_begin_set(engine, set);
     arrange_sets(engine);
     return GS_OK;

@@ -95,6 +95,8 @@ void gs_engine_advance(struct gs_engine *engine, uint32_t interface);
 /* The same where H or W has come to where they matter to a set: the others are not told, since
  * what a set answers must not depend on its neighbours. */
 void gs_engine_advance_due(struct gs_engine *engine, uint32_t interface);
+/* Tables of live links get their pages before packets come (engine_sets.c). */
+void gs_engine_populate(const struct gs_engine *engine, const struct gs_attached_set *set);
 /* A set that comes later is told how far its interfaces are. */
 void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set);
 /* One that is to go is told of those that have not ended. */

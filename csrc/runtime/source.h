@@ -95,6 +95,9 @@ bool gs_source_is_ready(const struct gs_source *source);
 /* Holds what a live link has just given to the clock as it is now: a timestamp that is ahead of it
  * by more than max_skew is replaced. */
 void gs_source_hold(struct gs_source *source, struct gs_clock_reading reading);
+/* None of a run of its packets is ahead, by the reading that followed when they were handed over:
+ * of those that have just been read without a clock, too. */
+bool gs_source_holds(const struct gs_source *source, const struct gs_frame_run *run);
 /* A packet below W is none that lost its way if the clock had just stepped: W carries it along. */
 void gs_source_carry(struct gs_source *source, struct gs_packet *packet);
 /* The timer of a live link, when it has been looked at again: time passes on it where all that has
@@ -145,11 +148,11 @@ struct gs_burst_limits {
 bool gs_source_take(struct gs_source *source, const struct gs_burst_limits *limits, uint32_t *first,
                     uint32_t *count, uint64_t *records);
 /* Takes records of which nothing is read ahead, and makes no packets of them: a struct gs_frame
- * each lies in source->packets. How many; 0: gs_source_fill has to be asked. For sources without a
- * clock, whose capture can be looked into (gs_capture_ops.peek). */
+ * each lies in source->packets. How many; 0: gs_source_fill has to be asked. For sources whose
+ * capture can be looked into (gs_capture_ops.peek), and which have no clock but a link's. */
 uint32_t gs_source_take_frames(struct gs_source *source, const struct gs_burst_limits *limits);
-/* The same sources: true where H or W reaches its limit by the next record, which is taken notice
- * of and not taken: time must advance before it. */
+/* Those without a clock: true where H or W reaches its limit by the next record, which is taken
+ * notice of and not taken: time must advance before it. */
 bool gs_source_next_reaches(struct gs_source *source, const struct gs_burst_limits *limits);
 
 #endif

@@ -61,6 +61,12 @@ void gs_source_hold(struct gs_source *source, struct gs_clock_reading reading)
     source->is_ahead = ahead_ns > 0;
 }
 
+bool gs_source_holds(const struct gs_source *source, const struct gs_frame_run *run)
+{
+    return !gs_source_is_live(source) ||
+           run->greatest_ns - source->clock.max_skew_ns <= source->believed_ns;
+}
+
 /* When a packet came, by its stamp: it may be read long after that, but what was found empty since
  * did not hold it. */
 static int64_t came_at(const struct gs_source *source, const struct gs_packet *packet)

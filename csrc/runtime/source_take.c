@@ -188,10 +188,10 @@ uint32_t gs_source_take_frames(struct gs_source *source, const struct gs_burst_l
     struct gs_frame_run run = gs_frame_run_of(
         high_ns, source->is_observed ? source->before_observed_ns : time->previous_timestamp_ns);
     uint32_t count = source->ops->peek(source->capture, frames, most, &reach, &run);
-    if (count == 0 || !is_quiet(source, limits, &run)) return 0;
-    source->fill_most = 1;
-    source->is_observed = false;
-    source->ops->pass(source->capture, count, run.bytes);
+    if (count == 0 || !is_quiet(source, limits, &run) || !gs_source_holds(source, &run)) return 0;
+    if (count == most && source->fill_most > 1) source->fill_most /= 2;
+    source->is_observed = source->is_ahead = false;
+    source->ops->pass(source->capture, count, &run);
     pass_run(source, &run, count);
     if (run.high_ns != high_ns) source->rose_at_ns = source->read_at_ns;
     source->statistics.read += count;

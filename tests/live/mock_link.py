@@ -92,6 +92,11 @@ class MockSession(Session):
         wall = START_NS + monotonic_ns if wall_ns is None else wall_ns
         lib.gs_engine_set_clock(self._engine.native, monotonic_ns, wall)
 
+    def read(self, packets: int) -> None:
+        """Read so many packets at most, as long as nothing is put out."""
+        error = ffi.new("struct gs_error *")
+        check(int(lib.gs_engine_run(self._engine.native, packets, 0, error)), error)
+
     def events(self) -> Iterator[Event]:
         """All that is put out before the engine has nothing more to do at this time."""
         error = ffi.new("struct gs_error *")
