@@ -5,6 +5,8 @@
 #include "attached_views.h"
 #include "engine_state.h"
 
+#define FRAMES_FOR_A_PACKET 4 /* in a burst */
+
 /* What a burst brings may be held, and is due no sooner than this: W ends the burst there, so that
  * what is given up does not depend on where bursts end. */
 static int64_t due_of_burst(const struct gs_engine *engine, uint32_t interface)
@@ -153,14 +155,12 @@ static bool may_take_frames(const struct gs_engine *engine, const struct gs_sour
            may_be_looked_into(engine, source);
 }
 
-/* A link brings as many frames as lie in the room of a burst of packets: what a burst costs besides
- * its packets is then a fourth for each. */
+/* Frames are small: what a burst costs besides its packets is then a fourth for each. */
 static struct gs_burst_limits limits_of_frames(const struct gs_engine *engine,
                                                const struct gs_source *source, uint64_t left)
 {
     struct gs_burst_limits limits = limits_within(engine, source, left);
-    if (gs_source_is_live(source))
-        limits.burst *= sizeof(struct gs_packet) / sizeof(struct gs_frame);
+    limits.burst *= FRAMES_FOR_A_PACKET;
     if (limits.burst > GS_BURST_CAPACITY) limits.burst = GS_BURST_CAPACITY;
     return limits;
 }
