@@ -12,13 +12,11 @@
 #include "capture/live.h"
 #include "capture/mock_ring.h"
 #include "capture/scan.h"
-#include "capture/shared_bytes.h"
 #include "output/rows.h"
 #include "output/text.h"
 #include "process/confinement.h"
 #include "process/privileges.h"
 #include "stream/request.h"
-#include "stream/split.h"
 
 struct gs_engine;
 struct gs_attached_set;
@@ -90,9 +88,7 @@ struct gs_source_config {
     void (*close)(void *context); /* at its end, once, unless the engine is freed before */
     void *context;
     bool use_mmap;
-    struct gs_shared_bytes *shared; /* of a plain file that several engines read; or NULL */
-    uint32_t shared_reader;         /* which of its readers this engine is */
-    bool is_pipe;                   /* the pipe's rule of time, else the file's */
+    bool is_pipe;    /* the pipe's rule of time, else the file's */
     bool is_records; /* of a STREAM: its frames are records, and the pipe's rule is theirs */
     const struct gs_live_config *live; /* a live link, which has neither path nor descriptor */
     int64_t live_slack_ns;             /* of it (OPERATORS section 2, Ring) */
@@ -249,11 +245,6 @@ int gs_engine_renew(struct gs_engine *engine, uint32_t source, int socket, struc
  * 0: all, as at the beginning. The others tell the time still, and are counted (sampled_out).
  * GS_ERROR: the shift is greater than 32. */
 int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *error);
-/* Before the start: of `parts` engines that read the same packets this one gives its sets those of
- * part `part`, all that have the same source, destination, or both. The others tell the time, and
- * are counted as if they were given. The key is the same for all of these engines. */
-int gs_engine_share(struct gs_engine *engine, uint32_t part, uint32_t parts, bool by_source,
-                    bool by_destination, uint64_t key, struct gs_error *error);
 /* What the stages of a packet's way have cost of all packets, in nanoseconds. */
 struct gs_stage_costs {
     uint64_t packets, open_ns, read_ns, decode_ns, unpack_ns, lfta_ns, flush_ns, high_ns;

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from gigastream.plan import Plan
     from gigastream.records.source import StreamSource
     from gigastream.sessions.session import Session
-    from gigastream.sessions.shared_session import SharedSession
     from gigastream.sources.bpf import FilterError
 
 __all__ = [
@@ -101,8 +100,8 @@ def run(
     DamagedSourceError, after the rows of what came before. What functions in Python raised of rows
     that have no value then is a RuntimeWarning at the end: how often, and where and what first.
     """
+    from gigastream.sessions.session import Session
     from gigastream.sessions.shape import SessionOptions
-    from gigastream.sessions.shared_session import open_replay
 
     packets = [] if sources is None else _sources(sources, link_type)
     files = _definitions(definitions)
@@ -117,8 +116,7 @@ def run(
     def made(values: Parameters) -> Plan:
         return _plan(query, values, chosen, files, own)
 
-    session = open_replay(plan, chosen, settings or Settings(), options)
-    return Answer(session, made, parameters or {})
+    return Answer(Session(plan, chosen, settings or Settings(), options), made, parameters or {})
 
 
 class Answer(Iterator["pyarrow.RecordBatch"]):
@@ -129,10 +127,7 @@ class Answer(Iterator["pyarrow.RecordBatch"]):
     """
 
     def __init__(
-        self,
-        session: Session | SharedSession,
-        made: Callable[[Parameters], Plan],
-        parameters: Parameters,
+        self, session: Session, made: Callable[[Parameters], Plan], parameters: Parameters
     ) -> None:
         """Take over a session, and what makes its plan of parameters."""
         self._made, self._parameters = made, parameters
@@ -180,7 +175,7 @@ class Answer(Iterator["pyarrow.RecordBatch"]):
         self.close()
 
 
-def _batches(session: Session | SharedSession) -> Generator[pyarrow.RecordBatch]:
+def _batches(session: Session) -> Generator[pyarrow.RecordBatch]:
     """Yield the rows, then say what was damaged."""
     try:
         for event in session.batches():

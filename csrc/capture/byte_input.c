@@ -56,16 +56,6 @@ static int begin_buffer(struct gs_byte_input *input, const struct gs_capture_con
     return GS_OK;
 }
 
-static int join(struct gs_byte_input *input, const struct gs_capture_config *config,
-                struct gs_error *error)
-{
-    GS_RETURN_IF_ERROR(gs_shared_bytes_join(config->shared, input->descriptor, &input->bytes,
-                                            &input->total_bytes, error));
-    input->shared = config->shared;
-    input->reader = config->shared_reader;
-    return GS_OK;
-}
-
 static int prepare(struct gs_byte_input *input, const struct gs_capture_config *config,
                    struct gs_error *error)
 {
@@ -75,7 +65,6 @@ static int prepare(struct gs_byte_input *input, const struct gs_capture_config *
     if (S_ISDIR(status.st_mode)) return gs_fail(error, GS_ERROR, "is a directory");
     input->waits = !S_ISREG(status.st_mode);
     if (input->waits) return begin_buffer(input, config, error);
-    if (config->shared != NULL) return join(input, config, error);
 
     off_t position = lseek(input->descriptor, 0, SEEK_CUR);
     uint64_t start = position > 0 ? (uint64_t)position : 0;
@@ -102,7 +91,6 @@ int gs_byte_input_open(struct gs_byte_input *input, const struct gs_capture_conf
 
 void gs_byte_input_close(struct gs_byte_input *input)
 {
-    if (input->shared != NULL) gs_shared_bytes_leave(input->shared, input->reader);
     if (input->mapping != NULL) munmap(input->mapping, input->mapping_bytes);
     free(input->buffer);
     if (input->owns_descriptor) close(input->descriptor);
@@ -216,34 +204,11 @@ static int fill_buffer(struct gs_byte_input *input, size_t wanted, int64_t deadl
     return GS_OK;
 }
 
-/* ---- the window over what is shared ---- */
-
-static int fill_shared(struct gs_byte_input *input, size_t wanted, struct gs_error *error)
-{
-    int status = GS_OK;
-    while (status == GS_OK &&
-           (input->discard_bytes > 0 || gs_byte_input_available(input) < wanted)) {
-        if (input->position >= GS_SHARED_RING_BYTES) {
-            input->position -= GS_SHARED_RING_BYTES;
-            input->end -= GS_SHARED_RING_BYTES;
-            input->bytes_offset += GS_SHARED_RING_BYTES;
-        }
-        size_t more = input->discard_bytes > 0 ? gs_byte_input_available(input) + 1 : wanted;
-        uint64_t passed = gs_byte_input_offset(input), end;
-        status =
-            gs_shared_bytes_need(input->shared, input->reader, passed, passed + more, &end, error);
-        input->end = input->position + (size_t)(end - passed);
-        discard(input);
-    }
-    return status;
-}
-
 /* ---- for the readers of formats ---- */
 
 int gs_byte_input_need(struct gs_byte_input *input, size_t wanted, int64_t deadline_ns,
                        struct gs_error *error)
 {
-    if (input->shared != NULL) return fill_shared(input, wanted, error);
     if (gs_byte_input_is_mapped(input)) return extend_mapped_window(input, wanted, error);
     return fill_buffer(input, wanted, deadline_ns, error);
 }

@@ -8,20 +8,17 @@
 #define GS_CAPTURE_BYTE_INPUT_H
 
 #include "capture.h"
-#include "shared_window.h"
 
 struct gs_byte_input {
-    const uint8_t *bytes;           /* the mapping or the buffer */
-    size_t position;                /* of the next unread byte in `bytes` */
-    size_t end;                     /* of the window in `bytes` */
-    uint64_t bytes_offset;          /* where bytes[0] is in the source */
-    uint64_t discard_bytes;         /* to be thrown away before the window goes on */
-    uint64_t total_bytes;           /* of a regular file, else 0 */
-    struct gs_shared_bytes *shared; /* or NULL: the window is over its ring */
-    uint32_t reader;                /* which of theirs */
-    uint8_t *buffer;                /* NULL: mapped, or shared */
-    size_t capacity;                /* of the mapping or the buffer */
-    void *mapping;                  /* what munmap wants */
+    const uint8_t *bytes;   /* the mapping or the buffer */
+    size_t position;        /* of the next unread byte in `bytes` */
+    size_t end;             /* of the window in `bytes` */
+    uint64_t bytes_offset;  /* where bytes[0] is in the source */
+    uint64_t discard_bytes; /* to be thrown away before the window goes on */
+    uint64_t total_bytes;   /* of a regular file, else 0 */
+    uint8_t *buffer;        /* NULL: mapped */
+    size_t capacity;        /* of the mapping or the buffer */
+    void *mapping;          /* what munmap wants */
     size_t mapping_bytes;
     int descriptor;
     bool owns_descriptor;
@@ -58,7 +55,7 @@ static inline size_t gs_byte_input_available(const struct gs_byte_input *input)
 
 static inline bool gs_byte_input_is_mapped(const struct gs_byte_input *input)
 {
-    return input->buffer == NULL && input->shared == NULL;
+    return input->buffer == NULL;
 }
 
 /* Of the next unread byte, from the beginning of the source. */

@@ -13,7 +13,6 @@
 #include "link_types.h"
 #include "live.h"
 #include "scan.h"
-#include "shared_bytes.h"
 
 struct gs_capture; /* each method's own */
 
@@ -21,8 +20,6 @@ struct gs_capture_config {
     const char *path; /* of a file; NULL: `descriptor` is read */
     int descriptor; /* a pipe or stdin, or the reading end of a decompressor; owned by the caller */
     bool use_mmap;  /* plain files only */
-    struct gs_shared_bytes *shared; /* a plain file that is read together with others; or NULL */
-    uint32_t shared_reader;         /* which of its readers this is */
     bool is_records; /* its frames are records of a STREAM, and nothing else's ever are */
     const uint8_t *first_bytes;             /* of a pipe, which have been read already */
     uint32_t first_byte_count;              /* a few */

@@ -301,15 +301,6 @@ int gs_engine_sample(struct gs_engine *engine, uint32_t shift, struct gs_error *
     return GS_OK;
 }
 
-int gs_engine_share(struct gs_engine *engine, uint32_t part, uint32_t parts, bool by_source,
-                    bool by_destination, uint64_t key, struct gs_error *error)
-{
-    if (part >= parts || !(by_source || by_destination))
-        return gs_fail(error, GS_ERROR, "packets are shared out by an address, to %u parts", parts);
-    engine->share = gs_share_of(part, parts, by_source, by_destination, key);
-    return GS_OK;
-}
-
 void gs_engine_measure_stages(struct gs_engine *engine)
 {
     gs_stages_ask(&engine->stages);

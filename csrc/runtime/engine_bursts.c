@@ -85,16 +85,9 @@ static void run_burst(struct gs_engine *engine, struct gs_source *source, struct
     if (engine->holds) gs_engine_find_next_changes(engine, source->interface);
 }
 
-/* Those of other engines have told the time, and need not be looked at. */
-static bool is_shared(const struct gs_engine *engine, const struct gs_source *source)
-{
-    return engine->share.parts > 1 && !source->config.is_records;
-}
-
 static void run_packets(struct gs_engine *engine, struct gs_source *source, struct gs_burst burst,
                         struct gs_packet *packets, uint32_t count)
 {
-    if (is_shared(engine, source)) count = gs_share_keep_packets(&engine->share, packets, count);
     if (takes_frames(engine, source)) {
         burst.frames = (const uint8_t *)packets;
         burst.frame_bytes = sizeof *packets;
@@ -183,11 +176,8 @@ bool gs_engine_run_frames(struct gs_engine *engine, struct gs_source *source, ui
         return reached;
     }
     gs_stages_mark(&engine->stages, GS_STAGE_READ);
-    if (is_shared(engine, source))
-        burst.count =
-            gs_share_keep_frames(&engine->share, (struct gs_frame *)source->packets, burst.count);
     run_burst(engine, source, burst);
-    gs_stages_end(&engine->stages, *records);
-    count_to_heartbeat(engine, source, *records, false);
+    gs_stages_end(&engine->stages, burst.count);
+    count_to_heartbeat(engine, source, burst.count, false);
     return true;
 }

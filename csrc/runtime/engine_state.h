@@ -8,7 +8,6 @@
 #include "../base/stages.h"
 #include "attached_set.h"
 #include "sampling.h"
-#include "share.h"
 #include "source.h"
 
 struct gs_interface {
@@ -48,7 +47,6 @@ struct gs_engine {
     struct gs_filter filters[GS_FILTER_MAX];
     uint32_t filter_count;
     struct gs_sampling sampling;
-    struct gs_share share;
     struct gs_stages stages;
     int64_t replay_until_ns; /* INT64_MAX: as fast as it goes */
     bool is_started, is_stopping, is_stopped;

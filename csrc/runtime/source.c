@@ -33,8 +33,6 @@ int gs_source_init(struct gs_source *source, const struct gs_source_config *conf
     source->config = (struct gs_capture_config){.path = source->path,
                                                 .descriptor = -1,
                                                 .use_mmap = config->use_mmap,
-                                                .shared = config->shared,
-                                                .shared_reader = config->shared_reader,
                                                 .is_records = config->is_records,
                                                 .link_types = &settings->link_types};
     source->open = config->open;

@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from gigastream.outputs.delivery import Delivered
     from gigastream.plan import Plan
     from gigastream.query_texts import QueryTexts
-    from gigastream.sessions.session import Session
-    from gigastream.sessions.shared_session import SharedSession
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -91,7 +89,6 @@ def execute(arguments: argparse.Namespace) -> int:
         from gigastream.cli.run_spool import read_spool
 
         _refuse_stages(arguments)
-        _tell_alone(arguments, "packets are not read where a spool is")
         return read_spool(arguments, config, settings)
     refuse_tables_of_links(arguments, wanted)
     paths, bpf_filter = split_words(arguments.words)
@@ -105,16 +102,12 @@ def execute(arguments: argparse.Namespace) -> int:
     is_finite = root is None and arguments.on != "spark" and are_finite(sources)
     plan, texts = _asked(arguments, paths, config, interfaces, is_finite)
     check_read(plan, sources, lambda: _meant(arguments.words))
-    settings = replace(
-        settings, filter=bpf_filter, packets_max=arguments.count, jobs=arguments.jobs or 1
-    )
+    settings = replace(settings, filter=bpf_filter, packets_max=arguments.count)
     _refuse_pace_without_times(settings, sources)
     if root is not None or arguments.on == "spark":
         _refuse_what_is_answered_here(arguments)
-        _tell_alone(arguments, "the high level is elsewhere")
     if has_links(sources):
         _refuse_stages(arguments)
-        _tell_alone(arguments, "a link is read by --fanout N")
     ends = ends_of(arguments, plan)
     settings = replace(settings, output_punctuation=looks_at_punctuation(arguments, wanted))
     if not any(path.endswith(OBJECT_SUFFIX) for path in paths):
@@ -265,14 +258,14 @@ def _answer(
     ends: Ends,
 ) -> tuple[Statistics, Delivered]:
     """Run both levels here over files, write the rows and give the account."""
+    from gigastream.sessions.session import Session
     from gigastream.sessions.shape import SessionOptions
 
-    open_session = _opening(arguments, plan, sources, settings)
     opened = outputs()
     timed = TimedOutput(opened.rows) if arguments.stats == "stages" else None
     started = time.monotonic()
 
-    with open_session(plan, sources, settings, SessionOptions(include=include)) as session:
+    with Session(plan, sources, settings, SessionOptions(include=include)) as session:
         if timed is not None:
             opened = replace(opened, rows=timed)
             session.measure_stages()
@@ -293,32 +286,6 @@ def _answer(
     if timed is not None:
         say(stage_table(costs, timed.ns))
     return statistics, delivered
-
-
-def _opening(
-    arguments: argparse.Namespace, plan: Plan, sources: list[AnySource], settings: Settings
-) -> type[Session | SharedSession]:
-    """Return what opens a session: of one thread where several are of no use, which is told."""
-    from gigastream.sessions.session import Session
-
-    if settings.jobs == 1:
-        return Session
-    from gigastream.plan.sharing import NotShared
-    from gigastream.sessions.shared_session import SharedSession, check_shared
-
-    try:
-        check_shared(plan, sources, settings)
-        if arguments.trace is not None or arguments.windows is not None:
-            raise NotShared("--trace and --windows look at what one engine does")
-    except NotShared as reason:
-        _tell_alone(arguments, str(reason))
-        return Session
-    return SharedSession
-
-
-def _tell_alone(arguments: argparse.Namespace, why: str) -> None:
-    if (arguments.jobs or 1) > 1 and not arguments.quiet:
-        say(f"--jobs {arguments.jobs}: one thread answers, since {why}")
 
 
 def verdict(statistics: Statistics, delivered: Delivered) -> int:

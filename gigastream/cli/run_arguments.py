@@ -16,7 +16,7 @@ from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
 from gigastream.records.formats import FORMATS as FORMATS_OF_RECORDS
 from gigastream.records.source import parse_stream
-from gigastream.settings import parse_count, parse_duration, parse_jobs
+from gigastream.settings import parse_count, parse_duration
 from gigastream.sinks import SINKS
 from gigastream.sources.files import parse_source
 from gigastream.sources.live import LIVE_OPTIONS, parse_live
@@ -82,13 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="QUERY … BPF FILTER")
     _add_sources(parser)
     _add_outputs(parser)
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=argument_type(parse_jobs),
-        metavar="N",
-        help="threads that answer captures, where the queries can be shared out (1)",
-    )
     add_options(parser, _ENDS)
     _add_account(parser)
     add_query_options(parser)

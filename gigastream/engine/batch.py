@@ -122,25 +122,6 @@ class NativeBatch:
         count = self._batch.schema.column_count
         return tuple(ffi.unpack(self._batch.punctuation.bounds, count)) if count else ()
 
-    def split(self, place: int, until: int) -> tuple[NativeBatch | None, NativeBatch | None]:
-        """The rows up to this bound of the column at this place, and those behind it.
-
-        None: there are none; a batch without rows is before.
-        """
-        before, behind = ffi.new("struct gs_batch **"), ffi.new("struct gs_batch **")
-        if not lib.gs_batch_split(self._batch, place, until, before, behind):
-            raise EngineError("no memory for the rows of a window")
-        if before[0] != ffi.NULL:
-            names = self._interfaces
-            return NativeBatch(before[0], names), NativeBatch(behind[0], names)
-        return (None, self) if lib.gs_batch_is_behind(self._batch, place, until) else (self, None)
-
-    def promise(self, bounds: Sequence[int], *, is_end: bool) -> None:
-        """Let it promise this in the place of its own: it becomes a batch of a greater stream."""
-        self._batch.punctuation.bounds[0 : len(bounds)] = bounds
-        self._batch.punctuation.joint.is_given = False
-        self._batch.is_end = is_end
-
     @property
     def joint(self) -> JointBound | None:
         """What is promised of two columns together."""

@@ -17,7 +17,6 @@ from gigastream.engine.host import NOTHING, UNKNOWN, HostSource, Scanned, messag
 from gigastream.engine.live import FULL_PACKET_BYTES, configure, hint_for
 from gigastream.engine.opening import check_tables, engine_settings
 from gigastream.engine.privileges import open_link
-from gigastream.engine.share import Share, SharedBytes
 from gigastream.engine.statistics import SourceStatistics, StageCosts
 from gigastream.late_dataclass import fields
 from gigastream.liveness import Liveness, OnFailure
@@ -51,7 +50,6 @@ class Engine:
         self._keep: list[Any] = []
         self._opened: list[HostSource | None] = []
         self._attached: list[AttachedSet] = []
-        self._share: Share | None = None
         engine = ffi.new("struct gs_engine **")
         native = engine_settings(self._settings, is_resident=is_resident)
         status = lib.gs_engine_new(native, engine, self._error)
@@ -107,18 +105,8 @@ class Engine:
             check(lib.gs_engine_promise(self.native, name, promise, self._error), self._error)
         has_siblings = len(self._opened) + len(files) > 1
         seen = [self._scanned(file) if has_siblings else UNKNOWN for file in files]
-        shared = [None] * len(files) if self._share is None else self._share.files
-        for file, scanned, data in zip(files, seen, shared, strict=True):
-            self._add_file(file, scanned, promises.get(file.interface, NOTHING), data)
-
-    def share(self, share: Share) -> None:
-        """Give the sets these of the packets, before files are added. EngineError."""
-        ends = share.by_source, share.by_destination
-        status = lib.gs_engine_share(
-            self.native, share.part, share.parts, *ends, share.key, self._error
-        )
-        check(status, self._error)
-        self._share = share
+        for file, scanned in zip(files, seen, strict=True):
+            self._add_file(file, scanned, promises.get(file.interface, NOTHING))
 
     def _scanned(self, file: File) -> Scanned:
         """What is known of a file before it is opened: asked where one waits for another."""
@@ -129,16 +117,12 @@ class Engine:
     def _timestamps(self, source: File | LiveSource) -> Timestamps:
         return source.timestamps or self._settings.timestamps
 
-    def _add_file(
-        self, source: File, seen: Scanned, promise_ns: int, shared: SharedBytes | None
-    ) -> None:
+    def _add_file(self, source: File, seen: Scanned, promise_ns: int) -> None:
         host = HostSource(source)
         self._opened.append(host)
         config, texts = _config(source, self._settings.liveness_of(source.interface))
         config.open, config.close, config.context = lib.gs_host_open, lib.gs_host_close, host.handle
         config.use_mmap = self._settings.use_mmap
-        if shared is not None and self._share is not None:
-            config.shared, config.shared_reader = shared.native, self._share.part
         config.is_pipe = host.source.is_pipe
         config.is_records = isinstance(source, StreamSource)
         config.timestamps = TIMESTAMPS.index(self._timestamps(source))

@@ -10,10 +10,10 @@ from pyarrow import compute
 
 from gigastream.engine.batch import NativeBatch
 from gigastream.engine.statistics import END
-from gigastream.gsql.types import Temporal
+from gigastream.gsql.types import Temporal, Type
 from gigastream.late_dataclass import dataclass
 from gigastream.plan.base_time import column_times, reached_before
-from gigastream.sessions.time_column import time_column
+from gigastream.plan.builders import first_temporal
 
 if TYPE_CHECKING:
     from gigastream.engine.attached_set import AttachedSet
@@ -101,3 +101,13 @@ def _output(plan: Plan, query: str) -> Output:
 
 def _falls(schema: Schema, place: int) -> bool:
     return schema.columns[place].temporal is Temporal.DECREASING
+
+
+def time_column(schema: Schema) -> int | None:
+    """The first column whose bounds say of every row whether its window is over."""
+    counted = {
+        index
+        for index, column in enumerate(schema.columns)
+        if column.type.is_integer or column.type is Type.TIMESTAMP
+    }
+    return first_temporal(schema, counted)

@@ -4,23 +4,8 @@
 from __future__ import annotations
 
 import threading
-from typing import Protocol
 
 _SHARE_MAX = 1 << 20
-
-
-class ReadingLimit(Protocol):
-    """How many packets a session may still read."""
-
-    def take(self) -> int:
-        """Return how many may be read now; 0: none, now or any more."""
-
-    def give_back(self, share: int, read: int) -> None:
-        """Return what was not read of a share."""
-
-    @property
-    def is_used_up(self) -> bool:
-        """Whether there are no more to come."""
 
 
 class PacketLimit:

@@ -17,7 +17,7 @@ from gigastream.engine.live import snap_bytes
 from gigastream.engine.statistics import Statistics
 from gigastream.plan import Plan
 from gigastream.records.source import StreamSource
-from gigastream.sessions.limit import PacketLimit, ReadingLimit
+from gigastream.sessions.limit import PacketLimit
 from gigastream.sessions.pace import Pace
 from gigastream.sessions.row_windows import check_row_windows
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
@@ -50,7 +50,6 @@ class Session(Closing):
         check_row_windows(plan, sources)
         self._settings = settings or Settings()
         self._limit = options.limit
-        self._share = options.share
         if self._limit is None and self._settings.packets_max is not None:
             self._limit = PacketLimit(self._settings.packets_max)
         self._stopped = False
@@ -162,8 +161,6 @@ class Session(Closing):
         are late.
         """
         files = [source for source in self._sources if not isinstance(source, LiveSource)]
-        if self._share is not None:
-            self._engine.share(self._share)
         self._engine.add_files(files, promises)
         self._queries.tap(taps)
         self._engine.attach(self._queries)
@@ -184,7 +181,7 @@ class Session(Closing):
             return self._engine.run(PACKET_BUDGET, WAIT_MS)
         return self._run_limited(self._limit)
 
-    def _run_limited(self, limit: ReadingLimit) -> bool:
+    def _run_limited(self, limit: PacketLimit) -> bool:
         share = limit.take()
         if share == 0 and not limit.is_used_up:
             time.sleep(LIMIT_WAIT_S)  # another thread has the last ones, or gives them back

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the sessions have in common.
 
-Six of them run a plan: Session both levels, here; ThreadedSession the same over several rings;
-SharedSession the same over files, by several engines;
+Five of them run a plan: Session both levels, here; ThreadedSession the same over several rings;
 LowSession the low level alone, into a spool; SpoolSession the high level alone, out of one; and
 HighSession is that high level, into which others push.
 """
@@ -11,14 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar, runtime_checkable
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from gigastream.engine.statistics import Statistics
 from gigastream.late_dataclass import dataclass
-from gigastream.sessions.limit import ReadingLimit
-
-if TYPE_CHECKING:
-    from gigastream.engine.share import Share
+from gigastream.sessions.limit import PacketLimit
 
 Turn = TypeVar("Turn", covariant=True)
 LinksAreOpen = Callable[[], Mapping[str, int]]
@@ -75,10 +71,8 @@ class SessionOptions:
     """Called when all links are open and no packet is read."""
     begins: bool = True
     """Else begin() is called."""
-    limit: ReadingLimit | None = None
+    limit: PacketLimit | None = None
     """Shared with other sessions, in the place of the setting packets_max."""
-    share: Share | None = None
-    """Only these of the packets are looked at; others have the rest."""
 
 
 NO_OPTIONS = SessionOptions()

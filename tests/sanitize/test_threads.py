@@ -65,7 +65,7 @@ def test_a_race_is_seen(tmp_path: Path) -> None:
     assert REPORT in python("-c", TWO_THREADS, made).stderr
 
 
-@pytest.mark.parametrize("tests", ["tests/engine/test_threaded.py", "tests/engine/test_shared.py"])
+@pytest.mark.parametrize("tests", ["tests/engine/test_threaded.py"])
 def test_there_is_no_race(tests: str) -> None:
     build(THREADS)
     done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", tests)
