@@ -31,14 +31,14 @@ void *gs_block_new(uint64_t bytes)
     return bytes < HUGE_PAGE ? malloc(bytes) : map(gs_block_bytes(bytes));
 }
 
-/* To an aligned place: large pages move whole. */
+/* To an aligned place: large pages move whole. Where it fails the system has given the place back
+ * already, and another thread may have got it since. */
 static void *remap(void *block, uint64_t bytes, uint64_t wanted)
 {
     void *place = map(wanted);
     if (place == NULL) return NULL;
-    if (mremap(block, bytes, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, place) == place) return place;
-    munmap(place, wanted);
-    return NULL;
+    void *moved = mremap(block, bytes, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    return moved == MAP_FAILED ? NULL : moved;
 }
 
 void *gs_block_resize(void *block, uint64_t bytes, uint64_t wanted, uint64_t used)

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
+from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.share import MOST_PARTS, Share, SharedBytes
 from gigastream.engine.statistics import (
@@ -38,6 +39,10 @@ from gigastream.sources.packets import PacketSource
 EVENTS_MAX = 64
 """Of one part, that wait though nobody waits for another."""
 COUNTED_EVERY_S = 0.5
+LOOK_EVERY_S = 0.2
+"""Whether the program is ending, while a part waits for who takes its rows."""
+_GREATEST = frozenset({"slots", "groups_most"})
+"""Of the tables: every part has one of its own."""
 Counted = TypeVar("Counted", LftaStatistics, OperatorStatistics)
 
 
@@ -141,20 +146,29 @@ class SharedSession(Closing):
 
     def turns(self) -> Iterator[tuple[Event, ...]]:
         """The same, together what was there; nothing, now and then."""
-        for part in range(self._parts):
-            name = f"gigastream-{part}"
-            self._threads.append(threading.Thread(target=self._read, args=(part,), name=name))
-            self._threads[-1].start()
+        self._start()
         goes_on = True
         while goes_on:
             with self._changed:
-                goes_on = self._running > 0
-                events = tuple(self._taken())
-                if not events and goes_on:
+                goes_on, problem = self._running > 0, self._problem
+                # of what a part that has failed lacks nothing is given
+                events = () if problem is not None else tuple(self._taken())
+                if not events and goes_on and problem is None:
                     self._await()
-            if self._problem is not None:
-                raise self._problem
+            if problem is not None:
+                raise problem
             yield events
+
+    def _start(self) -> None:
+        for part in range(self._parts):
+            name = f"gigastream-{part}"
+            thread = threading.Thread(target=self._read, args=(part,), name=name)
+            try:
+                thread.start()
+            except RuntimeError as problem:
+                hint = "a smaller --jobs, or a higher limit of processes or memory"
+                raise EngineError(f"{self._parts} threads: {problem}", hint) from None
+            self._threads.append(thread)
 
     def stop(self) -> None:
         """End the input soon: the open windows are answered. May be called by a signal handler."""
@@ -193,17 +207,21 @@ class SharedSession(Closing):
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""
         with self._changed:
-            self._is_closing = True
-            self._changed.notify_all()
-        self._end.stop()
-        for file in self._files:
-            file.give_up()
+            self._give_up()
         for thread in self._threads:
             thread.join()
         for session in self._sessions:
             session.close()
 
     # ---- with the lock ----
+
+    def _give_up(self) -> None:
+        """Nobody takes anything any more: no part waits for another, in C neither."""
+        self._is_closing = True
+        self._end.stop()
+        for file in self._files:
+            file.give_up()
+        self._changed.notify_all()
 
     def _taken(self) -> Iterator[Event]:
         for rows in self._rows.values():
@@ -253,12 +271,20 @@ class SharedSession(Closing):
             self._waiting[part] += len(turn)
             self._changed.notify_all()
             while self._waiting[part] > EVENTS_MAX and not (self._is_awaited or self._is_closing):
-                self._changed.wait()
+                self._changed.wait(LOOK_EVERY_S)
+                if not threading.main_thread().is_alive():  # it awaits us, and takes nothing
+                    self._give_up()
 
 
 def _summed(parts: Sequence[Sequence[Counted]]) -> tuple[Counted, ...]:
     """Those of one plan, in the same order in each part, as if the parts were one."""
     return tuple(_sum(of_one) for of_one in zip(*parts, strict=True))
+
+
+def _folded(name: str, values: Sequence[int]) -> int:
+    if name == "promised_ns":
+        return min(values)
+    return max(values) if name in _GREATEST else sum(values)
 
 
 def _sum(parts: Sequence[Counted]) -> Counted:
@@ -267,5 +293,5 @@ def _sum(parts: Sequence[Counted]) -> Counted:
     for item in fields(type(parts[0])):
         values = [getattr(part, item.name) for part in parts]
         if all(type(value) is int for value in values):
-            sums[item.name] = min(values) if item.name == "promised_ns" else sum(values)
+            sums[item.name] = _folded(item.name, values)
     return replace(parts[0], **sums)

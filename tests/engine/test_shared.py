@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -212,6 +215,49 @@ def test_an_engine_that_fails_ends_the_run(
         pytest.raises(EngineError, match="no more"),
     ):
         list(session.batches())
+
+
+def test_a_program_that_ends_amid_its_rows_ends(long_capture: Path) -> None:
+    """Nobody takes the rows that the threads have, and nobody closes the answer."""
+    program = f"""
+import gigastream
+from gigastream.settings import Settings
+settings = Settings(jobs=2, batch_rows=1)
+answer = iter(gigastream.run({PAIRS!r}, [{str(long_capture)!r}], settings=settings))
+next(answer)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_a_thread_that_is_not_to_be_had(
+    long_capture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name == "gigastream-1":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    sources = [FileSource("default", str(long_capture))]
+    with (
+        SharedSession(plan_of(PAIRS), sources, Settings(jobs=2)) as session,
+        pytest.raises(EngineError, match="2 threads: can't start new thread") as told,
+    ):
+        list(session.batches())
+    assert "--jobs" in str(told.value.hint)
+    assert not [at for at in threading.enumerate() if at.name.startswith("gigastream-")]
+
+
+def test_each_thread_has_tables_of_its_own(long_capture: Path) -> None:
+    sources = [FileSource("default", str(long_capture))]
+    with SharedSession(plan_of(PAIRS), sources, Settings(jobs=2, slots=64)) as session:
+        list(session.batches())
+        (lfta,) = session.statistics().lftas
+    assert lfta.evicted > 0
+    assert lfta.slots == 64
+    assert lfta.groups_most <= 64
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:
