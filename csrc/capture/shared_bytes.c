@@ -26,14 +26,15 @@ struct gs_shared_bytes {
     int descriptor; /* -1: nobody has come yet */
     uint64_t total_bytes;
     uint8_t *ring;
-    uint64_t claimed;        /* up to here somebody reads, or has read */
-    uint64_t filled;         /* up to here all is there */
-    size_t got[BLOCK_COUNT]; /* of the block behind `filled` and those that follow; or READING */
+    uint64_t claimed;          /* up to here somebody reads, or has read */
+    uint64_t filled;           /* up to here all is there */
+    size_t got[BLOCK_COUNT];   /* of the block behind `filled` and those that follow; or READING */
+    int failures[BLOCK_COUNT]; /* errno of what ended them; 0: none */
     uint64_t passed[GS_SHARED_READERS_MAX]; /* by reader; UINT64_MAX: it has left */
     uint32_t readers;
     bool is_ended; /* at `filled` */
     bool is_given_up;
-    int failure; /* errno of the read behind `filled`; 0: none */
+    int failure; /* errno of what ended them at `filled`; 0: the file's end */
 };
 
 /* ---- making ---- */
@@ -159,28 +160,28 @@ static size_t read_block(int descriptor, uint8_t *bytes, uint64_t offset, int *f
 static void join_blocks(struct gs_shared_bytes *shared)
 {
     while (!shared->is_ended && shared->filled < shared->claimed) {
-        size_t got = shared->got[shared->filled / BLOCK_BYTES % BLOCK_COUNT];
+        size_t block = shared->filled / BLOCK_BYTES % BLOCK_COUNT, got = shared->got[block];
         if (got == READING) return;
         shared->filled += got;
         shared->is_ended = got < BLOCK_BYTES;
+        if (shared->is_ended) shared->failure = shared->failures[block];
     }
 }
 
 static void read_next(struct gs_shared_bytes *shared)
 {
     uint64_t offset = shared->claimed;
-    size_t *got = &shared->got[offset / BLOCK_BYTES % BLOCK_COUNT];
+    size_t block = offset / BLOCK_BYTES % BLOCK_COUNT;
     int failure = 0;
     shared->claimed += BLOCK_BYTES;
-    *got = READING;
+    shared->got[block] = READING;
     pthread_mutex_unlock(&shared->lock);
     size_t bytes = read_block(shared->descriptor, shared->ring + offset % GS_SHARED_RING_BYTES,
                               offset, &failure);
     pthread_mutex_lock(&shared->lock);
-    *got = bytes;
+    shared->got[block] = bytes;
+    shared->failures[block] = failure;
     join_blocks(shared);
-    if (failure != 0 && shared->is_ended && shared->filled == offset + bytes)
-        shared->failure = failure;
     pthread_cond_broadcast(&shared->changed);
 }
 
@@ -218,6 +219,11 @@ int gs_shared_bytes_need(struct gs_shared_bytes *shared, uint32_t reader, uint64
                          uint64_t wanted, uint64_t *end, struct gs_error *error)
 {
     uint64_t most = end_of_block(wanted);
+    if (most > passed + GS_SHARED_RING_BYTES) /* for which no reader would ever have room */
+        return gs_fail(error, GS_ERROR,
+                       "its record at byte %llu is greater than several threads can hold: "
+                       "--jobs 1 reads it",
+                       (unsigned long long)passed);
     pthread_mutex_lock(&shared->lock);
     shared->passed[reader] = passed;
     pthread_cond_broadcast(&shared->changed);

@@ -31,6 +31,13 @@ void *gs_block_new(uint64_t bytes)
     return bytes < HUGE_PAGE ? malloc(bytes) : map(gs_block_bytes(bytes));
 }
 
+/* Where it is. */
+static void *cut(uint8_t *block, uint64_t bytes, uint64_t wanted)
+{
+    if (wanted < bytes) munmap(block + wanted, bytes - wanted);
+    return block;
+}
+
 /* To an aligned place: large pages move whole. Where it fails the system has given the place back
  * already, and another thread may have got it since. */
 static void *remap(void *block, uint64_t bytes, uint64_t wanted)
@@ -44,7 +51,8 @@ static void *remap(void *block, uint64_t bytes, uint64_t wanted)
 void *gs_block_resize(void *block, uint64_t bytes, uint64_t wanted, uint64_t used)
 {
     if (bytes >= HUGE_PAGE && wanted >= HUGE_PAGE)
-        return remap(block, gs_block_bytes(bytes), gs_block_bytes(wanted));
+        return wanted <= bytes ? cut(block, gs_block_bytes(bytes), gs_block_bytes(wanted))
+                               : remap(block, gs_block_bytes(bytes), gs_block_bytes(wanted));
     void *resized = gs_block_new(wanted);
     if (resized == NULL) return NULL;
     if (used > 0) memcpy(resized, block, used);

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import reduce
+from typing import cast
 
 from gigastream.gsql.expressions import FieldRef
 from gigastream.late_dataclass import dataclass
@@ -55,8 +56,7 @@ def _addresses(node: Node) -> frozenset[str]:
 
 def _fields(node: Node) -> Iterator[str]:
     """The group variables that are fields, as they are."""
-    assert isinstance(node, PartialAggregate)
-    for group in node.groups:
+    for group in cast("PartialAggregate", node).groups:
         expression = group.expression
         if isinstance(expression, FieldRef) and expression.accessor.startswith(expression.field):
             yield expression.field
@@ -67,7 +67,7 @@ def _other(node: Node) -> str | None:
 
 
 def _low(node: Node) -> str | None:
-    assert isinstance(node, PartialAggregate)
+    node = cast("PartialAggregate", node)
     source = node.source
     if source.decapsulation is not None or source.reassembly is not None:
         return f"{node.name} sees other packets than the capture has"
@@ -77,8 +77,7 @@ def _low(node: Node) -> str | None:
 
 
 def _high(node: Node) -> str | None:
-    assert isinstance(node, Aggregate)
-    return None if node.merges_partials else _other(node)
+    return None if cast("Aggregate", node).merges_partials else _other(node)
 
 
 def _nothing(_node: Node) -> str | None:

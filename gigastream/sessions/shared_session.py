@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
+from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.share import MOST_PARTS, Share, SharedBytes
@@ -26,12 +27,14 @@ from gigastream.engine.statistics import (
 )
 from gigastream.late_dataclass import fields, replace
 from gigastream.plan import Plan
+from gigastream.plan.nodes import Node
 from gigastream.plan.sharing import DESTINATION, SOURCE, NotShared, addresses_of
 from gigastream.records.source import AnySource
 from gigastream.sessions.common_end import CommonEnd, ReaderLimit
 from gigastream.sessions.session import WAIT_MS, Session
 from gigastream.sessions.shape import NO_OPTIONS, Closing, SessionOptions
 from gigastream.sessions.shared_rows import SharedRows
+from gigastream.sessions.time_column import time_column
 from gigastream.settings import MAX_BURST_PACKETS, Settings
 from gigastream.sources.files import FileSource, are_small
 from gigastream.sources.packets import PacketSource
@@ -81,6 +84,12 @@ def check_shared(
     if settings.max_groups is not None or settings.max_rows is not None:
         raise NotShared("--max-groups and --max-rows count what is held together")
     addresses_of(plan)
+    if _has_windows(plan.low) and not all(_has_windows([node]) for node in plan.outputs):
+        raise NotShared("its rows do not say of which window they are")
+
+
+def _has_windows(nodes: Sequence[Node]) -> bool:
+    return any(time_column(node.schema) is not None for node in nodes)
 
 
 def _is_compressed(source: AnySource | PacketSource) -> bool:
@@ -99,6 +108,7 @@ class SharedSession(Closing):
     ) -> None:
         """Open a plan over files, by as many engines as the setting `jobs` says."""
         self._parts = min(settings.jobs, MOST_PARTS)
+        self._memory_bytes = settings.memory_bytes
         self._wants_punctuation = settings.output_punctuation or settings.deliver_every_burst
         self._changed = threading.Condition()
         self._is_closing = self._is_awaited = False
@@ -197,8 +207,8 @@ class SharedSession(Closing):
         first, counted = self._counted[0], self._counted
         lftas = _summed([each.lftas for each in counted])
         operators = _summed([each.operators for each in counted])
-        memory = self._sessions[0].statistics().memory if not self._is_closing else first.memory
-        return replace(first, lftas=lftas, operators=operators, memory=memory)
+        used = memory.statistics(self._memory_bytes)  # the engines are other threads'
+        return replace(first, lftas=lftas, operators=operators, memory=used)
 
     def failure(self) -> BaseException | None:
         """What an iterable of packets raised: files are none."""

@@ -32,6 +32,7 @@ from tests.answers.golden import Golden, golden_queries
 from tests.answers.inputs import INPUTS
 from tests.engine.long_capture import write_long_capture
 from tests.engine.test_threaded import shown
+from tests.strategies.files import Packet, pcapng
 
 JOBS = (2, 3, 8)
 PAIRS = (
@@ -260,6 +261,20 @@ def test_each_thread_has_tables_of_its_own(long_capture: Path) -> None:
     assert lfta.groups_most <= 64
 
 
+def test_a_block_that_no_ring_can_hold(tmp_path: Path) -> None:
+    """It would be waited for for ever: no reader could let go of what lies before it."""
+    packets = [Packet(1_700_000_000 * 10**9 + at, bytes(60)) for at in range(9)]
+    packets.append(Packet(packets[-1].timestamp_ns, bytes(5_000_000)))
+    large = tmp_path / "large.pcapng"
+    large.write_bytes(pcapng(packets))
+    sources = [FileSource("default", str(large))]
+    with (
+        SharedSession(plan_of(PAIRS), sources, Settings(jobs=2)) as run,
+        pytest.raises(SourceError, match="greater than several threads can hold: --jobs 1"),
+    ):
+        list(run.batches())
+
+
 def test_a_file_that_is_none(tmp_path: Path) -> None:
     none = tmp_path / "none.pcap"
     none.write_bytes(b"no capture at all")
@@ -299,6 +314,9 @@ def test_whom_more_threads_are_of_no_use(folder: Path, monkeypatch: pytest.Monke
             check_shared(plan, sources, settings)
     monkeypatch.setattr(shared, "are_small", lambda _: False)
     check_shared(plan, [small], Settings(jobs=2))
+    windowless = plan_of(PAIRS.replace("SELECT tb,", "SELECT max(time) AS m,"))
+    with pytest.raises(NotShared, match="which window"):
+        check_shared(windowless, [small], Settings(jobs=2))
     for settings in Settings(jobs=2, speed=1.0), Settings(jobs=2, max_groups=9):
         with pytest.raises(NotShared, match="--"):
             check_shared(plan, [small], settings)

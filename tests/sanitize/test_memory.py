@@ -30,8 +30,10 @@ def _measured(*words: object) -> dict[str, Any]:
 
 @pytest.mark.long
 def test_sessions_give_back_what_they_take() -> None:
+    """The allocator may keep a page more now and then, not one more each time."""
     samples = _measured("sessions", SESSIONS, DEMO_CAPTURE)["samples"]
-    assert max(samples[-WARM_SESSIONS:]) - max(samples[:WARM_SESSIONS]) < GROWTH_BYTES, samples
+    growth = min(samples[-WARM_SESSIONS:]) - max(samples[:WARM_SESSIONS])
+    assert growth < GROWTH_BYTES / 2, samples
 
 
 @pytest.mark.long
