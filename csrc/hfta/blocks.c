@@ -38,8 +38,8 @@ static void *cut(uint8_t *block, uint64_t bytes, uint64_t wanted)
     return block;
 }
 
-/* To an aligned place: large pages move whole. Where it fails the system has given the place back
- * already, and another thread may have got it since. */
+/* To an aligned place: large pages move whole. Where it fails the system has mostly given the place
+ * back, and another thread may have got it since: what it has not is address space, and no page. */
 static void *remap(void *block, uint64_t bytes, uint64_t wanted)
 {
     void *place = map(wanted);
