@@ -8,6 +8,7 @@
 #include "arrow/exchange.h"
 #include "arrow/host_map.h"
 #include "base/account.h"
+#include "capture/extents.h"
 #include "capture/link_types.h"
 #include "capture/live.h"
 #include "capture/mock_ring.h"
@@ -88,7 +89,8 @@ struct gs_source_config {
     void (*close)(void *context); /* at its end, once, unless the engine is freed before */
     void *context;
     bool use_mmap;
-    bool is_pipe;    /* the pipe's rule of time, else the file's */
+    struct gs_extents *extents; /* of a plain pcap file that several engines divide; or NULL */
+    bool is_pipe;               /* the pipe's rule of time, else the file's */
     bool is_records; /* of a STREAM: its frames are records, and the pipe's rule is theirs */
     const struct gs_live_config *live; /* a live link, which has neither path nor descriptor */
     int64_t live_slack_ns;             /* of it (OPERATORS section 2, Ring) */

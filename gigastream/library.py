@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gigastream.gsql.diagnostics import GsqlError
     from gigastream.plan import Plan
     from gigastream.records.source import StreamSource
+    from gigastream.sessions.divided_session import DividedSession
     from gigastream.sessions.session import Session
     from gigastream.sources.bpf import FilterError
 
@@ -100,7 +101,7 @@ def run(
     DamagedSourceError, after the rows of what came before. What functions in Python raised of rows
     that have no value then is a RuntimeWarning at the end: how often, and where and what first.
     """
-    from gigastream.sessions.session import Session
+    from gigastream.sessions.replay import open_replay
     from gigastream.sessions.shape import SessionOptions
 
     packets = [] if sources is None else _sources(sources, link_type)
@@ -116,7 +117,8 @@ def run(
     def made(values: Parameters) -> Plan:
         return _plan(query, values, chosen, files, own)
 
-    return Answer(Session(plan, chosen, settings or Settings(), options), made, parameters or {})
+    session = open_replay(plan, chosen, settings or Settings(), options)
+    return Answer(session, made, parameters or {})
 
 
 class Answer(Iterator["pyarrow.RecordBatch"]):
@@ -127,7 +129,10 @@ class Answer(Iterator["pyarrow.RecordBatch"]):
     """
 
     def __init__(
-        self, session: Session, made: Callable[[Parameters], Plan], parameters: Parameters
+        self,
+        session: Session | DividedSession,
+        made: Callable[[Parameters], Plan],
+        parameters: Parameters,
     ) -> None:
         """Take over a session, and what makes its plan of parameters."""
         self._made, self._parameters = made, parameters
@@ -175,7 +180,7 @@ class Answer(Iterator["pyarrow.RecordBatch"]):
         self.close()
 
 
-def _batches(session: Session) -> Generator[pyarrow.RecordBatch]:
+def _batches(session: Session | DividedSession) -> Generator[pyarrow.RecordBatch]:
     """Yield the rows, then say what was damaged."""
     try:
         for event in session.batches():

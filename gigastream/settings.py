@@ -31,6 +31,7 @@ MAX_SIZE = 2**63 - 1
 MAX_DIGITS = 30
 """Of a number that is read: int() refuses thousands of them, and more than this is too much."""
 LEAST_MEMORY = 1 << 20
+MOST_JOBS = 64
 _HASH_KEY_WORDS = 2
 _MAX_SHOWN = 80
 
@@ -52,6 +53,7 @@ RANGES = {
     "output_queue_bytes": (0, MAX_SIZE),
     "liveness_ns": (1, MAX_SIZE),
     "packets_max": (1, MAX_COUNT),
+    "jobs": (1, MOST_JOBS),
 }
 """Of the settings that are whole numbers: the least and the most that options take, too."""
 MAYBE_NONE = (
@@ -112,6 +114,8 @@ class Settings:
     """Map plain files instead of reading them."""
     hash_key: tuple[int, int] | None = None
     """Of the group hash; None: random for each process. Fixed, a run can be repeated exactly."""
+    jobs: int = 1
+    """Threads that divide a capture file among themselves, where its answer is the same then."""
     low_level_only: bool = False
     """Only count what the low level puts out: how fast it is alone."""
     share_groups: bool = True
@@ -243,6 +247,11 @@ def parse_count(text: str) -> int:
     if count < 1:
         raise ValueError(f"'{text}' is not a positive number")
     return _at_most(count, MAX_COUNT)
+
+
+def parse_jobs(text: str) -> int:
+    """Read a number of threads."""
+    return _at_most(parse_count(text), MOST_JOBS)
 
 
 def parse_whole(text: str) -> int:

@@ -8,11 +8,13 @@
 #define GS_CAPTURE_H
 
 #include "../base/error.h"
+#include "extents.h"
 #include "frame_run.h"
 #include "gs_packet.h"
 #include "link_types.h"
 #include "live.h"
 #include "scan.h"
+#include "source_time.h"
 
 struct gs_capture; /* each method's own */
 
@@ -20,6 +22,8 @@ struct gs_capture_config {
     const char *path; /* of a file; NULL: `descriptor` is read */
     int descriptor; /* a pipe or stdin, or the reading end of a decompressor; owned by the caller */
     bool use_mmap;  /* plain files only */
+    struct gs_extents *extents;  /* of a plain pcap file that is divided among readers; or NULL */
+    struct gs_source_time *time; /* then: of the source, which is told where an extent begins */
     bool is_records; /* its frames are records of a STREAM, and nothing else's ever are */
     const uint8_t *first_bytes;             /* of a pipe, which have been read already */
     uint32_t first_byte_count;              /* a few */

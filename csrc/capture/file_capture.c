@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "extent_reader.h"
+
 /* ---- which format ---- */
 
 static const struct gs_file_format *const formats[] = {&gs_pcap_format, &gs_pcapng_format};
@@ -87,8 +89,8 @@ static int start_or_wait(struct gs_capture *capture, const struct gs_capture_con
 {
     GS_RETURN_IF_ERROR(gs_byte_input_open(&capture->input, config, error));
     int status = begin(capture, gs_byte_input_deadline(0), error);
-    if (status == GS_OK || status == GS_AGAIN) return GS_OK;
-    return GS_ERROR;
+    if (status != GS_OK && status != GS_AGAIN) return GS_ERROR;
+    return config->extents == NULL ? GS_OK : gs_extents_join(capture, config, error);
 }
 
 static int file_open(struct gs_capture **capture, const struct gs_capture_config *config,
@@ -135,6 +137,12 @@ static int conclude(const struct gs_capture *capture, int status, struct gs_erro
     return status;
 }
 
+static int need(struct gs_capture *capture, int64_t deadline_ns, struct gs_error *error)
+{
+    if (capture->extents != NULL) return gs_extents_next(capture, error);
+    return gs_byte_input_need(&capture->input, capture->needed_bytes, deadline_ns, error);
+}
+
 static int file_next_burst(struct gs_capture *capture, struct gs_packet *packets, uint32_t capacity,
                            int timeout_ms, uint32_t *count, struct gs_error *error)
 {
@@ -146,8 +154,7 @@ static int file_next_burst(struct gs_capture *capture, struct gs_packet *packets
         int status = capture->read_records(capture, &burst, error);
         *count = burst.count;
         if (burst.count > 0) return GS_OK;
-        if (status == GS_AGAIN)
-            status = gs_byte_input_need(&capture->input, capture->needed_bytes, deadline_ns, error);
+        if (status == GS_AGAIN) status = need(capture, deadline_ns, error);
         if (status == GS_END) status = find_cut(capture, error);
         if (status == GS_END || status == GS_DAMAGED) return conclude(capture, status, error);
         if (status != GS_OK) return status;

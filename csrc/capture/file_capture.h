@@ -50,6 +50,10 @@ struct gs_capture {
     uint64_t unsupported_records;  /* of these, with GS_FRAME_UNSUPPORTED */
     uint32_t unsupported_linktype; /* of the last of them */
 
+    struct gs_extents *extents;  /* NULL: it reads all of the file */
+    struct gs_source_time *time; /* of its source, where it reads extents */
+    int failure;                 /* errno behind its extent, which is the last; 0: none */
+
     const struct gs_link_types *link_types; /* NULL: what files say is meant */
     struct gs_file_interface *interfaces;
     uint32_t interface_count;

@@ -14,7 +14,7 @@
 #ifndef GS_CAPTURE_SOURCE_TIME_H
 #define GS_CAPTURE_SOURCE_TIME_H
 
-#include "gs_packet.h"
+#include "frame_run.h"
 
 struct gs_source_time {
     /* H: the greatest timestamp that two consecutive packets have both reached, so that one lying
@@ -64,6 +64,27 @@ int64_t gs_source_time_least_of_two_blocks(const struct gs_source_time *time);
 /* The slow path of gs_source_time_observe: a record begins in a later block than the ones before.
  */
 void gs_source_time_enter_block(struct gs_source_time *time, uint64_t offset);
+
+/* W behind a run of records that begins where the source is, and in which no block begins; nowhere
+ * in it is it greater. */
+static inline int64_t gs_source_time_promise_after(const struct gs_source_time *time,
+                                                   const struct gs_frame_run *run)
+{
+    int64_t promise_ns;
+    bool raises = time->has_slack &&
+                  !__builtin_sub_overflow(run->high_ns, time->slack_ns, &promise_ns) &&
+                  promise_ns > time->promise_ns;
+    return raises ? promise_ns : time->promise_ns;
+}
+
+/* Takes notice of all of such a run, whose timestamps are all usable. */
+static inline void gs_source_time_pass(struct gs_source_time *time, const struct gs_frame_run *run)
+{
+    time->promise_ns = gs_source_time_promise_after(time, run);
+    time->high_timestamp_ns = run->high_ns;
+    time->previous_timestamp_ns = run->previous_ns;
+    if (run->least_ns < time->least_in_block_ns) time->least_in_block_ns = run->least_ns;
+}
 
 /* Takes notice of the next record of the source, of every one and in its order. */
 static inline enum gs_timeliness gs_source_time_observe(struct gs_source_time *time,

@@ -30,11 +30,14 @@ int gs_source_init(struct gs_source *source, const struct gs_source_config *conf
     source->path = config->path != NULL ? strdup(config->path) : NULL;
     if (source->label == NULL || (config->path != NULL && source->path == NULL))
         return gs_fail(error, GS_ERROR, "no memory for source %s", config->label);
-    source->config = (struct gs_capture_config){.path = source->path,
-                                                .descriptor = -1,
-                                                .use_mmap = config->use_mmap,
-                                                .is_records = config->is_records,
-                                                .link_types = &settings->link_types};
+    source->config =
+        (struct gs_capture_config){.path = source->path,
+                                   .descriptor = -1,
+                                   .use_mmap = config->use_mmap && config->extents == NULL,
+                                   .extents = config->extents,
+                                   .time = &source->time,
+                                   .is_records = config->is_records,
+                                   .link_types = &settings->link_types};
     source->open = config->open;
     source->close = config->close;
     source->context = config->context;

@@ -94,16 +94,6 @@ static struct run look_over(const struct gs_source_time *time, const struct gs_p
     return run;
 }
 
-/* W when all of the run have been read; before, it is no greater. */
-static int64_t promise_after(const struct gs_source_time *time, const struct gs_frame_run *run)
-{
-    int64_t promise_ns;
-    bool raises = time->has_slack &&
-                  !__builtin_sub_overflow(run->high_ns, time->slack_ns, &promise_ns) &&
-                  promise_ns > time->promise_ns;
-    return raises ? promise_ns : time->promise_ns;
-}
-
 #define ASKED_EACH (GS_FRAME_NO_TIME | GS_FRAME_UNSUPPORTED | GS_FRAME_CARRIED | GS_FRAME_CLOCK)
 
 /* A run of records in which nothing happens: none is to be dropped, none late, no block and no
@@ -111,7 +101,7 @@ static int64_t promise_after(const struct gs_source_time *time, const struct gs_
 static bool is_quiet(const struct gs_source *source, const struct gs_burst_limits *limits,
                      const struct gs_frame_run *run)
 {
-    int64_t promise_ns = promise_after(&source->time, run);
+    int64_t promise_ns = gs_source_time_promise_after(&source->time, run);
     return promise_ns < limits->promise_ns && run->high_ns < limits->high_ns &&
            run->least_ns >= promise_ns && run->greatest_ns <= limits->until_ns &&
            run->last_offset < source->time.block_end_offset;
@@ -120,11 +110,7 @@ static bool is_quiet(const struct gs_source *source, const struct gs_burst_limit
 /* The source's time behind the run. */
 static void pass_run(struct gs_source *source, const struct gs_frame_run *run, uint32_t count)
 {
-    struct gs_source_time *time = &source->time;
-    time->promise_ns = promise_after(time, run);
-    time->high_timestamp_ns = run->high_ns;
-    time->previous_timestamp_ns = run->previous_ns;
-    if (run->least_ns < time->least_in_block_ns) time->least_in_block_ns = run->least_ns;
+    gs_source_time_pass(&source->time, run);
     if (run->greatest_ns > source->greatest_ns) source->greatest_ns = run->greatest_ns;
     source->statistics.decoded += count;
     source->statistics.truncated += run->truncated;

@@ -32,6 +32,7 @@ from gigastream.cli.ending import told_when_slow
 from gigastream.cli.errors import UsageError, complain
 from gigastream.cli.failures import with_failures
 from gigastream.cli.interfaces import properties_of, with_timestamps
+from gigastream.cli.jobs import jobs_of
 from gigastream.cli.links import answer_links, has_links, links_of
 from gigastream.cli.operator_tables import with_tables
 from gigastream.cli.progress import Progress
@@ -103,8 +104,11 @@ def execute(arguments: argparse.Namespace) -> int:
     plan, texts = _asked(arguments, paths, config, interfaces, is_finite)
     check_read(plan, sources, lambda: _meant(arguments.words))
     settings = replace(settings, filter=bpf_filter, packets_max=arguments.count)
+    is_elsewhere = root is not None or arguments.on == "spark"
+    jobs = jobs_of(arguments, plan, sources, settings, is_elsewhere=is_elsewhere)
+    settings = replace(settings, jobs=jobs)
     _refuse_pace_without_times(settings, sources)
-    if root is not None or arguments.on == "spark":
+    if is_elsewhere:
         _refuse_what_is_answered_here(arguments)
     if has_links(sources):
         _refuse_stages(arguments)
@@ -258,6 +262,7 @@ def _answer(
     ends: Ends,
 ) -> tuple[Statistics, Delivered]:
     """Run both levels here over files, write the rows and give the account."""
+    from gigastream.sessions.replay import open_replay
     from gigastream.sessions.session import Session
     from gigastream.sessions.shape import SessionOptions
 
@@ -265,8 +270,8 @@ def _answer(
     timed = TimedOutput(opened.rows) if arguments.stats == "stages" else None
     started = time.monotonic()
 
-    with Session(plan, sources, settings, SessionOptions(include=include)) as session:
-        if timed is not None:
+    with open_replay(plan, sources, settings, SessionOptions(include=include)) as session:
+        if timed is not None and isinstance(session, Session):  # jobs_of() saw to that
             opened = replace(opened, rows=timed)
             session.measure_stages()
 
@@ -281,9 +286,9 @@ def _answer(
         )
         delivered = answer(session, plan, opened, status, account, settings, ends)
         statistics = session.statistics()
-        costs = session.stage_costs()
+        costs = session.stage_costs() if isinstance(session, Session) else None
     summarise(arguments, statistics, delivered, time.monotonic() - started)
-    if timed is not None:
+    if timed is not None and costs is not None:
         say(stage_table(costs, timed.ns))
     return statistics, delivered
 

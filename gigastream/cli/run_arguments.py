@@ -12,6 +12,7 @@ from gigastream.cli.arguments import (
     argument_type,
 )
 from gigastream.cli.errors import UsageError
+from gigastream.cli.jobs import add_jobs
 from gigastream.options import OPTIONS, SPOOL_OPTIONS, Option
 from gigastream.outputs import FORMATS
 from gigastream.records.formats import FORMATS as FORMATS_OF_RECORDS
@@ -82,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="QUERY … BPF FILTER")
     _add_sources(parser)
     _add_outputs(parser)
+    add_jobs(parser)
     add_options(parser, _ENDS)
     _add_account(parser)
     add_query_options(parser)

@@ -27,6 +27,8 @@ def refuse_without_effect(
         of_packets = (option for option in OPTIONS if option.is_of_packets)
         why = "says how packets are read, and a spool has none"
         _refuse(arguments, of_packets, why, _WRITERS)
+        if arguments.jobs is not None:
+            raise UsageError(f"--jobs {why}", _WRITERS)
         hint_of_links = _WRITERS
         refuse_beside_spools(arguments)
     elif arguments.token_file or arguments.ca_file:

@@ -123,6 +123,8 @@ class Engine:
         config, texts = _config(source, self._settings.liveness_of(source.interface))
         config.open, config.close, config.context = lib.gs_host_open, lib.gs_host_close, host.handle
         config.use_mmap = self._settings.use_mmap
+        if isinstance(source, FileSource) and source.extents is not None:
+            config.extents = source.extents.native
         config.is_pipe = host.source.is_pipe
         config.is_records = isinstance(source, StreamSource)
         config.timestamps = TIMESTAMPS.index(self._timestamps(source))

@@ -90,6 +90,18 @@ class Node:
         assert not inputs
         return self
 
+    @property
+    def undivided(self) -> str | None:
+        """Why its answer is another where readers that go on side by side divide the packets.
+
+        None: it is the same, up to the order of rows within a window.
+        """
+        return self.looks_at_order
+
+    @property
+    def looks_at_order(self) -> str:
+        return f"{self.name} ({self.title}) looks at rows in their order"
+
     # Time
 
     @property

@@ -16,6 +16,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from gigastream.late_dataclass import dataclass
 from gigastream.sources.decompress import (
@@ -30,6 +31,11 @@ from gigastream.timestamps import Timestamps
 DEFAULT_INTERFACE = "default"
 STDIN = "-"
 _READ_ONLY = os.O_RDONLY | os.O_CLOEXEC
+_PCAP_MAGICS = tuple(
+    magic.to_bytes(MAGIC_BYTES, order)
+    for magic in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34)
+    for order in ("little", "big")
+)
 _NAMED = re.compile(r"([A-Za-z_][A-Za-z0-9_.:-]*)=(.+)", re.DOTALL)
 
 
@@ -151,6 +157,8 @@ class FileSource:
     """
     timestamps: Timestamps | None = None
     """Whose time its packets have; None: what the settings say."""
+    extents: Any = None
+    """The Extents (gigastream/engine/extents.py) of several readers, of which this is one's."""
 
     @property
     def is_stdin(self) -> bool:
@@ -220,6 +228,19 @@ class FileSource:
                 return _is_compressed(descriptor)
             finally:
                 os.close(descriptor)
+
+    @property
+    def is_plain_pcap(self) -> bool:
+        """Whether it is a pcap file, not compressed, and opened by its path."""
+        if self.is_stdin or self.opened is not None or not self.is_file:
+            return False
+        with _telling(self.label):
+            descriptor = os.open(self.path, _READ_ONLY | os.O_NONBLOCK)
+            try:
+                magic = os.pread(descriptor, MAGIC_BYTES, 0)
+            finally:
+                os.close(descriptor)
+        return magic in _PCAP_MAGICS
 
     def descriptor(self) -> int:
         """Open it without waiting for a writer. OSError."""

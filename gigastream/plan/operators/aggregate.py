@@ -47,6 +47,10 @@ class Aggregate(OneInputNode):
     """Over packets: what kept it from beginning below the border."""
 
     @property
+    def undivided(self) -> str | None:
+        return None if self.merges_partials else self.looks_at_order
+
+    @property
     def is_of_all(self) -> bool:
         """Without GROUP BY: one group of all rows, which is there where no row comes too."""
         return not self.groups

@@ -34,6 +34,11 @@ class OrderLimit(ClauseNode):
     """Columns of the input that make the window."""
 
     @property
+    def undivided(self) -> str | None:
+        """Rows that are equal by the keys are put in order by all their columns."""
+        return None
+
+    @property
     def held(self) -> tuple[int, ...]:
         """The window, and the other temporal columns, of which each window has one value.
 

@@ -18,6 +18,10 @@ class Output(PassingNode):
     holds_rows: ClassVar[bool] = False
     is_output: ClassVar[bool] = True
 
+    @property
+    def undivided(self) -> str | None:
+        return None
+
 
 def output_node(query: CheckedQuery, top: Node) -> Output:
     """What is seen of a query whose top node is `top`."""

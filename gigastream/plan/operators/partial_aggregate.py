@@ -58,6 +58,16 @@ class PartialAggregate(LowNode):
         return temporal, tuple(others), self.options.of_table
 
     @property
+    def undivided(self) -> str | None:
+        if self.source.decapsulation is not None or self.source.reassembly is not None:
+            return f"{self.name} sees other packets than the capture has"
+        if self.filter is not None or self.row_column is not None:
+            return f"{self.name} remembers packets, or counts them, from the first one on"
+        if any(accumulator.functions for accumulator in self.accumulators):
+            return f"{self.name} has an aggregate in C, which may be told in which order it is fed"
+        return None
+
+    @property
     def bounds(self) -> tuple[Monotone | None, ...]:
         groups = tuple(over_timestamp(group.expression) for group in self.groups)
         return groups + (None,) * (len(self.schema.columns) - len(groups))

@@ -37,6 +37,10 @@ class Select(OneInputNode):
     """Over packets: what kept it above the border."""
 
     @property
+    def undivided(self) -> str | None:
+        return None
+
+    @property
     def bounds(self) -> tuple[Monotone | None, ...]:
         return tuple(map(monotone, self.column_expressions))
 

@@ -33,6 +33,10 @@ class Union(Node):
     def with_inputs(self, inputs: tuple[Node, ...]) -> Self:
         return replace(self, parts=inputs)
 
+    @property
+    def undivided(self) -> str | None:
+        return None
+
     def asked_below(self, watched: Sequence[Monotone]) -> tuple[Monotone, ...]:
         return tuple(watched)
 

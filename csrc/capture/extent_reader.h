@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One of the readers that divide a capture file (extents.h). */
+#ifndef GS_CAPTURE_EXTENT_READER_H
+#define GS_CAPTURE_EXTENT_READER_H
+
+#include "file_capture.h"
+
+/* A capture that has read the header of its file goes on by extents. GS_ERROR: it cannot: records
+ * of its format cannot be walked over, it is not the file of the others, no memory. */
+int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *config,
+                    struct gs_error *error);
+
+/* The next extent takes the place of the window, whose records have all been given out, and the
+ * source's time is what it is there. GS_END: nobody has more; what is left in the window is of a
+ * record that is cut off. GS_DAMAGED: the file cannot be read on. */
+int gs_extents_next(struct gs_capture *capture, struct gs_error *error);
+
+#endif

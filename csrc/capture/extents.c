@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "extents.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "extent_reader.h"
+
+/* Most of what is fetched stays in the L2 cache until it is read. */
+#define EXTENT_BYTES ((uint32_t)512 << 10)
+/* In front of an extent's bytes there is room for those of a record that begins before them. */
+#define HEAD_BYTES ((size_t)GS_CAPTURED_BYTES_MAX + 64)
+#define WALKED_AT_ONCE 64
+
+struct gs_extents {
+    uint32_t extent_bytes;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    uint64_t taken;  /* extents that somebody has gone to fetch */
+    uint64_t walked; /* of them; the next one's reader has the turn, and the fields below */
+    bool is_begun, is_over;
+    dev_t device; /* of the file */
+    ino_t inode;
+    uint64_t offset;  /* of the first record that was not walked over */
+    uint64_t records; /* before it */
+    struct gs_source_time time;
+};
+
+struct gs_extents *gs_extents_new(uint32_t extent_bytes)
+{
+    struct gs_extents *extents = calloc(1, sizeof *extents);
+    if (extents == NULL) return NULL;
+    extents->extent_bytes = extent_bytes > 0 ? extent_bytes : EXTENT_BYTES;
+    pthread_mutex_init(&extents->lock, NULL);
+    pthread_cond_init(&extents->moved, NULL);
+    return extents;
+}
+
+void gs_extents_free(struct gs_extents *extents)
+{
+    if (extents == NULL) return;
+    pthread_cond_destroy(&extents->moved);
+    pthread_mutex_destroy(&extents->lock);
+    free(extents);
+}
+
+void gs_extents_end(struct gs_extents *extents)
+{
+    pthread_mutex_lock(&extents->lock);
+    extents->is_over = true;
+    pthread_mutex_unlock(&extents->lock);
+}
+
+/* ---- joining ---- */
+
+/* The first reader says what is read, and from where on. */
+static bool is_same_file(struct gs_extents *extents, const struct gs_capture *capture,
+                         const struct stat *status)
+{
+    pthread_mutex_lock(&extents->lock);
+    if (!extents->is_begun) {
+        extents->is_begun = true;
+        extents->device = status->st_dev;
+        extents->inode = status->st_ino;
+        extents->offset = gs_byte_input_offset(&capture->input);
+        extents->time = *capture->time;
+    }
+    bool is_same = extents->device == status->st_dev && extents->inode == status->st_ino;
+    pthread_mutex_unlock(&extents->lock);
+    return is_same;
+}
+
+int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *config,
+                    struct gs_error *error)
+{
+    struct gs_byte_input *input = &capture->input;
+    struct stat status;
+    if (capture->peek_frames == NULL || input->waits || gs_byte_input_is_mapped(input))
+        return gs_fail(error, GS_ERROR, "is not a pcap file that can be divided among readers");
+    if (fstat(input->descriptor, &status) != 0)
+        return gs_fail(error, GS_ERROR, "cannot be read: %m");
+    capture->time = config->time;
+    if (!is_same_file(config->extents, capture, &status))
+        return gs_fail(error, GS_ERROR, "was replaced while it was opened");
+    size_t capacity = HEAD_BYTES + (size_t)config->extents->extent_bytes;
+    uint8_t *buffer = realloc(input->buffer, capacity);
+    if (buffer == NULL) return gs_fail(error, GS_ERROR, "out of memory");
+    input->bytes_offset = gs_byte_input_offset(input);
+    input->bytes = input->buffer = buffer;
+    input->capacity = capacity;
+    input->position = input->end = 0;
+    capture->extents = config->extents;
+    return GS_OK;
+}
+
+/* ---- reading ---- */
+
+struct fetched {
+    uint64_t offset; /* of the extent */
+    size_t bytes;    /* of it: fewer at the end of the file, or where it cannot be read */
+    int failure;     /* errno; 0: none */
+};
+
+static size_t fetch(int descriptor, uint8_t *bytes, size_t count, uint64_t offset, int *failure)
+{
+    size_t got = 0;
+    while (got < count) {
+        ssize_t some = pread(descriptor, bytes + got, count - got, (off_t)(offset + got));
+        if (some < 0 && errno == EINTR) continue;
+        if (some < 0) *failure = errno;
+        if (some <= 0) break;
+        got += (size_t)some;
+    }
+    return got;
+}
+
+static struct fetched fetch_extent(const struct gs_capture *capture, uint64_t extent)
+{
+    uint32_t extent_bytes = capture->extents->extent_bytes;
+    struct fetched fetched = {.offset = extent * extent_bytes};
+    uint8_t *bytes = capture->input.buffer + HEAD_BYTES;
+    fetched.bytes =
+        fetch(capture->input.descriptor, bytes, extent_bytes, fetched.offset, &fetched.failure);
+    return fetched;
+}
+
+/* The window is what of the extent no record before it has, and in front of that what a record that
+ * reaches into it has before it. */
+static void place_window(struct gs_capture *capture, struct fetched *fetched)
+{
+    struct gs_byte_input *input = &capture->input;
+    uint64_t offset = capture->extents->offset;
+    uint8_t *bytes = input->buffer + HEAD_BYTES;
+    size_t head = offset < fetched->offset ? (size_t)(fetched->offset - offset) : 0;
+    size_t passed = offset > fetched->offset ? (size_t)(offset - fetched->offset) : 0;
+    if (passed > fetched->bytes) passed = fetched->bytes;
+    size_t got = fetch(input->descriptor, bytes - head, head, offset, &fetched->failure);
+    if (got < head) fetched->bytes = 0; /* it has become shorter */
+    input->bytes = bytes - head + passed;
+    input->bytes_offset = offset;
+    input->position = 0;
+    input->end = got + fetched->bytes - passed;
+}
+
+/* Time behind all whole records of the window, which are passed over. A block is entered where a
+ * record begins, or nothing does. */
+static uint64_t walk(struct gs_capture *capture, struct gs_source_time *time)
+{
+    struct gs_frame frames[WALKED_AT_ONCE];
+    uint64_t records = 0;
+    for (;;) {
+        uint64_t offset = gs_byte_input_offset(&capture->input);
+        if (offset >= time->block_end_offset) gs_source_time_enter_block(time, offset);
+        const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, time->block_end_offset};
+        struct gs_frame_run run =
+            gs_frame_run_of(time->high_timestamp_ns, time->previous_timestamp_ns);
+        uint32_t count = capture->peek_frames(capture, frames, WALKED_AT_ONCE, &reach, &run);
+        if (count == 0) return records;
+        gs_source_time_pass(time, &run);
+        capture->input.position += run.bytes;
+        records += count;
+    }
+}
+
+/* True: it is the last one. What is left over and longer than records can be is damaged: this
+ * reader, who still has it, tells. */
+static bool open_extent(struct gs_capture *capture, struct fetched fetched)
+{
+    struct gs_extents *extents = capture->extents;
+    struct gs_byte_input *input = &capture->input;
+    place_window(capture, &fetched);
+    *capture->time = extents->time;
+    capture->records = extents->records;
+    capture->failure = fetched.failure;
+    extents->records += walk(capture, &extents->time);
+    extents->offset = gs_byte_input_offset(input);
+    bool is_last =
+        fetched.bytes < extents->extent_bytes || gs_byte_input_available(input) >= HEAD_BYTES;
+    if (!is_last) input->end = input->position;
+    input->position = 0;
+    return is_last;
+}
+
+/* ---- turns ---- */
+
+static bool take(struct gs_extents *extents, uint64_t *extent)
+{
+    pthread_mutex_lock(&extents->lock);
+    bool is_there = !extents->is_over;
+    if (is_there) *extent = extents->taken++;
+    pthread_mutex_unlock(&extents->lock);
+    return is_there;
+}
+
+/* False: it is over before. */
+static bool await_turn(struct gs_extents *extents, uint64_t extent)
+{
+    pthread_mutex_lock(&extents->lock);
+    while (extents->walked != extent)
+        pthread_cond_wait(&extents->moved, &extents->lock);
+    bool is_there = !extents->is_over;
+    pthread_mutex_unlock(&extents->lock);
+    return is_there;
+}
+
+static void end_turn(struct gs_extents *extents, bool is_last)
+{
+    pthread_mutex_lock(&extents->lock);
+    extents->walked++;
+    extents->is_over |= is_last;
+    pthread_cond_broadcast(&extents->moved);
+    pthread_mutex_unlock(&extents->lock);
+}
+
+static int end(const struct gs_capture *capture, struct gs_error *error)
+{
+    if (capture->failure == 0) return GS_END;
+    errno = capture->failure;
+    return gs_fail(error, GS_DAMAGED, "cannot be read after byte %llu: %m",
+                   (unsigned long long)(capture->input.bytes_offset + capture->input.end));
+}
+
+int gs_extents_next(struct gs_capture *capture, struct gs_error *error)
+{
+    struct gs_extents *extents = capture->extents;
+    uint64_t extent;
+    if (!take(extents, &extent)) return end(capture, error);
+    struct fetched fetched = fetch_extent(capture, extent);
+    bool is_last = await_turn(extents, extent) && open_extent(capture, fetched);
+    end_turn(extents, is_last);
+    return GS_OK;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A capture file that several readers divide among themselves: whoever is free takes the next
+ * extent, so many bytes of the file, and answers for the records that begin in it.
+ *
+ * Where the first record of an extent begins is known when those before it have been walked over,
+ * and so is how far time has come there. Readers fetch their bytes at the same time, and walk one
+ * behind the other: each packet is late, or not, as if one had read them all. */
+#ifndef GS_CAPTURE_EXTENTS_H
+#define GS_CAPTURE_EXTENTS_H
+
+#include <stdint.h>
+
+struct gs_extents;
+
+/* Of so many bytes each, 0: as many as suit the caches. NULL: no memory. Every reader has it in its
+ * configuration; it is freed behind them. */
+struct gs_extents *gs_extents_new(uint32_t extent_bytes);
+void gs_extents_free(struct gs_extents *extents);
+/* No reader gets another one: together they have read the file up to some record, and nothing
+ * behind it. From any thread. */
+void gs_extents_end(struct gs_extents *extents);
+
+#endif

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--jobs: how many threads answer, and why it is one where more were asked for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gigastream.cli.arguments import argument_type
+from gigastream.cli.stderr import say
+from gigastream.late_dataclass import replace
+from gigastream.records.source import AnySource
+from gigastream.settings import Settings, parse_jobs
+from gigastream.sources.files import FileSource
+
+if TYPE_CHECKING:
+    from gigastream.plan import Plan
+
+LARGE_BYTES = 256 << 20
+"""A capture that several threads read where nobody says so: it takes a tenth of a second."""
+MOST_BY_ITSELF = 8
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add the option."""
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=argument_type(parse_jobs),
+        metavar="N",
+        help="threads that divide a pcap file among themselves "
+        f"(of {LARGE_BYTES >> 20} MiB or more: the cores, at most {MOST_BY_ITSELF}; else 1)",
+    )
+
+
+def jobs_of(
+    arguments: argparse.Namespace,
+    plan: Plan,
+    sources: Sequence[AnySource],
+    settings: Settings,
+    *,
+    is_elsewhere: bool,
+) -> int:
+    """Return how many threads are to answer; say why not as many as were asked for."""
+    wanted = arguments.jobs or _worth(sources)
+    if wanted == 1:
+        return 1
+    why = _why_one(arguments, plan, sources, replace(settings, jobs=wanted), is_elsewhere)
+    if why is None:
+        return wanted
+    if arguments.jobs is not None and not arguments.quiet:
+        say(f"--jobs {wanted}: one thread answers, since {why}")
+    return 1
+
+
+def _worth(sources: Sequence[AnySource]) -> int:
+    (source, *others) = sources
+    if others or not isinstance(source, FileSource) or not source.is_file:
+        return 1
+    cores = len(os.sched_getaffinity(0)) if source.size >= LARGE_BYTES else 1
+    return min(cores, MOST_BY_ITSELF)
+
+
+def _why_one(
+    arguments: argparse.Namespace,
+    plan: Plan,
+    sources: Sequence[AnySource],
+    settings: Settings,
+    is_elsewhere: bool,
+) -> str | None:
+    from gigastream.sessions.divided_session import Undivided, divisible
+
+    if is_elsewhere:
+        return "it is the low level alone that runs here"
+    if arguments.stats == "stages":
+        return "--stats stages measures what one does"
+    if arguments.trace is not None or arguments.windows is not None:
+        return "--trace and --windows follow what one does"
+    try:
+        divisible(plan, sources, settings)
+    except Undivided as reason:
+        return str(reason)
+    return None
