@@ -61,6 +61,11 @@ class Accumulator:
         return self.distinct or self.kind in KEEPING
 
     @property
+    def looks_at_order(self) -> bool:
+        """Whether of rows in another order it may be another; not so where it is partial rows'."""
+        return self.kind in ORDERED
+
+    @property
     def expressions(self) -> Iterator[Expression]:
         """What is evaluated of a row for it."""
         if self.argument is not None:
@@ -190,6 +195,10 @@ HIGH_ONLY = {
     "rows": "is kept of every row",
 }
 """Why no slot of a low table holds them, and no partial row."""
+
+
+ORDERED = (*_POSITIONED, *HIGH_ONLY, "mode", "user")
+"""Kinds that look at the order of rows, be it in the last digit; of packets positions tell it."""
 
 
 def accumulator_names(

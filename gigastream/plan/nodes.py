@@ -102,6 +102,10 @@ class Node:
     def looks_at_order(self) -> str:
         return f"{self.name} ({self.title}) looks at rows in their order"
 
+    def is_in_packet_order(self, inputs: Sequence[bool]) -> bool:
+        """Whether rows of it come as their packets did, given that of its inputs."""
+        return any(inputs)
+
     # Time
 
     @property

@@ -55,12 +55,22 @@ def divisible(
     for name, option in _OF_ONE.items():
         if getattr(settings, name) not in (None, False):
             raise Undivided(f"{option} is of packets, or rows, in their order")
-    for node in plan.nodes:
-        if (why := node.undivided) is not None:
-            raise Undivided(why)
+    check_plan(plan)
     if plan.watchlists:
         raise Undivided("a watchlist is read again while packets are")
     return source
+
+
+def check_plan(plan: Plan) -> None:
+    """Undivided says of which node the answer would be another."""
+    found: dict[int, bool] = {}
+    for node in plan.nodes:
+        if (why := node.undivided) is not None:
+            raise Undivided(why)
+        in_order = node.is_in_packet_order([found[id(child)] for child in node.inputs])
+        found[id(node)] = in_order
+        if node.is_output and in_order:
+            raise Undivided(f"rows of {node.name} come in the order of the packets")
 
 
 _OF_ONE = {

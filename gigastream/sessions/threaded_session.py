@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from gigastream.codegen.interfaces import is_read
-from gigastream.engine.batch import NativeBatch
+from gigastream.engine.batch import EngineError, NativeBatch
 from gigastream.engine.events import Event
 from gigastream.engine.live import rings
 from gigastream.engine.statistics import LftaStatistics, Statistics
@@ -159,8 +159,7 @@ class ThreadedSession(Closing):
 
     def turns(self) -> Iterator[tuple[Event, ...]]:
         """The same, together what came of one thread's turn; nothing, now and then."""
-        for thread in self._threads:
-            thread.start()
+        self._start()
         running = len(self._threads)
         while running:
             handed = self._next()
@@ -168,6 +167,14 @@ class ThreadedSession(Closing):
             yield tuple(self._answered(handed or ()))
             if self._asks:
                 self._ask()
+
+    def _start(self) -> None:
+        for thread in self._threads:
+            try:
+                thread.start()
+            except RuntimeError as problem:
+                hint = "fewer of them, or a higher limit of processes or memory"
+                raise EngineError(f"{len(self._threads)} threads: {problem}", hint) from None
 
     def stop(self) -> None:
         """End the input here: the open windows are answered. May be called by a signal handler."""
@@ -253,8 +260,8 @@ class ThreadedSession(Closing):
         return self._routes[part, event.query, event.interface]
 
     def _put(self, item: RoutedBatches | Exception | None) -> None:
-        """Wait for room, unless nobody will make any."""
-        while not self._is_closing:
+        """Wait for room, unless nobody will make any: a program that ends awaits its threads."""
+        while not self._is_closing and threading.main_thread().is_alive():
             try:
                 return self._queue.put(item, timeout=WAIT_MS / 1000)
             except queue.Full:

@@ -48,7 +48,12 @@ class Aggregate(OneInputNode):
 
     @property
     def undivided(self) -> str | None:
-        return None if self.merges_partials else self.looks_at_order
+        if any(accumulator.looks_at_order for accumulator in self.row_accumulators):
+            return self.looks_at_order
+        return None
+
+    def is_in_packet_order(self, inputs: Sequence[bool]) -> bool:
+        return False
 
     @property
     def is_of_all(self) -> bool:

@@ -35,6 +35,10 @@ class Expand(OneInputNode):
     mask: int
     """The column of the mask; what stands behind it is one place further than in the input."""
 
+    @property
+    def undivided(self) -> str | None:
+        return None
+
     def lacking_bit(self, column: int) -> int | None:
         """The bit of the mask that says that a column is NULL; None of one that never is for it."""
         variables = self.grouping.variables

@@ -45,6 +45,19 @@ class LowNode(Node):
         return conditions(() if self.filter is None else self.filter.expressions)
 
     @property
+    def undivided(self) -> str | None:
+        return self.undivided_packets
+
+    @property
+    def undivided_packets(self) -> str | None:
+        """Why all packets must be looked at by one reader."""
+        if self.source.decapsulation is not None or self.source.reassembly is not None:
+            return f"{self.name} sees other packets than the capture has"
+        if self.filter is not None or self.row_column is not None:
+            return f"{self.name} remembers packets, or counts them, from the first one on"
+        return None
+
+    @property
     def table_key(self) -> object:
         """Equal for two that may fill one table (share_groups); None: it must have its own."""
         return None

@@ -28,6 +28,9 @@ class LowSelect(LowNode):
 
     outputs: tuple[OutputColumn, ...]
 
+    def is_in_packet_order(self, inputs: Sequence[bool]) -> bool:
+        return True
+
     @property
     def bounds(self) -> tuple[Monotone | None, ...]:
         return tuple(map(over_timestamp, self.column_expressions))

@@ -59,13 +59,9 @@ class PartialAggregate(LowNode):
 
     @property
     def undivided(self) -> str | None:
-        if self.source.decapsulation is not None or self.source.reassembly is not None:
-            return f"{self.name} sees other packets than the capture has"
-        if self.filter is not None or self.row_column is not None:
-            return f"{self.name} remembers packets, or counts them, from the first one on"
         if any(accumulator.functions for accumulator in self.accumulators):
-            return f"{self.name} has an aggregate in C, which may be told in which order it is fed"
-        return None
+            return f"{self.name} has an aggregate in C, which may tell in which order it is fed"
+        return self.undivided_packets
 
     @property
     def bounds(self) -> tuple[Monotone | None, ...]:

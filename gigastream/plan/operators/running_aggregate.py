@@ -42,6 +42,10 @@ class RunningAggregate(Aggregate):
     """Silent windows that are put out, one after the other; what moves has settled by then."""
 
     @property
+    def undivided(self) -> str | None:
+        return self.looks_at_order
+
+    @property
     def may_be_of_nothing(self) -> bool:
         return True
 

@@ -23,6 +23,10 @@ class SlideRows(Slide):
 
     title: ClassVar[str] = "sliding aggregation of rows"
 
+    @property
+    def undivided(self) -> str | None:
+        return self.looks_at_order
+
     def details(self, plan: Plan) -> Iterator[Detail]:
         yield from Slide.details(self, plan)
         yield "rows", ("in each of their windows, which keep values",)

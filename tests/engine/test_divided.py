@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that divide a capture file give the answer and the account of one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gigastream.engine.batch import EngineError
+from gigastream.engine.statistics import LftaStatistics, SourceStatistics
+from gigastream.gsql.source import SourceFile
+from gigastream.plan import Plan, plan_queries
+from gigastream.query_texts import QueryTexts, check_texts
+from gigastream.sessions.changes import ChangeError
+from gigastream.sessions.divided_session import DividedSession, Undivided, check_plan, divisible
+from gigastream.sessions.replay import open_replay
+from gigastream.sessions.session import Session
+from gigastream.settings import Settings
+from gigastream.sources.files import FileSource, SourceError
+from tests.answers.engine import plan_of
+from tests.answers.golden import Golden, golden_queries
+from tests.answers.inputs import INPUTS
+from tests.captures import capture_id, captures
+from tests.engine.odd_packets import cut_packets, jumping_packets, straggling_packets
+from tests.engine.test_threaded import rows
+from tests.strategies import frames as f
+from tests.strategies.files import MODIFIED, NANOSECONDS, Packet, pcap, pcapng
+
+SHAPES = ((2, 300), (5, 9_000))
+"""Of sessions: threads, and bytes of an extent; less than some records, and many."""
+PAIRS = (
+    "SELECT tb, srcIP, destIP, count(*) AS n, sum(len) AS b, first(len) AS f, last(len) AS l, "
+    "avg(caplen) AS a FROM IPV4 GROUP BY time/2 AS tb, srcIP, destIP"
+)
+TEXTS = {
+    "pairs": PAIRS,
+    "all": "DEFINE { no_temporal_aggr true; } SELECT count(*) AS n, min(timestamp) AS t, "
+    "last(packet_id) AS p FROM PKT",
+    "set": "DEFINE { query_name a; } SELECT tb, srcIP, count(*) AS n FROM IP WHERE len > 90 "
+    "GROUP BY time AS tb, srcIP HAVING count(*) > 1; DEFINE { query_name b; } SELECT tb, srcIP, "
+    "max(len) AS m FROM IP WHERE protocol = 6 GROUP BY time AS tb, srcIP; DEFINE { query_name c; } "
+    "SELECT tb, destPort, sum(len) AS s FROM TCP GROUP BY time/5 AS tb, destPort "
+    "ORDER BY sum(len) DESC LIMIT 3",
+}
+OF_GROUPS = ("aggregate", "slide", "order")
+"""Operators that put out groups; of partial rows several tables make more."""
+PCAPNG = b"\x0a\x0d\x0d\x0a"
+BASE = Settings(slots=64, disorder_bytes=4096)
+
+
+class _Run:
+    """Rows by query, the windows in their order, and the account; or what was told instead."""
+
+    def __init__(self, plan: Plan, session: Session | DividedSession) -> None:
+        with session:
+            try:
+                events = list(session.batches())
+            except (EngineError, SourceError) as refused:
+                self.refused = str(refused)
+                return
+            found = session.statistics()
+        self.rows = rows(events)
+        ordered = [o.name for o in plan.outputs if o.schema.columns[0].temporal.is_temporal]
+        self.windows = {query: _windows(query, events) for query in ordered}
+        self.sources = tuple(map(_source, found.sources))
+        self.lftas = tuple(map(_lfta, found.lftas))
+        of_rows = [o for o in found.operators if o.kind in OF_GROUPS]
+        self.passed = [(o.name, o.rows_out, o.rejected, o.no_value) for o in of_rows]
+
+
+def _windows(query: str, events: Sequence[Any]) -> list[str]:
+    """The first column of the rows, in their order, each once."""
+    lines = [line for e in events if e.query == query for line in e.batch.csv().splitlines()]
+    firsts = [line.split(b",")[0].decode() for line in lines]
+    return [first for at, first in enumerate(firsts) if at == 0 or firsts[at - 1] != first]
+
+
+def _source(source: SourceStatistics) -> SourceStatistics:
+    """Without requests for time, which depend on who waits for whom."""
+    return replace(source, asked=0, answered=0)
+
+
+def _lfta(lfta: LftaStatistics) -> LftaStatistics:
+    """Without what is of the tables, which are several, and how often their groups collide."""
+    return replace(lfta, evicted=0, slots=0, held_bytes=0, peak_bytes=0, groups_most=0, rows_out=0)
+
+
+def _divided(plan: Plan, path: Path, settings: Settings, extent_bytes: int) -> DividedSession:
+    source = divisible(plan, [FileSource("default", str(path))], settings)
+    return DividedSession(plan, source, settings, extent_bytes=extent_bytes)
+
+
+def _assert_same(
+    plan: Plan, path: Path, settings: Settings = BASE, shapes: Sequence[tuple[int, int]] = SHAPES
+) -> None:
+    alone = vars(_Run(plan, Session(plan, [FileSource("default", str(path))], settings)))
+    for jobs, extent_bytes in shapes:
+        many = replace(settings, jobs=jobs)
+        assert vars(_Run(plan, _divided(plan, path, many, extent_bytes))) == alone
+
+
+def _file(folder: Path, data: bytes) -> Path:
+    path = folder / "made.pcap"
+    path.write_bytes(data)
+    return path
+
+
+# ---- one answer ----
+
+
+@cache
+def _plan_of(golden: Golden) -> Plan:
+    interfaces = {interface: {} for interface in golden.interfaces}
+    files = (SourceFile(golden.name, golden.text),)
+    texts = QueryTexts(files, interfaces=interfaces, is_finite=True)
+    return plan_queries(check_texts(texts).queries, is_finite=True)
+
+
+def _is_divisible(golden: Golden) -> bool:
+    magics = {INPUTS[name]()[:4] for _, name in golden.inputs}
+    if len(golden.inputs) > 1 or golden.is_marked("of one source") or magics & {PCAPNG}:
+        return False
+    try:
+        check_plan(_plan_of(golden))
+    except Undivided:
+        return False
+    return True
+
+
+GOLDEN = [golden for golden in golden_queries() if _is_divisible(golden)]
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden.name)
+def test_golden_queries(golden: Golden, tmp_path: Path) -> None:
+    ((interface, name),) = golden.inputs
+    plan, source = _plan_of(golden), FileSource(interface, str(_file(tmp_path, INPUTS[name]())))
+    alone = vars(_Run(plan, Session(plan, [source], Settings())))
+    for jobs, extent_bytes in SHAPES:
+        session = DividedSession(plan, source, Settings(jobs=jobs), extent_bytes=extent_bytes)
+        assert vars(_Run(plan, session)) == alone
+
+
+def test_many_golden_queries_are_divided() -> None:
+    assert len(GOLDEN) > 15
+
+
+@pytest.mark.parametrize("capture", captures("good", "large", "hostile", "broken"), ids=capture_id)
+def test_real_captures(capture: Path) -> None:
+    if capture.stat().st_size > 1 << 22:
+        shapes: Sequence[tuple[int, int]] = ((2, 0), (3, 70_000))
+    else:
+        shapes = ((3, max(1, capture.stat().st_size // 40)),)
+    source = FileSource("default", str(capture))
+    if source.is_plain_pcap:
+        for text in TEXTS.values():
+            _assert_same(plan_of(text), capture, BASE, shapes)
+
+
+@pytest.mark.parametrize("text", sorted(TEXTS))
+@pytest.mark.parametrize("make", [cut_packets, jumping_packets, straggling_packets])
+def test_made_packets(text: str, make: Callable[[], list[Packet]], tmp_path: Path) -> None:
+    _assert_same(plan_of(TEXTS[text]), _file(tmp_path, pcap(make())))
+
+
+SETTINGS = (
+    Settings(burst=1, batch_rows=1, slots=1),
+    Settings(burst=256, slots=16, flush="immediate", disorder_bytes=5_000),
+    Settings(fast_path=False, flush="slow_inorder", batch_rows=3, disorder_bytes=100),
+    Settings(slack_ns=0, flush="slow"),
+    Settings(slack_ns=2 * 10**9, flush="lazy", share_groups=False),
+    Settings(disorder_bytes=0, heartbeat_packets=7),
+    Settings(filter="udp or ip6", use_mmap=True, time="on-demand"),
+)
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=range(len(SETTINGS)))
+@pytest.mark.parametrize("make", [cut_packets, jumping_packets])
+def test_settings(settings: Settings, make: Callable[[], list[Packet]], tmp_path: Path) -> None:
+    path = _file(tmp_path, pcap(make()))
+    for text in TEXTS.values():
+        _assert_same(plan_of(text), path, settings)
+
+
+def _forms(packets: list[Packet]) -> dict[str, bytes]:
+    whole = pcap(packets)
+    return {
+        "swapped": pcap(packets, order=">"),
+        "nanoseconds": pcap(packets, magic=NANOSECONDS),
+        "modified": pcap(packets, magic=MODIFIED),
+        "raw": pcap(packets, link_type=101),
+        "no link type": pcap(packets, link_type=147),
+        "no packet": pcap([]),
+        "cut": whole[:-3],
+        "cut in a header": whole[: -len(packets[-1].data) - 3],
+        "damaged": whole[:9000] + b"\xff" * 64 + whole[9064:],
+        "long": pcap([*packets[:50], replace(packets[0], data=bytes(262_144)), *packets[50:]]),
+    }
+
+
+@pytest.mark.parametrize("form", sorted(_forms(cut_packets())))
+def test_forms_of_files(form: str, tmp_path: Path) -> None:
+    path = _file(tmp_path, _forms(cut_packets())[form])
+    for text in TEXTS.values():
+        _assert_same(plan_of(text), path, BASE, ((3, 9_999),))
+
+
+STEPS = st.lists(st.integers(-3, 3), max_size=60)
+
+
+@given(
+    STEPS, st.integers(1, 400), st.integers(1, 4), st.sampled_from([None, 0, 10**9]),
+    st.integers(0, 900),
+)  # fmt: skip
+def test_times_that_step(
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[int], extent_bytes: int, jobs: int, slack_ns: int | None, disorder: int,
+) -> None:  # fmt: skip
+    data = f.ethernet(f.ETHERTYPE_IPV4, f.ipv4(1, 2, f.UDP, f.udp(1, 2)))
+    times = [1_700_000_000 + sum(steps[:at]) for at in range(len(steps))]
+    packets = [Packet(second * 10**9, data[: 14 + second % 40]) for second in times]
+    path = _file(tmp_path_factory.getbasetemp(), pcap(packets))
+    settings = Settings(slots=4, slack_ns=slack_ns, disorder_bytes=disorder, batch_rows=2)
+    if jobs > 1:
+        _assert_same(plan_of(TEXTS["all"]), path, settings, [(jobs, extent_bytes)])
+        _assert_same(plan_of(PAIRS), path, settings, [(jobs, extent_bytes)])
+
+
+# ---- ends ----
+
+
+@pytest.fixture(scope="module")
+def long_capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = f.ethernet(f.ETHERTYPE_IPV4, f.ipv4(1, 2, f.UDP, f.udp(1, 2)))
+    packets = [Packet(1_700_000_000 * 10**9 + at * 10**8, data) for at in range(60_000)]
+    path = tmp_path_factory.mktemp("long") / "long.pcap"
+    path.write_bytes(pcap(packets))
+    return path
+
+
+def test_a_stop_comes_behind_one_packet_for_all(long_capture: Path) -> None:
+    plan = plan_of(PAIRS)
+    settings = Settings(jobs=3, batch_rows=16, slack_ns=0)
+    with _divided(plan, long_capture, settings, 1 << 16) as session:
+        events = []
+        for event in session.batches():
+            events.append(event)
+            session.stop()
+        read = session.statistics().sources[0].read
+    assert 0 < read < 60_000
+    source = FileSource("default", str(long_capture))
+    with Session(plan, [source], Settings(packets_max=read, slack_ns=0)) as alone:
+        assert rows(events) == rows(alone.batches())
+
+
+def test_who_leaves_early_leaves_no_thread_behind(long_capture: Path) -> None:
+    settings = Settings(jobs=3, batch_rows=1, slack_ns=0)
+    with _divided(plan_of(PAIRS), long_capture, settings, 4096) as session:
+        next(session.batches())
+    assert not [at for at in threading.enumerate() if at.name.startswith("gigastream-")]
+
+
+def test_a_program_that_ends_amid_its_rows_ends(long_capture: Path) -> None:
+    """Nobody takes the rows that the threads have, and nobody closes the answer."""
+    program = f"""
+import gigastream
+from gigastream.settings import Settings
+settings = Settings(jobs=2, batch_rows=1, slack_ns=0)
+answer = iter(gigastream.run({PAIRS!r}, [{str(long_capture)!r}], settings=settings))
+next(answer)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_a_thread_that_is_not_to_be_had(
+    long_capture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name == "gigastream-1":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with (
+        _divided(plan_of(PAIRS), long_capture, Settings(jobs=2), 4096) as session,
+        pytest.raises(EngineError, match="2 threads: can't start new thread"),
+    ):
+        list(session.batches())
+    assert not [at for at in threading.enumerate() if at.name.startswith("gigastream-")]
+
+
+def test_a_file_that_becomes_another(long_capture: Path, tmp_path: Path) -> None:
+    """The readers open it one after the other: all have to have the same."""
+    path = tmp_path / "one.pcap"
+    path.write_bytes(long_capture.read_bytes())
+    settings = Settings(jobs=2)
+    with _divided(plan_of(PAIRS), path, settings, 4096) as session:
+        first, second = session._lows
+        assert first._engine.run(1, 0)
+        path.rename(tmp_path / "before.pcap")
+        path.write_bytes(long_capture.read_bytes())
+        with pytest.raises(SourceError, match="was replaced while it was opened"):
+            second._engine.run(1, 0)
+
+
+def test_parameters_stay(long_capture: Path) -> None:
+    with (
+        _divided(plan_of(PAIRS), long_capture, Settings(jobs=2), 0) as session,
+        pytest.raises(ChangeError, match="several threads answer"),
+    ):
+        session.change(plan_of(PAIRS))
+
+
+# ---- what one thread answers ----
+
+WHOLE = {
+    "SELECT time, len FROM IPV4": "come in the order of the packets",
+    "SELECT tb, quantile_of(len, 0.5) AS q FROM IPV4 GROUP BY time AS tb": "in which order",
+    "DEFINE { defragment 'yes'; } " + PAIRS: "other packets than the capture has",
+    "DEFINE { decapsulate 'gre'; } " + PAIRS: "other packets than the capture has",
+}
+
+
+@pytest.mark.parametrize(("text", "why"), WHOLE.items())
+def test_what_one_thread_has_to_answer(text: str, why: str, long_capture: Path) -> None:
+    source = FileSource("default", str(long_capture))
+    with pytest.raises(Undivided, match=why):
+        divisible(plan_of(text), [source], Settings(jobs=2))
+    with open_replay(plan_of(text), [source], Settings(jobs=2)) as session:
+        assert isinstance(session, Session)
+
+
+def test_what_cannot_be_divided(long_capture: Path, tmp_path: Path) -> None:
+    plan, whole, two = plan_of(PAIRS), FileSource("default", str(long_capture)), Settings(jobs=2)
+    other = tmp_path / "other.pcapng"
+    other.write_bytes(pcapng(cut_packets()))
+    for settings, sources, why in (
+        (Settings(), [whole], "one is asked for"),
+        (two, [whole, whole], "several sources"),
+        (two, [replace(whole, path=str(other))], "not a pcap file"),
+        (two, [replace(whole, path="-")], "not a pcap file"),
+        (two, [replace(whole, timestamps="internal")], "the time at which they are read"),
+        (replace(two, packets_max=9), [whole], "--count"),
+        (replace(two, speed=2.0), [whole], "--speed"),
+        (replace(two, max_groups=9), [whole], "--max-groups"),
+    ):
+        with pytest.raises(Undivided, match=why):
+            divisible(plan, sources, settings)
+    assert divisible(plan, [whole], two) is whole
+
+
+def test_rows_are_those_of_one_for_who_asks_so(long_capture: Path) -> None:
+    source = FileSource("default", str(long_capture))
+    with open_replay(plan_of(PAIRS), [source], Settings(jobs=2)) as session:
+        assert isinstance(session, DividedSession)
+        assert (
+            sum(rows(session.batches()).values())
+            == Counter(rows(Session(plan_of(PAIRS), [source]).batches())).total()
+        )
