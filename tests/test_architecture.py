@@ -127,6 +127,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sessions": {
         "liveness",
         "punctuation",
+        "timestamps",
         *("codegen", "engine", "gsql", "plan", "query_texts", "records", "settings", "sources"),
         "spool",
     },

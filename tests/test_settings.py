@@ -82,8 +82,9 @@ NO_OPTIONS = {
     "fast_path",
     "output_punctuation",
     "packets_max",
+    "jobs",
 }
-"""The trailing words, --count of one run, and what tests and benchmarks set."""
+"""The trailing words, --count and --jobs of one run, and what tests and benchmarks set."""
 
 
 def test_every_option_is_a_setting_and_the_others_are_known() -> None:

@@ -44,7 +44,7 @@ def jobs_of(
     is_elsewhere: bool,
 ) -> int:
     """Return how many threads are to answer; say why not as many as were asked for."""
-    wanted = arguments.jobs or _worth(sources)
+    wanted = arguments.jobs or worth(sources)
     if wanted == 1:
         return 1
     why = _why_one(arguments, plan, sources, replace(settings, jobs=wanted), is_elsewhere)
@@ -55,7 +55,8 @@ def jobs_of(
     return 1
 
 
-def _worth(sources: Sequence[AnySource]) -> int:
+def worth(sources: Sequence[AnySource]) -> int:
+    """Return how many threads are of use where nobody says it."""
     (source, *others) = sources
     if others or not isinstance(source, FileSource) or not source.is_file:
         return 1

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the sessions have in common.
 
-Five of them run a plan: Session both levels, here; ThreadedSession the same over several rings;
+Six of them run a plan: Session both levels, here; ThreadedSession the same over several rings;
+DividedSession the same over one file, by several threads;
 LowSession the low level alone, into a spool; SpoolSession the high level alone, out of one; and
 HighSession is that high level, into which others push.
 """
