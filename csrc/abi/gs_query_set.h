@@ -415,7 +415,8 @@ struct gs_query_set {
 struct gs_host {
     /* Decodes a packet of which nothing is decoded, as deep as that. */
     void (*decode)(struct gs_packet *packet, enum gs_depth depth);
-    /* Index of the window with these values, made if it is new (the oldest leaves for it). */
+    /* Index of the window with these values, made if it is new (the oldest leaves for it);
+     * GS_LFTA_WINDOWS: W has passed it, since its clock has wrapped. */
     uint32_t (*lfta_window)(struct gs_lfta *lfta, const gs_bound *values);
     /* The slot is empty and will hold a group of `window`. */
     void (*lfta_occupy)(struct gs_lfta *lfta, uint32_t slot, uint32_t window);

@@ -138,28 +138,30 @@ static void place_window(struct gs_capture *capture, struct fetched *fetched)
     size_t passed = offset > fetched->offset ? (size_t)(offset - fetched->offset) : 0;
     if (passed > fetched->bytes) passed = fetched->bytes;
     size_t got = fetch(input->descriptor, bytes - head, head, offset, &fetched->failure);
-    if (got < head) fetched->bytes = 0; /* it has become shorter */
+    if (got < head) fetched->bytes = 0;
+    capture->was_cut = got < head && fetched->failure == 0; /* these bytes were there before */
     input->bytes = bytes - head + passed;
     input->bytes_offset = offset;
     input->position = 0;
     input->end = got + fetched->bytes - passed;
 }
 
-/* Time behind all whole records of the window, which are passed over. A block is entered where a
- * record begins, or nothing does. */
+/* Time behind all whole records of the window, which are passed over. */
 static uint64_t walk(struct gs_capture *capture, struct gs_source_time *time)
 {
     struct gs_frame frames[WALKED_AT_ONCE];
     uint64_t records = 0;
     for (;;) {
         uint64_t offset = gs_byte_input_offset(&capture->input);
-        if (offset >= time->block_end_offset) gs_source_time_enter_block(time, offset);
-        const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, time->block_end_offset};
+        struct gs_source_time begun = *time; /* if a record begins here */
+        if (offset >= begun.block_end_offset) gs_source_time_enter_block(&begun, offset);
+        const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, begun.block_end_offset};
         struct gs_frame_run run =
-            gs_frame_run_of(time->high_timestamp_ns, time->previous_timestamp_ns);
+            gs_frame_run_of(begun.high_timestamp_ns, begun.previous_timestamp_ns);
         uint32_t count = capture->peek_frames(capture, frames, WALKED_AT_ONCE, &reach, &run);
         if (count == 0) return records;
-        gs_source_time_pass(time, &run);
+        gs_source_time_pass(&begun, &run);
+        *time = begun;
         capture->input.position += run.bytes;
         records += count;
     }
@@ -217,6 +219,9 @@ static void end_turn(struct gs_extents *extents, bool is_last)
 
 static int end(const struct gs_capture *capture, struct gs_error *error)
 {
+    if (capture->was_cut)
+        return gs_fail(error, GS_DAMAGED, "was cut short while it was read, at byte %llu",
+                       (unsigned long long)gs_byte_input_offset(&capture->input));
     if (capture->failure == 0) return GS_END;
     errno = capture->failure;
     return gs_fail(error, GS_DAMAGED, "cannot be read after byte %llu: %m",

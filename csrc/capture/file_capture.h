@@ -53,6 +53,7 @@ struct gs_capture {
     struct gs_extents *extents;  /* NULL: it reads all of the file */
     struct gs_source_time *time; /* of its source, where it reads extents */
     int failure;                 /* errno behind its extent, which is the last; 0: none */
+    bool was_cut;                /* behind it there were bytes that are no more */
 
     const struct gs_link_types *link_types; /* NULL: what files say is meant */
     struct gs_file_interface *interfaces;

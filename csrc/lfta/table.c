@@ -102,6 +102,7 @@ static uint32_t window_find(const struct gs_lfta_state *lfta, const gs_bound *va
 uint32_t gs_table_window(struct gs_lfta *base, const gs_bound *values)
 {
     struct gs_lfta_state *lfta = (struct gs_lfta_state *)base;
+    if (gs_window_passed(values, lfta->promise, base->ops->temporal_count)) return GS_LFTA_WINDOWS;
     uint32_t window = window_find(lfta, values);
     if (window == GS_LFTA_WINDOWS) window = window_new(lfta, values);
     base->table.last_window = window;

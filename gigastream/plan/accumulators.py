@@ -62,8 +62,11 @@ class Accumulator:
 
     @property
     def looks_at_order(self) -> bool:
-        """Whether of rows in another order it may be another; not so where it is partial rows'."""
-        return self.kind in ORDERED
+        """Whether of rows in another order it may be another; not so where it is partial rows'.
+
+        0.0 and -0.0 are equal, and of equal ones the first stays.
+        """
+        return self.kind in ORDERED or (self.type is Type.FLOAT and self.kind != "count")
 
     @property
     def expressions(self) -> Iterator[Expression]:

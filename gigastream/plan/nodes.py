@@ -100,11 +100,7 @@ class Node:
 
     @property
     def looks_at_order(self) -> str:
-        return f"{self.name} ({self.title}) looks at rows in their order"
-
-    def is_in_packet_order(self, inputs: Sequence[bool]) -> bool:
-        """Whether rows of it come as their packets did, given that of its inputs."""
-        return any(inputs)
+        return f"{self.name} ({self.title}) has rows in their order"
 
     # Time
 

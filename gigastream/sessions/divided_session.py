@@ -17,7 +17,6 @@ from gigastream.engine.statistics import SourceStatistics, Statistics
 from gigastream.late_dataclass import dataclass, replace
 from gigastream.plan import Plan
 from gigastream.records.source import AnySource
-from gigastream.sessions.changes import ChangeError
 from gigastream.sessions.shape import NO_OPTIONS, SessionOptions
 from gigastream.sessions.threaded_session import ThreadedSession
 from gigastream.settings import Settings
@@ -49,12 +48,12 @@ def divisible(
     if others:
         raise Undivided("several sources take turns by their packets' time")
     if not isinstance(source, FileSource) or not source.is_plain_pcap:
-        raise Undivided("what is read is not a pcap file as it is")
+        raise Undivided("only a pcap file that is no pipe, and not compressed, is divided")
     if (source.timestamps or settings.timestamps) != EXTERNAL:
         raise Undivided("packets have the time at which they are read")
     for name, option in _OF_ONE.items():
         if getattr(settings, name) not in (None, False):
-            raise Undivided(f"{option} is of packets, or rows, in their order")
+            raise Undivided(f"{option} needs packets, or rows, in their order")
     check_plan(plan)
     if plan.watchlists:
         raise Undivided("a watchlist is read again while packets are")
@@ -63,14 +62,9 @@ def divisible(
 
 def check_plan(plan: Plan) -> None:
     """Undivided says of which node the answer would be another."""
-    found: dict[int, bool] = {}
     for node in plan.nodes:
         if (why := node.undivided) is not None:
             raise Undivided(why)
-        in_order = node.is_in_packet_order([found[id(child)] for child in node.inputs])
-        found[id(node)] = in_order
-        if node.is_output and in_order:
-            raise Undivided(f"rows of {node.name} come in the order of the packets")
 
 
 _OF_ONE = {
@@ -110,6 +104,8 @@ class DividedSession(ThreadedSession):
 
     def change(self, plan: Plan) -> NoReturn:
         """Refuse another plan (Session.change): no packet is the last before it for all threads."""
+        from gigastream.sessions.changes import ChangeError
+
         raise ChangeError("several threads answer, and none knows where the others are", "jobs=1")
 
     def failure(self) -> None:

@@ -32,6 +32,8 @@ from gigastream.sources.live import LiveSource
 TURNS_MAX = 8
 """Of all threads together, that wait for the high level."""
 COUNTED_EVERY_S = 0.5
+_GREATEST = ("slots", "groups_most")
+"""Of tables: each part has one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +290,9 @@ def _summed(lftas: Sequence[LftaStatistics]) -> tuple[LftaStatistics, ...]:
         before = found.get((lfta.name, lfta.interface))
         if before is not None:
             sums = {name: getattr(before, name) + getattr(lfta, name) for name in counts}
+            sums.update(
+                (name, max(getattr(before, name), getattr(lfta, name))) for name in _GREATEST
+            )
             sums["promised_ns"] = min(before.promised_ns, lfta.promised_ns)
             lfta = replace(lfta, **sums)
         found[lfta.name, lfta.interface] = lfta

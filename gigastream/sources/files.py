@@ -91,11 +91,18 @@ class OpenSource:
         with _telling(self._source.label):
             if self.descriptor < 0:
                 self.descriptor = self._source.descriptor()
+                self._refuse_another()
             leave_room(self.descriptor)
             if not self._is_known and self._peek():
                 self._begin()
                 self._is_known = True
         return self._is_known
+
+    def _refuse_another(self) -> None:
+        """Readers that divide a file have seen that it is one."""
+        is_file = stat.S_ISREG(os.fstat(self.descriptor).st_mode)
+        if self._source.extents is not None and not is_file:
+            raise SourceError(f"{self._source.label}: was replaced while it was opened")
 
     @property
     def damage(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from gigastream.gsql.expressions import AggregateRef, Expression, FunctionCall, walk
 from gigastream.gsql.order.inference import Monotone, monotone
 from gigastream.gsql.queries import CheckedQuery, GroupVariable, OutputColumn
-from gigastream.gsql.types import Order, Schema
+from gigastream.gsql.types import Order, Schema, Type
 from gigastream.late_dataclass import dataclass, field, replace
 from gigastream.plan.accumulators import Accumulator, Final
 from gigastream.plan.base_time import BaseTimes, through
@@ -48,12 +48,11 @@ class Aggregate(OneInputNode):
 
     @property
     def undivided(self) -> str | None:
-        if any(accumulator.looks_at_order for accumulator in self.row_accumulators):
+        """Of partial groups floats are asked about where these are made."""
+        of_floats = any(group.expression.type is Type.FLOAT for group in self.groups)
+        if of_floats or any(a.looks_at_order for a in self.row_accumulators):
             return self.looks_at_order
         return None
-
-    def is_in_packet_order(self, inputs: Sequence[bool]) -> bool:
-        return False
 
     @property
     def is_of_all(self) -> bool:

@@ -45,10 +45,6 @@ class LowNode(Node):
         return conditions(() if self.filter is None else self.filter.expressions)
 
     @property
-    def undivided(self) -> str | None:
-        return self.undivided_packets
-
-    @property
     def undivided_packets(self) -> str | None:
         """Why all packets must be looked at by one reader."""
         if self.source.decapsulation is not None or self.source.reassembly is not None:

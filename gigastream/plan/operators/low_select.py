@@ -28,8 +28,9 @@ class LowSelect(LowNode):
 
     outputs: tuple[OutputColumn, ...]
 
-    def is_in_packet_order(self, inputs: Sequence[bool]) -> bool:
-        return True
+    @property
+    def undivided(self) -> str | None:
+        return self.looks_at_order
 
     @property
     def bounds(self) -> tuple[Monotone | None, ...]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from gigastream.gsql.expressions import Expression, GroupRef
@@ -37,9 +37,6 @@ class OrderLimit(ClauseNode):
     def undivided(self) -> str | None:
         """Rows that are equal by the keys are put in order by all their columns."""
         return None
-
-    def is_in_packet_order(self, inputs: Sequence[bool]) -> bool:
-        return False
 
     @property
     def held(self) -> tuple[int, ...]:

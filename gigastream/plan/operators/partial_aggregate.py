@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from gigastream.gsql.expressions import Expression
 from gigastream.gsql.order.inference import Monotone
 from gigastream.gsql.queries import GroupVariable
+from gigastream.gsql.types import Type
 from gigastream.late_dataclass import dataclass
 from gigastream.plan.accumulators import Accumulator, expression_key
 from gigastream.plan.base_time import BaseTimes
@@ -59,8 +60,13 @@ class PartialAggregate(LowNode):
 
     @property
     def undivided(self) -> str | None:
+        if self.options.lfta_aggregation:
+            return f"{self.name} shows partial groups, of which several tables have more"
         if any(accumulator.functions for accumulator in self.accumulators):
             return f"{self.name} has an aggregate in C, which may tell in which order it is fed"
+        kept = [accumulator.type for accumulator in self.accumulators]
+        if Type.FLOAT in kept or any(g.expression.type is Type.FLOAT for g in self.groups):
+            return f"{self.name} keeps floats: of 0.0 and -0.0, which are equal, the first stays"
         return self.undivided_packets
 
     @property
