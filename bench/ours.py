@@ -68,6 +68,7 @@ def unavailable() -> str | None:
 def _measure(path: str, query: str, **settings: Any) -> Measurement:
     if settings.get("jobs", 1) > 1:  # the runner keeps its children on one core
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of numpy, which pyarrow loads: they would spin
     _warm(query, **settings)
     start, processor = time.perf_counter(), time.process_time()
     batches = _batches(path, query, **settings)

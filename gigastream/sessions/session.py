@@ -57,7 +57,7 @@ class Session(Closing):
         self._succession: Succession | None = None
         self._plan = plan
         self._sources = tuple(sources)
-        interfaces = len({source.interface for source in sources})
+        interfaces = self._settings.jobs * len({source.interface for source in sources})
         with ExitStack() as opened:
             self._queries = opened.enter_context(
                 AttachedSet(
