@@ -28,7 +28,7 @@ def test_rows_and_account_are_those_of_one() -> None:
 @pytest.mark.parametrize(
     ("query", "options", "why"),
     [
-        (PACKETS, (), "come in the order of the packets"),
+        (PACKETS, (), "has rows in their order"),
         (HOSTS, ("--count", "9"), "--count"),
         (HOSTS, ("--windows", "2"), "--trace and --windows follow what one does"),
         (HOSTS, ("--stats", "stages"), "--stats stages measures what one does"),
