@@ -42,6 +42,7 @@ struct gs_engine_settings {
 struct gs_attached_settings {
     uint32_t batch_rows;         /* rows of a batch, at least 1 */
     uint32_t default_slot_count; /* LFTA table, where the query says nothing */
+    uint32_t set_count;          /* sets like it, whose tables have the budget together; 0: one */
     int32_t flush_policy;        /* enum gs_flush_policy for every query, -1: what the query says */
     int64_t slot_count;          /* for every query, 0: what the query says */
     uint64_t max_groups;         /* that one aggregation may hold at once */

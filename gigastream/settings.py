@@ -113,7 +113,8 @@ class Settings:
     use_mmap: bool = False
     """Map plain files instead of reading them."""
     hash_key: tuple[int, int] | None = None
-    """Of the group hash; None: random for each process. Fixed, a run can be repeated exactly."""
+    """Of the group hash; None: random for each process. Fixed, a run can be repeated exactly
+    (by one thread)."""
     jobs: int = 1
     """Threads that divide a capture file among themselves, where its answer is the same then."""
     low_level_only: bool = False

@@ -10,6 +10,9 @@
 int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *config,
                     struct gs_error *error);
 
+/* It has read its last, and nobody waits for it. */
+void gs_extents_leave(struct gs_capture *capture);
+
 /* The next extent takes the place of the window, whose records have all been given out, and the
  * source's time is what it is there. GS_END: nobody has more; what is left in the window is of a
  * record that is cut off. GS_DAMAGED: the file cannot be read on. */

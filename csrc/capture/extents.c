@@ -14,12 +14,19 @@
 /* In front of an extent's bytes there is room for those of a record that begins before them. */
 #define HEAD_BYTES ((size_t)GS_CAPTURED_BYTES_MAX + 64)
 #define WALKED_AT_ONCE 64
+#define READERS_MAX 64
+/* Of each reader, that may be gone to before the slowest has answered for its own: all that is
+ * ahead of it is held above, since it may have more of every window. */
+#define AHEAD_OF_EACH 4
+#define NOTHING UINT64_MAX
 
 struct gs_extents {
     uint32_t extent_bytes;
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    uint64_t taken;  /* extents that somebody has gone to fetch */
+    uint32_t readers;
+    uint64_t at[READERS_MAX]; /* which extent each answers for; NOTHING: none */
+    uint64_t taken;           /* extents that somebody has gone to fetch */
     uint64_t walked; /* of them; the next one's reader has the turn, and the fields below */
     bool is_begun, is_over;
     dev_t device; /* of the file */
@@ -51,14 +58,14 @@ void gs_extents_end(struct gs_extents *extents)
 {
     pthread_mutex_lock(&extents->lock);
     extents->is_over = true;
+    pthread_cond_broadcast(&extents->moved);
     pthread_mutex_unlock(&extents->lock);
 }
 
 /* ---- joining ---- */
 
-/* The first reader says what is read, and from where on. */
-static bool is_same_file(struct gs_extents *extents, const struct gs_capture *capture,
-                         const struct stat *status)
+/* The first reader says what is read, and from where on. False: it is another file. */
+static bool enter(struct gs_extents *extents, struct gs_capture *capture, const struct stat *status)
 {
     pthread_mutex_lock(&extents->lock);
     if (!extents->is_begun) {
@@ -68,7 +75,12 @@ static bool is_same_file(struct gs_extents *extents, const struct gs_capture *ca
         extents->offset = gs_byte_input_offset(&capture->input);
         extents->time = *capture->time;
     }
-    bool is_same = extents->device == status->st_dev && extents->inode == status->st_ino;
+    bool is_same = extents->device == status->st_dev && extents->inode == status->st_ino &&
+                   extents->readers < READERS_MAX;
+    if (is_same) {
+        capture->reader = extents->readers++;
+        extents->at[capture->reader] = NOTHING;
+    }
     pthread_mutex_unlock(&extents->lock);
     return is_same;
 }
@@ -82,18 +94,28 @@ int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *
         return gs_fail(error, GS_ERROR, "is not a pcap file that can be divided among readers");
     if (fstat(input->descriptor, &status) != 0)
         return gs_fail(error, GS_ERROR, "cannot be read: %m");
-    capture->time = config->time;
-    if (!is_same_file(config->extents, capture, &status))
-        return gs_fail(error, GS_ERROR, "was replaced while it was opened");
     size_t capacity = HEAD_BYTES + (size_t)config->extents->extent_bytes;
     uint8_t *buffer = realloc(input->buffer, capacity);
     if (buffer == NULL) return gs_fail(error, GS_ERROR, "out of memory");
-    input->bytes_offset = gs_byte_input_offset(input);
     input->bytes = input->buffer = buffer;
+    capture->time = config->time;
+    if (!enter(config->extents, capture, &status))
+        return gs_fail(error, GS_ERROR, "was replaced while it was opened");
+    input->bytes_offset = gs_byte_input_offset(input);
     input->capacity = capacity;
     input->position = input->end = 0;
     capture->extents = config->extents;
     return GS_OK;
+}
+
+void gs_extents_leave(struct gs_capture *capture)
+{
+    struct gs_extents *extents = capture->extents;
+    if (extents == NULL) return;
+    pthread_mutex_lock(&extents->lock);
+    extents->at[capture->reader] = NOTHING;
+    pthread_cond_broadcast(&extents->moved);
+    pthread_mutex_unlock(&extents->lock);
 }
 
 /* ---- reading ---- */
@@ -188,11 +210,25 @@ static bool open_extent(struct gs_capture *capture, struct fetched fetched)
 
 /* ---- turns ---- */
 
-static bool take(struct gs_extents *extents, uint64_t *extent)
+static bool is_far_ahead(const struct gs_extents *extents)
+{
+    for (uint32_t r = 0; r < extents->readers; r++)
+        if (extents->at[r] != NOTHING &&
+            extents->taken - extents->at[r] >= (uint64_t)AHEAD_OF_EACH * extents->readers)
+            return true;
+    return false;
+}
+
+/* The reader has answered for what it had. */
+static bool take(struct gs_extents *extents, uint32_t reader, uint64_t *extent)
 {
     pthread_mutex_lock(&extents->lock);
+    extents->at[reader] = NOTHING;
+    pthread_cond_broadcast(&extents->moved);
+    while (!extents->is_over && is_far_ahead(extents))
+        pthread_cond_wait(&extents->moved, &extents->lock);
     bool is_there = !extents->is_over;
-    if (is_there) *extent = extents->taken++;
+    if (is_there) *extent = extents->at[reader] = extents->taken++;
     pthread_mutex_unlock(&extents->lock);
     return is_there;
 }
@@ -232,7 +268,7 @@ int gs_extents_next(struct gs_capture *capture, struct gs_error *error)
 {
     struct gs_extents *extents = capture->extents;
     uint64_t extent;
-    if (!take(extents, &extent)) return end(capture, error);
+    if (!take(extents, capture->reader, &extent)) return end(capture, error);
     struct fetched fetched = fetch_extent(capture, extent);
     bool is_last = await_turn(extents, extent) && open_extent(capture, fetched);
     end_turn(extents, is_last);

@@ -16,8 +16,8 @@ struct gs_extents;
  * configuration; it is freed behind them. */
 struct gs_extents *gs_extents_new(uint32_t extent_bytes);
 void gs_extents_free(struct gs_extents *extents);
-/* No reader gets another one: together they have read the file up to some record, and nothing
- * behind it. From any thread. */
+/* No reader gets another one, or waits for the others any longer: together they have read the file
+ * up to some record, and nothing behind it. From any thread. */
 void gs_extents_end(struct gs_extents *extents);
 
 #endif

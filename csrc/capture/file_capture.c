@@ -78,6 +78,7 @@ static int begin(struct gs_capture *capture, int64_t deadline_ns, struct gs_erro
 static void file_close(struct gs_capture *capture)
 {
     if (capture == NULL) return;
+    gs_extents_leave(capture);
     gs_byte_input_close(&capture->input);
     free(capture->interfaces);
     free(capture);

@@ -51,6 +51,7 @@ struct gs_capture {
     uint32_t unsupported_linktype; /* of the last of them */
 
     struct gs_extents *extents;  /* NULL: it reads all of the file */
+    uint32_t reader;             /* which of theirs it is */
     struct gs_source_time *time; /* of its source, where it reads extents */
     int failure;                 /* errno behind its extent, which is the last; 0: none */
     bool was_cut;                /* behind it there were bytes that are no more */

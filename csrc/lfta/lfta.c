@@ -293,6 +293,7 @@ static void age_table(struct gs_lfta_state *lfta, bool promise_grew, bool high_g
     if (lfta->owner != lfta) return;
     uint64_t groups = gs_table_groups(lfta);
     if (groups > lfta->groups_most) lfta->groups_most = groups;
+    if (promise_grew) lfta->base.table.has_last_window = false; /* it may have been passed */
     gs_flush_advance(lfta, promise_grew, is_heartbeat);
     if (!is_end) gs_table_fit(lfta, groups, high_grew);
 }

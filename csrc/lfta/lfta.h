@@ -17,7 +17,7 @@ struct gs_lfta_settings {
     int64_t slot_count;   /* overrides the query's, 0: no */
     uint32_t batch_rows;
     const uint64_t *hash_key;
-    uint32_t table_count; /* tables that share the memory */
+    uint32_t table_count; /* tables that share the memory; before: sets that do */
     struct gs_memory *memory;
     bool *failed;
 };

@@ -80,7 +80,9 @@ void gs_attached_ask_for_time(struct gs_attached_set *set)
 int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
 {
     const struct gs_attached_settings *s = &set->settings;
-    struct gs_graph_settings settings = {.lfta = {.default_slot_count = s->default_slot_count,
+    uint32_t set_count = s->set_count > 0 ? s->set_count : 1;
+    struct gs_graph_settings settings = {.lfta = {.table_count = set_count,
+                                                  .default_slot_count = s->default_slot_count,
                                                   .flush_policy = s->flush_policy,
                                                   .slot_count = s->slot_count,
                                                   .batch_rows = s->batch_rows,

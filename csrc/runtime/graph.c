@@ -264,7 +264,7 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
     graph->ask_context = given->ask_context;
     graph->outputs.holder.memory = given->operators.memory;
     settings.operators.outputs = &graph->outputs;
-    settings.lfta.table_count = count_ports(query_set, interfaces, interface_count, has_table);
+    settings.lfta.table_count *= count_ports(query_set, interfaces, interface_count, has_table);
     settings.operators.failed = settings.lfta.failed = &graph->failed;
     settings.operators.failure = &graph->failure;
     uint32_t port_count = count_ports(query_set, interfaces, interface_count, NULL);

@@ -71,7 +71,7 @@ def _why_one(
     settings: Settings,
     is_elsewhere: bool,
 ) -> str | None:
-    from gigastream.sessions.divided_session import Undivided, divisible
+    from gigastream.sessions.divided_session import why_undivided
 
     if is_elsewhere:
         return "it is the low level alone that runs here"
@@ -79,8 +79,4 @@ def _why_one(
         return "--stats stages measures what one does"
     if arguments.trace is not None or arguments.windows is not None:
         return "--trace and --windows follow what one does"
-    try:
-        divisible(plan, sources, settings)
-    except Undivided as reason:
-        return str(reason)
-    return None
+    return why_undivided(plan, sources, settings)

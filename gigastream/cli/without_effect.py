@@ -33,6 +33,8 @@ def refuse_without_effect(
         refuse_beside_spools(arguments)
     elif arguments.token_file or arguments.ca_file:
         raise UsageError("a token and certificates open served spools, and none is read", "--spool")
+    if arguments.jobs is not None and arguments.interface:
+        raise UsageError("--jobs divides a capture file, and a link is read", "--fanout N")
     if not arguments.interface:
         _refuse(arguments, LIVE_OPTIONS, "is of live links, and none is read", hint_of_links)
     if not writes_spool:

@@ -39,6 +39,7 @@ class AttachedSet:
         include: Sequence[Path] = (),
         *,
         interfaces: int = 1,
+        parts: int = 1,
         taps: Sequence[str] = (),
         low_taps: bool = False,
         high_level_only: bool = False,
@@ -49,7 +50,8 @@ class AttachedSet:
     ) -> None:
         """Load a plan.
 
-        `interfaces` is how many its engine has; `include` are folders of C headers that user
+        `interfaces` is how many its engine has, `parts` how many sets like it have part of the
+        packets each; `include` are folders of C headers that user
         protocols name. `taps` names nodes whose streams come out as well; with `low_taps` every
         LFTA's batches do. `is_low_elsewhere`: nothing of the low level is compiled, which another
         process runs. `only_whole`: rows of windows that were running when it came, or went, are
@@ -72,7 +74,8 @@ class AttachedSet:
             fast_path=settings.fast_path,
         )
         native = set_settings(settings)
-        native.default_slot_count = default_slots(plan, interfaces)
+        native.default_slot_count = default_slots(plan, interfaces * parts)
+        native.set_count = parts
         native.low_taps, native.high_level_only = low_taps, high_level_only
         self._host_map = HostMap(plan, is_asked=not settings.low_level_only)
         native.host_map, native.host_context = lib.gs_host_map, self._host_map.handle

@@ -96,10 +96,10 @@ class Node:
 
         None: it is the same, up to the order of rows within a window.
         """
-        return self.looks_at_order
+        return self.in_their_order
 
     @property
-    def looks_at_order(self) -> str:
+    def in_their_order(self) -> str:
         return f"{self.name} ({self.title}) has rows in their order"
 
     # Time

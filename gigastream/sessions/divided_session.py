@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from gigastream.engine.extents import Extents
 from gigastream.engine.statistics import SourceStatistics, Statistics
-from gigastream.late_dataclass import dataclass, replace
+from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
 from gigastream.records.source import AnySource
 from gigastream.sessions.shape import NO_OPTIONS, SessionOptions
@@ -24,47 +24,41 @@ from gigastream.sources.files import FileSource
 from gigastream.sources.packets import PacketSource
 from gigastream.timestamps import EXTERNAL
 
-_SUMS = ("read", "undecodable", "filtered", "filtered_tagged", "late", "decoded", "truncated")
-_GREATEST = ("bytes", "worst_lateness_ns", "high_ns", "promise_ns")
+_SUMS = (
+    "read",
+    "undecodable",
+    "filtered",
+    "filtered_tagged",
+    "late",
+    "decoded",
+    "truncated",
+    *("asked", "answered"),
+)
+_GREATEST = ("bytes", "total_bytes", "worst_lateness_ns", "high_ns", "promise_ns")
 
 
-@dataclass(frozen=True, slots=True)
-class Undivided(Exception):  # noqa: N818  it is an answer more often than an error
-    """Why one thread has to read all of it."""
-
-    why: str
-
-    def __str__(self) -> str:
-        return self.why
-
-
-def divisible(
+def why_undivided(
     plan: Plan, sources: Sequence[AnySource | PacketSource], settings: Settings
-) -> FileSource:
-    """Return the file that the threads divide; Undivided says why there is none."""
-    if settings.jobs == 1:
-        raise Undivided("one is asked for")
-    (source, *others) = sources
-    if others:
-        raise Undivided("several sources take turns by their packets' time")
+) -> str | None:
+    """Return why one thread has to read all of it; None: several may."""
+    if len(sources) != 1:
+        return "several sources take turns by their packets' time"
+    (source,) = sources
     if not isinstance(source, FileSource) or not source.is_plain_pcap:
-        raise Undivided("only a pcap file that is no pipe, and not compressed, is divided")
+        return "only a pcap file that is no pipe, and not compressed, is divided"
     if (source.timestamps or settings.timestamps) != EXTERNAL:
-        raise Undivided("packets have the time at which they are read")
+        return "packets have the time at which they are read"
     for name, option in _OF_ONE.items():
         if getattr(settings, name) not in (None, False):
-            raise Undivided(f"{option} needs packets, or rows, in their order")
-    check_plan(plan)
+            return f"{option} needs packets, or rows, in their order"
+    return why_whole(plan)
+
+
+def why_whole(plan: Plan) -> str | None:
+    """Return of which node the answer would be another; None: of none."""
     if plan.watchlists:
-        raise Undivided("a watchlist is read again while packets are")
-    return source
-
-
-def check_plan(plan: Plan) -> None:
-    """Undivided says of which node the answer would be another."""
-    for node in plan.nodes:
-        if (why := node.undivided) is not None:
-            raise Undivided(why)
+        return "a watchlist is read again while packets are"
+    return next((why for node in plan.nodes if (why := node.undivided) is not None), None)
 
 
 _OF_ONE = {
@@ -91,16 +85,21 @@ class DividedSession(ThreadedSession):
     ) -> None:
         """Open all; `extent_bytes` 0: as suits the caches. SourceError, EngineError.
 
-        No timer sends heartbeats: no row waits for one, and the threads would tell them each other.
+        why_undivided() has been asked. No timer sends heartbeats: no row waits for one.
         """
         self._extents = Extents(extent_bytes)
         parts = [[replace(source, extents=self._extents)] for _ in range(settings.jobs)]
         own = replace(settings, heartbeat_ns=0, heartbeat_packets=0)
-        super().__init__(plan, parts, own, options)
+        super().__init__(plan, parts, own, replace(options, parts=settings.jobs))
 
     def stop(self) -> None:
         """End the input behind what has been begun, which together is the file up to there."""
         self._extents.end()
+
+    def close(self) -> None:
+        """Give everything back; no thread waits for another any longer."""
+        self._extents.end()
+        super().close()
 
     def change(self, plan: Plan) -> NoReturn:
         """Refuse another plan (Session.change): no packet is the last before it for all threads."""

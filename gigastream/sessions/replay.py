@@ -11,6 +11,7 @@ from gigastream.records.source import AnySource
 from gigastream.sessions.session import Session
 from gigastream.sessions.shape import NO_OPTIONS, SessionOptions
 from gigastream.settings import Settings
+from gigastream.sources.files import FileSource
 from gigastream.sources.packets import PacketSource
 
 if TYPE_CHECKING:
@@ -27,12 +28,11 @@ def open_replay(
 
     SourceError, EngineError.
     """
-    if settings.jobs == 1:
-        return Session(plan, sources, settings, options)
-    from gigastream.sessions.divided_session import DividedSession, Undivided, divisible
+    if settings.jobs > 1:
+        from gigastream.sessions.divided_session import DividedSession, why_undivided
 
-    try:
-        source = divisible(plan, sources, settings)
-    except Undivided:
-        return Session(plan, sources, settings, options)
-    return DividedSession(plan, source, settings, options)
+        if why_undivided(plan, sources, settings) is None:
+            (source,) = sources
+            assert isinstance(source, FileSource)
+            return DividedSession(plan, source, settings, options)
+    return Session(plan, sources, settings, options)

@@ -57,7 +57,7 @@ class Session(Closing):
         self._succession: Succession | None = None
         self._plan = plan
         self._sources = tuple(sources)
-        interfaces = self._settings.jobs * len({source.interface for source in sources})
+        interfaces = len({source.interface for source in sources})
         with ExitStack() as opened:
             self._queries = opened.enter_context(
                 AttachedSet(
@@ -65,6 +65,7 @@ class Session(Closing):
                     settings,
                     options.include,
                     interfaces=interfaces,
+                    parts=options.parts,
                     low_taps=options.low_taps,
                     is_brief=are_small(sources),
                 )

@@ -72,6 +72,8 @@ class SessionOptions:
     """Called when all links are open and no packet is read."""
     begins: bool = True
     """Else begin() is called."""
+    parts: int = 1
+    """Sessions like it, each of which has part of the packets, and of the memory for tables."""
     limit: PacketLimit | None = None
     """Shared with other sessions, in the place of the setting packets_max."""
 

@@ -89,7 +89,7 @@ class ThreadedSession(Closing):
         settings: Settings | None = None,
         options: SessionOptions = NO_OPTIONS,
     ) -> None:
-        """Open all; only the first part may have files.
+        """Open all.
 
         With low_taps what the LFTAs put out is united interface by interface, and nothing else.
         """

@@ -17,8 +17,11 @@ HOSTS = "SELECT tb, srcIP, count(*) AS n FROM IPV4 GROUP BY time/2 AS tb, srcIP"
 PACKETS = "SELECT time, srcIP FROM IPV4"
 
 
-def test_rows_and_account_are_those_of_one() -> None:
-    asked = ("run", "-e", HOSTS, "-r", DEMO, "-o", "csv", "--stats", "text")
+def test_rows_and_account_are_those_of_one(tmp_path: Path) -> None:
+    """Of several extents: the demo's packets thirty times over."""
+    data, path = DEMO.read_bytes(), tmp_path / "long.pcap"
+    path.write_bytes(data + 30 * data[24:])
+    asked = ("run", "-e", HOSTS, "-r", path, "-o", "csv", "--stats", "text")
     alone, divided = gigastream(*asked), gigastream(*asked, "-j", "3")
     assert alone.code == divided.code == 0, divided.err
     assert sorted(divided.out.splitlines()) == sorted(alone.out.splitlines())
@@ -51,6 +54,13 @@ def test_so_many_threads_there_are_not(wrong: str) -> None:
     done = gigastream("run", "-e", HOSTS, "-r", DEMO, "-j", wrong)
     assert done.code == 2
     assert "--jobs" in done.err
+
+
+def test_a_link_has_rings_for_that() -> None:
+    done = gigastream("run", "-e", HOSTS, "-i", "lo", "--jobs", "2")
+    assert done.code == 2
+    assert "--jobs divides a capture file, and a link is read" in done.err
+    assert "--fanout N" in done.err
 
 
 def test_a_spool_has_no_packets_to_divide(tmp_path: Path) -> None:

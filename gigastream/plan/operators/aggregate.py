@@ -51,7 +51,7 @@ class Aggregate(OneInputNode):
         """Of partial groups floats are asked about where these are made."""
         of_floats = any(group.expression.type is Type.FLOAT for group in self.groups)
         if of_floats or any(a.looks_at_order for a in self.row_accumulators):
-            return self.looks_at_order
+            return self.in_their_order
         return None
 
     @property

@@ -29,10 +29,6 @@ class LowSelect(LowNode):
     outputs: tuple[OutputColumn, ...]
 
     @property
-    def undivided(self) -> str | None:
-        return self.looks_at_order
-
-    @property
     def bounds(self) -> tuple[Monotone | None, ...]:
         return tuple(map(over_timestamp, self.column_expressions))
 

@@ -43,7 +43,7 @@ class RunningAggregate(Aggregate):
 
     @property
     def undivided(self) -> str | None:
-        return self.looks_at_order
+        return self.in_their_order
 
     @property
     def may_be_of_nothing(self) -> bool:

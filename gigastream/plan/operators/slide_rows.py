@@ -25,7 +25,7 @@ class SlideRows(Slide):
 
     @property
     def undivided(self) -> str | None:
-        return self.looks_at_order
+        return self.in_their_order
 
     def details(self, plan: Plan) -> Iterator[Detail]:
         yield from Slide.details(self, plan)
