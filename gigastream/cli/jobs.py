@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,9 @@ from gigastream.cli.stderr import say
 from gigastream.late_dataclass import replace
 from gigastream.records.source import AnySource
 from gigastream.settings import Settings, parse_jobs
-from gigastream.sources.files import FileSource
 
 if TYPE_CHECKING:
     from gigastream.plan import Plan
-
-LARGE_BYTES = 1 << 30
-"""A capture that several threads read where nobody says so: by one it takes a third of a second."""
-MOST_BY_ITSELF = 8
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
@@ -30,8 +24,7 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=argument_type(parse_jobs),
         metavar="N",
-        help="threads that divide a pcap file among themselves "
-        f"(of {LARGE_BYTES >> 30} GiB or more: the cores, at most {MOST_BY_ITSELF}; else 1)",
+        help="threads that divide a pcap file among themselves (1)",
     )
 
 
@@ -44,24 +37,15 @@ def jobs_of(
     is_elsewhere: bool,
 ) -> int:
     """Return how many threads are to answer; say why not as many as were asked for."""
-    wanted = arguments.jobs or worth(sources)
+    wanted = arguments.jobs or 1
     if wanted == 1:
         return 1
     why = _why_one(arguments, plan, sources, replace(settings, jobs=wanted), is_elsewhere)
     if why is None:
         return wanted
-    if arguments.jobs is not None and not arguments.quiet:
+    if not arguments.quiet:
         say(f"--jobs {wanted}: one thread answers, since {why}")
     return 1
-
-
-def worth(sources: Sequence[AnySource]) -> int:
-    """Return how many threads are of use where nobody says it."""
-    (source, *others) = sources
-    if others or not isinstance(source, FileSource) or not source.is_file:
-        return 1
-    cores = len(os.sched_getaffinity(0)) if source.size >= LARGE_BYTES else 1
-    return min(cores, MOST_BY_ITSELF)
 
 
 def _why_one(

@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from cli.command import gigastream
-
-from gigastream.cli import jobs
-from gigastream.sources.files import FileSource
 
 DEMO = Path(__file__).parents[2] / "demo" / "demo.pcap"
 HOSTS = "SELECT tb, srcIP, count(*) AS n FROM IPV4 GROUP BY time/2 AS tb, srcIP"
@@ -67,16 +63,3 @@ def test_a_spool_has_no_packets_to_divide(tmp_path: Path) -> None:
     done = gigastream("run", "--spool", tmp_path, "--jobs", "2")
     assert done.code == 2
     assert "--jobs says how packets are read" in done.err
-
-
-def test_large_files_are_divided_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = FileSource("default", str(DEMO))
-    assert jobs.worth([source]) == 1
-    monkeypatch.setattr(jobs, "LARGE_BYTES", DEMO.stat().st_size)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(5))
-    assert jobs.worth([source]) == 5
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(50))
-    assert jobs.worth([source]) == jobs.MOST_BY_ITSELF
-    assert jobs.worth([source, source]) == 1
-    monkeypatch.setattr(jobs, "LARGE_BYTES", DEMO.stat().st_size + 1)
-    assert jobs.worth([source]) == 1
