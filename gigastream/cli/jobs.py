@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from gigastream.cli.arguments import argument_type
 from gigastream.cli.stderr import say
-from gigastream.late_dataclass import replace
 from gigastream.records.source import AnySource
 from gigastream.settings import Settings, parse_jobs
 
@@ -40,7 +39,7 @@ def jobs_of(
     wanted = arguments.jobs or 1
     if wanted == 1:
         return 1
-    why = _why_one(arguments, plan, sources, replace(settings, jobs=wanted), is_elsewhere)
+    why = _why_one(arguments, plan, sources, settings, is_elsewhere)
     if why is None:
         return wanted
     if not arguments.quiet:

@@ -249,7 +249,7 @@ class ThreadedSession(Closing):
         for turn in session.turns():
             if turn:
                 self._put([(self._route(part, event), event.batch) for event in turn])
-            if self._is_closing:
+            if self._is_given_up():
                 return
             session.want(self._wanted[part])
             if time.monotonic() >= due:
@@ -257,13 +257,20 @@ class ThreadedSession(Closing):
                 due = time.monotonic() + COUNTED_EVERY_S
         self._counted[part] = session.statistics()
 
+    def _is_given_up(self) -> bool:
+        """Whether nobody takes anything any more: a program that ends awaits its threads."""
+        if not self._is_closing and not threading.main_thread().is_alive():
+            self._is_closing = True
+            self.stop()
+        return self._is_closing
+
     def _route(self, part: int, event: Event) -> _Route:
         assert event.interface is not None
         return self._routes[part, event.query, event.interface]
 
     def _put(self, item: RoutedBatches | Exception | None) -> None:
-        """Wait for room, unless nobody will make any: a program that ends awaits its threads."""
-        while not self._is_closing and threading.main_thread().is_alive():
+        """Wait for room, unless nobody will make any."""
+        while not self._is_given_up():
             try:
                 return self._queue.put(item, timeout=WAIT_MS / 1000)
             except queue.Full:

@@ -277,13 +277,19 @@ def test_who_leaves_early_leaves_no_thread_behind(long_capture: Path) -> None:
     assert not [at for at in threading.enumerate() if at.name.startswith("gigastream-")]
 
 
-def test_a_program_that_ends_amid_its_rows_ends(long_capture: Path) -> None:
-    """Nobody takes the rows that the threads have, and nobody closes the answer."""
+def test_a_program_that_ends_amid_its_rows_ends(long_capture: Path, tmp_path: Path) -> None:
+    """Nobody takes the threads' rows or closes the answer, and of the file there is no end.
+
+    Behind its packets are records of nothing, which take no room on the disk.
+    """
+    path = tmp_path / "endless.pcap"
+    path.write_bytes(long_capture.read_bytes())
+    os.truncate(path, 1 << 42)
     program = f"""
 import gigastream
 from gigastream.settings import Settings
 settings = Settings(jobs=2, batch_rows=1, slack_ns=0)
-answer = iter(gigastream.run({PAIRS!r}, [{str(long_capture)!r}], settings=settings))
+answer = iter(gigastream.run({PAIRS!r}, [{str(path)!r}], settings=settings))
 next(answer)
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
