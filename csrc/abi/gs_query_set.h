@@ -20,10 +20,12 @@
 #include "gs_tunnels.h"
 #include "gs_value_lists.h"
 
-#define GS_ABI_VERSION 17
+#define GS_ABI_VERSION 18
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_SLOT_EMPTY 0u
+/* Slots of these bytes in which a group may lie: two where they share a line of the cache. */
+#define GS_LFTA_WAYS(slot_size) ((slot_size) <= 32 ? 2u : 1u)
 
 /* ---- the low level ---- */
 
@@ -49,6 +51,12 @@ struct gs_lfta_window {
     bool is_old;
     uint64_t *occupied[3];
 };
+
+/* The index of the window of a slot that is not empty, by its control word. */
+static inline uint32_t gs_slot_window(uint32_t control)
+{
+    return (control & 0xff) - 1;
+}
 
 /* The fixed-size direct-mapped table (OPERATORS section 3). A slot begins with its control word:
  * 0 where empty, else the hash's upper 24 bits and the window's index + 1. */

@@ -133,7 +133,7 @@ static uint32_t window_of_slot(const void *slot)
 {
     uint32_t control;
     memcpy(&control, slot, sizeof control);
-    return (control & 0xff) - 1;
+    return gs_slot_window(control);
 }
 
 static void enter(struct gs_lfta_state *lfta, uint32_t slot, uint32_t window)

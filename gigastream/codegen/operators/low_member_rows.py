@@ -30,7 +30,7 @@ def write_member_rows(lines: Lines, prefix: str, members: MemberSet) -> None:
         lines.add(
             f"const struct {prefix}_slot *slot = memory;",
             f"{prefix}_put(lfta->members, slot, slot->passed, window);",
-            "gs_members_leave(lfta->members, slot->passed, (slot->control & 0xff) - 1);",
+            "gs_members_leave(lfta->members, slot->passed, gs_slot_window(slot->control));",
         )
     lines.add("")
 

@@ -5,50 +5,18 @@ from __future__ import annotations
 
 from gigastream.codegen.accumulators import handed_over, low_writer_of, met
 from gigastream.codegen.c_text import Lines
-from gigastream.codegen.keys import equal, key_groups, window_groups
+from gigastream.codegen.keys import key_groups, window_groups
 from gigastream.codegen.member_sets import MemberCells, MemberSet
+from gigastream.codegen.operators.low_slots import write_slot_search
 from gigastream.plan.accumulators import Accumulator
 from gigastream.plan.operators.partial_aggregate import PartialAggregate
 
 
 def write_slots(lines: Lines, prefix: str, members: MemberSet) -> None:
     """`<prefix>_is_of`, `<prefix>_place` and, of narrow cells, `<prefix>_restart`."""
-    _write_is_of(lines, prefix, members.owner)
-    _write_place(lines, prefix)
+    write_slot_search(lines, prefix, members.owner.groups, ways="GS_MEMBERS_WAYS")
     if members.narrow:
         _write_restart(lines, prefix, members)
-
-
-def _write_is_of(lines: Lines, prefix: str, owner: PartialAggregate) -> None:
-    """Whether a slot has a packet's group."""
-    types = [(owner.groups[i].expression.type, i) for i in key_groups(owner.groups)]
-    same = [equal(type_, f"slot->g{i}", f"row->g{i}") for type_, i in types]
-    head = (
-        f"static inline bool {prefix}_is_of(const struct {prefix}_slot *slot, "
-        f"const struct {prefix}_row *row, uint32_t control)"
-    )
-    with lines.block(head):
-        lines.add(f"return {' && '.join(['slot->control == control', *same])};")
-    lines.add("")
-
-
-def _write_place(lines: Lines, prefix: str) -> None:
-    """The slot of a group that is not in its first: where it is, or where it goes."""
-    head = (
-        f"static uint32_t {prefix}_place(const struct {prefix}_slot *slots, uint32_t slot_mask, "
-        f"const struct {prefix}_row *row, uint32_t control)"
-    )
-    with lines.block(head):
-        lines.add("uint32_t free = row->slot;")
-        with lines.block("for (uint32_t step = 1; step < GS_MEMBERS_WAYS; step++)"):
-            lines.add(
-                "const uint32_t place = row->slot ^ (step & slot_mask);",
-                f"if ({prefix}_is_of(&slots[place], row, control)) return place;",
-                "if (slots[free].control != GS_SLOT_EMPTY && "
-                "slots[place].control == GS_SLOT_EMPTY) free = place;",
-            )
-        lines.add("return free;")
-    lines.add("")
 
 
 def _write_restart(lines: Lines, prefix: str, members: MemberSet) -> None:

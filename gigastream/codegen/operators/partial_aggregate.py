@@ -13,7 +13,6 @@ from gigastream.codegen.columns import put
 from gigastream.codegen.context import CodeContext
 from gigastream.codegen.expressions import CValue
 from gigastream.codegen.keys import (
-    equal,
     from_bound,
     key_groups,
     size_rank,
@@ -32,6 +31,7 @@ from gigastream.codegen.operators.low_filter import (
 from gigastream.codegen.operators.low_members import write_members
 from gigastream.codegen.operators.low_packets import each_packet
 from gigastream.codegen.operators.low_parts import TupleWriter, burst_head
+from gigastream.codegen.operators.low_slots import write_slot_search
 from gigastream.codegen.user_accumulators import note_low_states
 from gigastream.gsql.expressions import Expression
 from gigastream.plan.accumulators import KINDS
@@ -49,6 +49,8 @@ def _write_partial_aggregate(
     note_low_states(context, node.accumulators)
     _write_slot(lines, prefix, node)
     _write_emit(lines, prefix, node)
+    ways = f"GS_LFTA_WAYS(sizeof(struct {prefix}_slot))"
+    write_slot_search(lines, prefix, node.groups, ways)
     _write_aggregation(lines, context, prefix, node)
 
 
@@ -218,14 +220,14 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
         _write_unquiet(lines, node)
     lines.add(
         "const uint32_t control = row->tag | (window + 1);",
-        f"struct {prefix}_slot *slot = &slots[row->slot];",
+        "uint32_t place = row->slot;",
+        f"struct {prefix}_slot *slot = &slots[place];",
     )
-    keys = [
-        equal(node.groups[i].expression.type, f"slot->g{i}", f"row->g{i}")
-        for i in key_groups(node.groups)
-    ]
-    match = " && ".join(["slot->control == control", *keys])
-    with lines.block(f"if (GS_LIKELY({match}))"):
+    with lines.block(f"if (GS_UNLIKELY(!{prefix}_is_of(slot, row, control)))"):
+        lines.add(
+            f"place = {prefix}_place(slots, slot_mask, row, control);", "slot = &slots[place];"
+        )
+    with lines.block(f"if (GS_LIKELY({prefix}_is_of(slot, row, control)))"):
         _write_add(lines, prefix, node)
         lines.add("continue;")
     _write_collision(lines, prefix)
@@ -293,14 +295,15 @@ def _write_emit_slot(lines: Lines, prefix: str) -> None:
 
 def _write_collision(lines: Lines, prefix: str) -> None:
     with lines.block("if (slot->control == GS_SLOT_EMPTY)"):
-        _write_told(lines, "lfta->host->lfta_occupy(lfta, row->slot, window);")
+        _write_told(lines, "lfta->host->lfta_occupy(lfta, place, window);")
     lines.add("/* the resident is of the same window: neither windows nor bitmaps change */")
-    head = "else if (GS_LIKELY((slot->control & 0xff) == window + 1 && !table->leaves_in_order))"
+    same = "gs_slot_window(slot->control) == window"
+    head = f"else if (GS_LIKELY({same} && !table->leaves_in_order))"
     with lines.block(head):
         _write_emit_slot(lines, prefix)
         lines.add("lfta->counters.evicted++;")
     with lines.block("else"):
-        _write_told(lines, "lfta->host->lfta_evict(lfta, row->slot, window);")
+        _write_told(lines, "lfta->host->lfta_evict(lfta, place, window);")
 
 
 def _write_told(lines: Lines, call: str) -> None:
