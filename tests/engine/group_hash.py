@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from tests.models.bounds import Vector
 
 MASK = (1 << 64) - 1
+PAIRED_BYTES = 32
+"""Slots of at most so many are pairs, in either of which a group may lie."""
 Key = tuple[int, int]
 Group = tuple[int | bytes, ...]
 
@@ -38,6 +40,13 @@ def group_hash(group: Group, columns: Sequence[KeyColumn], key: Key) -> int:
 def hash_with(columns: Sequence[KeyColumn], key: Key) -> Callable[[Vector, Group], int]:
     """What `tests.models.lfta.direct_mapped` asks for; the window is not hashed."""
     return lambda window, group: group_hash(group, columns, key)
+
+
+def slot_bytes(columns: Sequence[KeyColumn], state_bytes: int) -> int:
+    """Of a slot with these group variables, of which those that are small have 32 bits."""
+    small = sum(column.words == 0 for column in columns)
+    wide = sum(column.words for column in columns)
+    return (4 + 4 * small + 7) // 8 * 8 + 8 * wide + state_bytes
 
 
 def _words(group: Group, columns: Sequence[KeyColumn]) -> list[int]:

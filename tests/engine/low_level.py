@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gigastream.settings import Settings
+from tests.engine.group_hash import PAIRED_BYTES, hash_with, slot_bytes
 from tests.engine.group_hash import Key as HashKey
-from tests.engine.group_hash import hash_with
 from tests.engine.heartbeats import Heartbeats
 from tests.engine.low_cases import LowCase
 from tests.engine.stepping import Call, Out
 from tests.models.bounds import NEVER, Vector
-from tests.models.lfta import Lfta, Step, direct_mapped
+from tests.models.lfta import Lfta, Step, direct_mapped, of_pairs
 from tests.models.policies import Immediate, Lazy, Policy, Slow, SlowInOrder
 from tests.models.source_time import FileTime, PipeTime, SourceTime
 from tests.models.table import COUNT_AND_SUM, Partial
@@ -85,7 +85,8 @@ class Tuning:
         """The model of the LFTA."""
         columns = tuple(variable.column for variable in case.variables)
         hash_of = hash_with([key.column for key in case.keys], self.hash_key)
-        candidates = direct_mapped(hash_of, self.slots)
+        is_narrow = slot_bytes([key.column for key in case.keys], state_bytes=16) <= PAIRED_BYTES
+        candidates = (of_pairs if is_narrow else direct_mapped)(hash_of, self.slots)
         return Lfta(columns, self.slots, candidates, self._policy(case), COUNT_AND_SUM)
 
     def _policy(self, case: LowCase) -> Policy:

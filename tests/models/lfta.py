@@ -49,7 +49,7 @@ class Lfta:
     """An aggregation LFTA.
 
     `columns` are the temporal group variables as functions of the source's timestamp, `candidates`
-    gives the slots (of `slots`) that a key may take, best first: one for a direct-mapped table.
+    gives the slots (of `slots`) that a key may take, best first.
     """
 
     def __init__(
@@ -85,9 +85,15 @@ class Lfta:
     def enter(self, window: Vector, group: Hashable, value: object) -> tuple[Partial, ...]:
         """An accepted packet; the partial rows that leave before it is in its group."""
         left = list(self._policy.before_packet(self._table, self._now))
-        if self._table.find(window, group) is None:
-            left += self._make_room(window, group)
-        self._table.add(window, group, value)
+        slot = self._table.find(window, group)
+        if slot is not None:
+            self._table.add(slot, value)
+            return tuple(left)
+        left += self._make_room(window)
+        slot = self._table.place(window, group)
+        if not self._table.is_empty(slot):
+            left += self._policy.evict(self._table, slot)
+        self._table.enter(slot, window, group, value)
         return tuple(left)
 
     def finish(self) -> Step:
@@ -95,13 +101,12 @@ class Lfta:
         self._now = Progress(bounds(self._columns, END), bounds(self._columns, END))
         return self._event(self._table.take_windows(self._table.windows()), False)
 
-    def _make_room(self, window: Vector, group: Hashable) -> Iterator[Partial]:
+    def _make_room(self, window: Vector) -> list[Partial]:
+        """In the list of windows."""
         windows = self._table.windows()
-        if window not in windows and len(windows) >= self._window_list_size:
-            yield from self._table.take_windows(windows[:1])
-        slot = self._table.collision(window, group)
-        if slot is not None:
-            yield from self._policy.evict(self._table, slot)
+        if window in windows or len(windows) < self._window_list_size:
+            return []
+        return self._table.take_windows(windows[:1])
 
     def _event(self, partials: Iterable[Partial], heartbeat: bool) -> Step:
         left = tuple(partials)
@@ -141,3 +146,13 @@ def replay(
 def direct_mapped(hash_of: Callable[[Vector, Hashable], int], slots: int) -> Candidates:
     """One slot for each key: the hash's low bits (`slots` is a power of two)."""
     return lambda window, group: (hash_of(window, group) & (slots - 1),)
+
+
+def of_pairs(hash_of: Callable[[Vector, Hashable], int], slots: int) -> Candidates:
+    """That slot, then the one beside it, where there are two."""
+
+    def candidates(window: Vector, group: Hashable) -> tuple[int, ...]:
+        home = hash_of(window, group) & (slots - 1)
+        return home, home ^ (1 & (slots - 1))
+
+    return candidates

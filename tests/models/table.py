@@ -59,22 +59,32 @@ class Table:
                 return slot
         return None
 
-    def collision(self, window: Vector, group: Hashable) -> int | None:
-        """The slot whose group must leave before this one can enter, if none is empty."""
+    def place(self, window: Vector, group: Hashable) -> int:
+        """Where a group that is not there goes, whoever is in the slot.
+
+        The first of its slots that no group of the same window has, or the first of all.
+        """
         candidates = self._candidates(window, group)
-        if any(self._slots[slot] is None for slot in candidates):
-            return None
+        for slot in candidates:
+            resident = self._slots[slot]
+            if resident is None or resident.window != window:
+                return slot
         return candidates[0]
 
-    def add(self, window: Vector, group: Hashable, value: object) -> None:
-        """Add a packet to its group, which is present or has an empty slot."""
-        slot = self.find(window, group)
-        if slot is not None:
-            resident = self._resident(slot)
-            self._slots[slot] = replace(resident, state=self._aggregator.add(resident.state, value))
-            return
-        slot = next(s for s in self._candidates(window, group) if self._slots[s] is None)
+    def is_empty(self, slot: int) -> bool:
+        """Whether a slot has no group."""
+        return self._slots[slot] is None
+
+    def enter(self, slot: int, window: Vector, group: Hashable, value: object) -> None:
+        """Begin a group in a slot that is empty."""
+        if not self.is_empty(slot):
+            raise LookupError(f"slot {slot} is not empty")
         self._slots[slot] = Partial(window, group, self._aggregator.first(value))
+
+    def add(self, slot: int, value: object) -> None:
+        """Add a packet to the group of a slot."""
+        resident = self._resident(slot)
+        self._slots[slot] = replace(resident, state=self._aggregator.add(resident.state, value))
 
     def take(self, slot: int) -> Partial:
         """Take the group of a slot out."""
