@@ -223,11 +223,11 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
         "uint32_t place = row->slot;",
         f"struct {prefix}_slot *slot = &slots[place];",
     )
-    with lines.block(f"if (GS_UNLIKELY(!{prefix}_is_of(slot, row, control)))"):
-        lines.add(
-            f"place = {prefix}_place(slots, slot_mask, row, control);", "slot = &slots[place];"
-        )
     with lines.block(f"if (GS_LIKELY({prefix}_is_of(slot, row, control)))"):
+        _write_add(lines, prefix, node)
+        lines.add("continue;")
+    lines.add(f"place = {prefix}_place(slots, slot_mask, row, control);", "slot = &slots[place];")
+    with lines.block(f"if ({prefix}_is_of(slot, row, control))"):
         _write_add(lines, prefix, node)
         lines.add("continue;")
     _write_collision(lines, prefix)
