@@ -88,6 +88,7 @@ int gs_operator_open(struct gs_operator_state **result, const struct gs_node *no
     op->base.hash_key = settings->hash_key;
     op->holder.memory = settings->memory;
     op->failed = settings->failed;
+    op->shows_heartbeats = &settings->outputs->shows_heartbeats;
     op->stream.maker = op;
     op->stream.ask = gs_operator_ask;
     if (!state_open(op, port_count, inputs, settings))
@@ -125,7 +126,7 @@ static void receive_heartbeat(struct gs_operator_state *op)
 void gs_operator_take(struct gs_operator_state *op, uint32_t port, struct gs_batch *batch)
 {
     struct gs_stage_span span = gs_stages_enter(op->stages);
-    if (batch->is_heartbeat) receive_heartbeat(op);
+    if (batch->is_heartbeat && *op->shows_heartbeats) receive_heartbeat(op);
     gs_cut_take(op, batch);
     gs_missing_take(op, port, batch);
     if (batch->row_count > 0) op->methods->on_batch(op, port, batch);
@@ -222,11 +223,13 @@ void gs_operator_send(struct gs_operator_state *op, const struct gs_batch *cause
     gs_punctuation_copy(&batch->punctuation, &op->given, op->node->schema->column_count);
     batch->sequence = op->sequence++;
     batch->source = op->index;
-    batch->made_at_ns = gs_monotonic_ns();
+    bool is_shown = batch->row_count > 0 || *op->shows_heartbeats;
+    batch->made_at_ns = is_shown ? gs_monotonic_ns() : 0;
     gs_missing_mark(op, batch);
     batch->is_heartbeat = cause != NULL && cause->is_heartbeat;
     op->base.counters.rows_out += batch->row_count;
-    if (batch->is_heartbeat) trace(op, cause);
+    batch->trace.step_count = 0;
+    if (batch->is_heartbeat && op->received_ns != 0) trace(op, cause);
     push(op, batch, batch->made_at_ns);
     struct gs_batch *renewed = gs_batch_renew(batch);
     if (renewed == NULL)

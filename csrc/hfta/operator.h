@@ -86,7 +86,8 @@ struct gs_operator_state {
     uint32_t ended_ports;
     struct gs_missing missing;
     struct gs_cut cut;
-    /* Of a heartbeat that is on its way through (received_ns is not 0). */
+    const bool *shows_heartbeats; /* the queue's */
+    /* Of a heartbeat that is on its way through, and shown (received_ns is not 0). */
     int64_t received_ns, away_ns; /* when it came, and what consumers have taken since */
     uint32_t queue_length;        /* rows that waited in the output batch */
     bool *failed; /* there was no memory: of the graph, for which all is over then */
@@ -180,6 +181,8 @@ struct gs_output_queue {
     struct gs_output_item *items;
     uint32_t head, count, capacity;
     bool passes_punctuation; /* from now on, whatever the outputs' settings say */
+    /* Somebody sees batches without rows: clocks are asked what a heartbeat costs on its way. */
+    bool shows_heartbeats;
 };
 
 bool gs_output_push(struct gs_output_queue *queue, uint32_t node, struct gs_batch *batch);

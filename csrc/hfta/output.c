@@ -57,6 +57,7 @@ static int open_output(struct gs_operator_state *op, const struct gs_operator_se
     struct output_state *state = (struct output_state *)op;
     state->queue = settings->outputs;
     state->passes_punctuation = settings->output_punctuation;
+    state->queue->shows_heartbeats |= settings->output_punctuation;
     state->only_whole = settings->only_whole;
     return GS_OK;
 }

@@ -191,13 +191,14 @@ static void stamp(struct gs_lfta_state *lfta, bool is_heartbeat)
         batch->punctuation.bounds[lfta->base.ops->temporal_columns[k]] = lfta->punctuation[k];
     batch->sequence = lfta->sequence++;
     batch->source = lfta->source;
-    batch->made_at_ns = gs_monotonic_ns();
+    bool is_shown = batch->row_count > 0 || *lfta->shows_heartbeats;
+    batch->made_at_ns = is_shown ? gs_monotonic_ns() : 0;
     batch->missing = lfta->missing;
     batch->still_missing = missing_behind(lfta);
     batch->is_heartbeat = is_heartbeat;
     batch->trace.trace_id = is_heartbeat ? ++lfta->trace_id : 0;
     batch->trace.step_count = 0;
-    if (is_heartbeat) trace(lfta, batch);
+    if (is_heartbeat && lfta->advanced_at_ns != 0) trace(lfta, batch);
 }
 
 /* A batch that has just been made. */
@@ -329,7 +330,7 @@ static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise
 void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
                      bool is_heartbeat, bool is_end)
 {
-    if (is_heartbeat) receive_heartbeat(lfta);
+    if (is_heartbeat && *lfta->shows_heartbeats) receive_heartbeat(lfta);
     advance(lfta, high_ns, promise_ns, is_heartbeat, is_end);
     lfta->advanced_at_ns = 0;
 }
@@ -402,6 +403,7 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
     lfta->stream = stream;
     lfta->source = source;
     lfta->failed = settings->failed;
+    lfta->shows_heartbeats = settings->shows_heartbeats;
     lfta->holder.memory = settings->memory;
     lfta->flush_policy =
         settings->flush_policy >= 0 ? (uint32_t)settings->flush_policy : ops->flush_policy;

@@ -20,6 +20,7 @@ struct gs_lfta_settings {
     uint32_t table_count; /* tables that share the memory; before: sets that do */
     struct gs_memory *memory;
     bool *failed;
+    const bool *shows_heartbeats; /* somebody sees what they cost on their way */
 };
 
 /* Whether a table that is too small has its say (table_growth.c): what was counted when it was last
@@ -64,6 +65,7 @@ struct gs_lfta_state {
     uint64_t counted;   /* towards the next one, when the countdown was set */
     uint64_t countdown; /* what it was set to */
     uint64_t trace_id;
+    const bool *shows_heartbeats;
     int64_t advanced_at_ns, away_ns; /* of a heartbeat on its way: as an operator has them */
     uint32_t queue_length;
     uint64_t missing, still_missing; /* for the next batch, and what is so of the source now */

@@ -217,7 +217,7 @@ void gs_attached_settle(struct gs_attached_set *set)
 
 void gs_attached_pass_punctuation(struct gs_attached_set *set)
 {
-    set->graph.outputs.passes_punctuation = true;
+    set->graph.outputs.passes_punctuation = set->graph.outputs.shows_heartbeats = true;
 }
 
 bool gs_attached_has_output(const struct gs_attached_set *set)

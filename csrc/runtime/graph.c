@@ -267,6 +267,7 @@ int gs_graph_open(struct gs_graph *graph, const struct gs_query_set *query_set,
     settings.lfta.table_count *= count_ports(query_set, interfaces, interface_count, has_table);
     settings.operators.failed = settings.lfta.failed = &graph->failed;
     settings.operators.failure = &graph->failure;
+    settings.lfta.shows_heartbeats = &graph->outputs.shows_heartbeats;
     uint32_t port_count = count_ports(query_set, interfaces, interface_count, NULL);
     GS_RETURN_IF_ERROR(allocate(graph, port_count, error));
     GS_RETURN_IF_ERROR(make_handles(graph, error));
