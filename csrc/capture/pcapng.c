@@ -4,6 +4,8 @@
 #include "file_capture.h"
 
 #define BLOCK_SECTION_HEADER 0x0a0d0d0au
+#define BLOCK_ENHANCED_PACKET 6u
+#define ENHANCED_PACKET_BYTES 32u /* without data and options */
 #define BYTE_ORDER_MAGIC 0x1a2b3c4du
 /* Of a block that must lie in memory whole; others are passed over, whatever their length. */
 #define BLOCK_BYTES_MAX (16u << 20)
@@ -152,6 +154,77 @@ static int read_simple_packet(struct gs_capture *capture, uint32_t total_length,
     return give_packet(capture, &packet, total_length, burst, error);
 }
 
+/* ---- packets of which only the frames are written ---- */
+
+/* Bytes of an enhanced packet of the first interface, which is whole and has nothing wrong; 0: what
+ * it is is for read_block to say. */
+static inline __attribute__((always_inline)) uint32_t frame_of(const uint8_t *block, size_t left,
+                                                               bool swapped,
+                                                               const struct gs_tick *tick,
+                                                               struct gs_frame *frame)
+{
+    if (left < ENHANCED_PACKET_BYTES || gs_load_u32(block, swapped) != BLOCK_ENHANCED_PACKET)
+        return 0;
+    uint32_t total_length = gs_load_u32(block + 4, swapped);
+    if (total_length < ENHANCED_PACKET_BYTES || total_length > BLOCK_BYTES_MAX) return 0;
+    if (total_length > left || total_length % 4 != 0) return 0;
+    uint32_t trailer = gs_load_u32(block + total_length - BLOCK_TRAILER_BYTES, swapped);
+    uint32_t interface = gs_load_u32(block + 8, swapped);
+    if (trailer != total_length || interface != 0) return 0;
+    frame->bytes = block + 28;
+    frame->caplen = gs_load_u32(block + 20, swapped);
+    frame->len = gs_load_u32(block + 24, swapped);
+    if (frame->caplen > total_length - ENHANCED_PACKET_BYTES) return 0;
+    if (frame->caplen > GS_CAPTURED_BYTES_MAX) return 0;
+    uint64_t ticks = load_ticks(block + 12, swapped);
+    return gs_tick_nanoseconds(tick, ticks, &frame->timestamp_ns) ? total_length : 0;
+}
+
+static inline __attribute__((always_inline)) uint32_t
+peek_section(const struct gs_capture *capture, struct gs_frame *frames, uint32_t capacity,
+             const struct gs_frame_reach *reach, struct gs_frame_run *result, bool swapped)
+{
+    const uint8_t *const first = gs_byte_input_at(&capture->input);
+    const uint8_t *const end = first + gs_byte_input_available(&capture->input);
+    const bool is_mapped = gs_byte_input_is_mapped(&capture->input);
+    const uint64_t offset = gs_byte_input_offset(&capture->input);
+    const struct gs_tick tick = capture->interfaces[0].tick;
+    const struct gs_frame_reach within = *reach;
+    const uint8_t *block = first, *last = first;
+    struct gs_frame_run run = *result;
+    uint32_t count = 0;
+
+    for (; count < capacity; count++) {
+        struct gs_frame frame;
+        uint32_t bytes = frame_of(block, (size_t)(end - block), swapped, &tick, &frame);
+        if (bytes == 0) break;
+        if (is_mapped) gs_prefetch_ahead(block, bytes);
+        if (!gs_frame_is_within(&within, &run, frame.timestamp_ns,
+                                offset + (uint64_t)(block - first)))
+            break;
+        frames[count] = frame;
+        gs_frame_run_see(&run, frame.timestamp_ns);
+        run.truncated += frame.caplen < frame.len;
+        last = block;
+        block += bytes;
+    }
+    run.last_offset = offset + (uint64_t)(last - first);
+    run.bytes = (size_t)(block - first);
+    *result = run;
+    return count;
+}
+
+/* Of a section with one interface, as nearly all have: a frame does not say of which it is. */
+static uint32_t peek_blocks(const struct gs_capture *capture, struct gs_frame *frames,
+                            uint32_t capacity, const struct gs_frame_reach *reach,
+                            struct gs_frame_run *run)
+{
+    if (capture->interface_count != 1 || capture->is_records || capture->skipped_block_bytes != 0)
+        return 0;
+    return capture->swapped ? peek_section(capture, frames, capacity, reach, run, true)
+                            : peek_section(capture, frames, capacity, reach, run, false);
+}
+
 /* ---- interfaces ---- */
 
 /* As much as there is room for, without half a UTF-8 character at the end. */
@@ -257,7 +330,7 @@ static const struct block_kind {
     int (*read)(struct gs_capture *capture, uint32_t total_length, struct gs_file_burst *burst,
                 struct gs_error *error);
 } block_kinds[] = {
-    {6, 32, read_enhanced_packet},
+    {BLOCK_ENHANCED_PACKET, ENHANCED_PACKET_BYTES, read_enhanced_packet},
     {3, 16, read_simple_packet},
     {2, 32, read_obsolete_packet},
     {1, 20, read_interface_description},
@@ -368,6 +441,7 @@ static int start(struct gs_capture *capture, struct gs_error *error)
         return gs_fail(error, GS_ERROR, "begins like pcapng but has no byte-order magic");
     GS_RETURN_IF_ERROR(check_version(capture, swapped, GS_ERROR, error));
     capture->read_records = read_blocks;
+    capture->peek_frames = peek_blocks;
     return GS_OK;
 }
 

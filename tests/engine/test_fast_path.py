@@ -18,6 +18,7 @@ from gigastream.sources.files import SourceError
 from tests.answers.engine import plan_of, run, source
 from tests.captures import capture_id, captures
 from tests.engine.odd_packets import START_NS, cut_packets, jumping_packets, straggling_packets
+from tests.engine.pcapng_forms import pcapng_forms
 from tests.strategies import frames as f
 from tests.strategies.files import MODIFIED, NANOSECONDS, Packet, pcap, pcapng
 
@@ -143,13 +144,15 @@ def _records(packets: list[Packet]) -> dict[str, bytes]:
         "swapped nanoseconds": pcap(packets, magic=NANOSECONDS, order=">"),
         "modified": pcap(packets, magic=MODIFIED),
         "swapped modified": pcap(packets, magic=MODIFIED, order=">"),
+        "pcapng": pcapng(packets),
+        "swapped pcapng": pcapng(packets, order=">"),
     }
 
 
 def _forms(packets: list[Packet]) -> dict[str, bytes]:
     whole = pcap(packets)
     return _records(packets) | {
-        "pcapng": pcapng(packets),
+        **pcapng_forms(packets),
         "raw": pcap(packets, link_type=101),
         "cooked": pcap(packets, link_type=113),
         "cut": whole[:-3],
