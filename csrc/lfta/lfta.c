@@ -299,9 +299,18 @@ static void age_table(struct gs_lfta_state *lfta, bool promise_grew, bool high_g
     if (!is_end) gs_table_fit(lfta, groups, high_grew);
 }
 
-static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
-                    bool is_heartbeat, bool is_end)
+/* A heartbeat that nobody sees, brings no row and says nothing new need not go through them all. */
+static bool is_worth_sending(const struct gs_lfta_state *lfta, enum gs_heartbeat heartbeat)
 {
+    if (heartbeat != GS_HEARTBEAT_HERE) return heartbeat == GS_HEARTBEAT_SENT;
+    return *lfta->shows_heartbeats || lfta->base.output->row_count > 0 || lfta->missing != 0 ||
+           lfta->still_missing != 0;
+}
+
+static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
+                    enum gs_heartbeat heartbeat, bool is_end)
+{
+    bool is_heartbeat = heartbeat != GS_HEARTBEAT_NONE;
     const struct gs_lfta_ops *ops = lfta->base.ops;
     uint32_t count = ops->temporal_count;
     promise_ns = less_delay(lfta, promise_ns);
@@ -324,14 +333,15 @@ static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise
         if (lfta->owner == lfta) gs_flush_all(lfta);
         end_missing(lfta);
     }
-    if (punctuate(lfta) || is_heartbeat || is_end) deliver(lfta, is_heartbeat, is_end);
+    if (punctuate(lfta) || is_worth_sending(lfta, heartbeat) || is_end)
+        deliver(lfta, is_heartbeat, is_end);
 }
 
 void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
-                     bool is_heartbeat, bool is_end)
+                     enum gs_heartbeat heartbeat, bool is_end)
 {
-    if (is_heartbeat && *lfta->shows_heartbeats) receive_heartbeat(lfta);
-    advance(lfta, high_ns, promise_ns, is_heartbeat, is_end);
+    if (heartbeat != GS_HEARTBEAT_NONE && *lfta->shows_heartbeats) receive_heartbeat(lfta);
+    advance(lfta, high_ns, promise_ns, heartbeat, is_end);
     lfta->advanced_at_ns = 0;
 }
 

@@ -10,6 +10,12 @@
 #include "join_filter.h"
 #include "gs_members.h"
 
+enum gs_heartbeat {
+    GS_HEARTBEAT_NONE = 0,
+    GS_HEARTBEAT_HERE, /* the timer has fired; who takes rows is told where it brings something */
+    GS_HEARTBEAT_SENT  /* and is told in any case: rows that wait above go on with it */
+};
+
 struct gs_lfta_settings {
     uint32_t default_slot_count;
     const struct gs_watchlist *const *watchlists;
@@ -107,7 +113,7 @@ void gs_lfta_close(struct gs_lfta_state *lfta);
 /* Time has moved to H and W, or the timer has fired (OPERATORS section 3: W advances; windows
  * become old; the flush policy acts; punctuation). At the end everything leaves. */
 void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
-                     bool is_heartbeat, bool is_end);
+                     enum gs_heartbeat heartbeat, bool is_end);
 /* Whose rows are missing from now on, as batch->missing has them. */
 void gs_lfta_miss(struct gs_lfta_state *lfta, uint64_t missing);
 /* A burst has been counted: windows of rows that are complete are over at once. */

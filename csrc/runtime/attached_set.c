@@ -167,13 +167,13 @@ bool gs_attached_is_due(const struct gs_attached_set *set, uint32_t interface, i
 }
 
 void gs_attached_advance(struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
-                         int64_t promise_ns, bool is_heartbeat, bool is_end)
+                         int64_t promise_ns, enum gs_heartbeat heartbeat, bool is_end)
 {
     gs_attached_begin_turn(set);
     gs_attached_advance_views(set, interface, promise_ns, is_end);
     for (uint32_t at = 0; at < set->graph.lfta_count; at++)
         if (set->graph.ports[at].interface == interface)
-            gs_lfta_advance(&set->graph.lftas[at], high_ns, promise_ns, is_heartbeat, is_end);
+            gs_lfta_advance(&set->graph.lftas[at], high_ns, promise_ns, heartbeat, is_end);
     gs_attached_end_turn(set);
 }
 

@@ -57,7 +57,7 @@ bool gs_attached_is_due(const struct gs_attached_set *set, uint32_t interface, i
                         int64_t promise_ns);
 /* Its LFTAs are told. */
 void gs_attached_advance(struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
-                         int64_t promise_ns, bool is_heartbeat, bool is_end);
+                         int64_t promise_ns, enum gs_heartbeat heartbeat, bool is_end);
 /* From now on what its LFTAs on an interface promise is promised without some of its sources. */
 void gs_attached_miss(struct gs_attached_set *set, uint32_t interface, bool is_missing);
 /* The least H and W at which one of them must be told; as they were where they are less. */

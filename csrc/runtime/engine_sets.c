@@ -115,7 +115,7 @@ static void end(struct gs_attached_set *set)
     const struct gs_engine *engine = set->engine;
     for (uint32_t i = 0; i < engine->interface_count; i++)
         if (gs_attached_is_running(set) && !engine->interfaces[i].is_ended)
-            gs_attached_advance(set, i, INT64_MAX, INT64_MAX, false, true);
+            gs_attached_advance(set, i, INT64_MAX, INT64_MAX, GS_HEARTBEAT_NONE, true);
     set->is_ended = true;
 }
 

@@ -101,6 +101,17 @@ static bool timer_fires(struct gs_engine *engine, struct gs_interface *interface
     return fires;
 }
 
+/* Of a file that is read as fast as can be, rows wait for no clock. */
+static enum gs_heartbeat heartbeat_of(const struct gs_engine *engine, uint32_t index, bool fires)
+{
+    if (!fires) return GS_HEARTBEAT_NONE;
+    if (engine->interfaces[index].is_live || engine->replay_until_ns != INT64_MAX)
+        return GS_HEARTBEAT_SENT;
+    for (uint32_t s = 0; s < engine->running_count; s++)
+        if (engine->running[s]->is_pipe) return GS_HEARTBEAT_SENT;
+    return GS_HEARTBEAT_HERE;
+}
+
 static bool is_due(const struct gs_attached_set *set, const struct gs_interface *interface,
                    uint32_t index)
 {
@@ -135,13 +146,14 @@ static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
     if (promise_ns > interface->promise_ns) interface->promise_ns = promise_ns;
     interface->is_ended = all_sources_ended(engine, index);
     bool fires = timer_fires(engine, interface);
+    enum gs_heartbeat heartbeat = heartbeat_of(engine, index, fires);
     only_due &= !fires && !interface->is_ended;
     struct gs_stage_span span = gs_stages_enter(&engine->stages);
     for (uint32_t s = 0; s < engine->set_count; s++) {
         struct gs_attached_set *set = engine->sets[s];
         if (!gs_attached_is_running(set) || (only_due && !is_due(set, interface, index))) continue;
         gs_attached_miss(set, index, interface->missing_count > 0);
-        gs_attached_advance(set, index, interface->high_ns, interface->promise_ns, fires,
+        gs_attached_advance(set, index, interface->high_ns, interface->promise_ns, heartbeat,
                             interface->is_ended);
     }
     gs_stages_leave(&engine->stages, GS_STAGE_FLUSH, span);
@@ -178,7 +190,8 @@ static void tell_set(const struct gs_engine *engine, struct gs_attached_set *set
     int64_t high_ns, promise_ns;
     observe_interface(engine, index, &high_ns, &promise_ns);
     gs_attached_advance(set, index, greatest(high_ns, interface->high_ns),
-                        greatest(promise_ns, interface->promise_ns), false, interface->is_ended);
+                        greatest(promise_ns, interface->promise_ns), GS_HEARTBEAT_NONE,
+                        interface->is_ended);
 }
 
 void gs_engine_begin_set(const struct gs_engine *engine, struct gs_attached_set *set)

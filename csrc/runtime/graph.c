@@ -343,7 +343,7 @@ bool gs_graph_answer(struct gs_graph *graph, uint32_t interface, int64_t high_ns
             port->wanted.value > promise_ns)
             continue;
         (void)gs_wanted_forget(&port->wanted);
-        gs_lfta_advance(lfta, high_ns, promise_ns, false, false);
+        gs_lfta_advance(lfta, high_ns, promise_ns, GS_HEARTBEAT_NONE, false);
         gs_lfta_answer(lfta);
         has_answered |= lfta->sequence != sequence;
     }
