@@ -157,6 +157,7 @@ struct gs_lfta_statistics {
     uint64_t peak_bytes;
     /* its own in the table now; the most at once, of all that fill it, since it has that size */
     uint64_t groups, groups_most;
+    uint64_t ways; /* slots of the table in which a group may lie */
     uint64_t rows_out;
     int64_t promised_ns; /* packet time below which it puts out nothing more */
     uint64_t forgotten;  /* keys of a FILTER_JOIN that gave way though a packet might match them */

@@ -91,6 +91,8 @@ int gs_lfta_open(struct gs_lfta_state *lfta, const struct gs_node *node,
 int gs_lfta_join(struct gs_lfta_state *lfta, struct gs_lfta_state *owner, struct gs_error *error);
 /* Groups of a window that are there for it. */
 uint32_t gs_lfta_groups_in(const struct gs_lfta_state *lfta, uint32_t window);
+/* Slots of its table in which a group may lie. */
+uint32_t gs_lfta_ways(const struct gs_lfta_state *lfta);
 /* Of all that fill its table. */
 uint64_t gs_table_groups(const struct gs_lfta_state *lfta);
 /* What its table has counted: packets that have met it, groups that left by collision. */

@@ -23,6 +23,11 @@ uint32_t gs_lfta_groups_in(const struct gs_lfta_state *lfta, uint32_t window)
     return members->groups[lfta->base.ops->member->predicate][window];
 }
 
+uint32_t gs_lfta_ways(const struct gs_lfta_state *lfta)
+{
+    return lfta->base.members != NULL ? GS_MEMBERS_WAYS : GS_LFTA_WAYS(lfta->base.ops->slot_size);
+}
+
 uint64_t gs_table_groups(const struct gs_lfta_state *lfta)
 {
     uint64_t count = 0;

@@ -86,6 +86,7 @@ void gs_attached_lfta_statistics(const struct gs_attached_set *set, uint32_t lft
                                     .slots = state->owner->base.table.slot_count,
                                     .groups = gs_lfta_groups(state),
                                     .groups_most = state->owner->groups_most,
+                                    .ways = gs_lfta_ways(state),
                                     .rows_out = state->rows_out,
                                     .promised_ns = gs_lfta_promised_ns(state),
                                     .held_bytes = state->holder.held_bytes,

@@ -35,7 +35,7 @@ _SOURCE_COUNTERS = (
 )  # fmt: skip
 _LFTA_COUNTERS = (
     "not_of_protocol", "prefiltered", "rejected", "no_value", "accepted", "evicted", "slots",
-    "held_bytes", "peak_bytes", "rows_out", "groups", "groups_most", "promised_ns",
+    "held_bytes", "peak_bytes", "rows_out", "groups", "groups_most", "ways", "promised_ns",
     "forgotten", "opened", "unopened", "too_deep", *OF_FRAGMENTS, *OF_SEGMENTS,
 )  # fmt: skip
 _OPERATOR_COUNTERS = (

@@ -130,6 +130,8 @@ class LftaStatistics:
     """In the table at once since it has that size, of all that fill it, as time moved on."""
     promised_ns: int = NONE
     """Packet time below which it puts out nothing more."""
+    ways: int = 1
+    """Slots of its table in which a group may lie."""
     forgotten: int = 0
     """Keys of a FILTER_JOIN that gave way to others, though a packet might match them yet."""
     opened: int = 0

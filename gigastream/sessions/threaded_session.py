@@ -32,7 +32,7 @@ from gigastream.sources.live import LiveSource
 TURNS_MAX = 8
 """Of all threads together, that wait for the high level."""
 COUNTED_EVERY_S = 0.5
-_GREATEST = ("slots", "groups_most")
+_GREATEST = ("slots", "groups_most", "ways")
 """Of tables: each part has one of its own."""
 
 

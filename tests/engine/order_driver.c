@@ -122,11 +122,13 @@ int main(int argc, char **argv)
     const struct gs_schema *inputs[] = {&schema};
     const struct gs_stream nobody = {0};
     bool failed = false;
+    struct gs_output_queue outputs = {0};
     struct gs_holder others = {.memory = gs_memory_new(MEMORY_BYTES)};
     const struct gs_operator_settings settings = {.batch_rows = 64,
                                                   .max_rows = strtoull(argv[2], 0, 0),
                                                   .hash_key = key,
                                                   .memory = others.memory,
+                                                  .outputs = &outputs,
                                                   .failed = &failed};
     struct gs_operator_state *op;
     struct gs_error error;
