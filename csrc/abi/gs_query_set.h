@@ -52,7 +52,8 @@ struct gs_lfta_window {
     uint64_t *occupied[3];
 };
 
-/* The index of the window of a slot that is not empty, by its control word. */
+/* The index of the window that a slot's group is of, by its control word; of none where it is
+ * empty. */
 static inline uint32_t gs_slot_window(uint32_t control)
 {
     return (control & 0xff) - 1;
