@@ -83,13 +83,13 @@ class Hosts:
 
     @property
     def collision_rate(self) -> float:
-        """Of the packets, those that find another group in their slot; each lets a row go.
+        """Of the packets, those that find their group in neither slot; each lets a row go.
 
-        A slot has, besides a packet's own group, a number of others that is Poisson-distributed
-        about groups / slots; the group of the slot's last packet is this one with 1 / all of them.
+        How many groups have a pair of slots is Poisson-distributed about groups / pairs. Two of
+        them are in it at any time: so a packet's own is, if it comes as often as the others, with
+        2 / all of them.
         """
-        others = self.groups / self.slots
-        return 1 - -math.expm1(-others) / others
+        return 1 - self._taken(self.groups) / self.groups
 
     @property
     def met(self) -> float:
@@ -99,7 +99,13 @@ class Hosts:
     @property
     def flushed(self) -> float:
         """Rows that leave with the window: one of each slot that is taken."""
-        return self.slots * -math.expm1(-self.met / self.slots)
+        return self._taken(self.met)
+
+    def _taken(self, groups: float) -> float:
+        """Slots that so many groups take: of a pair one or two."""
+        pairs = self.slots / 2
+        each = groups / pairs
+        return pairs * (-2 * math.expm1(-each) - each * math.exp(-each))
 
     @property
     def rows_per_s(self) -> float:
