@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: the capture readers. The first byte says how the others are read: 0 as a pipe, 1 by
- * read(2), 2 mapped, 3 looked at for a promise; and above these in what bursts. */
+ * read(2), 2 mapped, 3 looked at for a promise; and above these in what bursts, behind which frames
+ * are taken where these are odd. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,23 @@ static uint32_t sum_of(const struct gs_packet *packet)
     return sum;
 }
 
+/* What lies ready behind a burst, as frames. */
+static uint32_t read_frames(const struct gs_capture_ops *ops, struct gs_capture *capture)
+{
+    const struct gs_frame_reach any = {INT64_MIN, INT64_MAX, UINT64_MAX};
+    struct gs_frame frames[16];
+    uint32_t sum = 0, count;
+    do {
+        struct gs_frame_run run = gs_frame_run_of(INT64_MIN, INT64_MIN);
+        count = ops->peek(capture, frames, sizeof frames / sizeof *frames, &any, &run);
+        for (uint32_t i = 0; i < count; i++)
+            for (uint32_t at = 0; at < frames[i].caplen; at++)
+                sum = sum * 31 + frames[i].bytes[at];
+        if (count > 0) ops->pass(capture, count, &run);
+    } while (count > 0);
+    return sum;
+}
+
 static uint32_t read_all(const struct gs_capture_ops *ops, struct gs_capture *capture,
                          uint32_t capacity)
 {
@@ -29,6 +47,7 @@ static uint32_t read_all(const struct gs_capture_ops *ops, struct gs_capture *ca
         status = ops->next_burst(capture, packets, capacity, 0, &count, &error);
         for (uint32_t i = 0; i < count; i++)
             sum += sum_of(&packets[i]);
+        if (status == GS_OK && capacity % 2 == 1) sum += read_frames(ops, capture);
         ops->release(capture);
     }
     for (uint32_t i = 0; i < ops->interface_count(capture); i++)
