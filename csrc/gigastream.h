@@ -17,6 +17,8 @@
 #include "output/text.h"
 #include "process/confinement.h"
 #include "process/privileges.h"
+#include "stream/exchange.h"
+#include "stream/punctuation.h"
 #include "stream/request.h"
 
 struct gs_engine;
@@ -54,7 +56,10 @@ struct gs_attached_settings {
     bool low_taps;            /* each LFTA's batches are put out as well, interface by interface */
     bool output_punctuation;  /* outputs give batches without rows too */
     bool deliver_every_burst; /* rows do not wait for a full batch (tests) */
+    bool windows_apart;       /* a batch that is put out has rows of one window alone */
     bool only_whole;          /* rows of windows that the set has not seen whole are left out */
+    struct gs_exchange *exchange; /* with the sets that divide a file with it; or NULL */
+    uint32_t part;                /* of its groups */
     uint64_t number;          /* that stands in `turn` while the set has its turn */
     volatile uint64_t *turn;  /* 0 while no set has; read by another process; or NULL */
     gs_host_map_function *host_map; /* of operators that the host maps rows for; or NULL */

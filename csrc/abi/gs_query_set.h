@@ -11,6 +11,7 @@
 #include "gs_batch.h"
 #include "gs_bounds.h"
 #include "gs_burst.h"
+#include "gs_exchange_rows.h"
 #include "gs_join_filter.h"
 #include "gs_hash.h"
 #include "gs_reassembly.h"
@@ -20,7 +21,7 @@
 #include "gs_tunnels.h"
 #include "gs_value_lists.h"
 
-#define GS_ABI_VERSION 18
+#define GS_ABI_VERSION 19
 #define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
 #define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
 #define GS_SLOT_EMPTY 0u
@@ -86,6 +87,7 @@ struct gs_lfta {
     const struct gs_watchlist *const *watchlists; /* likewise */
     struct gs_join_filter *filter;                /* of a FILTER_JOIN, or NULL */
     struct gs_members *members;                   /* who fills one table with it; NULL: nobody */
+    struct gs_lanes *lanes; /* to those that have other groups; NULL: it has all of them */
     uint64_t tuple_count; /* of the protocol, before WHERE; counted where ops->row_unit is not 0 */
 };
 
@@ -122,6 +124,9 @@ struct gs_lfta_ops {
     void (*burst)(struct gs_lfta *lfta, const struct gs_burst *burst, const void *columns);
     /* Appends the partial row of a slot to lfta->output, which has room. */
     void (*emit)(struct gs_lfta *lfta, const void *slot, const gs_bound *window);
+    /* Bytes of a row of its own that can be dealt, 0: none can; rows of others to its groups. */
+    uint32_t row_size;
+    void (*take)(struct gs_lfta *lfta, const void *rows, uint32_t count);
     /* Carries "no later timestamp is below t" to each temporal column of the output. */
     void (*bounds)(int64_t timestamp_ns, gs_bound *bounds);
     /* Carries it to what the consumers look at: a change is worth a punctuation. */
@@ -436,6 +441,10 @@ struct gs_host {
     /* Makes room for one more row whose string columns, in their order, have these lengths; the
      * rows before it may be delivered for that. false: there is no memory, the run has failed. */
     bool (*lfta_room)(struct gs_lfta *lfta, const uint32_t *string_lengths);
+    /* Each lane gets room for a burst's rows; the own one is these. false: there is no memory. */
+    bool (*lfta_lanes)(struct gs_lfta *lfta, void *rows);
+    /* Whether rows of the window may be dealt; false: W has passed it. */
+    bool (*lfta_deals)(struct gs_lfta *lfta, const gs_bound *values);
     /* The same for operators. */
     bool (*operator_room)(struct gs_operator *op, const uint32_t *string_lengths);
     /* The table of the window with these values, made if it is new. NULL, and counted why, where it

@@ -307,6 +307,28 @@ static bool is_worth_sending(const struct gs_lfta_state *lfta, enum gs_heartbeat
            lfta->still_missing != 0;
 }
 
+/* Where H, and W less its delay, are seen to grow next; true where W has. */
+static bool notice(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns)
+{
+    const struct gs_lfta_ops *ops = lfta->base.ops;
+    bool needed = raise_at(lfta->promise_needs, ops->needs, ops->need_count, promise_ns);
+    if (needed)
+        lfta->next_promise_ns = gs_lfta_with_delay(lfta, next_change(lfta, lfta->promise_needs));
+    if (raise_at(lfta->high_needs, ops->needs, ops->need_count, high_ns))
+        lfta->next_high_ns = next_change(lfta, lfta->high_needs);
+    return needed;
+}
+
+void gs_lfta_observe(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns)
+{
+    const struct gs_lfta_ops *ops = lfta->base.ops;
+    gs_bound promise[GS_TEMPORAL_MAX];
+    promise_ns = less_delay(lfta, promise_ns);
+    bounds_at(ops->bounds, ops->temporal_count, promise_ns, promise);
+    gs_deal_promise(lfta, promise);
+    (void)notice(lfta, high_ns, promise_ns);
+}
+
 static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
                     enum gs_heartbeat heartbeat, bool is_end)
 {
@@ -317,11 +339,7 @@ static void advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise
     bool promise_grew = raise_at(lfta->promise, ops->bounds, count, promise_ns);
     bool high_grew = raise_at(lfta->high, ops->bounds, count, high_ns);
     extend_missing(lfta);
-    bool needed = raise_at(lfta->promise_needs, ops->needs, ops->need_count, promise_ns);
-    if (needed)
-        lfta->next_promise_ns = gs_lfta_with_delay(lfta, next_change(lfta, lfta->promise_needs));
-    if (raise_at(lfta->high_needs, ops->needs, ops->need_count, high_ns))
-        lfta->next_high_ns = next_change(lfta, lfta->high_needs);
+    bool needed = notice(lfta, high_ns, promise_ns);
     /* another LFTA's time has moved: what this one puts out must not depend on its neighbours */
     if (!promise_grew && !high_grew && !is_heartbeat && !is_end) return;
     if (ops->kind == GS_LFTA_AGGREGATION) {
@@ -447,6 +465,7 @@ void gs_lfta_close(struct gs_lfta_state *lfta)
 {
     gs_batch_release(lfta->base.output);
     gs_join_filter_close(lfta->base.filter, &lfta->holder);
+    gs_deal_close(lfta);
     if (lfta->owner == lfta) free(lfta->base.members);
     gs_table_close(lfta);
 }

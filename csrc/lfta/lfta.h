@@ -6,6 +6,7 @@
 
 #include "../arrow/batch.h"
 #include "../base/memory.h"
+#include "../stream/parcels.h"
 #include "../stream/stream.h"
 #include "join_filter.h"
 #include "gs_members.h"
@@ -27,6 +28,8 @@ struct gs_lfta_settings {
     struct gs_memory *memory;
     bool *failed;
     const bool *shows_heartbeats; /* somebody sees what they cost on their way */
+    struct gs_exchange *exchange; /* with others that have part of the groups; or NULL */
+    uint32_t part;
 };
 
 /* Whether a table that is too small has its say (table_growth.c): what was counted when it was last
@@ -79,6 +82,7 @@ struct gs_lfta_state {
     uint64_t rows_out;                      /* delivered */
     uint64_t groups_most; /* at once in the table as large as it is, where time moved on */
     bool *failed;         /* no memory for a batch: of the graph, for which all is over then */
+    struct gs_dealing *dealing; /* deal.c: where engines exchange rows; or NULL */
 };
 
 /* Its table is opened by gs_lfta_join where `node` says that it fills another's. */
@@ -116,6 +120,9 @@ void gs_lfta_close(struct gs_lfta_state *lfta);
  * become old; the flush policy acts; punctuation). At the end everything leaves. */
 void gs_lfta_advance(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns,
                      enum gs_heartbeat heartbeat, bool is_end);
+/* Time has moved where its packets are read, whose rows others have: none of its own is over yet.
+ */
+void gs_lfta_observe(struct gs_lfta_state *lfta, int64_t high_ns, int64_t promise_ns);
 /* Whose rows are missing from now on, as batch->missing has them. */
 void gs_lfta_miss(struct gs_lfta_state *lfta, uint64_t missing);
 /* A burst has been counted: windows of rows that are complete are over at once. */
@@ -140,6 +147,17 @@ void gs_flush_all(struct gs_lfta_state *lfta);
 /* Every window that the promise has passed leaves, of a table that may be another's. */
 void gs_flush_closed(struct gs_lfta_state *lfta);
 void gs_flush_window(struct gs_lfta_state *lfta, uint32_t window);
+
+/* deal.c: rows for others, behind them how far time has come, where it deals at all. */
+int gs_deal_open(struct gs_lfta_state *lfta, const struct gs_lfta_settings *settings,
+                 uint32_t number, struct gs_error *error);
+void gs_deal_close(struct gs_lfta_state *lfta);
+/* What f(W) is where packets are read. */
+void gs_deal_promise(struct gs_lfta_state *lfta, const gs_bound *promise);
+/* What the lanes have is on its way; without memory the run has failed. */
+void gs_deal_send(struct gs_lfta_state *lfta);
+bool gs_deal_lanes(struct gs_lfta *lfta, void *rows);
+bool gs_deal_has_window(struct gs_lfta *lfta, const gs_bound *values);
 
 /* table.c: what generated code calls. */
 uint32_t gs_table_window(struct gs_lfta *lfta, const gs_bound *values);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "attached_exchange.h"
 #include "attached_views.h"
 #include "engine_state.h"
 
@@ -88,12 +89,15 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                                   .batch_rows = s->batch_rows,
                                                   .memory = s->memory,
                                                   .hash_key = s->hash_key,
+                                                  .exchange = s->exchange,
+                                                  .part = s->part,
                                                   .watchlists = set->watchlists},
                                          .operators = {.batch_rows = s->batch_rows,
                                                        .memory = s->memory,
                                                        .max_groups = s->max_groups,
                                                        .max_rows = s->max_rows,
                                                        .output_punctuation = s->output_punctuation,
+                                                       .windows_apart = s->windows_apart,
                                                        .only_whole = s->only_whole,
                                                        .hash_key = s->hash_key,
                                                        .host_map = s->host_map,
@@ -110,7 +114,9 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
     int status = gs_graph_open(&set->graph, set->query_set, (const char *const *)set->interfaces,
                                set->interface_count, &settings, error);
     if (status == GS_OK) status = gs_attached_open_views(set, error);
+    if (status == GS_OK) status = gs_attached_open_exchange(set, error);
     if (status == GS_OK) status = check_budget(s->memory, error);
+    if (status != GS_OK) gs_attached_close_exchange(set);
     if (status != GS_OK) gs_attached_close_views(set);
     if (status != GS_OK) gs_graph_close(&set->graph);
     return status;
@@ -135,6 +141,7 @@ void gs_attached_free(struct gs_attached_set *set)
     if (set == NULL) return;
     if (set->engine != NULL) gs_engine_remove(set->engine, set);
     if (set->query_set != NULL) gs_attached_close_views(set);
+    gs_attached_close_exchange(set);
     gs_graph_close(&set->graph);
     for (uint32_t i = 0; i < set->interface_count; i++)
         free(set->interfaces[i]);

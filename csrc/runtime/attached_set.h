@@ -29,6 +29,7 @@ struct gs_attached_set {
     struct gs_holder views_holder;
     struct gs_engine *engine; /* that it is attached to, or NULL */
     bool is_ended;            /* before its engine's input: it gets no more packets */
+    struct gs_progress *progress; /* attached_exchange.c: of those that it exchanges rows with */
 };
 
 /* Builds the graph over the interfaces that were named. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attached_exchange.h"
 #include "attached_views.h"
 #include "engine_state.h"
 
@@ -225,6 +226,24 @@ static int drain(struct gs_engine *engine)
     return status;
 }
 
+/* Rows of its groups that others have read. */
+static void receive(struct gs_engine *engine)
+{
+    for (uint32_t s = 0; s < engine->set_count; s++)
+        if (gs_attached_receive(engine->sets[s])) gs_graph_step(&engine->sets[s]->graph);
+}
+
+/* All has been read here, and perhaps not by those that rows are exchanged with. */
+static int await_others(struct gs_engine *engine, int timeout_ms)
+{
+    for (uint32_t s = 0; s < engine->set_count; s++) {
+        struct gs_attached_set *set = engine->sets[s];
+        if (!gs_attached_is_running(set) || !gs_attached_awaits(set)) continue;
+        return gs_attached_wait(set, timeout_ms) ? GS_OK : GS_AGAIN;
+    }
+    return GS_END;
+}
+
 /* Replay by a clock: it waits, and what is due meanwhile goes out. */
 static bool is_ahead_of_replay(struct gs_engine *engine, const struct gs_source *source)
 {
@@ -239,10 +258,11 @@ static int run_once(struct gs_engine *engine, uint64_t packet_budget, int timeou
 {
     gs_engine_tick(engine);
     gs_engine_look_for_failures(engine);
+    receive(engine);
     GS_RETURN_IF_ERROR(look_now_and_then(engine, error));
     struct gs_source *source = gs_engine_next_source(engine);
     if (source == NULL) {
-        if (all_ended(engine)) return GS_END;
+        if (all_ended(engine)) return await_others(engine, timeout_ms);
         settle(engine);
         if (gs_engine_serve_requests(engine)) return GS_OK;
         return has_output(engine) ? GS_AGAIN : wait_for_sources(engine, timeout_ms, error);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time in the engine: from the sources of an interface to its LFTAs (OPERATORS section 2). */
+#include "attached_exchange.h"
 #include "engine_state.h"
 #include "graph_cut.h"
 
@@ -153,8 +154,12 @@ static void advance(struct gs_engine *engine, uint32_t index, bool only_due)
         struct gs_attached_set *set = engine->sets[s];
         if (!gs_attached_is_running(set) || (only_due && !is_due(set, interface, index))) continue;
         gs_attached_miss(set, index, interface->missing_count > 0);
-        gs_attached_advance(set, index, interface->high_ns, interface->promise_ns, heartbeat,
-                            interface->is_ended);
+        if (set->settings.exchange != NULL)
+            gs_attached_tell(set, index, interface->high_ns, interface->promise_ns,
+                             interface->is_ended);
+        else
+            gs_attached_advance(set, index, interface->high_ns, interface->promise_ns, heartbeat,
+                                interface->is_ended);
     }
     gs_stages_leave(&engine->stages, GS_STAGE_FLUSH, span);
     gs_engine_find_next_changes(engine, index);

@@ -12,6 +12,8 @@ static const struct gs_host host = {
     .lfta_evict = gs_table_evict,
     .lfta_drip = gs_flush_drip,
     .lfta_room = gs_lfta_room,
+    .lfta_lanes = gs_deal_lanes,
+    .lfta_deals = gs_deal_has_window,
     .operator_room = gs_operator_room,
     .group_window = gs_group_window,
     .group_admit = gs_group_admit,
@@ -203,6 +205,7 @@ static int open_port(struct gs_graph *graph, uint32_t n, uint32_t interface,
     GS_RETURN_IF_ERROR(gs_lfta_open(&graph->lftas[graph->lfta_count++], node_at(graph, n),
                                     &settings->lfta, &host, graph->handles, &port->stream,
                                     graph->query_set->node_count + at, error));
+    GS_RETURN_IF_ERROR(gs_deal_open(&graph->lftas[at], &settings->lfta, at, error));
     return join_table(graph, at, error);
 }
 

@@ -34,13 +34,13 @@ def window_groups(groups: Sequence[GroupVariable]) -> list[int]:
 
 
 def write_slot_of(lines: Lines, groups: Sequence[GroupVariable]) -> None:
-    """Where the group of `row` lies in a direct-mapped table, and its tag, by its hash."""
+    """The hash of the group of `row`: its lower half says which slot, `tag` is the upper one."""
     keys = key_groups(groups)
     types = [groups[i].expression.type for i in keys]
     write_hash(lines, "hash", "hash_key", types, [f"row->g{i}" for i in keys])
     lines.add(
-        "row->slot = (uint32_t)hash & slot_mask;",
-        "row->tag = (uint32_t)(hash >> 32) & ~0xffu;",
+        "row->slot = (uint32_t)hash;",
+        "row->tag = (uint32_t)(hash >> 32);",
     )
 
 

@@ -12,6 +12,7 @@ from gigastream.engine import counters
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, NativeBatch, check
 from gigastream.engine.events import Event, Origin, interfaces, origins, ports, take
+from gigastream.engine.exchange import Part
 from gigastream.engine.host_map import HostMap
 from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
 from gigastream.engine.statistics import LftaStatistics, ListStatistics, OperatorStatistics
@@ -40,6 +41,7 @@ class AttachedSet:
         *,
         interfaces: int = 1,
         parts: int = 1,
+        part: Part | None = None,
         taps: Sequence[str] = (),
         low_taps: bool = False,
         high_level_only: bool = False,
@@ -51,7 +53,7 @@ class AttachedSet:
         """Load a plan.
 
         `interfaces` is how many its engine has, `parts` how many sets like it have part of the
-        packets each; `include` are folders of C headers that user
+        packets each, and `part` which groups are this one's, if they are parted; `include` are folders of C headers that user
         protocols name. `taps` names nodes whose streams come out as well; with `low_taps` every
         LFTA's batches do. `is_low_elsewhere`: nothing of the low level is compiled, which another
         process runs. `only_whole`: rows of windows that were running when it came, or went, are
@@ -80,6 +82,9 @@ class AttachedSet:
         self._host_map = HostMap(plan, is_asked=not settings.low_level_only)
         native.host_map, native.host_context = lib.gs_host_map, self._host_map.handle
         native.only_whole = only_whole
+        if part is not None:
+            native.exchange, native.part = part.exchange.native, part.number
+            native.windows_apart = True
         self._turn = turn
         if turn is not None:
             native.number, native.turn = turn.number, turn.word.native

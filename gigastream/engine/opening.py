@@ -81,7 +81,7 @@ def engine_settings(s: Settings, *, is_resident: bool = False) -> Any:
     native.heartbeat_packets = s.heartbeat_packets if s.is_periodic else 0
     native.is_on_demand = s.is_on_demand
     native.is_resident = is_resident
-    native.hash_key = s.hash_key or _random_key()
+    native.hash_key = s.hash_key or random_key()
     native.link_types = link_types(s)[0]
     native.fast_path = s.fast_path
     return native
@@ -103,7 +103,7 @@ def set_settings(s: Settings) -> Any:
     native.slot_count = s.slots or 0
     native.max_groups = s.max_groups or NO_LIMIT
     native.max_rows = s.max_rows or NO_LIMIT
-    native.hash_key = s.hash_key or _random_key()
+    native.hash_key = s.hash_key or random_key()
     native.memory = account(s.memory_bytes)
     native.low_level_only = s.low_level_only
     native.output_punctuation = s.output_punctuation or s.deliver_every_burst
@@ -117,6 +117,6 @@ def default_slots(plan: Plan, interfaces: int) -> int:
     return max(LEAST_SLOTS, DEFAULT_SLOTS // (max(1, tables) * max(1, interfaces)))
 
 
-def _random_key() -> list[int]:
+def random_key() -> list[int]:
     """The hash's key, new for every process, so that nobody can construct collisions."""
     return [int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2)]

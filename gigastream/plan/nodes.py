@@ -99,6 +99,11 @@ class Node:
         return self.in_their_order
 
     @property
+    def is_of_parts(self) -> bool:
+        """Whether its answer is what it answers to each part of the groups below, together."""
+        return False
+
+    @property
     def in_their_order(self) -> str:
         return f"{self.name} ({self.title}) has rows in their order"
 

@@ -66,6 +66,7 @@ class Session(Closing):
                     options.include,
                     interfaces=interfaces,
                     parts=options.parts,
+                    part=options.part,
                     low_taps=options.low_taps,
                     is_brief=are_small(sources),
                 )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the sessions have in common.
 
-Six of them run a plan: Session both levels, here; ThreadedSession the same over several rings;
-DividedSession the same over one file, by several threads;
+Seven of them run a plan: Session both levels, here; ThreadedSession the same over several rings;
+DividedSession the same over one file, by several threads; ExchangingSession too, where each of these
+has part of the groups;
 LowSession the low level alone, into a spool; SpoolSession the high level alone, out of one; and
 HighSession is that high level, into which others push.
 """
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self, TypeVar, runtime_checkable
 
+from gigastream.engine.exchange import Part
 from gigastream.engine.statistics import Statistics
 from gigastream.late_dataclass import dataclass
 from gigastream.sessions.limit import PacketLimit
@@ -74,6 +76,8 @@ class SessionOptions:
     """Else begin() is called."""
     parts: int = 1
     """Sessions like it, each of which has part of the packets, and of the memory for tables."""
+    part: Part | None = None
+    """Which of the groups it has, where they exchange rows."""
     limit: PacketLimit | None = None
     """Shared with other sessions, in the place of the setting packets_max."""
 

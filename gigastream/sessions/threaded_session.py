@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from gigastream.codegen.interfaces import is_read
-from gigastream.engine.batch import EngineError, NativeBatch
+from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.live import rings
 from gigastream.engine.statistics import LftaStatistics, Statistics
@@ -46,8 +46,9 @@ class _Route:
     """Whose streams come out there; None: what comes out is no interface's."""
 
 
-RoutedBatches = Sequence[tuple[_Route, NativeBatch]]
-"""Batches on their route."""
+Handed = tuple[int, Sequence[Event]]
+"""(part, what came of a turn of its thread)."""
+_NOTHING: Handed = (0, ())
 Names = Sequence[Sequence[str]]
 """The interfaces of each part."""
 Stream = tuple[int, str, str]
@@ -93,7 +94,7 @@ class ThreadedSession(Closing):
 
         With low_taps what the LFTAs put out is united interface by interface, and nothing else.
         """
-        self._queue: queue.Queue[RoutedBatches | Exception | None] = queue.Queue(TURNS_MAX)
+        self._queue: queue.Queue[Handed | Exception | None] = queue.Queue(TURNS_MAX)
         self._is_closing = False
         self._highs: list[HighSession] = []
         self._lows: list[Session] = []
@@ -114,15 +115,11 @@ class ThreadedSession(Closing):
         names = [sorted({source.interface for source in part}) for part in parts]
         self._asks = settings.is_on_demand and not options.low_taps
         self._wanted: list[dict[str, int]] = [{} for _ in parts]
-        low = replace(settings, low_level_only=True)
-        if options.low_taps:
-            self._routes = self._unions(plan, names, low, options)
-        else:
-            self._routes = self._high_level(plan, names, settings, options)
+        self._open_above(plan, names, settings, options)
         limit = settings.packets_max and PacketLimit(settings.packets_max, len(parts))
-        links = replace(options, low_taps=True, begins=False, limit=limit or None)
-        for part in parts:
-            self._lows.append(Session(plan, part, low, links))
+        links = replace(options, begins=False, limit=limit or None)
+        for number, part in enumerate(parts):
+            self._lows.append(self._open_part(plan, part, number, settings, links))
         promises = options.links_are_open() if options.links_are_open is not None else {}
         for session in self._lows:
             session.begin(promises)
@@ -130,6 +127,28 @@ class ThreadedSession(Closing):
         for number in range(len(parts)):
             name = f"gigastream-{number}"
             self._threads.append(threading.Thread(target=self._read, args=(number,), name=name))
+
+    def _open_above(
+        self, plan: Plan, names: Names, settings: Settings, options: SessionOptions
+    ) -> None:
+        """Open what takes the batches of all parts."""
+        low = replace(settings, low_level_only=True)
+        if options.low_taps:
+            self._routes = self._unions(plan, names, low, options)
+        else:
+            self._routes = self._high_level(plan, names, settings, options)
+
+    def _open_part(
+        self,
+        plan: Plan,
+        sources: Sequence[AnySource],
+        number: int,
+        settings: Settings,
+        options: SessionOptions,
+    ) -> Session:
+        """Open what reads a part of the input, by a thread of its own."""
+        low = replace(settings, low_level_only=True)
+        return Session(plan, sources, low, replace(options, low_taps=True))
 
     def _high_level(
         self, plan: Plan, names: Names, settings: Settings, options: SessionOptions
@@ -166,7 +185,7 @@ class ThreadedSession(Closing):
         while running:
             handed = self._next()
             running -= handed is None
-            yield tuple(self._answered(handed or ()))
+            yield tuple(self._answered(handed)) if handed else ()
             if self._asks:
                 self._ask()
 
@@ -188,7 +207,7 @@ class ThreadedSession(Closing):
         sources = [source for counted in self._counted for source in counted.sources]
         lftas = _summed([lfta for counted in self._counted for lfta in counted.lftas])
         operators = [o for up in self._highs for o in up.statistics().operators]
-        memory = self._highs[0].statistics().memory
+        memory = self._counted[0].memory
         lists = self._counted[0].lists  # each part has read the same
         return Statistics(tuple(sources), lftas, tuple(operators), memory, lists)
 
@@ -205,19 +224,21 @@ class ThreadedSession(Closing):
 
     # ---- the high level's thread ----
 
-    def _next(self) -> RoutedBatches | None:
+    def _next(self) -> Handed | None:
         """What a thread has put into the queue: nothing yet; None: it has ended."""
         try:
             item = self._queue.get(timeout=WAIT_MS / 1000)
         except queue.Empty:
-            return ()
+            return _NOTHING
         if isinstance(item, Exception):
             raise item
         return item
 
-    def _answered(self, handed: RoutedBatches) -> Iterator[Event]:
-        for route, batch in handed:
-            route.up.hand_over(route.port, batch)
+    def _answered(self, handed: Handed) -> Iterator[Event]:
+        part, turn = handed
+        for own in turn:
+            route = self._route(part, own)
+            route.up.hand_over(route.port, own.batch)
             for event in route.up.batches():
                 yield replace(event, interface=route.interface)
             if route.up.is_answered:
@@ -248,7 +269,7 @@ class ThreadedSession(Closing):
         session, due = self._lows[part], 0.0
         for turn in session.turns():
             if turn:
-                self._put([(self._route(part, event), event.batch) for event in turn])
+                self._put((part, turn))
             if self._is_given_up():
                 return
             session.want(self._wanted[part])
@@ -268,7 +289,7 @@ class ThreadedSession(Closing):
         assert event.interface is not None
         return self._routes[part, event.query, event.interface]
 
-    def _put(self, item: RoutedBatches | Exception | None) -> None:
+    def _put(self, item: Handed | Exception | None) -> None:
         """Wait for room, unless nobody will make any."""
         while not self._is_given_up():
             try:

@@ -28,7 +28,7 @@ from gigastream.plan import Plan, plan_queries
 from gigastream.query_texts import QueryTexts, check_texts
 from gigastream.sessions.changes import ChangeError
 from gigastream.sessions.divided_session import DividedSession, why_undivided, why_whole
-from gigastream.sessions.replay import open_replay
+from gigastream.sessions.replay import open_divided, open_replay
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource, SourceError
@@ -103,7 +103,7 @@ def _lfta(lfta: LftaStatistics) -> LftaStatistics:
 def _divided(plan: Plan, path: Path, settings: Settings, extent_bytes: int) -> DividedSession:
     source = FileSource("default", str(path))
     assert why_undivided(plan, [source], settings) is None
-    return DividedSession(plan, source, settings, extent_bytes=extent_bytes)
+    return open_divided(plan, source, settings, extent_bytes=extent_bytes)
 
 
 def _assert_same(
@@ -148,7 +148,7 @@ def test_golden_queries(golden: Golden, tmp_path: Path) -> None:
     plan, source = _plan_of(golden), FileSource(interface, str(_file(tmp_path, INPUTS[name]())))
     alone = vars(_Run(plan, Session(plan, [source], Settings())))
     for jobs, extent_bytes in SHAPES:
-        session = DividedSession(plan, source, Settings(jobs=jobs), extent_bytes=extent_bytes)
+        session = open_divided(plan, source, Settings(jobs=jobs), extent_bytes=extent_bytes)
         assert vars(_Run(plan, session)) == alone
 
 

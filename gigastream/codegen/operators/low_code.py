@@ -86,6 +86,7 @@ class LowCode:
                 f".takes_frames = {str(takes_frames(context, node)).lower()},",
                 f".burst = {'NULL' if node.has_table_of_another else f'{prefix}_burst'},",
                 f".emit = {f'{prefix}_emit' if has_table else 'NULL'},",
+                *_dealing_members(prefix, node),
                 f".bounds = {prefix}_bounds,",
                 f".needs = {prefix}_needs,",
             )
@@ -105,6 +106,13 @@ class LowCode:
         numbers = f"{{{has_it}, {number}, {predicate}}}"
         lines.add(f"static const struct gs_member {prefix}_member = {numbers};")
         return f"&{prefix}_member"
+
+
+def _dealing_members(prefix: str, node: LowNode) -> list[str]:
+    """What an LFTA has of whose groups others may have a part."""
+    if not node.deals_rows:
+        return []
+    return [f".row_size = sizeof(struct {prefix}_row),", f".take = {prefix}_take,"]
 
 
 def _row_members(node: LowNode, temporal: Sequence[int]) -> list[str]:

@@ -204,7 +204,7 @@ def _write_group(lines: Lines, context: CodeContext, prefix: str, members: Membe
 
 def _write_place(lines: Lines, owner: PartialAggregate) -> None:
     write_slot_of(lines, owner.groups)
-    lines.add("__builtin_prefetch(&slots[row->slot], 1);", "count++;")
+    lines.add("__builtin_prefetch(&slots[row->slot & slot_mask], 1);", "count++;")
 
 
 # ---- counters ----

@@ -46,7 +46,7 @@ def _write_place(lines: Lines, prefix: str, ways: str) -> None:
     )
     with lines.block(head):
         lines.add(
-            "const uint32_t home = row->slot;",
+            "const uint32_t home = row->slot & slot_mask;",
             "const uint32_t window = gs_slot_window(control);",
             "bool is_taken = gs_slot_window(slots[home].control) == window;",
             "uint32_t free = home;",

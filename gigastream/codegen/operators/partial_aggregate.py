@@ -23,6 +23,7 @@ from gigastream.codegen.keys import (
 )
 from gigastream.codegen.members import declare_member, write_member
 from gigastream.codegen.operators.low_code import LowCode
+from gigastream.codegen.operators.low_exchange import write_exchange
 from gigastream.codegen.operators.low_filter import (
     write_conditions,
     write_filter_time,
@@ -112,52 +113,57 @@ def _partial_values(node: PartialAggregate) -> list[CValue]:
 def _write_aggregation(
     lines: Lines, context: CodeContext, prefix: str, node: PartialAggregate
 ) -> None:
-    row_burst = _row_burst(node)
     write_filter_types(lines, prefix, node)
+    _write_updates(lines, prefix, node)
+    if node.deals_rows:
+        write_exchange(lines, prefix, node.groups)
     with lines.block(burst_head(prefix)):
         lines.add(
             "const struct burst_columns *columns = memory;",
-            "struct gs_lfta_table *table = &lfta->table;",
-            f"struct {prefix}_slot *const slots = (void *)table->slots;",
+            "const struct gs_lfta_table *table = &lfta->table;",
+            f"const struct {prefix}_slot *const slots = (void *)table->slots;",
             "const uint64_t hash_key[] = {table->hash_key[0], table->hash_key[1]};",
             "const uint32_t slot_mask = table->slot_mask;",
-            f"struct {prefix}_row rows[{row_burst}];",
+            f"struct {prefix}_row rows[{'1' if node.has_wide_rows else 'GS_BURST_CAPACITY'}];",
             "uint32_t count = 0;",
             "bool differs = false;",
         )
         write_filter_time(lines, node)
         with each_packet(lines, context, node) as tuple_writer:
             _write_group(lines, context, prefix, node, tuple_writer)
-            if row_burst == "1":
-                _write_updates(lines, prefix, node)
-                lines.add("count = 0;")
-        if row_burst != "1":
-            _write_updates(lines, prefix, node)
+            if node.has_wide_rows:
+                lines.add(f"{prefix}_add(lfta, rows, count, differs);", "count = 0;")
+        if node.deals_rows:
+            lines.add(
+                f"if (GS_UNLIKELY(lfta->lanes != NULL)) count = {prefix}_deal(lfta, rows, count);"
+            )
+        if not node.has_wide_rows:
+            lines.add(f"{prefix}_add(lfta, rows, count, differs);")
     lines.add("")
 
 
-def _row_burst(node: PartialAggregate) -> str:
-    """How many rows are between the passes; one where their values are large, or in the scratch."""
-    kept = [group.expression for group in node.groups]
-    kept += [e for a in node.accumulators for e in a.expressions]
-    return "1" if any(e.type.is_wide for e in kept) else "GS_BURST_CAPACITY"
-
-
 def _write_updates(lines: Lines, prefix: str, node: PartialAggregate) -> None:
-    """The second pass.
+    """The second pass, as a function of its own: others may send rows, too.
 
     It is quiet while all rows are of the window met last and none lets an old group leave: then
     each only meets its slot, and is counted with the others.
     """
     quiet = ["table->has_last_window", "table->until_drip > count", "count > 0", *_same(node)]
-    lines.add(
-        "uint32_t window = table->last_window, dripped = 0;",
-        f"bool is_quiet = {' && '.join(quiet)};",
-        "lfta->counters.accepted += count;",
-    )
-    with lines.block("for (uint32_t at = 0; at < count; at++)"):
-        _write_update(lines, prefix, node)
-    lines.add("if (is_quiet) table->until_drip -= count - dripped;")
+    head = f"static void {prefix}_add(struct gs_lfta *lfta, const struct {prefix}_row *rows,"
+    with lines.block(f"{head} uint32_t count, bool differs)"):
+        lines.add(
+            "struct gs_lfta_table *table = &lfta->table;",
+            f"struct {prefix}_slot *const slots = (void *)table->slots;",
+            "const uint32_t slot_mask = table->slot_mask;",
+            "uint32_t window = table->last_window, dripped = 0;",
+            "(void)differs;",
+            f"bool is_quiet = {' && '.join(quiet)};",
+            "lfta->counters.accepted += count;",
+        )
+        with lines.block("for (uint32_t at = 0; at < count; at++)"):
+            _write_update(lines, prefix, node)
+        lines.add("if (is_quiet) table->until_drip -= count - dripped;")
+    lines.add("")
 
 
 def _same(node: PartialAggregate) -> list[str]:
@@ -208,7 +214,7 @@ def _write_place(lines: Lines, node: PartialAggregate) -> None:
     if differs:
         lines.add(f"differs |= {' || '.join(differs)};")
     lines.add(
-        "__builtin_prefetch(&slots[row->slot], 1);",
+        "__builtin_prefetch(&slots[row->slot & slot_mask], 1);",
         "count++;",
     )
 
@@ -219,8 +225,8 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     with lines.block("if (GS_UNLIKELY(!is_quiet))"):
         _write_unquiet(lines, node)
     lines.add(
-        "const uint32_t control = row->tag | (window + 1);",
-        "uint32_t place = row->slot;",
+        "const uint32_t control = (row->tag & ~0xffu) | (window + 1);",
+        "uint32_t place = row->slot & slot_mask;",
         f"struct {prefix}_slot *slot = &slots[place];",
     )
     with lines.block(f"if (GS_LIKELY({prefix}_is_of(slot, row, control)))"):

@@ -55,6 +55,11 @@ class Aggregate(OneInputNode):
         return None
 
     @property
+    def is_of_parts(self) -> bool:
+        """Its groups are those of the partial ones that it completes."""
+        return self.merges_partials
+
+    @property
     def is_of_all(self) -> bool:
         """Without GROUP BY: one group of all rows, which is there where no row comes too."""
         return not self.groups

@@ -54,6 +54,11 @@ class LowNode(Node):
         return None
 
     @property
+    def deals_rows(self) -> bool:
+        """Whether it may have part of the groups, and send the rows of others to who has them."""
+        return False
+
+    @property
     def table_key(self) -> object:
         """Equal for two that may fill one table (share_groups); None: it must have its own."""
         return None

@@ -22,6 +22,10 @@ class Output(PassingNode):
     def undivided(self) -> str | None:
         return None
 
+    @property
+    def is_of_parts(self) -> bool:
+        return True
+
 
 def output_node(query: CheckedQuery, top: Node) -> Output:
     """What is seen of a query whose top node is `top`."""

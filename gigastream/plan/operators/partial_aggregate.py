@@ -59,6 +59,24 @@ class PartialAggregate(LowNode):
         return temporal, tuple(others), self.options.of_table
 
     @property
+    def has_wide_rows(self) -> bool:
+        """Whether what is kept of a packet is large, or lies in the scratch until the next one."""
+        kept = [group.expression for group in self.groups]
+        kept += [e for a in self.accumulators for e in a.expressions]
+        return any(e.type.is_wide for e in kept)
+
+    @property
+    def deals_rows(self) -> bool:
+        """Not where several fill the table: a slot is of all of them, a row of each."""
+        has_keys = any(not g.expression.temporal.is_temporal for g in self.groups)
+        is_plain = self.filter is None and self.row_column is None and not self.table_of
+        return has_keys and is_plain and not self.has_wide_rows
+
+    @property
+    def is_of_parts(self) -> bool:
+        return self.deals_rows
+
+    @property
     def undivided(self) -> str | None:
         if self.options.lfta_aggregation:
             return f"{self.name} shows partial groups, of which several tables have more"

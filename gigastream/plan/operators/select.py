@@ -41,6 +41,11 @@ class Select(OneInputNode):
         return None
 
     @property
+    def is_of_parts(self) -> bool:
+        """Rows are read one by one, wherever they come from."""
+        return True
+
+    @property
     def bounds(self) -> tuple[Monotone | None, ...]:
         return tuple(map(monotone, self.column_expressions))
 

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a burst to whoever has their groups, as C, where several engines divide a file.
+
+Between the two passes of a partial aggregation (gigastream/codegen/operators/partial_aggregate.py):
+a row is complete then, and has met no slot yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gigastream.codegen.c_text import Lines
+from gigastream.codegen.keys import window_groups
+from gigastream.gsql.queries import GroupVariable
+
+
+def write_exchange(lines: Lines, prefix: str, groups: Sequence[GroupVariable]) -> None:
+    """`<prefix>_deal` and `<prefix>_take`; `<prefix>_add` has been written."""
+    windows = range(len(window_groups(groups)))
+    _write_deal(lines, prefix, [f"lanes->window[{k}] == row->window[{k}]" for k in windows])
+    _write_take(lines, prefix, [f"row->window[{k}] != rows[base].window[{k}]" for k in windows])
+
+
+def _write_deal(lines: Lines, prefix: str, same: Sequence[str]) -> None:
+    """How many of a burst's rows stay, which are moved to its beginning."""
+    head = f"static uint32_t {prefix}_deal(struct gs_lfta *lfta, struct {prefix}_row *rows,"
+    with lines.block(f"{head} uint32_t count)"):
+        lines.add(
+            "struct gs_lanes *const lanes = lfta->lanes;",
+            "const uint32_t parts = lanes->parts;",
+            "if (!lfta->host->lfta_lanes(lfta, rows)) return 0;",
+        )
+        with lines.block("for (uint32_t at = 0; at < count; at++)"):
+            lines.add(f"const struct {prefix}_row *row = &rows[at];")
+            is_same = " && ".join(["lanes->has_window", *same])
+            with lines.block(
+                f"if (GS_UNLIKELY(!({is_same})) && !lfta->host->lfta_deals(lfta, row->window))"
+            ):
+                lines.add("/* its clock has wrapped */", "lfta->counters.no_value++;", "continue;")
+            lines.add(
+                "struct gs_lane *const lane = &lanes->lanes[gs_part_of(row->tag, parts)];",
+                f"((struct {prefix}_row *)lane->rows)[lane->count++] = *row;",
+            )
+        lines.add("return lanes->lanes[lanes->own].count;")
+    lines.add("")
+
+
+def _write_take(lines: Lines, prefix: str, differs: Sequence[str]) -> None:
+    """Rows from elsewhere, as many at a time as slots are prefetched for."""
+    head = f"static void {prefix}_take(struct gs_lfta *lfta, const void *memory, uint32_t count)"
+    with lines.block(head):
+        lines.add(
+            f"const struct {prefix}_row *const rows = memory;",
+            f"const struct {prefix}_slot *const slots = (void *)lfta->table.slots;",
+            "const uint32_t slot_mask = lfta->table.slot_mask;",
+        )
+        with lines.block("for (uint32_t base = 0; base < count; base += 64)"):
+            lines.add(
+                "const uint32_t end = count - base < 64 ? count : base + 64;",
+                "bool differs = false;",
+            )
+            with lines.block("for (uint32_t at = base; at < end; at++)"):
+                lines.add(
+                    f"const struct {prefix}_row *row = &rows[at];",
+                    *([f"differs |= {' || '.join(differs)};"] if differs else []),
+                    "__builtin_prefetch(&slots[row->slot & slot_mask], 1);",
+                )
+            lines.add(f"{prefix}_add(lfta, &rows[base], end - base, differs);")
+    lines.add("")
