@@ -18,11 +18,11 @@
 #include "process/confinement.h"
 #include "process/privileges.h"
 #include "stream/exchange.h"
-#include "stream/punctuation.h"
 #include "stream/request.h"
 
 struct gs_engine;
 struct gs_attached_set;
+struct gs_part_order;
 struct sock_filter;
 
 /* How an engine reads its sources. */
@@ -56,12 +56,11 @@ struct gs_attached_settings {
     bool low_taps;            /* each LFTA's batches are put out as well, interface by interface */
     bool output_punctuation;  /* outputs give batches without rows too */
     bool deliver_every_burst; /* rows do not wait for a full batch (tests) */
-    bool windows_apart;       /* a batch that is put out has rows of one window alone */
     bool only_whole;          /* rows of windows that the set has not seen whole are left out */
-    struct gs_exchange *exchange; /* with the sets that divide a file with it; or NULL */
-    uint32_t part;                /* of its groups */
-    uint64_t number;          /* that stands in `turn` while the set has its turn */
-    volatile uint64_t *turn;  /* 0 while no set has; read by another process; or NULL */
+    struct gs_exchange *exchange;   /* with the sets that divide a file with it; or NULL */
+    uint32_t part;                  /* of its groups */
+    uint64_t number;                /* that stands in `turn` while the set has its turn */
+    volatile uint64_t *turn;        /* 0 while no set has; read by another process; or NULL */
     gs_host_map_function *host_map; /* of operators that the host maps rows for; or NULL */
     void *host_context;
 };
@@ -312,6 +311,16 @@ bool gs_attached_is_answered(const struct gs_attached_set *set);
 /* The next batch put out and the node it comes from, for a low tap the number of nodes + its port;
  * NULL: none now. The caller releases it, before or after the set is freed. */
 struct gs_batch *gs_attached_take(struct gs_attached_set *set, uint32_t *node);
+/* What sets that have part of the groups each put out of one query, as one. Rows of each part are
+ * in the order of a temporal column; batches have at most so many. NULL: no memory. */
+struct gs_part_order *gs_part_order_new(uint32_t parts, uint32_t column, uint32_t batch_rows);
+void gs_part_order_free(struct gs_part_order *order);
+/* A batch of a part, which may have no rows, with what its bounds promise. */
+int gs_part_order_add(struct gs_part_order *order, uint32_t part, struct gs_batch *batch,
+                      struct gs_error *error);
+/* The next rows that may go on, in batches without bounds; NULL: none may yet. */
+int gs_part_order_take(struct gs_part_order *order, struct gs_batch **batch,
+                       struct gs_error *error);
 /* Where it is attached still, it is detached without an end. */
 void gs_attached_free(struct gs_attached_set *set);
 

@@ -25,7 +25,6 @@ struct gs_operator_settings {
     uint64_t max_rows;   /* rows that one operator may hold */
     const uint64_t *hash_key;
     bool output_punctuation; /* outputs pass on batches without rows too */
-    bool windows_apart;      /* a batch has rows of one window alone */
     bool only_whole;         /* outputs leave out rows of windows that are cut */
     struct gs_output_queue *outputs;
     struct gs_memory *memory;

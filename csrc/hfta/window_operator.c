@@ -5,7 +5,6 @@ bool gs_window_operator_open(struct gs_window_operator *op, const struct gs_wind
                              uint32_t value_count, const struct gs_operator_settings *settings)
 {
     op->methods = methods;
-    op->windows_apart = settings->windows_apart;
     return gs_windows_open(&op->windows, value_count, settings->hash_key, &op->op.holder);
 }
 
@@ -98,9 +97,6 @@ bool gs_window_operator_step(struct gs_operator_state *state)
         state->base.output->is_partial = is_partial;
         if (!op->methods->leave(op, window, &budget)) break;
         window_close(op, window);
-        if (!op->windows_apart || state->base.output->row_count == 0) continue;
-        window = due_window(op);
-        break;
     }
     state->base.output->is_partial = is_partial;
     progress(op, NULL);

@@ -37,7 +37,6 @@ struct gs_window_operator {
     struct gs_operator_state op; /* first */
     const struct gs_window_methods *methods;
     struct gs_windows windows;
-    bool windows_apart; /* a batch has rows of one alone */
 };
 
 /* False where there is no memory. */

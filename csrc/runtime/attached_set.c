@@ -97,7 +97,6 @@ int gs_attached_open(struct gs_attached_set *set, struct gs_error *error)
                                                        .max_groups = s->max_groups,
                                                        .max_rows = s->max_rows,
                                                        .output_punctuation = s->output_punctuation,
-                                                       .windows_apart = s->windows_apart,
                                                        .only_whole = s->only_whole,
                                                        .hash_key = s->hash_key,
                                                        .host_map = s->host_map,

@@ -27,8 +27,8 @@ struct gs_attached_set {
     size_t whole_capacity;
     struct gs_reassembler **reassemblers; /* by view, then interface; NULL where it has none */
     struct gs_holder views_holder;
-    struct gs_engine *engine; /* that it is attached to, or NULL */
-    bool is_ended;            /* before its engine's input: it gets no more packets */
+    struct gs_engine *engine;     /* that it is attached to, or NULL */
+    bool is_ended;                /* before its engine's input: it gets no more packets */
     struct gs_progress *progress; /* attached_exchange.c: of those that it exchanges rows with */
 };
 

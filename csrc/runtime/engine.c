@@ -10,6 +10,7 @@
 #include "engine_state.h"
 
 #define BURSTS_UNLOOKED_MAX 64
+#define OUTPUTS_AT_ONCE 64
 
 /* ---- making ---- */
 
@@ -194,6 +195,17 @@ static bool has_output(const struct gs_engine *engine)
     return false;
 }
 
+/* What is put in its place behind several engines is not waited for batch by batch. */
+static bool has_enough_output(const struct gs_engine *engine)
+{
+    for (uint32_t s = 0; s < engine->set_count; s++) {
+        const struct gs_attached_set *set = engine->sets[s];
+        uint32_t enough = set->settings.exchange == NULL ? 1 : OUTPUTS_AT_ONCE;
+        if (!set->graph.failed && set->graph.outputs.count >= enough) return true;
+    }
+    return false;
+}
+
 /* Nothing comes now: all that is due goes out, without waiting for input. */
 static void settle(struct gs_engine *engine)
 {
@@ -303,7 +315,7 @@ int gs_engine_run(struct gs_engine *engine, uint64_t packet_budget, int timeout_
     if (!engine->is_started) return gs_fail(error, GS_ERROR, "packets are read before the start");
     gs_engine_begin_turn(engine, timeout_ms);
     while (status == GS_OK && !engine->is_stopped && !all_failed(engine) &&
-           records < packet_budget && !has_output(engine)) {
+           records < packet_budget && !has_enough_output(engine)) {
         status = run_once(engine, packet_budget, timeout_ms, &records, error);
         gs_engine_end_answered(engine);
         if (gs_engine_is_awaited(engine)) break;

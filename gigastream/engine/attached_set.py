@@ -84,7 +84,6 @@ class AttachedSet:
         native.only_whole = only_whole
         if part is not None:
             native.exchange, native.part = part.exchange.native, part.number
-            native.windows_apart = True
         self._turn = turn
         if turn is not None:
             native.number, native.turn = turn.number, turn.word.native

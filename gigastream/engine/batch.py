@@ -122,10 +122,6 @@ class NativeBatch:
         count = self._batch.schema.column_count
         return tuple(ffi.unpack(self._batch.punctuation.bounds, count)) if count else ()
 
-    def row_bound(self, column: int, row: int) -> int:
-        """A temporal column's value in a row, as bounds have it: of a decreasing one negative."""
-        return int(lib.gs_row_bound(self._batch, column, row))
-
     @property
     def joint(self) -> JointBound | None:
         """What is promised of two columns together."""

@@ -12,24 +12,21 @@ from collections.abc import Iterator, Sequence
 
 from gigastream.engine.events import Event
 from gigastream.engine.exchange import Exchange, Part
-from gigastream.engine.opening import random_key
+from gigastream.engine.opening import DEFAULT_BATCH_ROWS, random_key
+from gigastream.engine.part_order import PartOrder
 from gigastream.engine.statistics import OperatorStatistics, Statistics
+from gigastream.gsql.types import Order
 from gigastream.late_dataclass import replace
 from gigastream.plan import Plan
+from gigastream.plan.nodes import Node
 from gigastream.plan.rules.share_groups import unshared
 from gigastream.records.source import AnySource
 from gigastream.sessions.divided_session import DividedSession
-from gigastream.sessions.part_order import PartOrder, ordered_column
 from gigastream.sessions.session import Session
 from gigastream.sessions.shape import NO_OPTIONS, SessionOptions
 from gigastream.sessions.threaded_session import Handed, Names
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
-
-_LEAST_WINDOW_NS = 100_000_000
-"""Each window is a batch of each part, at least, that is put in its place."""
-_AN_INSTANT_NS = 1_600_000_000 * 10**9
-
 
 def exchanges_rows(plan: Plan, settings: Settings) -> bool:
     """Whether each thread can have part of the groups; else one completes them all."""
@@ -41,12 +38,14 @@ def exchanges_rows(plan: Plan, settings: Settings) -> bool:
 
 def _has_windows_in_order(plan: Plan) -> bool:
     """Or one for all time."""
-    functions = [function for node in plan.low for function in node.bounds if function is not None]
-    if not functions:
+    if not any(column.temporal.is_temporal for node in plan.low for column in node.schema.columns):
         return True
-    later = _AN_INSTANT_NS + _LEAST_WINDOW_NS
-    are_long = all(f.forward(later) - f.forward(_AN_INSTANT_NS) <= 1 for f in functions)
-    return are_long and all(ordered_column(output) is not None for output in plan.outputs)
+    return all(_ordered_column(output) is not None for output in plan.outputs)
+
+
+def _ordered_column(output: Node) -> int | None:
+    """The column in whose order a query's rows are; None: no column says."""
+    return next((at for at, order in enumerate(output.order) if order is Order.ORDERED), None)
 
 
 class ExchangingSession(DividedSession):
@@ -63,7 +62,13 @@ class ExchangingSession(DividedSession):
     ) -> None:
         """Open all, as a DividedSession."""
         self._exchange = Exchange(settings.jobs)
-        self._order = PartOrder(plan, settings.jobs)
+        rows = settings.batch_rows or DEFAULT_BATCH_ROWS
+        columns = {output.name: _ordered_column(output) for output in plan.outputs}
+        self._orders = {
+            name: PartOrder(settings.jobs, column, rows)
+            for name, column in columns.items()
+            if column is not None
+        }
         key = settings.hash_key or tuple(random_key())  # whose a group is, is the same for all
         own = replace(settings, hash_key=key)
         super().__init__(plan, source, own, options, extent_bytes=extent_bytes)
@@ -99,7 +104,11 @@ class ExchangingSession(DividedSession):
     def _answered(self, handed: Handed) -> Iterator[Event]:
         part, turn = handed
         for event in turn:
-            yield from self._order.add(part, event)
+            order = self._orders.get(event.query)
+            if order is not None:
+                yield from (replace(event, batch=b) for b in order.add(part, event.batch))
+            elif event.batch.row_count:
+                yield event
 
 
 _SUMS = (
