@@ -39,7 +39,9 @@ def _write_deal(lines: Lines, prefix: str, same: Sequence[str]) -> None:
                 lines.add("/* its clock has wrapped */", "lfta->counters.no_value++;", "continue;")
             lines.add(
                 "struct gs_lane *const lane = &lanes->lanes[gs_part_of(row->tag, parts)];",
-                f"((struct {prefix}_row *)lane->rows)[lane->count++] = *row;",
+                f"struct {prefix}_row *const to = (struct {prefix}_row *)lane->rows + lane->count++;",
+                "*to = *row;",
+                "__builtin_prefetch(to + 16, 1);",
             )
         lines.add("return lanes->lanes[lanes->own].count;")
     lines.add("")

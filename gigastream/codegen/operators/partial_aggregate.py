@@ -128,15 +128,16 @@ def _write_aggregation(
             "uint32_t count = 0;",
             "bool differs = false;",
         )
+        if node.deals_rows:
+            lines.add("const bool has_others = lfta->lanes != NULL; /* most rows are theirs */")
         write_filter_time(lines, node)
         with each_packet(lines, context, node) as tuple_writer:
             _write_group(lines, context, prefix, node, tuple_writer)
             if node.has_wide_rows:
                 lines.add(f"{prefix}_add(lfta, rows, count, differs);", "count = 0;")
         if node.deals_rows:
-            lines.add(
-                f"if (GS_UNLIKELY(lfta->lanes != NULL)) count = {prefix}_deal(lfta, rows, count);"
-            )
+            dealt = f"{prefix}_take(lfta, rows, {prefix}_deal(lfta, rows, count))"
+            lines.add(f"if (has_others) {dealt};", "else")
         if not node.has_wide_rows:
             lines.add(f"{prefix}_add(lfta, rows, count, differs);")
     lines.add("")
@@ -213,10 +214,8 @@ def _write_place(lines: Lines, node: PartialAggregate) -> None:
     ]
     if differs:
         lines.add(f"differs |= {' || '.join(differs)};")
-    lines.add(
-        "__builtin_prefetch(&slots[row->slot & slot_mask], 1);",
-        "count++;",
-    )
+    own = "if (!has_others) " if node.deals_rows else ""
+    lines.add(f"{own}__builtin_prefetch(&slots[row->slot & slot_mask], 1);", "count++;")
 
 
 def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
