@@ -10,6 +10,11 @@
 int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *config,
                     struct gs_error *error);
 
+/* gs_capture_ops.peek: records have been looked at when they were walked over. */
+uint32_t gs_extents_peek(const struct gs_capture *capture, struct gs_frame *frames,
+                         uint32_t capacity, const struct gs_frame_reach *reach,
+                         struct gs_frame_run *run);
+
 /* It has read its last, and nobody waits for it. */
 void gs_extents_leave(struct gs_capture *capture);
 

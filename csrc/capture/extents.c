@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 /* In front of an extent's bytes there is room for those of a record that begins before them. */
 #define HEAD_BYTES ((size_t)GS_CAPTURED_BYTES_MAX + 64)
 #define WALKED_AT_ONCE 64
+#define RUNS_MAX 128 /* that are kept of an extent: of small packets those of its first part */
 #define READERS_MAX 64
 /* Of each reader, that may be gone to before the slowest has answered for its own: all that is
  * ahead of it is held above, since it may have more of every window. */
@@ -34,6 +36,21 @@ struct gs_extents {
     uint64_t offset;  /* of the first record that was not walked over */
     uint64_t records; /* before it */
     struct gs_source_time time;
+};
+
+/* Records that were walked over, as their reader will look at them: behind H and the timestamp
+ * that were before them. */
+struct walked_run {
+    uint64_t offset; /* of the first one */
+    uint32_t count;
+    int64_t high_ns, previous_ns;
+    struct gs_frame_run run;
+    struct gs_frame frames[WALKED_AT_ONCE];
+};
+
+struct gs_walked {
+    uint32_t count, next; /* runs, and the first that may not have been passed */
+    struct walked_run runs[RUNS_MAX];
 };
 
 struct gs_extents *gs_extents_new(uint32_t extent_bytes)
@@ -99,6 +116,8 @@ int gs_extents_join(struct gs_capture *capture, const struct gs_capture_config *
     if (buffer == NULL) return gs_fail(error, GS_ERROR, "out of memory");
     input->bytes = input->buffer = buffer;
     capture->time = config->time;
+    capture->walked = calloc(1, sizeof *capture->walked);
+    if (capture->walked == NULL) return gs_fail(error, GS_ERROR, "out of memory");
     if (!enter(config->extents, capture, &status))
         return gs_fail(error, GS_ERROR, "was replaced while it was opened");
     input->bytes_offset = gs_byte_input_offset(input);
@@ -116,6 +135,8 @@ void gs_extents_leave(struct gs_capture *capture)
     extents->at[capture->reader] = NOTHING;
     pthread_cond_broadcast(&extents->moved);
     pthread_mutex_unlock(&extents->lock);
+    free(capture->walked);
+    capture->walked = NULL;
 }
 
 /* ---- reading ---- */
@@ -171,22 +192,77 @@ static void place_window(struct gs_capture *capture, struct fetched *fetched)
 /* Time behind all whole records of the window, which are passed over. */
 static uint64_t walk(struct gs_capture *capture, struct gs_source_time *time)
 {
-    struct gs_frame frames[WALKED_AT_ONCE];
+    struct walked_run unkept;
+    struct gs_walked *walked = capture->walked;
     uint64_t records = 0;
+    walked->count = walked->next = 0;
     for (;;) {
         uint64_t offset = gs_byte_input_offset(&capture->input);
+        struct walked_run *seen = walked->count < RUNS_MAX ? &walked->runs[walked->count] : &unkept;
         struct gs_source_time begun = *time; /* if a record begins here */
         if (offset >= begun.block_end_offset) gs_source_time_enter_block(&begun, offset);
         const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, begun.block_end_offset};
-        struct gs_frame_run run =
-            gs_frame_run_of(begun.high_timestamp_ns, begun.previous_timestamp_ns);
-        uint32_t count = capture->peek_frames(capture, frames, WALKED_AT_ONCE, &reach, &run);
-        if (count == 0) return records;
-        gs_source_time_pass(&begun, &run);
+        seen->offset = offset;
+        seen->high_ns = begun.high_timestamp_ns;
+        seen->previous_ns = begun.previous_timestamp_ns;
+        seen->run = gs_frame_run_of(seen->high_ns, seen->previous_ns);
+        seen->count =
+            capture->peek_frames(capture, seen->frames, WALKED_AT_ONCE, &reach, &seen->run);
+        if (seen->count == 0) return records;
+        walked->count += seen != &unkept;
+        gs_source_time_pass(&begun, &seen->run);
         *time = begun;
-        capture->input.position += run.bytes;
-        records += count;
+        capture->input.position += seen->run.bytes;
+        records += seen->count;
     }
+}
+
+/* What is behind a run is as it was when it was walked over, and all of it is within reach. */
+static bool is_as_walked(const struct walked_run *walked, const struct gs_frame_reach *reach,
+                         const struct gs_frame_run *run, uint64_t offset)
+{
+    return walked->offset == offset && walked->high_ns == run->high_ns &&
+           walked->previous_ns == run->previous_ns && walked->run.least_ns >= reach->least_ns &&
+           walked->run.high_ns < reach->high_ns && walked->run.last_offset < reach->until_offset;
+}
+
+static void add_walked(struct gs_frame_run *run, const struct gs_frame_run *walked)
+{
+    run->high_ns = walked->high_ns;
+    run->previous_ns = walked->previous_ns;
+    if (walked->least_ns < run->least_ns) run->least_ns = walked->least_ns;
+    if (walked->greatest_ns > run->greatest_ns) run->greatest_ns = walked->greatest_ns;
+    run->last_offset = walked->last_offset;
+    run->bytes += walked->bytes;
+    run->truncated += walked->truncated;
+}
+
+uint32_t gs_extents_peek(const struct gs_capture *capture, struct gs_frame *frames,
+                         uint32_t capacity, const struct gs_frame_reach *reach,
+                         struct gs_frame_run *run)
+{
+    struct gs_walked *walked = capture->walked;
+    uint64_t offset = gs_byte_input_offset(&capture->input);
+    uint32_t count = 0;
+    while (walked->next < walked->count && walked->runs[walked->next].offset < offset)
+        walked->next++;
+    for (uint32_t at = walked->next; at < walked->count; at++) {
+        const struct walked_run *seen = &walked->runs[at];
+        if (seen->count > capacity - count || !is_as_walked(seen, reach, run, offset + run->bytes))
+            break;
+        memcpy(&frames[count], seen->frames, seen->count * sizeof *frames);
+        add_walked(run, &seen->run);
+        count += seen->count;
+    }
+    if (count > 0) return count;
+    struct gs_frame_reach to_next = *reach; /* whose records may be as they were again */
+    for (uint32_t at = walked->next; at < walked->count; at++)
+        if (walked->runs[at].offset > offset) {
+            if (walked->runs[at].offset < reach->until_offset)
+                to_next.until_offset = walked->runs[at].offset;
+            break;
+        }
+    return capture->peek_frames(capture, frames, capacity, &to_next, run);
 }
 
 /* True: it is the last one. What is left over and longer than records can be is damaged: this

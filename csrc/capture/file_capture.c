@@ -167,6 +167,7 @@ static uint32_t file_peek(const struct gs_capture *capture, struct gs_frame *fra
                           struct gs_frame_run *run)
 {
     if (capture->peek_frames == NULL) return 0;
+    if (capture->walked != NULL) return gs_extents_peek(capture, frames, capacity, reach, run);
     return capture->peek_frames(capture, frames, capacity, reach, run);
 }
 

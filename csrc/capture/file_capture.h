@@ -52,6 +52,7 @@ struct gs_capture {
 
     struct gs_extents *extents;  /* NULL: it reads all of the file */
     uint32_t reader;             /* which of theirs it is */
+    struct gs_walked *walked;    /* what it has seen of its extent's records */
     struct gs_source_time *time; /* of its source, where it reads extents */
     int failure;                 /* errno behind its extent, which is the last; 0: none */
     bool was_cut;                /* behind it there were bytes that are no more */

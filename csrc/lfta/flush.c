@@ -5,14 +5,33 @@
 #include "bitmap.h"
 #include "lfta.h"
 
+#define SLOTS_AHEAD 16 /* of the one that leaves are on their way to the cache */
+
+/* The next occupied slot at or after this one, on its way to the cache. */
+static uint32_t next_slot(const struct gs_lfta_state *lfta, const struct gs_lfta_window *window,
+                          uint32_t from)
+{
+    const struct gs_lfta_table *table = &lfta->base.table;
+    uint32_t slot = gs_bitmap_next(window->occupied, from, table->slot_count);
+    if (slot != GS_BITMAP_NONE)
+        __builtin_prefetch(table->slots + (size_t)slot * lfta->base.ops->slot_size, 1);
+    return slot;
+}
+
+/* Slots leave in their order, each some behind the one that is fetched. */
 void gs_flush_window(struct gs_lfta_state *lfta, uint32_t index)
 {
     struct gs_lfta_window *window = &lfta->base.table.windows[index];
-    uint32_t slot = 0;
-    while (window->group_count > 0) {
-        slot = gs_bitmap_next(window->occupied, slot, lfta->base.table.slot_count);
-        if (slot == GS_BITMAP_NONE) return;
-        gs_table_leave(lfta, index, slot);
+    uint32_t fetched[SLOTS_AHEAD], from = 0;
+    for (uint32_t at = 0; at < SLOTS_AHEAD; at++) {
+        fetched[at] = from == GS_BITMAP_NONE ? from : next_slot(lfta, window, from);
+        from = fetched[at] == GS_BITMAP_NONE ? fetched[at] : fetched[at] + 1;
+    }
+    for (uint32_t at = 0; window->group_count > 0; at = (at + 1) % SLOTS_AHEAD) {
+        if (fetched[at] == GS_BITMAP_NONE) return;
+        gs_table_leave(lfta, index, fetched[at]);
+        fetched[at] = from == GS_BITMAP_NONE ? from : next_slot(lfta, window, from);
+        from = fetched[at] == GS_BITMAP_NONE ? fetched[at] : fetched[at] + 1;
     }
 }
 
@@ -163,12 +182,20 @@ static void adapt(struct gs_lfta_state *lfta)
     }
 }
 
+/* A file that several read has no packets that an old window's groups could delay; each that leaves
+ * by itself is looked up, in a slot that is far away by then. */
+static bool leaves_whole(const struct gs_lfta_state *lfta)
+{
+    return lfta->dealing != NULL && lfta->flush_policy == GS_FLUSH_SLOW &&
+           lfta->base.ops->slow_flush == 0;
+}
+
 void gs_flush_advance(struct gs_lfta_state *lfta, bool promise_grew, bool is_heartbeat)
 {
     uint32_t policy = lfta->flush_policy;
     if (policy == GS_FLUSH_SLOW_INORDER && promise_grew) flush_old(lfta, 0);
     bool became_old = mark_old(lfta);
-    if (policy == GS_FLUSH_IMMEDIATE) flush_old(lfta, 0);
+    if (policy == GS_FLUSH_IMMEDIATE || leaves_whole(lfta)) flush_old(lfta, 0);
     if (policy == GS_FLUSH_SLOW_INORDER) flush_old(lfta, 1);
     if (is_heartbeat) heartbeat(lfta);
     if (policy == GS_FLUSH_SLOW || policy == GS_FLUSH_LAZY) check_disorder(lfta);

@@ -14,6 +14,10 @@ from gigastream.codegen.keys import window_groups
 from gigastream.gsql.queries import GroupVariable
 
 
+_AT_ONCE, _AHEAD = 16, 64
+"""Rows that are added together; and how far behind them slots are fetched."""
+
+
 def write_exchange(lines: Lines, prefix: str, groups: Sequence[GroupVariable]) -> None:
     """`<prefix>_deal` and `<prefix>_take`; `<prefix>_add` has been written."""
     windows = range(len(window_groups(groups)))
@@ -56,16 +60,19 @@ def _write_take(lines: Lines, prefix: str, differs: Sequence[str]) -> None:
             f"const struct {prefix}_slot *const slots = (void *)lfta->table.slots;",
             "const uint32_t slot_mask = lfta->table.slot_mask;",
         )
-        with lines.block("for (uint32_t base = 0; base < count; base += 64)"):
+        with lines.block(f"for (uint32_t at = 0; at < count && at < {_AHEAD}; at++)"):
+            lines.add("__builtin_prefetch(&slots[rows[at].slot & slot_mask], 1);")
+        with lines.block(f"for (uint32_t base = 0; base < count; base += {_AT_ONCE})"):
             lines.add(
-                "const uint32_t end = count - base < 64 ? count : base + 64;",
+                f"const uint32_t end = count - base < {_AT_ONCE} ? count : base + {_AT_ONCE};",
                 "bool differs = false;",
             )
             with lines.block("for (uint32_t at = base; at < end; at++)"):
                 lines.add(
                     f"const struct {prefix}_row *row = &rows[at];",
+                    f"const struct {prefix}_row *later = row + (count - at > {_AHEAD} ? {_AHEAD} : 0);",
                     *([f"differs |= {' || '.join(differs)};"] if differs else []),
-                    "__builtin_prefetch(&slots[row->slot & slot_mask], 1);",
+                    "__builtin_prefetch(&slots[later->slot & slot_mask], 1);",
                 )
             lines.add(f"{prefix}_add(lfta, &rows[base], end - base, differs);")
     lines.add("")
