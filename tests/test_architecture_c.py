@@ -18,7 +18,7 @@ HOST = "gigastream.h"
 MAY_INCLUDE: dict[str, set[str]] = {
     "abi": set(),
     "base": {"abi"},
-    "stream": {"abi"},
+    "stream": {"abi", "base"},
     "arrow": {"abi", "base"},
     "output": {"abi", "base"},
     "process": {"abi", "base"},

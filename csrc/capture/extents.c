@@ -49,6 +49,7 @@ struct walked_run {
 };
 
 struct gs_walked {
+    bool is_asked_for;    /* by who takes frames */
     uint32_t count, next; /* runs, and the first that may not have been passed */
     struct walked_run runs[RUNS_MAX];
 };
@@ -135,8 +136,6 @@ void gs_extents_leave(struct gs_capture *capture)
     extents->at[capture->reader] = NOTHING;
     pthread_cond_broadcast(&extents->moved);
     pthread_mutex_unlock(&extents->lock);
-    free(capture->walked);
-    capture->walked = NULL;
 }
 
 /* ---- reading ---- */
@@ -198,7 +197,8 @@ static uint64_t walk(struct gs_capture *capture, struct gs_source_time *time)
     walked->count = walked->next = 0;
     for (;;) {
         uint64_t offset = gs_byte_input_offset(&capture->input);
-        struct walked_run *seen = walked->count < RUNS_MAX ? &walked->runs[walked->count] : &unkept;
+        bool is_kept = walked->is_asked_for && walked->count < RUNS_MAX;
+        struct walked_run *seen = is_kept ? &walked->runs[walked->count] : &unkept;
         struct gs_source_time begun = *time; /* if a record begins here */
         if (offset >= begun.block_end_offset) gs_source_time_enter_block(&begun, offset);
         const struct gs_frame_reach reach = {INT64_MIN, INT64_MAX, begun.block_end_offset};
@@ -234,6 +234,7 @@ static void add_walked(struct gs_frame_run *run, const struct gs_frame_run *walk
     if (walked->greatest_ns > run->greatest_ns) run->greatest_ns = walked->greatest_ns;
     run->last_offset = walked->last_offset;
     run->bytes += walked->bytes;
+    run->captured += walked->captured;
     run->truncated += walked->truncated;
 }
 
@@ -244,6 +245,7 @@ uint32_t gs_extents_peek(const struct gs_capture *capture, struct gs_frame *fram
     struct gs_walked *walked = capture->walked;
     uint64_t offset = gs_byte_input_offset(&capture->input);
     uint32_t count = 0;
+    walked->is_asked_for = true;
     while (walked->next < walked->count && walked->runs[walked->next].offset < offset)
         walked->next++;
     for (uint32_t at = walked->next; at < walked->count; at++) {

@@ -80,6 +80,7 @@ static void file_close(struct gs_capture *capture)
     if (capture == NULL) return;
     gs_extents_leave(capture);
     gs_byte_input_close(&capture->input);
+    free(capture->walked);
     free(capture->interfaces);
     free(capture);
 }

@@ -9,8 +9,9 @@
 #include "../stream/window.h"
 #include "lfta.h"
 
-#define LANE_BYTES ((size_t)64 << 10) /* stays in the cache of who fills it, and of who reads it   \
-                                       */
+#define LANE_BYTES (64u << 10)    /* stays in the cache of who fills it, and of who reads it */
+#define SPARSE_PART 8             /* of a parcel: with fewer rows it is not sent itself */
+#define LANES_BYTES (1024u << 10) /* of the lanes to one part, of all tables together */
 
 struct gs_dealing {
     struct gs_lanes lanes; /* what generated code sees */
@@ -30,10 +31,11 @@ int gs_deal_open(struct gs_lfta_state *lfta, const struct gs_lfta_settings *sett
         return gs_fail(error, GS_ERROR, "rows of an LFTA that cannot be dealt");
     struct gs_dealing *dealing = lfta->dealing = calloc(1, sizeof *dealing);
     if (dealing == NULL) return gs_fail(error, GS_ERROR, "no memory for rows of other groups");
-    uint32_t fitting = (uint32_t)(LANE_BYTES / lfta->base.ops->row_size);
+    uint32_t bytes = LANES_BYTES / (settings->table_count > 0 ? settings->table_count : 1);
+    uint32_t fitting = (bytes < LANE_BYTES ? bytes : LANE_BYTES) / lfta->base.ops->row_size;
     dealing->exchange = settings->exchange;
     dealing->number = number;
-    dealing->capacity = fitting < 2 * GS_BURST_CAPACITY ? 2 * GS_BURST_CAPACITY : fitting;
+    dealing->capacity = fitting < GS_BURST_CAPACITY ? GS_BURST_CAPACITY : fitting;
     dealing->lanes.parts = gs_exchange_parts(settings->exchange);
     dealing->lanes.own = settings->part;
     dealing->lanes.window = dealing->window;
@@ -47,7 +49,8 @@ void gs_deal_close(struct gs_lfta_state *lfta)
 {
     if (lfta->dealing == NULL) return;
     for (uint32_t part = 0; part < GS_PARTS_MAX; part++)
-        free(lfta->dealing->parcels[part]);
+        if (lfta->dealing->parcels[part] != NULL)
+            gs_parcel_give_back(lfta->dealing->exchange, part, lfta->dealing->parcels[part]);
     free(lfta->dealing);
     lfta->dealing = NULL;
     lfta->base.lanes = NULL;
@@ -73,15 +76,29 @@ bool gs_deal_has_window(struct gs_lfta *base, const gs_bound *values)
     return true;
 }
 
-static void send(struct gs_dealing *dealing, uint32_t part)
+/* Few rows go in a parcel of their size: it may wait among many. */
+static struct gs_parcel *fitting(struct gs_dealing *dealing, uint32_t part, size_t bytes)
 {
-    struct gs_parcel *parcel = dealing->parcels[part];
+    struct gs_parcel *parcel = dealing->parcels[part], *own = NULL;
+    if (bytes < parcel->bytes / SPARSE_PART) own = gs_parcel_new(dealing->exchange, part, bytes);
+    if (own == NULL) {
+        dealing->parcels[part] = NULL;
+        return parcel;
+    }
+    memcpy(own->rows, parcel->rows, bytes);
+    return own;
+}
+
+static void send(struct gs_lfta_state *lfta, uint32_t part)
+{
+    struct gs_dealing *dealing = lfta->dealing;
     struct gs_lane *lane = &dealing->lanes.lanes[part];
-    if (parcel == NULL || lane->count == 0) return;
+    if (dealing->parcels[part] == NULL || lane->count == 0) return;
+    size_t bytes = (size_t)lane->count * lfta->base.ops->row_size;
+    struct gs_parcel *parcel = fitting(dealing, part, bytes);
     parcel->from = dealing->lanes.own;
     parcel->lfta = dealing->number;
     parcel->count = lane->count;
-    dealing->parcels[part] = NULL;
     lane->count = 0;
     gs_parcel_send(dealing->exchange, part, parcel);
 }
@@ -90,13 +107,14 @@ void gs_deal_send(struct gs_lfta_state *lfta)
 {
     struct gs_dealing *dealing = lfta->dealing;
     for (uint32_t part = 0; part < dealing->lanes.parts; part++)
-        if (part != dealing->lanes.own) send(dealing, part);
+        if (part != dealing->lanes.own) send(lfta, part);
 }
 
 static bool renew(struct gs_lfta_state *lfta, uint32_t part)
 {
     struct gs_dealing *dealing = lfta->dealing;
-    send(dealing, part);
+    send(lfta, part);
+    if (dealing->parcels[part] != NULL) return true;
     size_t bytes = (size_t)dealing->capacity * lfta->base.ops->row_size;
     struct gs_parcel *parcel = gs_parcel_new(dealing->exchange, part, bytes);
     dealing->parcels[part] = parcel;

@@ -8,8 +8,8 @@
 #define SLOTS_AHEAD 16 /* of the one that leaves are on their way to the cache */
 
 /* The next occupied slot at or after this one, on its way to the cache. */
-static uint32_t next_slot(const struct gs_lfta_state *lfta, const struct gs_lfta_window *window,
-                          uint32_t from)
+static uint32_t fetch_slot(const struct gs_lfta_state *lfta, const struct gs_lfta_window *window,
+                           uint32_t from)
 {
     const struct gs_lfta_table *table = &lfta->base.table;
     uint32_t slot = gs_bitmap_next(window->occupied, from, table->slot_count);
@@ -22,16 +22,15 @@ static uint32_t next_slot(const struct gs_lfta_state *lfta, const struct gs_lfta
 void gs_flush_window(struct gs_lfta_state *lfta, uint32_t index)
 {
     struct gs_lfta_window *window = &lfta->base.table.windows[index];
-    uint32_t fetched[SLOTS_AHEAD], from = 0;
-    for (uint32_t at = 0; at < SLOTS_AHEAD; at++) {
-        fetched[at] = from == GS_BITMAP_NONE ? from : next_slot(lfta, window, from);
-        from = fetched[at] == GS_BITMAP_NONE ? fetched[at] : fetched[at] + 1;
-    }
-    for (uint32_t at = 0; window->group_count > 0; at = (at + 1) % SLOTS_AHEAD) {
-        if (fetched[at] == GS_BITMAP_NONE) return;
-        gs_table_leave(lfta, index, fetched[at]);
-        fetched[at] = from == GS_BITMAP_NONE ? from : next_slot(lfta, window, from);
-        from = fetched[at] == GS_BITMAP_NONE ? fetched[at] : fetched[at] + 1;
+    uint32_t fetched[SLOTS_AHEAD], from = 0, ahead = 0, groups = window->group_count;
+    for (uint32_t at = 0; window->group_count > 0; at++) {
+        for (; ahead < groups && ahead < at + SLOTS_AHEAD; ahead++) {
+            uint32_t slot = fetch_slot(lfta, window, from);
+            if (slot == GS_BITMAP_NONE) return;
+            fetched[ahead % SLOTS_AHEAD] = slot;
+            from = slot + 1;
+        }
+        gs_table_leave(lfta, index, fetched[at % SLOTS_AHEAD]);
     }
 }
 

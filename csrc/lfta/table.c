@@ -176,6 +176,13 @@ static void lower_windows_leave(struct gs_lfta_state *lfta, uint32_t window)
     }
 }
 
+/* Where others send rows, who are ahead or behind, a window lasts until all have passed it: what
+ * leaves for another one has not met too small a table. */
+static bool is_of_its_time(const struct gs_lfta_state *lfta, uint32_t resident, uint32_t window)
+{
+    return lfta->dealing != NULL && resident != window;
+}
+
 void gs_table_evict(struct gs_lfta *base, uint32_t slot, uint32_t window)
 {
     struct gs_lfta_state *lfta = (struct gs_lfta_state *)base;
@@ -184,7 +191,7 @@ void gs_table_evict(struct gs_lfta *base, uint32_t slot, uint32_t window)
     if (base->members != NULL)
         base->members->evicted++;
     else
-        base->counters.evicted++;
+        base->counters.evicted += !is_of_its_time(lfta, resident, window);
     gs_table_leave(lfta, resident, slot);
     enter(lfta, slot, window);
 }

@@ -15,6 +15,8 @@ struct gs_progress {
 int gs_attached_open_exchange(struct gs_attached_set *set, struct gs_error *error)
 {
     if (set->settings.exchange == NULL) return GS_OK;
+    if (set->interface_count != 1)
+        return gs_fail(error, GS_ERROR, "rows of several interfaces are not exchanged");
     set->progress = calloc(1, sizeof *set->progress);
     if (set->progress == NULL)
         return gs_fail(error, GS_ERROR, "no memory to exchange rows with other sets");

@@ -11,6 +11,7 @@
 
 #define BURSTS_UNLOOKED_MAX 64
 #define OUTPUTS_AT_ONCE 64
+#define OUTPUT_BYTES (1u << 20) /* of them */
 
 /* ---- making ---- */
 
@@ -200,8 +201,10 @@ static bool has_enough_output(const struct gs_engine *engine)
 {
     for (uint32_t s = 0; s < engine->set_count; s++) {
         const struct gs_attached_set *set = engine->sets[s];
+        const struct gs_output_queue *outputs = &set->graph.outputs;
         uint32_t enough = set->settings.exchange == NULL ? 1 : OUTPUTS_AT_ONCE;
-        if (!set->graph.failed && set->graph.outputs.count >= enough) return true;
+        bool has_enough = outputs->count >= enough || outputs->holder.held_bytes >= OUTPUT_BYTES;
+        if (!set->graph.failed && outputs->count > 0 && has_enough) return true;
     }
     return false;
 }
@@ -251,7 +254,8 @@ static int await_others(struct gs_engine *engine, int timeout_ms)
     for (uint32_t s = 0; s < engine->set_count; s++) {
         struct gs_attached_set *set = engine->sets[s];
         if (!gs_attached_is_running(set) || !gs_attached_awaits(set)) continue;
-        return gs_attached_wait(set, timeout_ms) ? GS_OK : GS_AGAIN;
+        if (gs_graph_step(&set->graph) || gs_attached_wait(set, timeout_ms)) return GS_OK;
+        return GS_AGAIN;
     }
     return GS_END;
 }

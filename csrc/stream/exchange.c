@@ -4,11 +4,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "../base/memory.h"
 #include "gs_exchange_rows.h"
 
-#define SPARES_MAX 16
+#define SPARES_MAX 4
+#define PAGE_BYTES 4096u /* smaller ones are made anew: none of them has room that nobody needs */
 
 /* What one part is sent. */
 struct inbox {
@@ -17,7 +20,8 @@ struct inbox {
     struct gs_parcel *first, **last;
     struct gs_parcel *spares;
     uint32_t spare_count;
-    _Atomic uint32_t count; /* looked at between bursts, without the lock */
+    struct gs_holder holder; /* of all parcels that were made for the part */
+    _Atomic uint32_t count;  /* looked at between bursts, without the lock */
 };
 
 struct gs_exchange {
@@ -41,29 +45,39 @@ static bool open_inbox(struct inbox *inbox)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     bool is_open = pthread_cond_init(&inbox->filled, &monotonic) == 0;
     pthread_condattr_destroy(&monotonic);
-    return is_open && pthread_mutex_init(&inbox->lock, NULL) == 0;
+    if (!is_open) return false;
+    if (pthread_mutex_init(&inbox->lock, NULL) == 0) return true;
+    pthread_cond_destroy(&inbox->filled);
+    return false;
 }
 
-struct gs_exchange *gs_exchange_new(uint32_t parts)
+struct gs_exchange *gs_exchange_new(uint32_t parts, struct gs_memory *memory)
 {
     struct gs_exchange *exchange = NULL;
     size_t bytes = sizeof *exchange;
     if (parts < 1 || parts > GS_PARTS_MAX) return NULL;
     if (posix_memalign((void **)&exchange, 64, bytes) != 0) return NULL;
-    *exchange = (struct gs_exchange){.parts = parts};
-    for (uint32_t part = 0; part < parts; part++)
-        if (!open_inbox(inbox_of(exchange, part))) {
-            free(exchange);
-            return NULL;
-        }
+    memset(exchange, 0, bytes);
+    for (; exchange->parts < parts; exchange->parts++) {
+        inbox_of(exchange, exchange->parts)->holder.memory = memory;
+        if (open_inbox(inbox_of(exchange, exchange->parts))) continue;
+        gs_exchange_free(exchange);
+        return NULL;
+    }
     return exchange;
 }
 
-static void free_all(struct gs_parcel *parcels)
+static void discard(struct inbox *inbox, struct gs_parcel *parcel)
+{
+    gs_let_go(&inbox->holder, sizeof *parcel + parcel->bytes);
+    free(parcel);
+}
+
+static void discard_all(struct inbox *inbox, struct gs_parcel *parcels)
 {
     while (parcels != NULL) {
         struct gs_parcel *next = parcels->next;
-        free(parcels);
+        discard(inbox, parcels);
         parcels = next;
     }
 }
@@ -73,8 +87,8 @@ void gs_exchange_free(struct gs_exchange *exchange)
     if (exchange == NULL) return;
     for (uint32_t part = 0; part < exchange->parts; part++) {
         struct inbox *inbox = inbox_of(exchange, part);
-        free_all(inbox->first);
-        free_all(inbox->spares);
+        discard_all(inbox, inbox->first);
+        discard_all(inbox, inbox->spares);
         pthread_cond_destroy(&inbox->filled);
         pthread_mutex_destroy(&inbox->lock);
     }
@@ -102,31 +116,36 @@ uint32_t gs_exchange_parts(const struct gs_exchange *exchange)
     return exchange->parts;
 }
 
-static struct gs_parcel *spare_of(struct inbox *inbox)
+/* One that has been read, if it is large enough. */
+static struct gs_parcel *spare_of(struct inbox *inbox, size_t bytes)
 {
-    pthread_mutex_lock(&inbox->lock);
     struct gs_parcel *spare = inbox->spares;
-    if (spare != NULL) {
-        inbox->spares = spare->next;
-        inbox->spare_count--;
-    }
-    pthread_mutex_unlock(&inbox->lock);
-    return spare;
+    if (spare == NULL || bytes < PAGE_BYTES) return NULL;
+    inbox->spares = spare->next;
+    inbox->spare_count--;
+    if (spare->bytes >= bytes) return spare;
+    discard(inbox, spare);
+    return NULL;
+}
+
+static struct gs_parcel *allocate(struct inbox *inbox, size_t bytes)
+{
+    struct gs_parcel *parcel;
+    if (bytes >= PAGE_BYTES) bytes = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    if (posix_memalign((void **)&parcel, 64, sizeof *parcel + bytes) != 0) return NULL;
+    gs_hold_anyway(&inbox->holder, sizeof *parcel + bytes);
+    parcel->bytes = bytes;
+    return parcel;
 }
 
 struct gs_parcel *gs_parcel_new(struct gs_exchange *exchange, uint32_t to, size_t bytes)
 {
-    struct gs_parcel *parcel = spare_of(inbox_of(exchange, to));
-    if (parcel != NULL && parcel->bytes < bytes) {
-        free(parcel);
-        parcel = NULL;
-    }
-    if (parcel == NULL) {
-        if (posix_memalign((void **)&parcel, 64, sizeof *parcel + bytes) != 0) return NULL;
-        parcel->bytes = bytes;
-    }
-    parcel->next = NULL;
-    parcel->count = 0;
+    struct inbox *inbox = inbox_of(exchange, to);
+    pthread_mutex_lock(&inbox->lock);
+    struct gs_parcel *parcel = spare_of(inbox, bytes);
+    if (parcel == NULL) parcel = allocate(inbox, bytes);
+    pthread_mutex_unlock(&inbox->lock);
+    if (parcel != NULL) parcel->count = 0;
     return parcel;
 }
 
@@ -159,14 +178,14 @@ void gs_parcel_give_back(struct gs_exchange *exchange, uint32_t part, struct gs_
 {
     struct inbox *inbox = inbox_of(exchange, part);
     pthread_mutex_lock(&inbox->lock);
-    bool is_kept = inbox->spare_count < SPARES_MAX;
-    if (is_kept) {
+    if (inbox->spare_count < SPARES_MAX && parcel->bytes >= PAGE_BYTES) {
         parcel->next = inbox->spares;
         inbox->spares = parcel;
         inbox->spare_count++;
+    } else {
+        discard(inbox, parcel);
     }
     pthread_mutex_unlock(&inbox->lock);
-    if (!is_kept) free(parcel);
 }
 
 static struct timespec in_ms(int timeout_ms)

@@ -9,8 +9,11 @@
 
 struct gs_exchange;
 
-/* Among so many engines, at most GS_PARTS_MAX. NULL: no memory. It is freed behind their sets. */
-struct gs_exchange *gs_exchange_new(uint32_t parts);
+struct gs_memory;
+
+/* Among so many engines, at most GS_PARTS_MAX; what is under way is counted in the account, or
+ * NULL. NULL: no memory. It is freed behind their sets. */
+struct gs_exchange *gs_exchange_new(uint32_t parts, struct gs_memory *memory);
 void gs_exchange_free(struct gs_exchange *exchange);
 /* Nobody waits for the others any longer: what they have sent is no answer. From any thread. */
 void gs_exchange_end(struct gs_exchange *exchange);

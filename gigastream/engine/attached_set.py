@@ -53,12 +53,12 @@ class AttachedSet:
         """Load a plan.
 
         `interfaces` is how many its engine has, `parts` how many sets like it have part of the
-        packets each, and `part` which groups are this one's, if they are parted; `include` are folders of C headers that user
-        protocols name. `taps` names nodes whose streams come out as well; with `low_taps` every
-        LFTA's batches do. `is_low_elsewhere`: nothing of the low level is compiled, which another
-        process runs. `only_whole`: rows of windows that were running when it came, or went, are
-        left out, and counted (cut_rows). `is_brief`: its sources are small. `turn` has its number
-        whenever it has its turn.
+        packets each, and `part` which groups are this one's, if they are parted; `include` are
+        folders of C headers that user protocols name. `taps` names nodes whose streams come out as
+        well; with `low_taps` every LFTA's batches do. `is_low_elsewhere`: nothing of the low level
+        is compiled, which another process runs. `only_whole`: rows of windows that were running
+        when it came, or went, are left out, and counted (cut_rows). `is_brief`: its sources are
+        small. `turn` has its number whenever it has its turn.
         """
         settings = settings or Settings()
         plan = plan if settings.share_groups else unshared(plan)
@@ -84,7 +84,7 @@ class AttachedSet:
         native.only_whole = only_whole
         if part is not None:
             native.exchange, native.part = part.exchange.native, part.number
-        self._turn = turn
+        self._turn, self._part = turn, part  # they outlive it
         if turn is not None:
             native.number, native.turn = turn.number, turn.word.native
         loaded = ffi.new("struct gs_attached_set **")

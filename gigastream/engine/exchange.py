@@ -7,15 +7,17 @@ from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError
+from gigastream.engine.memory import account
 from gigastream.late_dataclass import dataclass
 
 
 class Exchange:
     """What the engines share. EngineError."""
 
-    def __init__(self, parts: int) -> None:
-        """Among so many, at most 64."""
-        self.native: Any = ffi.gc(lib.gs_exchange_new(parts), lib.gs_exchange_free)
+    def __init__(self, parts: int, memory_bytes: int | None) -> None:
+        """Among so many, at most 64; `memory_bytes` is the setting."""
+        native = lib.gs_exchange_new(parts, account(memory_bytes))
+        self.native: Any = ffi.gc(native, lib.gs_exchange_free)
         if self.native == ffi.NULL:
             raise EngineError(f"no memory for rows that {parts} threads exchange")
 

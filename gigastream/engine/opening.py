@@ -117,6 +117,7 @@ def default_slots(plan: Plan, interfaces: int) -> int:
     return max(LEAST_SLOTS, DEFAULT_SLOTS // (max(1, tables) * max(1, interfaces)))
 
 
-def random_key() -> list[int]:
+def random_key() -> tuple[int, int]:
     """The hash's key, new for every process, so that nobody can construct collisions."""
-    return [int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2)]
+    first, second = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
+    return first, second

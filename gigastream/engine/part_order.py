@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answers of several parts of the groups as one, window by window (csrc/runtime/part_order.c)."""
+"""The answers of several parts of the groups as one, window by window.
+
+csrc/runtime/part_order.c has what may go on when.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, NativeBatch, check
+from gigastream.engine.memory import account
 
 
 class PartOrder:
     """Of one query. EngineError where there is no memory."""
 
-    def __init__(self, parts: int, column: int, batch_rows: int) -> None:
-        """Each part's rows are in the order of a column; a batch has at most `batch_rows`."""
-        native = lib.gs_part_order_new(parts, column, batch_rows)
+    def __init__(
+        self, parts: int, columns: Sequence[int], batch_rows: int, memory_bytes: int | None
+    ) -> None:
+        """Each part's rows are in the order of these columns; of none: all are of one window.
+
+        A batch has at most `batch_rows`; `memory_bytes` is the setting.
+        """
+        given, count = ffi.new("uint32_t[]", list(columns)), len(columns)
+        native = lib.gs_part_order_new(parts, given, count, batch_rows, account(memory_bytes))
         self._native: Any = ffi.gc(native, lib.gs_part_order_free)
         self._error = ffi.new("struct gs_error *")
         if native == ffi.NULL:

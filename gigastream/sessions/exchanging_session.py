@@ -28,6 +28,7 @@ from gigastream.sessions.threaded_session import Handed, Names
 from gigastream.settings import Settings
 from gigastream.sources.files import FileSource
 
+
 def exchanges_rows(plan: Plan, settings: Settings) -> bool:
     """Whether each thread can have part of the groups; else one completes them all."""
     if settings.output_punctuation or settings.deliver_every_burst:
@@ -40,12 +41,12 @@ def _has_windows_in_order(plan: Plan) -> bool:
     """Or one for all time."""
     if not any(column.temporal.is_temporal for node in plan.low for column in node.schema.columns):
         return True
-    return all(_ordered_column(output) is not None for output in plan.outputs)
+    return all(map(_ordered_columns, plan.outputs))
 
 
-def _ordered_column(output: Node) -> int | None:
-    """The column in whose order a query's rows are; None: no column says."""
-    return next((at for at, order in enumerate(output.order) if order is Order.ORDERED), None)
+def _ordered_columns(output: Node) -> list[int]:
+    """The columns in whose order a query's rows are."""
+    return [at for at, order in enumerate(output.order) if order is Order.ORDERED]
 
 
 class ExchangingSession(DividedSession):
@@ -61,15 +62,13 @@ class ExchangingSession(DividedSession):
         extent_bytes: int = 0,
     ) -> None:
         """Open all, as a DividedSession."""
-        self._exchange = Exchange(settings.jobs)
-        rows = settings.batch_rows or DEFAULT_BATCH_ROWS
-        columns = {output.name: _ordered_column(output) for output in plan.outputs}
+        self._exchange = Exchange(settings.jobs, settings.memory_bytes)
+        rows, memory = settings.batch_rows or DEFAULT_BATCH_ROWS, settings.memory_bytes
         self._orders = {
-            name: PartOrder(settings.jobs, column, rows)
-            for name, column in columns.items()
-            if column is not None
+            output.name: PartOrder(settings.jobs, _ordered_columns(output), rows, memory)
+            for output in plan.outputs
         }
-        key = settings.hash_key or tuple(random_key())  # whose a group is, is the same for all
+        key = settings.hash_key or random_key()  # whose a group is, is the same for all
         own = replace(settings, hash_key=key)
         super().__init__(plan, source, own, options, extent_bytes=extent_bytes)
 
@@ -87,6 +86,7 @@ class ExchangingSession(DividedSession):
     def _open_above(
         self, plan: Plan, names: Names, settings: Settings, options: SessionOptions
     ) -> None:
+        assert not options.taps, "streams of nodes come out of each part"
         self._asks = False
 
     def _open_part(
@@ -104,11 +104,8 @@ class ExchangingSession(DividedSession):
     def _answered(self, handed: Handed) -> Iterator[Event]:
         part, turn = handed
         for event in turn:
-            order = self._orders.get(event.query)
-            if order is not None:
-                yield from (replace(event, batch=b) for b in order.add(part, event.batch))
-            elif event.batch.row_count:
-                yield event
+            ordered = self._orders[event.query].add(part, event.batch)
+            yield from (replace(event, batch=batch) for batch in ordered)
 
 
 _SUMS = (

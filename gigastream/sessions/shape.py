@@ -2,10 +2,9 @@
 """What the sessions have in common.
 
 Seven of them run a plan: Session both levels, here; ThreadedSession the same over several rings;
-DividedSession the same over one file, by several threads; ExchangingSession too, where each of these
-has part of the groups;
-LowSession the low level alone, into a spool; SpoolSession the high level alone, out of one; and
-HighSession is that high level, into which others push.
+DividedSession the same over one file, by several threads; ExchangingSession too, where each of
+these has part of the groups; LowSession the low level alone, into a spool; SpoolSession the high
+level alone, out of one; and HighSession is that high level, into which others push.
 """
 
 from __future__ import annotations

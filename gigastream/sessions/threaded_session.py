@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from gigastream.codegen.interfaces import is_read
+from gigastream.engine import memory
 from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
 from gigastream.engine.live import rings
@@ -112,6 +113,7 @@ class ThreadedSession(Closing):
         settings: Settings,
         options: SessionOptions,
     ) -> None:
+        self._memory_bytes = settings.memory_bytes
         names = [sorted({source.interface for source in part}) for part in parts]
         self._asks = settings.is_on_demand and not options.low_taps
         self._wanted: list[dict[str, int]] = [{} for _ in parts]
@@ -207,9 +209,9 @@ class ThreadedSession(Closing):
         sources = [source for counted in self._counted for source in counted.sources]
         lftas = _summed([lfta for counted in self._counted for lfta in counted.lftas])
         operators = [o for up in self._highs for o in up.statistics().operators]
-        memory = self._counted[0].memory
+        used = memory.statistics(self._memory_bytes)
         lists = self._counted[0].lists  # each part has read the same
-        return Statistics(tuple(sources), lftas, tuple(operators), memory, lists)
+        return Statistics(tuple(sources), lftas, tuple(operators), used, lists)
 
     def close(self) -> None:
         """Give everything back; batches that were taken stay good."""

@@ -57,6 +57,15 @@ TEXTS = {
     "SELECT tb, destPort, sum(len) AS s FROM TCP GROUP BY time/5 AS tb, destPort "
     "ORDER BY sum(len) DESC LIMIT 3",
 }
+TEXTS["parts"] = (
+    "DEFINE { query_name a; } SELECT tb, srcIP, destIP, count(*) AS n FROM IP WHERE len > 90 "
+    "GROUP BY time AS tb, srcIP, destIP HAVING count(*) > 1; DEFINE { query_name b; } "
+    "SELECT sum(len) AS s, 0 - tb AS later, max(destPort) AS p, srcPort FROM TCP "
+    "GROUP BY time/5 AS tb, srcPort; DEFINE { query_name c; } SELECT timestamp, len, count(*) AS n "
+    "FROM PKT GROUP BY timestamp, len; DEFINE { query_name d; } SELECT b.later, b.s FROM b "
+    "WHERE b.p > 80; DEFINE { query_name e; } SELECT window_end, protocol, "
+    "count(*) AS n, avg(len) AS a FROM IPV4 [RANGE 6 s, SLIDE 2 s, WA time] GROUP BY protocol"
+)
 OF_GROUPS = ("aggregate", "slide", "order")
 """Operators that put out groups; of partial rows several tables make more."""
 PCAPNG = b"\x0a\x0d\x0d\x0a"

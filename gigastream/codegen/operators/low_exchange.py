@@ -13,7 +13,6 @@ from gigastream.codegen.c_text import Lines
 from gigastream.codegen.keys import window_groups
 from gigastream.gsql.queries import GroupVariable
 
-
 _AT_ONCE, _AHEAD = 16, 64
 """Rows that are added together; and how far behind them slots are fetched."""
 
@@ -43,7 +42,8 @@ def _write_deal(lines: Lines, prefix: str, same: Sequence[str]) -> None:
                 lines.add("/* its clock has wrapped */", "lfta->counters.no_value++;", "continue;")
             lines.add(
                 "struct gs_lane *const lane = &lanes->lanes[gs_part_of(row->tag, parts)];",
-                f"struct {prefix}_row *const to = (struct {prefix}_row *)lane->rows + lane->count++;",
+                f"struct {prefix}_row *to = (struct {prefix}_row *)lane->rows;",
+                "to += lane->count++;",
                 "*to = *row;",
                 "__builtin_prefetch(to + 16, 1);",
             )
@@ -69,8 +69,8 @@ def _write_take(lines: Lines, prefix: str, differs: Sequence[str]) -> None:
             )
             with lines.block("for (uint32_t at = base; at < end; at++)"):
                 lines.add(
-                    f"const struct {prefix}_row *row = &rows[at];",
-                    f"const struct {prefix}_row *later = row + (count - at > {_AHEAD} ? {_AHEAD} : 0);",
+                    f"const struct {prefix}_row *row = &rows[at], *later = row;",
+                    f"if (count - at > {_AHEAD}) later += {_AHEAD};",
                     *([f"differs |= {' || '.join(differs)};"] if differs else []),
                     "__builtin_prefetch(&slots[later->slot & slot_mask], 1);",
                 )

@@ -63,7 +63,7 @@ def write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
         f"struct {prefix}_slot *slot = &slots[place];",
     )
     with lines.block(f"if (GS_UNLIKELY(!{prefix}_is_of(slot, row, control)))"):
-        lines.add(f"place = {prefix}_place(slots, slot_mask, row, control);")
+        lines.add(f"place = {prefix}_place(slots, slot_mask, row, control, false);")
         lines.add("slot = &slots[place];")
         with lines.block(f"if (!{prefix}_is_of(slot, row, control))"):
             _write_collision(lines)

@@ -38,17 +38,19 @@ def _write_place(lines: Lines, prefix: str, ways: str) -> None:
     """Where the group is, or where it goes.
 
     A resident of another window leaves for it, and mostly soon would: at home first, since a group
-    that is not there is found later, for all of its window.
+    that is not there is found later, for all of its window. Where others send rows, who are ahead
+    or behind, windows are met by turns: an empty slot is then taken before any that is not.
     """
     head = (
         f"static inline uint32_t {prefix}_place(const struct {prefix}_slot *slots, "
-        f"uint32_t slot_mask, const struct {prefix}_row *row, uint32_t control)"
+        f"uint32_t slot_mask, const struct {prefix}_row *row, uint32_t control, bool has_others)"
     )
     with lines.block(head):
         lines.add(
             "const uint32_t home = row->slot & slot_mask;",
             "const uint32_t window = gs_slot_window(control);",
             "bool is_taken = gs_slot_window(slots[home].control) == window;",
+            "bool is_full = has_others && slots[home].control != GS_SLOT_EMPTY;",
             "uint32_t free = home;",
         )
         with lines.block(f"for (uint32_t step = 1; step < {ways}; step++)"):
@@ -56,7 +58,9 @@ def _write_place(lines: Lines, prefix: str, ways: str) -> None:
                 "const uint32_t place = home ^ (step & slot_mask);",
                 f"if ({prefix}_is_of(&slots[place], row, control)) return place;",
                 "const bool takes = is_taken && gs_slot_window(slots[place].control) != window;",
-                "if (takes) free = place, is_taken = false;",
+                "const bool fits = is_full && slots[place].control == GS_SLOT_EMPTY;",
+                "if (takes || fits) free = place, is_taken = false;",
+                "if (fits) is_full = false;",
             )
         lines.add("return free;")
     lines.add("")

@@ -231,7 +231,10 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     with lines.block(f"if (GS_LIKELY({prefix}_is_of(slot, row, control)))"):
         _write_add(lines, prefix, node)
         lines.add("continue;")
-    lines.add(f"place = {prefix}_place(slots, slot_mask, row, control);", "slot = &slots[place];")
+    lines.add(
+        f"place = {prefix}_place(slots, slot_mask, row, control, lfta->lanes != NULL);",
+        "slot = &slots[place];",
+    )
     with lines.block(f"if ({prefix}_is_of(slot, row, control))"):
         _write_add(lines, prefix, node)
         lines.add("continue;")

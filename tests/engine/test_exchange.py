@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that divide a file and have part of the groups each; the answers: test_divided.py."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gigastream.engine.batch import EngineError
+from gigastream.engine.events import Event
+from gigastream.sessions.exchanging_session import ExchangingSession, exchanges_rows
+from gigastream.sessions.replay import open_divided
+from gigastream.sessions.session import Session
+from gigastream.settings import Settings
+from gigastream.sources.files import FileSource
+from tests.answers.engine import plan_of
+from tests.engine.test_divided import PAIRS, TEXTS
+from tests.engine.test_threaded import rows
+from tests.strategies import frames as f
+from tests.strategies.files import Packet, pcap
+
+TWO = Settings(jobs=2)
+START_NS = 1_700_000_000 * 10**9
+
+
+def _packet(at: int, step_ns: int, source: int) -> Packet:
+    data = f.ethernet(f.ETHERTYPE_IPV4, f.ipv4(source, 2, f.UDP, f.udp(1, 2)))
+    return Packet(START_NS + at * step_ns, data)
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """20,000 packets of 700 sources, in 200 s."""
+    packets = [_packet(at, 10**7, at * at % 701) for at in range(20_000)]
+    path = tmp_path_factory.mktemp("exchange") / "capture.pcap"
+    path.write_bytes(pcap(packets))
+    return path
+
+
+def _opened(text: str, path: Path, settings: Settings, extent_bytes: int) -> ExchangingSession:
+    source = FileSource("default", str(path))
+    session = open_divided(plan_of(text), source, settings, extent_bytes=extent_bytes)
+    assert isinstance(session, ExchangingSession)
+    return session
+
+
+def _alone(text: str, path: Path, settings: Settings) -> Session:
+    return Session(plan_of(text), [FileSource("default", str(path))], settings)
+
+
+# ---- who exchanges ----
+
+APART = {
+    "one group of all": "SELECT tb, count(*) AS n FROM IPV4 GROUP BY time AS tb",
+    "groups of groups": "DEFINE { query_name a; } " + PAIRS + "; DEFINE { query_name b; } "
+    "SELECT a.tb, max(a.n) AS m FROM a GROUP BY a.tb",
+    "the first of each window": PAIRS + " ORDER BY count(*) DESC LIMIT 3",
+    "windows of two clocks": "SELECT tb, ts, srcIP, count(*) AS n FROM IPV4 "
+    "GROUP BY time AS tb, timestamp AS ts, srcIP",
+    "windows that are not shown": "SELECT srcIP, count(*) AS n FROM IPV4 "
+    "GROUP BY time AS tb, srcIP",
+    "one table for two": "DEFINE { query_name a; } SELECT tb, srcIP, count(*) AS n FROM IP "
+    "WHERE len > 90 GROUP BY time AS tb, srcIP; DEFINE { query_name b; } SELECT tb, srcIP, "
+    "sum(len) AS m FROM IP WHERE protocol = 6 GROUP BY time AS tb, srcIP",
+    "texts": "SELECT tb, text(len) AS l, count(*) AS n FROM IPV4 GROUP BY time AS tb, text(len)",
+}
+
+
+def test_groups_that_are_parted() -> None:
+    for name in ("pairs", "parts"):
+        assert exchanges_rows(plan_of(TEXTS[name]), TWO)
+    no_window = (
+        "DEFINE { no_temporal_aggr true; } SELECT srcIP, count(*) AS n FROM IPV4 GROUP BY srcIP"
+    )
+    assert exchanges_rows(plan_of(no_window), TWO)
+    assert exchanges_rows(plan_of(APART["one table for two"]), Settings(share_groups=False))
+
+
+@pytest.mark.parametrize("name", sorted(APART))
+def test_groups_that_are_not(name: str) -> None:
+    assert not exchanges_rows(plan_of(APART[name]), TWO)
+
+
+@pytest.mark.parametrize("name", ["output_punctuation", "deliver_every_burst"])
+def test_bounds_that_are_shown_are_those_of_one_high_level(name: str) -> None:
+    assert not exchanges_rows(plan_of(PAIRS), Settings(jobs=2, **{name: True}))
+
+
+# ---- what goes on ----
+
+
+def test_no_group_is_in_two_tables(capture: Path) -> None:
+    """Of tables with room for all, each group of one window leaves once, whoever has it."""
+    text = "SELECT tb, srcIP, count(*) AS n FROM IPV4 GROUP BY time/1000 AS tb, srcIP"
+    one = Settings(slots=1 << 16, slack_ns=0, hash_key=(11, 13))
+    with _alone(text, capture, one) as alone:
+        groups = len(rows(alone.batches()))
+    for jobs in (2, 5):
+        with _opened(text, capture, replace(one, jobs=jobs), 5000) as session:
+            list(session.batches())
+            (lfta,) = session.statistics().lftas
+        assert (lfta.accepted, lfta.rows_out, lfta.evicted) == (20_000, groups, 0)
+
+
+@pytest.mark.parametrize("batch_rows", [1, 7, 100_000])
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_windows_of_a_few_rows_come_in_their_order(
+    jobs: int, batch_rows: int, capture: Path
+) -> None:
+    text = "SELECT ts, srcIP, count(*) AS n FROM IPV4 GROUP BY timestamp/20000000 AS ts, srcIP"
+    settings = Settings(jobs=jobs, batch_rows=batch_rows, disorder_bytes=3000)
+    with _opened(text, capture, settings, 2000) as session:
+        events = list(session.batches())
+    lines = [line.split(b",") for event in events for line in event.batch.csv().splitlines()]
+    windows = [line[0] for line in lines]
+    assert windows == sorted(windows)
+    assert max(event.batch.row_count for event in events) <= batch_rows
+    with _alone(text, capture, Settings(disorder_bytes=3000)) as alone:
+        assert rows(events) == rows(alone.batches())
+
+
+def test_every_column_that_grows_with_the_window_does(capture: Path) -> None:
+    text = (
+        "SELECT tb/50 AS h, 0 - tb AS back, tb, srcIP, count(*) AS n FROM IPV4 "
+        "GROUP BY time AS tb, srcIP"
+    )
+    settings = Settings(jobs=3, batch_rows=64, disorder_bytes=3000)
+    with _opened(text, capture, settings, 2000) as session:
+        events = list(session.batches())
+    found = [[int(v) for v in line.split(b",")[:3]] for e in events for line in _lines(e)]
+    assert [(h, -back, tb) for h, back, tb in found] == sorted((h, -b, tb) for h, b, tb in found)
+    assert len({tb for _, _, tb in found}) == 200
+
+
+def test_a_batch_promises_nothing(capture: Path) -> None:
+    """What one part has promised another does not keep."""
+    settings = Settings(jobs=3, batch_rows=16, disorder_bytes=3000)
+    with _opened(PAIRS, capture, settings, 2000) as session:
+        events = list(session.batches())
+    assert {bound for event in events for bound in event.batch.bounds} == {-(1 << 63)}
+    assert not any(event.batch.is_end for event in events)
+
+
+def test_windows_that_are_met_by_turns_are_no_collisions(capture: Path) -> None:
+    """Shorter than what readers are ahead, they leave for each other: the table does not grow."""
+    text = "SELECT tb, srcIP, count(*) AS n FROM IPV4 GROUP BY time/5 AS tb, srcIP"
+    settings = Settings(jobs=2, slots=1 << 12, slack_ns=0, hash_key=(11, 13))
+    with _opened(text, capture, settings, 8_000) as session:
+        list(session.batches())
+        (lfta,) = session.statistics().lftas
+    assert lfta.evicted < lfta.accepted / 20
+
+
+def test_windows_that_lack_groups_are_marked(capture: Path) -> None:
+    """Batches have rows of windows that are whole, or of such that are not."""
+    kept = ", ".join(f"sum(len + {at}) AS s{at}" for at in range(8))
+    text = f"SELECT tb, id, {kept} FROM IPV4 GROUP BY time/20 AS tb, packet_id AS id"
+    settings = Settings(jobs=2, memory_bytes=1 << 20, slots=16)
+    with _opened(text, capture, settings, 3000) as session:
+        events = list(session.batches())
+        (counted,) = [o for o in session.statistics().operators if o.kind == "aggregate"]
+    lacking = {line.split(b",")[0] for e in events if e.batch.is_partial for line in _lines(e)}
+    whole = {line.split(b",")[0] for e in events if not e.batch.is_partial for line in _lines(e)}
+    assert counted.groups_refused > 0
+    assert lacking
+    assert not lacking & whole
+
+
+def _lines(event: Event) -> list[bytes]:
+    return event.batch.csv().splitlines()
+
+
+def test_records_of_which_not_all_are_kept_as_they_were_walked_over(tmp_path: Path) -> None:
+    """An extent has more of the least records than runs are kept of."""
+    path = tmp_path / "small.pcap"
+    path.write_bytes(pcap([Packet(START_NS + at * 10**6, bytes(at % 3)) for at in range(90_000)]))
+    text = "SELECT tb, len, count(*) AS n FROM PKT GROUP BY time/20 AS tb, len"
+    for settings in (TWO, Settings(jobs=2, disorder_bytes=100_000), Settings(jobs=2, burst=1)):
+        with _opened(text, path, settings, 0) as session:
+            answer = rows(session.batches())
+            (source,) = session.statistics().sources
+        assert source.read == 90_000
+        with _alone(text, path, Settings(disorder_bytes=settings.disorder_bytes)) as alone:
+            assert answer == rows(alone.batches())
+
+
+# ---- ends ----
+
+
+def _names() -> list[str]:
+    return [t.name for t in threading.enumerate() if t.name.startswith("gigastream-")]
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_who_fails_keeps_nobody_waiting(
+    turn: int, capture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others have read all of theirs, and wait for rows that will never come."""
+    turns = Session.turns
+
+    def failing(session: Session) -> Iterator[Sequence[Event]]:
+        for number, events in enumerate(turns(session)):
+            if number == turn and session is failed:
+                raise EngineError("no more of this")
+            yield events
+
+    monkeypatch.setattr(Session, "turns", failing)
+    with _opened(PAIRS, capture, Settings(jobs=3), 2000) as session:
+        failed = session._lows[1]
+        with pytest.raises(EngineError, match="no more of this"):
+            list(session.batches())
+    assert not _names()
+
+
+def test_who_is_closed_before_it_has_begun(capture: Path) -> None:
+    with _opened(PAIRS, capture, TWO, 2000) as session:
+        turns = session.turns()
+        next(turns)
+    assert not _names()
+    with _opened(PAIRS, capture, TWO, 2000):
+        pass
+    assert not _names()
