@@ -13,7 +13,7 @@
 #include "gs_burst.h"
 #include "gs_exchange_rows.h"
 #include "gs_join_filter.h"
-#include "gs_hash.h"
+#include "gs_lfta_table.h"
 #include "gs_reassembly.h"
 #include "gs_running.h"
 #include "gs_sliding.h"
@@ -22,11 +22,6 @@
 #include "gs_value_lists.h"
 
 #define GS_ABI_VERSION 19
-#define GS_TEMPORAL_MAX 32 /* temporal columns of a stream, or group variables, with a bound */
-#define GS_LFTA_WINDOWS 16 /* windows that an LFTA table holds at once */
-#define GS_SLOT_EMPTY 0u
-/* Slots of these bytes in which a group may lie: two where they share a line of the cache. */
-#define GS_LFTA_WAYS(slot_size) ((slot_size) <= 32 ? 2u : 1u)
 
 /* ---- the low level ---- */
 
@@ -42,36 +37,6 @@ struct gs_lfta_counters {
     /* the same, where it puts something together, in order */
     struct gs_reassembled reassembled;
     struct gs_sequenced sequenced;
-};
-
-/* A window present in an LFTA table. Its occupied slots are the bits of a three-level bitmap, so
- * that a flush costs what is occupied and goes in slot order. */
-struct gs_lfta_window {
-    gs_bound values[GS_TEMPORAL_MAX];
-    uint32_t group_count;
-    bool is_old;
-    uint64_t *occupied[3];
-};
-
-/* The index of the window that a slot's group is of, by its control word; of none where it is
- * empty. */
-static inline uint32_t gs_slot_window(uint32_t control)
-{
-    return (control & 0xff) - 1;
-}
-
-/* The fixed-size direct-mapped table (OPERATORS section 3). A slot begins with its control word:
- * 0 where empty, else the hash's upper 24 bits and the window's index + 1. */
-struct gs_lfta_table {
-    uint8_t *slots;
-    uint32_t slot_count; /* a power of two */
-    uint32_t slot_mask;
-    uint64_t hash_key[GS_HASH_KEY_WORDS];
-    uint64_t until_drip;  /* accepted packets until one old group leaves; UINT64_MAX: none is due */
-    uint32_t last_window; /* index of the window met last */
-    bool has_last_window;
-    bool leaves_in_order; /* immediate and slow_inorder: lower windows leave before a collision */
-    struct gs_lfta_window windows[GS_LFTA_WINDOWS];
 };
 
 struct gs_host;

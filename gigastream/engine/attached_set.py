@@ -12,7 +12,7 @@ from gigastream.engine import counters
 from gigastream.engine._native import ffi, lib
 from gigastream.engine.batch import EngineError, NativeBatch, check
 from gigastream.engine.events import Event, Origin, interfaces, origins, ports, take
-from gigastream.engine.exchange import Part
+from gigastream.engine.exchange import GroupShare
 from gigastream.engine.host_map import HostMap
 from gigastream.engine.opening import check_tables, compiled, default_slots, set_settings
 from gigastream.engine.statistics import LftaStatistics, ListStatistics, OperatorStatistics
@@ -41,7 +41,7 @@ class AttachedSet:
         *,
         interfaces: int = 1,
         parts: int = 1,
-        part: Part | None = None,
+        part: GroupShare | None = None,
         taps: Sequence[str] = (),
         low_taps: bool = False,
         high_level_only: bool = False,

@@ -27,7 +27,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class GroupShare:
     """Which of the groups an engine has."""
 
     exchange: Exchange

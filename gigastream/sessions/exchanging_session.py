@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gigastream.engine.events import Event
-from gigastream.engine.exchange import Exchange, Part
+from gigastream.engine.exchange import Exchange, GroupShare
 from gigastream.engine.opening import DEFAULT_BATCH_ROWS, random_key
 from gigastream.engine.part_order import PartOrder
 from gigastream.engine.statistics import OperatorStatistics, Statistics
@@ -98,7 +98,7 @@ class ExchangingSession(DividedSession):
         options: SessionOptions,
     ) -> Session:
         own = replace(settings, output_punctuation=True)  # by which windows are put in order
-        part = Part(self._exchange, number)
+        part = GroupShare(self._exchange, number)
         return Session(plan, sources, own, replace(options, part=part))
 
     def _answered(self, handed: Handed) -> Iterator[Event]:

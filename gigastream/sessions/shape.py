@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self, TypeVar, runtime_checkable
 
-from gigastream.engine.exchange import Part
+from gigastream.engine.exchange import GroupShare
 from gigastream.engine.statistics import Statistics
 from gigastream.late_dataclass import dataclass
 from gigastream.sessions.limit import PacketLimit
@@ -75,7 +75,7 @@ class SessionOptions:
     """Else begin() is called."""
     parts: int = 1
     """Sessions like it, each of which has part of the packets, and of the memory for tables."""
-    part: Part | None = None
+    part: GroupShare | None = None
     """Which of the groups it has, where they exchange rows."""
     limit: PacketLimit | None = None
     """Shared with other sessions, in the place of the setting packets_max."""
