@@ -4,7 +4,8 @@
 Whoever is free takes the next extent of the file (csrc/capture/extents.h) and answers for the
 packets that begin in it; how far time has come there is known from all that lies before. So each
 packet is late or not, and each window closed or not, as if one had read them all, and the high
-level makes one answer of what the LFTAs put out, as it does for the rings of a link.
+level makes one answer of what the LFTAs put out, as it does for the rings of a link. Where groups
+can be parted, each has a high level of its own for its part: exchanging_session.py.
 """
 
 from __future__ import annotations
