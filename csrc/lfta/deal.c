@@ -103,6 +103,15 @@ static void send(struct gs_lfta_state *lfta, uint32_t part)
     gs_parcel_send(dealing->exchange, part, parcel);
 }
 
+uint64_t gs_deal_waiting(const struct gs_lfta_state *lfta)
+{
+    const struct gs_lanes *lanes = &lfta->dealing->lanes;
+    uint64_t count = 0;
+    for (uint32_t part = 0; part < lanes->parts; part++)
+        if (part != lanes->own) count += lanes->lanes[part].count;
+    return count;
+}
+
 void gs_deal_send(struct gs_lfta_state *lfta)
 {
     struct gs_dealing *dealing = lfta->dealing;

@@ -154,6 +154,8 @@ int gs_deal_open(struct gs_lfta_state *lfta, const struct gs_lfta_settings *sett
 void gs_deal_close(struct gs_lfta_state *lfta);
 /* What f(W) is where packets are read. */
 void gs_deal_promise(struct gs_lfta_state *lfta, const gs_bound *promise);
+/* Rows that the lanes have for others. */
+uint64_t gs_deal_waiting(const struct gs_lfta_state *lfta);
 /* What the lanes have is on its way; without memory the run has failed. */
 void gs_deal_send(struct gs_lfta_state *lfta);
 bool gs_deal_lanes(struct gs_lfta *lfta, void *rows);

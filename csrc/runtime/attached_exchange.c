@@ -5,9 +5,15 @@
 
 #include "attached_exchange.h"
 
+/* Where windows are of a few packets, not each that ends is told alone: with these rows, or at the
+ * latest when so many times have not been told. */
+#define ROWS_WORTH_TELLING 512
+#define TIMES_UNTOLD_MAX 64
+
 /* Of each part; all that it has sent until then is here. */
 struct gs_progress {
     uint32_t running; /* parts that have not ended */
+    uint32_t untold;  /* times of its own packets, since it has told one */
     bool has_ended[GS_PARTS_MAX];
     int64_t high_ns[GS_PARTS_MAX], promise_ns[GS_PARTS_MAX];
 };
@@ -50,11 +56,17 @@ static void tell_part(struct gs_attached_set *set, uint32_t to, int64_t high_ns,
 void gs_attached_tell(struct gs_attached_set *set, uint32_t interface, int64_t high_ns,
                       int64_t promise_ns, bool is_end)
 {
+    uint64_t waiting = 0;
     for (uint32_t at = 0; at < set->graph.lfta_count; at++) {
         if (set->graph.ports[at].interface != interface) continue;
         gs_lfta_observe(&set->graph.lftas[at], high_ns, promise_ns);
-        gs_deal_send(&set->graph.lftas[at]);
+        waiting += gs_deal_waiting(&set->graph.lftas[at]);
     }
+    bool is_worth_it = waiting >= ROWS_WORTH_TELLING || ++set->progress->untold > TIMES_UNTOLD_MAX;
+    if (!is_end && !is_worth_it) return;
+    set->progress->untold = 0;
+    for (uint32_t at = 0; at < set->graph.lfta_count; at++)
+        gs_deal_send(&set->graph.lftas[at]);
     for (uint32_t to = 0; to < gs_exchange_parts(set->settings.exchange); to++)
         tell_part(set, to, high_ns, promise_ns, is_end);
 }

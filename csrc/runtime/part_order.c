@@ -36,7 +36,7 @@ struct gs_part_order {
 static bool allocate(struct gs_part_order *order, uint32_t parts, const uint32_t *columns,
                      uint32_t count)
 {
-    size_t bytes = (count + 1) * sizeof(gs_bound);
+    size_t bytes = (2 * (size_t)count + 1) * sizeof(gs_bound);
     order->columns = calloc(count + 1, sizeof *columns);
     order->window = malloc(bytes);
     order->another = malloc(bytes);
@@ -130,11 +130,23 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t p, struct gs_batch *
 
 /* ---- windows ---- */
 
+/* What tells apart values that are beyond all bounds, in their order; of others 0. */
+static gs_bound beyond_bounds(const struct gs_batch *batch, uint32_t column, uint32_t row)
+{
+    const struct gs_field *field = &batch->schema->fields[column];
+    if (gs_row_has_time(batch, column, row) || field->type != GS_ULLONG) return 0;
+    uint64_t value = ((const uint64_t *)batch->columns[column].values)[row];
+    gs_bound above = (gs_bound)(value ^ (UINT64_C(1) << 63));
+    return field->temporal < 0 ? -1 - above : above;
+}
+
 static void window_of(const struct gs_part_order *order, const struct gs_batch *batch, uint32_t row,
                       gs_bound *window)
 {
-    for (uint32_t k = 0; k < order->column_count; k++)
+    for (uint32_t k = 0; k < order->column_count; k++) {
         window[k] = gs_row_bound(batch, order->columns[k], row);
+        window[order->column_count + k] = beyond_bounds(batch, order->columns[k], row);
+    }
 }
 
 /* <0, 0, >0 as the row is of an earlier window, of this one, or of a later one. */
@@ -142,7 +154,7 @@ static int compare(const struct gs_part_order *order, const struct gs_batch *bat
                    const gs_bound *window)
 {
     window_of(order, batch, row, order->another);
-    return gs_window_compare(order->another, window, order->column_count);
+    return gs_window_compare(order->another, window, 2 * order->column_count);
 }
 
 /* No row of the part is of it, or will be, but those that wait. */

@@ -136,6 +136,37 @@ def test_every_column_that_grows_with_the_window_does(capture: Path) -> None:
     assert len({tb for _, _, tb in found}) == 200
 
 
+def test_values_that_no_bound_passes_have_an_order(capture: Path) -> None:
+    text = (
+        "SELECT w + 9223372035154775808 - 100 AS x, srcIP, count(*) AS n FROM IPV4 "
+        "GROUP BY ULLONG(time) AS w, srcIP"
+    )
+    settings = Settings(jobs=3, batch_rows=64, disorder_bytes=3000)
+    with _opened(text, capture, settings, 2000) as session:
+        events = list(session.batches())
+    found = [int(line.split(b",")[0]) for e in events for line in _lines(e)]
+    assert found == sorted(found)
+    assert found[0] < 1 << 63 < found[-1]
+    with _alone(text, capture, Settings(disorder_bytes=3000)) as alone:
+        assert rows(events) == rows(alone.batches())
+
+
+@pytest.mark.parametrize("slack_ns", [0, None])
+def test_a_window_for_each_packet_takes_no_memory_without_bound(
+    slack_ns: int | None, tmp_path: Path
+) -> None:
+    """Rows that are on their way lie close together, and not each in a parcel of its own."""
+    path = tmp_path / "moments.pcap"
+    path.write_bytes(pcap([_packet(at, 1000, at % 7) for at in range(60_000)]))
+    text = "SELECT timestamp, srcIP, count(*) AS n FROM IPV4 GROUP BY timestamp, srcIP"
+    settings = Settings(jobs=6, slack_ns=slack_ns, memory_bytes=32 << 20)
+    with _opened(text, path, settings, 0) as session:
+        assert len(rows(session.batches())) == 60_000
+        counted = session.statistics()
+    assert counted.operators[-1].groups_refused == 0
+    assert counted.memory.peak_bytes < 32 << 20
+
+
 def test_a_batch_promises_nothing(capture: Path) -> None:
     """What one part has promised another does not keep."""
     settings = Settings(jobs=3, batch_rows=16, disorder_bytes=3000)
