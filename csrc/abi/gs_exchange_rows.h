@@ -21,10 +21,11 @@ struct gs_lanes {
     struct gs_lane lanes[GS_PARTS_MAX]; /* the own one: what stays here of the burst at hand */
 };
 
-/* Whose a group is, by eight bits of its hash that neither its slot nor its tag has. */
-static inline uint32_t gs_part_of(uint32_t tag, uint32_t parts)
+/* Whose a group is, by the uppermost bits of what says in which slot it lies, which a table of 2^24
+ * slots has no use for; a larger one is the sparser for it. */
+static inline uint32_t gs_part_of(uint32_t slot, uint32_t parts)
 {
-    return (tag & 0xff) * parts >> 8;
+    return (slot >> 24) * parts >> 8;
 }
 
 #endif

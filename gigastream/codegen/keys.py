@@ -34,13 +34,16 @@ def window_groups(groups: Sequence[GroupVariable]) -> list[int]:
 
 
 def write_slot_of(lines: Lines, groups: Sequence[GroupVariable]) -> None:
-    """The hash of the group of `row`: its lower half says which slot, `tag` is the upper one."""
+    """The hash of the group of `row`.
+
+    Its lower half says in which slot the group lies, and in whose table; its upper one is the tag.
+    """
     keys = key_groups(groups)
     types = [groups[i].expression.type for i in keys]
     write_hash(lines, "hash", "hash_key", types, [f"row->g{i}" for i in keys])
     lines.add(
         "row->slot = (uint32_t)hash;",
-        "row->tag = (uint32_t)(hash >> 32);",
+        "row->tag = (uint32_t)(hash >> 32) & ~0xffu;",
     )
 
 

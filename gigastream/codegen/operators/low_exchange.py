@@ -41,7 +41,7 @@ def _write_deal(lines: Lines, prefix: str, same: Sequence[str]) -> None:
             ):
                 lines.add("/* its clock has wrapped */", "lfta->counters.no_value++;", "continue;")
             lines.add(
-                "struct gs_lane *const lane = &lanes->lanes[gs_part_of(row->tag, parts)];",
+                "struct gs_lane *const lane = &lanes->lanes[gs_part_of(row->slot, parts)];",
                 f"struct {prefix}_row *to = (struct {prefix}_row *)lane->rows;",
                 "to += lane->count++;",
                 "*to = *row;",

@@ -58,7 +58,7 @@ def write_update(lines: Lines, prefix: str, members: MemberSet) -> None:
     _write_window(lines, members.owner)
     lines.add(
         "members->accepted++;",
-        "const uint32_t control = (row->tag & ~0xffu) | (window + 1);",
+        "const uint32_t control = row->tag | (window + 1);",
         "uint32_t place = row->slot & slot_mask;",
         f"struct {prefix}_slot *slot = &slots[place];",
     )

@@ -129,7 +129,11 @@ def _write_aggregation(
             "bool differs = false;",
         )
         if node.deals_rows:
-            lines.add("const bool has_others = lfta->lanes != NULL; /* most rows are theirs */")
+            lines.add(
+                "const bool has_others = lfta->lanes != NULL;",
+                "/* most rows are theirs then: no slot but the first is fetched */",
+                "const uint32_t fetched_mask = has_others ? 0 : slot_mask;",
+            )
         write_filter_time(lines, node)
         with each_packet(lines, context, node) as tuple_writer:
             _write_group(lines, context, prefix, node, tuple_writer)
@@ -214,8 +218,8 @@ def _write_place(lines: Lines, node: PartialAggregate) -> None:
     ]
     if differs:
         lines.add(f"differs |= {' || '.join(differs)};")
-    own = "if (!has_others) " if node.deals_rows else ""
-    lines.add(f"{own}__builtin_prefetch(&slots[row->slot & slot_mask], 1);", "count++;")
+    mask = "fetched_mask" if node.deals_rows else "slot_mask"
+    lines.add(f"__builtin_prefetch(&slots[row->slot & {mask}], 1);", "count++;")
 
 
 def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
@@ -224,7 +228,7 @@ def _write_update(lines: Lines, prefix: str, node: PartialAggregate) -> None:
     with lines.block("if (GS_UNLIKELY(!is_quiet))"):
         _write_unquiet(lines, node)
     lines.add(
-        "const uint32_t control = (row->tag & ~0xffu) | (window + 1);",
+        "const uint32_t control = row->tag | (window + 1);",
         "uint32_t place = row->slot & slot_mask;",
         f"struct {prefix}_slot *slot = &slots[place];",
     )
