@@ -130,14 +130,14 @@ int gs_part_order_add(struct gs_part_order *order, uint32_t p, struct gs_batch *
 
 /* ---- windows ---- */
 
-/* What tells apart values that are beyond all bounds, in their order; of others 0. */
-static gs_bound beyond_bounds(const struct gs_batch *batch, uint32_t column, uint32_t row)
+/* What tells apart values of 2^63 and more, which are alike to bounds, and has the same order. */
+static gs_bound whole_value(const struct gs_batch *batch, uint32_t column, uint32_t row)
 {
     const struct gs_field *field = &batch->schema->fields[column];
-    if (gs_row_has_time(batch, column, row) || field->type != GS_ULLONG) return 0;
+    if (field->type != GS_ULLONG || gs_column_is_null(&batch->columns[column], row)) return 0;
     uint64_t value = ((const uint64_t *)batch->columns[column].values)[row];
-    gs_bound above = (gs_bound)(value ^ (UINT64_C(1) << 63));
-    return field->temporal < 0 ? -1 - above : above;
+    gs_bound ordered = (gs_bound)(value ^ (UINT64_C(1) << 63));
+    return field->temporal < 0 ? -1 - ordered : ordered;
 }
 
 static void window_of(const struct gs_part_order *order, const struct gs_batch *batch, uint32_t row,
@@ -145,7 +145,7 @@ static void window_of(const struct gs_part_order *order, const struct gs_batch *
 {
     for (uint32_t k = 0; k < order->column_count; k++) {
         window[k] = gs_row_bound(batch, order->columns[k], row);
-        window[order->column_count + k] = beyond_bounds(batch, order->columns[k], row);
+        window[order->column_count + k] = whole_value(batch, order->columns[k], row);
     }
 }
 
