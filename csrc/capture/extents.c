@@ -19,7 +19,7 @@
 #define READERS_MAX 64
 /* Of each reader, that may be gone to before the slowest has answered for its own: all that is
  * ahead of it is held above, since it may have more of every window. */
-#define AHEAD_OF_EACH 4
+#define AHEAD_OF_EACH 2
 #define NOTHING UINT64_MAX
 
 struct gs_extents {
