@@ -12,7 +12,9 @@ import pytest
 
 from gigastream.engine.batch import EngineError
 from gigastream.engine.events import Event
-from gigastream.sessions.exchanging_session import ExchangingSession, exchanges_rows
+from gigastream.engine.statistics import OperatorStatistics
+from gigastream.late_dataclass import fields
+from gigastream.sessions.exchanging_session import _SUMS, ExchangingSession, exchanges_rows
 from gigastream.sessions.replay import open_divided
 from gigastream.sessions.session import Session
 from gigastream.settings import Settings
@@ -217,6 +219,11 @@ def test_records_of_which_not_all_are_kept_as_they_were_walked_over(tmp_path: Pa
         assert source.read == 90_000
         with _alone(text, path, Settings(disorder_bytes=settings.disorder_bytes)) as alone:
             assert answer == rows(alone.batches())
+
+
+def test_every_counter_of_an_operator_is_of_all_parts() -> None:
+    of_each = {"name", "kind", "promised_ns", "raised"}  # nobody of parts calls Python
+    assert {field.name for field in fields(OperatorStatistics)} == {*_SUMS, *of_each}
 
 
 # ---- ends ----
