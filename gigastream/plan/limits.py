@@ -12,7 +12,7 @@ from gigastream.gsql.source import NOWHERE, Span
 from gigastream.plan.plan import Plan
 
 MAX_TEMPORAL = 32
-"""GS_TEMPORAL_MAX of csrc/abi/gs_query_set.h: bounds of one stream, or of one aggregation."""
+"""GS_TEMPORAL_MAX of csrc/abi/gs_lfta_table.h: bounds of one stream, or of one aggregation."""
 
 
 MAX_PARTS = 25_000

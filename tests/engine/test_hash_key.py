@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from gigastream.engine.opening import _random_key
+from gigastream.engine.opening import random_key
 
 
 def test_keys_differ_and_are_whole() -> None:
-    keys = [tuple(_random_key()) for _ in range(16)]
+    keys = [tuple(random_key()) for _ in range(16)]
     assert len(set(keys)) == len(keys)
     assert all(0 < word < 1 << 64 and word & 1 for key in keys for word in key)

@@ -30,7 +30,7 @@ QUERIES = {
 
 
 def test_the_limit_is_the_engines() -> None:
-    text = (ROOT / "csrc" / "abi" / "gs_query_set.h").read_text()
+    text = (ROOT / "csrc" / "abi" / "gs_lfta_table.h").read_text()
     found = re.search(r"#define GS_TEMPORAL_MAX (\d+)", text)
     assert found is not None
     assert int(found[1]) == MAX_TEMPORAL
